@@ -17,15 +17,34 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from scopes.api import Conversation, Store, open_store
+    from scopes.api import WritableConversation, WritableStore, open_store
     from scopes.errors import ScopesError
+    from scopes.history.handles import Branch, Conversation, Store
+    from scopes.history.revisions import Revision
+    from scopes.model.message import Message
 
 __version__ = "0.1.0"
-__all__ = ["Conversation", "ScopesError", "Store", "__version__", "open_store"]
+__all__ = [
+    "Branch",
+    "Conversation",
+    "Message",
+    "Revision",
+    "ScopesError",
+    "Store",
+    "WritableConversation",
+    "WritableStore",
+    "__version__",
+    "open_store",
+]
 _MODULES = {
-    "Conversation": "scopes.api",
+    "Branch": "scopes.history.handles",
+    "Conversation": "scopes.history.handles",
+    "Message": "scopes.model.message",
+    "Revision": "scopes.history.revisions",
     "ScopesError": "scopes.errors",
-    "Store": "scopes.api",
+    "Store": "scopes.history.handles",
+    "WritableConversation": "scopes.api",
+    "WritableStore": "scopes.api",
     "open_store": "scopes.api",
 }
 

@@ -1,8 +1,10 @@
-"""The Python API: a store and its conversations as objects, over the operations of the command line.
+"""The Python API: handles of a store and its conversations with the operations of the command line as methods.
 
-`import scopes` gives these names and loads them at first use. Results and exceptions are the same as those of the
-command line: the Result classes of `scopes.conversation`, and `ScopesError` with its subclasses in `scopes.errors`.
-Nothing is printed and nothing is asked. A store may be kept open; it must not be shared by threads.
+`WritableStore` and `WritableConversation` extend the handles that only read, `Store` and `Conversation` of
+`scopes.history.handles`; branches, revisions and messages are those of every operation. `import scopes` gives all these
+names and loads them at first use. Results and exceptions are the same as those of the command line: the Result classes
+of `scopes.conversation`, and `ScopesError` with its subclasses in `scopes.errors`. Nothing is printed and nothing is
+asked. A store may be kept open; it must not be shared by threads.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scopes.clock import new_id, now
+from scopes.context.budget import default_budget
 from scopes.context.context import context as build_context
 from scopes.context.request import Request, with_settings
 from scopes.context.result import Context
@@ -37,8 +40,8 @@ from scopes.conversation.show import show as describe
 from scopes.conversation.undo import Undone
 from scopes.conversation.undo import redo as redo_operation
 from scopes.conversation.undo import undo as undo_operation
-from scopes.history import handles
-from scopes.history.revisions import conversation_ids, find_conversation
+from scopes.history.handles import Conversation, Store
+from scopes.history.revisions import conversation_ids, resolve_conversation
 from scopes.ids import ConversationId
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
@@ -50,14 +53,12 @@ from scopes.model.validation import check_message
 from scopes.search.search import Search
 from scopes.search.search import search as run_search
 from scopes.store.config import Setting
-from scopes.store.discovery import cache_home, choose_store, data_home
+from scopes.store.discovery import cache_directory, choose_store
 from scopes.store.init import create_store
 from scopes.store.repository import Caller, open_repository
 from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.models import find_model
-from scopes.tokens.rank_files import RankFilePaths
-
-DEFAULT_MAX_TOKENS = 8_000
+from scopes.tokens.models import resolve_model
+from scopes.tokens.rank_files import rank_file_paths
 
 
 def open_store(
@@ -66,7 +67,7 @@ def open_store(
     create: bool = False,
     author: str | None = None,
     settings: Mapping[str, str] | None = None,
-) -> Store:
+) -> WritableStore:
     """Open a store: the one at `path`, or the one that the command line would use in the current directory.
 
     create: make the store if it does not exist.
@@ -77,24 +78,19 @@ def open_store(
         NotFound: there is no store.
         Corrupt, TooNew, Inaccessible: it cannot be read.
     """
-    found = choose_store(
-        explicit=None if path is None else os.fspath(path),
-        environment=os.environ.get("SCOPES_STORE") or None,
-        cwd=os.getcwd(),
-        data_home=data_home(os.environ),
-    )
+    found = choose_store(os.environ, os.getcwd(), None if path is None else os.fspath(path))
     if create:
         create_store(found)
     overrides = {key.lower(): Setting(key, value, "program") for key, value in (settings or {}).items()}
     repository = open_repository(found, overrides)
     name = author or repository.config.find("scopes.author") or "user"
     repository.caller = Caller(actor=name, command=os.path.basename(sys.argv[0] or "python"))
-    return Store(repository, name)
+    return WritableStore(repository, name)
 
 
 @dataclass(frozen=True, slots=True)
-class Store(handles.Store):
-    """An open store; `author` is the default author of messages."""
+class WritableStore(Store):
+    """A store with the operations as methods; `author` is the default author of messages."""
 
     author: str
 
@@ -107,27 +103,33 @@ class Store(handles.Store):
         """Return a row for every conversation: title, participants, branches, times; the most recently active first."""
         return list_conversations(self.repository, self._index_directory)
 
-    def conversations(self) -> Sequence[Conversation]:
+    def conversations(self) -> Sequence[WritableConversation]:
         """Return all conversations, sorted by id."""
         return [self.open(conversation_id) for conversation_id in conversation_ids(self.repository)]
 
-    def conversation(self, text: str) -> Conversation:
+    def conversation(self, text: str) -> WritableConversation:
         """Return a conversation by its id or a unique prefix.
 
         Raises:
             NotFound, Ambiguous: no conversation, or several, have this name.
         """
-        return self.open(find_conversation(self.repository, text))
+        return self.open(resolve_conversation(self.repository, text))
 
-    def open(self, conversation_id: ConversationId) -> Conversation:
+    def open(self, conversation_id: ConversationId) -> WritableConversation:
         """Return a conversation that is known to exist."""
-        return Conversation(self.repository, conversation_id, self.author)
+        return WritableConversation(self.repository, conversation_id, self.author)
 
     @property
     def _index_directory(self) -> str:
-        return index_directory(cache_home(os.environ), self.path)
+        return index_directory(cache_directory(os.environ), self.path)
 
-    def new(self, title: str | None = None, *, id: str | None = None, participants: Iterable[str] = ()) -> Conversation:  # noqa: A002
+    def new(
+        self,
+        title: str | None = None,
+        *,
+        id: str | None = None,  # noqa: A002
+        participants: Iterable[str] = (),
+    ) -> WritableConversation:
         """Create a conversation with the branch `main`; without `id` it gets the next number.
 
         Raises:
@@ -166,7 +168,7 @@ class Store(handles.Store):
 
         Raises:
             NotFound, Inaccessible: the path does not exist or cannot be read.
-            CannotImport: no format recognises it, or with `strict` a record cannot be read.
+            CannotImport: no format recognizes it, or with `strict` a record cannot be read.
         """
         skipped: list[Skipped] = []
         sources = find_sources(os.fspath(path), skipped)
@@ -204,8 +206,8 @@ class Store(handles.Store):
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation(handles.Conversation):
-    """One conversation of a store; `author` is the default author of messages."""
+class WritableConversation(Conversation):
+    """A conversation with the operations as methods; `author` is the default author of messages."""
 
     author: str
 
@@ -286,23 +288,25 @@ class Conversation(handles.Conversation):
         self,
         branch: str | None = None,
         *,
-        max_tokens: int = DEFAULT_MAX_TOKENS,
+        max_tokens: int | None = None,
         task: str | None = None,
         model: str | None = None,
         project: str = "",
     ) -> Context:
         """Build a context of at most `max_tokens` tokens: the newest turns, or the most relevant ones for a task.
 
+        max_tokens: default: the content part of the model's window, 4000 for a task, or 8000.
         project: the directory whose files may be embedded; empty: no file is read.
 
         Raises:
             Invalid: the budget is negative or the task has no words.
         """
         repository = self.repository
-        cache = os.path.join(cache_home(os.environ), "scopes")
-        paths = RankFilePaths(cache, os.environ.get("TIKTOKEN_CACHE_DIR") or None, tuple(filter(None, sys.path)))
-        row = None if model is None else find_model(model, repository.config.walk())
+        row = None if model is None else resolve_model(model, repository.config.walk())
+        if max_tokens is None:
+            max_tokens = default_budget(repository.config, row, has_task=task is not None)
         where = self.id if branch is None else f"{self.id}/{branch}"
         request = Request(where=where, max_tokens=max_tokens, task=task, project=project)
         request = with_settings(request, repository.config)
-        return build_context(repository, request, choose_tokenizer(paths, row), cache)
+        tokenizer = choose_tokenizer(rank_file_paths(os.environ), row)
+        return build_context(repository, request, tokenizer, cache_directory(os.environ))

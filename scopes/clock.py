@@ -84,6 +84,17 @@ def seconds_of(text: str) -> int:
     return (parse_time(text) or 0) // 1_000_000_000
 
 
+def creation_time(created: str) -> str | None:
+    """Return a stored creation time; None if it is unknown, which is stored as the year 1970."""
+    return created if seconds_of(created) else None
+
+
+def later_of(last_activity: str | None, created: str) -> str | None:
+    """Return the later time: nothing can be active before it was created (S4-5)."""
+    known = creation_time(created)
+    return known if known is not None and seconds_of(known) >= seconds_of(last_activity or "") else last_activity
+
+
 def jitter() -> float:
     """Return a random number from 0 up to but not including 1, for the delay before a retry."""
     return random_bytes(1)[0] / 256
@@ -122,5 +133,5 @@ def parse_moment(text: str, now_nanoseconds: int) -> int:
         count = 1 if span["count"].startswith("a") else int(span["count"])
         return now_nanoseconds - count * _UNITS[span["unit"]] * _SECOND
     raise Invalid(
-        f"{text!a} is not a time", hint="for example: '2 hours ago', yesterday, 2026-01-31, 2026-01-31T09:30:00Z"
+        f"{text!a} is not a valid time", hint="for example: '2 hours ago', yesterday, 2026-01-31, 2026-01-31T09:30:00Z"
     )

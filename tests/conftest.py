@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
+import shutil
 import signal
+import sys
 from hashlib import sha256
 
 import pytest
 from hypothesis import settings
 
 from scopes import clock
+from tests.support.examples import examples
 from tests.support.store import make_store
 
 MEMORY_DISK = "/dev/shm"
 LEAST_FREE_BYTES = 2 << 30
 START_NANOSECONDS = 1_767_225_600_000_000_000  # 2026-01-01T00:00:00Z
+FAILED = pytest.StashKey[bool]()
+_DIRECTORY_NUMBERS = itertools.count()
 
 
-settings.register_profile("suite", deadline=None)  # how long an example takes depends on the machine
+# How long an example takes depends on the machine.
+settings.register_profile("suite", deadline=None, max_examples=examples())
 settings.load_profile("suite")
 
 
@@ -30,6 +37,9 @@ def pytest_configure(config):
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    # Without byte code every one of the hundreds of child processes compiles the program.
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if "PYTEST_DEBUG_TEMPROOT" not in os.environ and "TMPDIR" not in os.environ and _is_usable(MEMORY_DISK):
         os.environ["PYTEST_DEBUG_TEMPROOT"] = MEMORY_DISK
 
@@ -59,10 +69,33 @@ def pytest_collection_modifyitems(config, items):
     items[:] = kept
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Remember that a phase of the test failed, for `tmp_path`."""
+    report = yield
+    item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
+    return report
+
+
+@pytest.fixture
+def tmp_path(request, tmp_path_factory):
+    """Create a directory, and remove it unless the test fails.
+
+    pytest's own fixture lists all directories that earlier tests left, to number the next one: that is quadratic.
+    """
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    path = tmp_path_factory.getbasetemp() / f"{name}{next(_DIRECTORY_NUMBERS)}"
+    path.mkdir(mode=0o700)
+    yield path
+    if not request.node.stash.get(FAILED, False):
+        shutil.rmtree(path, ignore_errors=True)
+
+
 @pytest.fixture(autouse=True)
 def sealed_world(monkeypatch, tmp_path_factory):
     """Give every test an empty home, a fixed clock (one second a reading) and counted ids."""
-    home = tmp_path_factory.mktemp("home")
+    home = tmp_path_factory.getbasetemp() / f"home{next(_DIRECTORY_NUMBERS)}"
+    home.mkdir(mode=0o700)
     for name in list(os.environ):
         if name.startswith(("GIT_", "XDG_", "SCOPES_", "LC_")) or name in {
             "PAGER",
@@ -81,7 +114,8 @@ def sealed_world(monkeypatch, tmp_path_factory):
     numbers = itertools.count(1)
     monkeypatch.setattr(clock, "read_clock", lambda: next(seconds))
     monkeypatch.setattr(clock, "random_bytes", lambda size: next(numbers).to_bytes(size, "big"))
-    return home
+    yield home
+    shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ def run_in_terminal(words: list[str], environment: dict[str, str], directory: st
 
 
 def record() -> str:
-    """Return prompts and outputs of the commands, with their colours."""
+    """Return prompts and outputs of the commands, with their colors."""
     with tempfile.TemporaryDirectory() as home:
         environment = {
             "HOME": home,

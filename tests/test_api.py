@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
 import sys
@@ -81,6 +82,21 @@ def test_conversations_are_listed_and_found_by_prefix(store, talk):
     assert talk.show().title == "Login fails on Safari"
 
 
+def test_the_objects_of_the_api_are_the_core_objects(store, talk):
+    """One object model: what the API returns is what the operations resolve names with."""
+    assert isinstance(store, scopes.Store)
+    assert isinstance(talk, scopes.Conversation)
+    assert isinstance(talk.branch(), scopes.Branch)
+    assert isinstance(talk.branch().revision, scopes.Revision)
+    assert isinstance(store.read_message(talk.branch().revision), scopes.Message)
+
+
+def test_no_two_public_classes_of_the_object_model_share_a_name():
+    api, handles = importlib.import_module("scopes.api"), importlib.import_module("scopes.history.handles")
+    shared = [name for name in vars(api) if isinstance(getattr(handles, name, None), type)]
+    assert [name for name in shared if getattr(api, name) is not getattr(handles, name)] == []
+
+
 def test_a_branch_leads_back_to_its_conversation(store, talk):
     assert store.branch("conv-001/main").conversation == talk
     assert [message.text for message in talk.branch().messages()] == texts(talk.log())
@@ -100,7 +116,7 @@ def test_the_default_author_is_that_of_the_store(store):
     assert [message.author.name for message in conversation.log()] == ["carol"]
 
 
-def test_a_branch_that_only_continues_is_merged(talk):
+def test_a_branch_without_conflicts_is_merged(talk):
     talk.create_branch(purpose="analysis", agent="bob")
     talk.append("A token would do.", author="bob")
     talk.append("Let us try.", branch="main")
@@ -130,10 +146,16 @@ def test_messages_are_found_by_words(store, talk):
     assert [hit.head.author for hit in found.items if hasattr(hit, "head")] == ["agent1"]
 
 
-def test_a_context_has_at_most_so_many_tokens(talk):
+def test_a_context_does_not_exceed_max_tokens(talk):
     made = talk.context(max_tokens=500)
     assert "The cookie is set twice." in made.formatted_history
     assert made.tokens_used <= 500
+
+
+def test_a_context_has_the_default_budget_of_the_command_line(talk):
+    assert talk.context().max_tokens == 8000
+    assert talk.context(task="login cookie").max_tokens == 4000
+    assert talk.context(model="gpt-4o").max_tokens == 76_800  # 60 % of the window
 
 
 def test_a_transcript_is_imported_once(store):
@@ -142,7 +164,7 @@ def test_a_transcript_is_imported_once(store):
     assert sum(row.new_messages for row in store.import_file(path).conversations) == 0
 
 
-def test_undo_takes_back_an_operation(store, talk):
+def test_undo_reverts_an_operation(store, talk):
     talk.create_branch("alt")
     store.undo()
     assert [branch.name for branch in talk.branches()] == ["main"]
@@ -156,7 +178,7 @@ def test_undo_takes_back_an_append_and_redo_puts_it_back(store, talk):
     assert store.undo(any_actor=True).target.details["messages"]
 
 
-def test_a_message_is_read_by_its_place(store, talk):
+def test_a_message_is_read_by_its_revision(store, talk):
     assert store.message("conv-001/main~1").message.text == "Why does the login fail?"
 
 

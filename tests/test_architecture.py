@@ -15,10 +15,11 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "scopes").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
 
 def test_imports_go_to_lower_ranks_only_and_foreign_libraries_stay_in_their_package():
-    """S2-22: the contracts stand in pyproject.toml."""
+    """S2-22: the contracts are in pyproject.toml."""
     linter = Path(sys.executable).with_name("lint-imports")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
@@ -114,7 +115,7 @@ def split_name(name):
     return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("source", [*SOURCES, *TESTS], ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_retired_word_does_not_come_back_as_a_name(source):
     retired = list_retired_words()
     names = [*walk_names(ast.parse(source.read_text())), (source.stem, 0)]

@@ -22,6 +22,7 @@ from scopes.ids import (
     parse_conversation_id,
     slug,
 )
+from tests.support.examples import examples
 
 GOOD = [
     "main",
@@ -80,7 +81,7 @@ def test_an_invalid_branch_name_is_refused_with_the_broken_rule(name):
     assert "analysis/security-review" in caught.value.hint
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(names, min_size=20, max_size=20))
 def test_libgit2_accepts_every_accepted_name(tmp_path_factory, several):
     """A-4; the name must also fit into a file name, with the suffix of its lock."""

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 from scopes.cli.input import STANDARD_INPUT, open_input
 from scopes.cli.invocation import Invocation
 from scopes.clock import new_id, now
-from scopes.conversation.append import MessageAppended, append_to, plain_message
+from scopes.conversation.append import MessageAppended, append_to
 from scopes.errors import Invalid
-from scopes.history.messages import head_of
+from scopes.history.handles import Branch
+from scopes.history.messages import head_of, plain_message
 from scopes.history.revisions import resolve_revision
-from scopes.ids import BranchName, ConversationId, MessageId, is_message_id
+from scopes.ids import ConversationId, MessageId, is_message_id
 from scopes.loading import load
 from scopes.model.codec import MAX_MESSAGE_BYTES
 from scopes.model.message import FILE_OPERATIONS, TYPED_KINDS, Author, Message, payload_key
@@ -117,12 +118,7 @@ def compose_message(author: Author, text: str | None, fields: Fields) -> Message
     return _validated(document)
 
 
-def append_lines(
-    repository: Repository,
-    conversation: ConversationId,
-    branch: BranchName,
-    documents: Iterable[tuple[int, Any]],
-) -> Iterator[MessageAppended]:
+def append_lines(branch: Branch, documents: Iterable[tuple[int, Any]]) -> Iterator[MessageAppended]:
     """Append one message per document; the next document is read after the message is on disk.
 
     Raises:
@@ -131,13 +127,13 @@ def append_lines(
     first: MessageId | None = None
     for number, document in documents:
         try:
-            appended = append_to(repository, conversation, branch, _validated(document), first=first)
+            appended = append_to(branch, _validated(document), first=first)
         except Invalid as error:
             raise Invalid(f"line {number}: {error.message}", hint=error.hint) from error
         first = first or appended.id
         yield replace(appended, one_of_many=True)
         if number % _LINES_BETWEEN_PACKING == 0:
-            pack_when_needed(repository)
+            pack_when_needed(branch.repository)
 
 
 def refuse_with_lines(*options: str | None) -> None:

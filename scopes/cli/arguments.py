@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
 import typer
@@ -10,6 +12,7 @@ from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.ids import parse_agent_name
 from scopes.model.message import AUTHOR_KINDS, Author
+from scopes.store.projects import Project, find_project
 
 Conversation: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique prefix")
@@ -49,20 +52,19 @@ Template: TypeAlias = Annotated[
         "--format", metavar="TEMPLATE", help="Print a row for each by this template, for example '{id} {title}'"
     ),
 ]
-Ratio: TypeAlias = Annotated[
-    float | None,
-    typer.Option("--ratio", metavar="SHARE", help="Share of the tokens to keep: above 0, at most 1 (default: 0.3)"),
-]
-Everything: TypeAlias = Annotated[
-    bool, typer.Option("--all", "-a", help="The whole branch, also what is summarized already")
-]
-SummaryDryRun: TypeAlias = Annotated[bool, typer.Option("--dry-run", help="Only print the summary; store nothing")]
 BuiltIn: TypeAlias = Annotated[
     bool, typer.Option("--builtin", help="Use the built-in summarizer, not the command in scopes.summarizer")
 ]
+FenceMark: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--mark", metavar="TEXT", help="Mark of the fence: 16 to 64 letters and digits (default: random)"),
+]
 OfAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only entries of this agent")]
-
-
+OfProjects: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it (may be repeated)"),
+]
+AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects")]
 DEFAULT_AUTHOR = "user"
 
 
@@ -77,6 +79,25 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
     if name is not None:
         return Author(parse_agent_name(name), kind or "agent")
     return Author(parse_agent_name(invocation.config().find("scopes.author") or DEFAULT_AUTHOR), kind or "human")
+
+
+def find_named_project(invocation: Invocation, path: str) -> Project:
+    """Return the project of a directory that was given on the command line.
+
+    Raises:
+        Invalid: it is the home directory.
+    """
+    directory = os.path.join(invocation.cwd, os.path.expanduser(path))
+    project = find_project(directory, invocation.home)
+    if project is None:
+        raise Invalid(f"{path!a} is not a project", hint="name a directory below your home directory")
+    return project
+
+
+def refuse_both_scopes(projects: Sequence[str] | None, *, all_projects: bool) -> None:
+    """Raise Invalid if both `--project` and `--all-projects` are given."""
+    if projects and all_projects:
+        raise Invalid("--project cannot be combined with --all-projects", hint="leave out one of them")
 
 
 def split_branch(conversation: str, branch: str | None) -> tuple[str, str | None]:

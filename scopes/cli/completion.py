@@ -7,7 +7,7 @@ import sys
 
 from scopes.cli.command_line import LONG, SHORT, CommandLine, expects_value, split_words
 from scopes.cli.global_options import GLOBAL_OPTIONS
-from scopes.store.discovery import choose_store, data_home, list_branches, list_conversations, list_operations
+from scopes.store.discovery import choose_store, list_branches, list_conversations, list_operations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -200,12 +200,7 @@ def _store_path(parsed: ParsedWords) -> str:
         if name == "-C":
             os.chdir(os.path.expanduser(value))
     stores = [value for name, value in parsed.options if name == "--store"]
-    return choose_store(
-        explicit=stores[-1] if stores else None,
-        environment=parsed.environ.get("SCOPES_STORE"),
-        cwd=os.getcwd(),
-        data_home=data_home(parsed.environ),
-    )
+    return choose_store(parsed.environ, os.getcwd(), stores[-1] if stores else None)
 
 
 def _lines() -> list[str]:

@@ -60,7 +60,7 @@ def report(invocation: Invocation, error: BaseException) -> int:
         invocation.output(configured=False).fail(reported)
         invocation.stderr.flush()
     except OSError:
-        _discard(invocation.stderr)  # nothing can be printed any more; the exit code still tells
+        _discard(invocation.stderr)  # nothing more can be printed; the exit code still reports the error
     return reported.exit_code
 
 

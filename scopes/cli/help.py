@@ -8,6 +8,7 @@ from scopes.cli.command_line import split_words
 from scopes.cli.environment_docs import ENVIRONMENT, EXIT_CODES, FILES, REFS
 from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.cli.suggestion import unknown_word
+from scopes.cli.table import TABLE
 from scopes.cli.text_wrap import columns, fill
 from scopes.errors import Invalid
 from scopes.loading import load
@@ -55,7 +56,7 @@ def explain(table: Table, words: list[str], invocation: Invocation) -> int:
 def _read_docs(table: Table, command: Command) -> CommandDocs:
     """Return the documentation of a command: stored for the product's table, built from its function for others."""
     stored: CommandDocs | None = None
-    if table is load("scopes.cli.table:TABLE"):
+    if table is TABLE:
         stored = load("scopes.cli.command_docs:read_docs")(command.path)
     return stored or load("scopes.cli.inspect_command:inspect_command")(table, command)
 

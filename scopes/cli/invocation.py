@@ -11,7 +11,7 @@ import sys
 from scopes.cli.global_options import COLOR_CHOICES
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
 from scopes.loading import load
-from scopes.store.discovery import cache_home, choose_store, data_home, find_project_store
+from scopes.store.discovery import cache_directory, choose_store, find_project_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,12 +105,7 @@ class Invocation:
         """
         if self.store == "":
             raise Invalid("--store is empty", hint="give the directory of a store, or leave out the option")
-        return choose_store(
-            explicit=self.store,
-            environment=self.environ.get("SCOPES_STORE"),
-            cwd=self.cwd,
-            data_home=data_home(self.environ),
-        )
+        return choose_store(self.environ, self.cwd, self.store)
 
     @property
     def new_store_path(self) -> str:
@@ -119,9 +114,14 @@ class Invocation:
         return self.store_path if given else find_project_store(self.cwd) or self.store_path
 
     @property
+    def cache_directory(self) -> str:
+        """The cache directory of scopes."""
+        return cache_directory(self.environ)
+
+    @property
     def index_directory(self) -> str:
         """The directory of the index of the selected store."""
-        directory: str = load("scopes.index.database:index_directory")(cache_home(self.environ), self.store_path)
+        directory: str = load("scopes.index.database:index_directory")(self.cache_directory, self.store_path)
         return directory
 
     @property
@@ -154,10 +154,10 @@ class Invocation:
             path = self.store_path
             if create:
                 load("scopes.store.init:create_store")(path)
-            make_caller = load("scopes.store.repository:Caller")
             command = load("shlex:join")(["scopes", *self.arguments])
             opened: Repository = load("scopes.store.repository:open_repository")(path, self.overrides)
-            opened.caller = make_caller(actor=opened.config.find("scopes.author") or "user", command=command)
+            actor = opened.config.find("scopes.author") or "user"
+            opened.caller = opened.caller._replace(actor=actor, command=command)
             self._repository = opened
         return self._repository
 
@@ -191,7 +191,7 @@ class Invocation:
 
     @property
     def committed(self) -> str | None:
-        """What was recorded since the last shown result, for the message of an interrupt or an error."""
+        """What was recorded since the last printed result, for the message of an interrupt or an error."""
         return None if self._repository is None else self._repository.committed
 
     def _mark_shown(self) -> None:
@@ -217,8 +217,9 @@ class Invocation:
             quiet=self.quiet,
             verbose=self.verbose,
             hints=self.hints and (config is None or config.find("scopes.hints") != "false"),
-            options=options or load("scopes.render.view_options:DEFAULT_OPTIONS"),
         )
+        if options is not None:
+            settings = settings._replace(options=options)
         pager = None if config is None else config.find("scopes.pager") or config.find("core.pager")
         output: Output = load("scopes.render.output:Output")(settings, self.environ, self.stdout, self.stderr, pager)
         return output

@@ -1,6 +1,6 @@
 """The entry point: turn an argument list into an exit code.
 
-Everything else is loaded by name when it is needed, to keep start-up short.
+What only some commands need is loaded by name, to keep start-up short.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import gc
 import os
 import sys
 
+from scopes.cli.command_line import split_words
+from scopes.cli.table import TABLE
 from scopes.loading import load
 
 TYPE_CHECKING = False
@@ -26,7 +28,7 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
     # Imports create many objects and no garbage, so collect rarely.
     gc.set_threshold(50_000)
     arguments = sys.argv[1:] if argv is None else argv
-    table = table or load("scopes.cli.table:TABLE")
+    table = table or TABLE
     if arguments[:1] == ["__complete"]:
         load("scopes.cli.completion:answer")(table, arguments[1:], os.environ)
     _open_missing_streams()
@@ -35,9 +37,9 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
         code = dispatch(table, invocation)
         invocation.stdout.flush()
     except KeyboardInterrupt as interrupt:
-        code = load("scopes.cli.error_handler:report")(invocation, interrupt)
+        code = _report(invocation, interrupt)
     except Exception as error:  # noqa: BLE001  the only one: every failure becomes an error line and an exit code
-        code = load("scopes.cli.error_handler:report")(invocation, error)
+        code = _report(invocation, error)
     if argv is None:
         # Everything is flushed; the interpreter's shutdown would take as long as its start.
         os._exit(code)
@@ -47,7 +49,7 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
 def dispatch(table: Table, invocation: Invocation) -> int:
     """Print help or run the `quick` function of a command if possible; otherwise build its parser and run that."""
     invocation.refuse_broken_text()
-    line = load("scopes.cli.command_line:split_words")(table, invocation.arguments)
+    line = split_words(table, invocation.arguments)
     command = line.command
     if line.unknown is not None:
         raise load("scopes.cli.suggestion:unknown_word")(table, line)
@@ -65,6 +67,10 @@ def wants_help(line: CommandLine) -> bool:
     """Return True if `--help` or `-h` is given before or after the command; the other words are not checked then."""
     words = line.rest[: line.rest.index("--")] if "--" in line.rest else line.rest
     return line.wants_help or "--help" in words or "-h" in words
+
+
+def _report(invocation: Invocation, error: BaseException) -> int:
+    return int(load("scopes.cli.error_handler:report")(invocation, error))
 
 
 def _open_missing_streams() -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import tempfile
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
@@ -34,18 +34,19 @@ _SCISSORS = "# ------------------------ >8 ------------------------"
 _INSTRUCTIONS = "# Write above the line. The text below it is ignored; an empty text changes nothing."
 
 
+class ResolveOptions(NamedTuple):
+    """The options of `conflicts resolve` and `intervene`."""
+
+    take: str | None
+    value: str | None
+    edit: bool
+    reason: str
+    author: str | None
+    author_kind: str | None
+
+
 def resolve_from_options(
-    invocation: Invocation,
-    conversation: str,
-    conflict: str,
-    *,
-    take: str | None,
-    value: str | None,
-    edit: bool,
-    reason: str,
-    author: str | None,
-    author_kind: str | None,
-    intervening: bool = False,
+    invocation: Invocation, conversation: str, conflict: str, options: ResolveOptions, *, intervening: bool = False
 ) -> int:
     """Resolve a conflict with exactly one of `take`, `value` and `edit`, and show the result.
 
@@ -53,6 +54,7 @@ def resolve_from_options(
         Invalid: none or several of the three are given.
         Refused: the text from the editor is empty.
     """
+    take, value, edit, reason, author, author_kind = options
     if [take is not None, value is not None, edit].count(True) != 1:
         raise Invalid("no single resolution given", hint="give exactly one of --take SIDE, --value VALUE and --edit")
     repository = invocation.repository()

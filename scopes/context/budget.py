@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 from scopes.errors import Invalid
 from scopes.result import Result
+from scopes.store.config import Config
+from scopes.tokens.models import Model
 
 
 class Shares(NamedTuple):
-    """Shares in hundredths: of the window, and of its content part; each mapping adds up to 100."""
+    """Shares in percent: of the window, and of its content part; each mapping adds up to 100."""
 
     window: Mapping[str, int]
     content: Mapping[str, int]
@@ -33,6 +35,7 @@ _ZEN_SMALL = Shares({"content": 60, "response": 40}, {"files": 30, "history": 50
 _ZEN_LARGE = Shares({"content": 80, "response": 20}, {"files": 40, "history": 40, "metadata": 20})
 _ZEN_LARGE_FROM = 300_000
 PRESETS = ("default", "zen")
+DEFAULT_BUDGET, DEFAULT_TASK_BUDGET = 8_000, 4_000
 MAX_WINDOW = 10**12
 
 
@@ -53,12 +56,24 @@ def plan_budget(
     )
 
 
-def divide(tokens: int, hundredths: Mapping[str, int]) -> dict[str, int]:
+def divide(tokens: int, percent: Mapping[str, int]) -> dict[str, int]:
     """Divide a number by shares, rounding down; the remainder goes to the first parts, one token each."""
-    parts = {name: tokens * share // 100 for name, share in hundredths.items()}
+    parts = {name: tokens * share // 100 for name, share in percent.items()}
     for name in list(parts)[: tokens - sum(parts.values())]:
         parts[name] += 1
     return parts
+
+
+def default_budget(config: Config, model: Model | None, *, has_task: bool) -> int:
+    """Return the budget if none is given: the content part of the model's window, 4000 for a task, otherwise 8000."""
+    if model is not None:
+        return plan_budget(model.window, default=configured_shares(config)).parts["content"]
+    return DEFAULT_TASK_BUDGET if has_task else DEFAULT_BUDGET
+
+
+def configured_shares(config: Config) -> Shares:
+    """Return the default division of a window as configured; raises as `parse_shares` does."""
+    return parse_shares(config.find("scopes.budgetWindow"), config.find("scopes.budgetContent"))
 
 
 def parse_shares(window: str | None, content: str | None) -> Shares:
@@ -79,7 +94,8 @@ def _parse(key: str, text: str | None, default: Mapping[str, int]) -> Mapping[st
     numbers = [int(number) if number.isdecimal() else -1 for number in text.split("/")]
     if len(numbers) != len(default) or min(numbers) < 0 or sum(numbers) != 100:
         raise Invalid(
-            f"{key} is {text!a}", hint=f"{'/'.join(default)} in hundredths that add up to 100, such as 60/20/20"
+            f"invalid {key} {text!a}: must be {len(default)} percentages that add up to 100",
+            hint=f"{'/'.join(default)} in percent, for example: {'/'.join(map(str, default.values()))}",
         )
     return dict(zip(default, numbers, strict=True))
 

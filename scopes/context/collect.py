@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from scopes.context.file_states import file_states
-from scopes.context.files import TouchedFile
+from scopes.context.project_files import TouchedFile
 from scopes.context.turns import Turn, make_turn, may_be_turn
-from scopes.conversation.files import file_operations
 from scopes.errors import NotFound
 from scopes.history.amendments import Amendment, find_amendments, latest
 from scopes.history.messages import (
@@ -25,9 +24,9 @@ from scopes.history.revisions import Revision, choose_active_branch, resolve_rev
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.codec import decode
 from scopes.model.encoding import dump
-from scopes.model.message import Message
+from scopes.model.message import Message, file_operations
 from scopes.result import Note
-from scopes.sanitize import as_content
+from scopes.sanitize import for_prompt
 from scopes.store.refs import ACTIVE, HEADS, active_ref, split_branch_ref
 from scopes.store.repository import Repository
 
@@ -36,7 +35,7 @@ _SUMMARY_KINDS = frozenset({"compaction", "summary"})
 
 
 class ReadLimits(NamedTuple):
-    """How much of each session is read.
+    """How much of each conversation is read.
 
     include_all: start at the first message, not after the last compaction.
     work_item: leave out messages for other work items.
@@ -53,19 +52,19 @@ class ReadLimits(NamedTuple):
 
 
 class ExcludedMessage(NamedTuple):
-    """A message that is not a turn, by its number in its session, and why."""
+    """A message that is not a turn, by its number in its conversation, and why."""
 
-    session: str
+    conversation: str
     number: int
     reason: str
 
 
 @dataclass(slots=True)
 class Collected:
-    """What was read from the sessions.
+    """What was read from the conversations.
 
     turns: oldest first. files: each once, last touched first.
-    messages: how many there are in all. filtered: how many of the read ones are not turns.
+    messages: their total number. filtered: the number of read messages that are not turns.
     unread: turns beyond `max_messages`. summarized: turns that a summary replaces. Both are counted from the commits.
     summary: the text of the compaction or summary before the first turn.
     """
@@ -81,7 +80,9 @@ class Collected:
     notes: list[Note] = field(default_factory=list)
 
 
-def find_sessions(repository: Repository, where: str | None, work_item: str | None, at: str | None) -> list[Revision]:
+def resolve_revisions(
+    repository: Repository, where: str | None, work_item: str | None, at: str | None
+) -> list[Revision]:
     """Return the revisions to read up to: those with the work item, oldest first, then the one that `where` names.
 
     Raises:
@@ -119,11 +120,11 @@ def find_work_item(repository: Repository, work_item: str) -> list[Revision]:
 
 
 def collect(repository: Repository, revisions: Sequence[Revision], limits: ReadLimits) -> Collected:
-    """Read the messages of all sessions, given oldest first."""
+    """Read the messages of all conversations, given oldest first."""
     collected = Collected()
     files: dict[str, TouchedFile] = {}
     for revision in revisions:
-        _add_session(repository, revision, limits, collected, files)
+        _add_conversation(repository, revision, limits, collected, files)
     for turn in collected.turns:
         turn.named = len(revisions) > 1
     collected.files = list(reversed(files.values()))
@@ -132,26 +133,26 @@ def collect(repository: Repository, revisions: Sequence[Revision], limits: ReadL
     return collected
 
 
-def _add_session(
+def _add_conversation(
     repository: Repository, revision: Revision, limits: ReadLimits, collected: Collected, files: dict[str, TouchedFile]
 ) -> None:
-    session = revision.conversation
+    conversation = revision.conversation
     heads = list(walk_heads_oldest_first(repository, [revision.oid]))
     collected.messages += len(heads)
     if not heads:
-        _use_title(repository, session, collected)
+        _use_title(repository, conversation, collected)
     start = 0
     root = None if limits.include_all else _find_context_root(repository, heads)
     if root is not None:
-        collected.summary = as_content(read_message(repository, heads[root].oid).text)
+        collected.summary = for_prompt(read_message(repository, heads[root].oid).text)
         start = root + 1
     start = max(start, _replace_by_summary(repository, heads, start, limits.verbatim, collected))
     older = [position for position in range(start) if position != root]
     collected.filtered += len(older)
     collected.summarized += sum(may_be_turn(heads[position]) for position in older)
-    collected.excluded += [ExcludedMessage(session, position + 1, "summarized") for position in older]
+    collected.excluded += [ExcludedMessage(conversation, position + 1, "summarized") for position in older]
     if root is not None:
-        collected.excluded.append(ExcludedMessage(session, root + 1, "used as the summary at the beginning"))
+        collected.excluded.append(ExcludedMessage(conversation, root + 1, "used as the summary at the beginning"))
     first = max(start, len(heads) - limits.max_messages)
     collected.unread += sum(map(may_be_turn, heads[start:first]))
     amendments = find_amendments(repository, revision.oid, heads[first:])
@@ -159,19 +160,19 @@ def _add_session(
         message = _amended(read_message(repository, head.oid), amendments, limits.work_item)
         if message is not None:
             _note_files(message, number, files)
-        turn = None if message is None else make_turn(number, session, head, message)
+        turn = None if message is None else make_turn(number, conversation, head, message)
         if turn is None:
             collected.filtered += 1
             reason = "amended, retracted or for other work" if message is None else "no content for a model"
-            collected.excluded.append(ExcludedMessage(session, number, reason))
+            collected.excluded.append(ExcludedMessage(conversation, number, reason))
         else:
             collected.turns.append(turn)
 
 
 def _use_title(repository: Repository, conversation: ConversationId, collected: Collected) -> None:
-    """Use the title of a session without messages as its summary (S1-19)."""
+    """Use the title of a conversation without messages as its summary (S1-19)."""
     title = read_metadata(repository, conversation).title
-    collected.summary = collected.summary or (None if title is None else as_content(title))
+    collected.summary = collected.summary or (None if title is None else for_prompt(title))
     collected.notes.append(
         Note(f"{conversation} has no messages" + ("" if title is None else ": only its title is used"))
     )
@@ -195,7 +196,7 @@ def _replace_by_summary(
         return start
     for position in reversed(range(start, len(heads))):
         if heads[position].kind == "summary":
-            text = as_content(read_message(repository, heads[position].oid).text)
+            text = for_prompt(read_message(repository, heads[position].oid).text)
             collected.summary = "\n\n".join(filter(None, (collected.summary, text)))
             return min(position, len(heads) - verbatim)
     return start

@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 
 from scopes.clock import now_nanoseconds
-from scopes.context.assemble import Assembled, assemble
+from scopes.context.assemble import FENCE, Assembled, assemble
 from scopes.context.calibrate import calibrate
-from scopes.context.collect import Collected, ReadLimits, collect, find_sessions
+from scopes.context.collect import Collected, ReadLimits, collect, resolve_revisions
 from scopes.context.context_cache import ContextCache, key_of, stat_files
-from scopes.context.files import Project
+from scopes.context.project_files import Project, ignore_files
 from scopes.context.request import Request, check_request
-from scopes.context.result import Context, ContextFile, ContextMessage, Explained
+from scopes.context.result import Context, ContextFile, ContextMessage, Explained, UnfencedContext
 from scopes.context.selection import MIN_TURN_TOKENS
 from scopes.context.truncate import Count
-from scopes.errors import Invalid
+from scopes.fence import draw_mark, fenced
 from scopes.history.messages import count_messages, display_time
 from scopes.history.revisions import Revision, list_branch_tips
 from scopes.result import Note
@@ -26,7 +26,6 @@ from scopes.store.repository import Repository, read_tip
 from scopes.tokens.choose import Tokenizer, TokenizerChoice
 from scopes.tokens.count_cache import CountCache, with_cache
 
-LAYOUTS = ("markdown", "messages", "json")
 _MIN_READ = 1000  # messages that are read at least, because they may have touched files
 _ID_LENGTH = 24
 
@@ -35,36 +34,26 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
     """Build a context, or take it from the cache; the history is never changed (S1-27).
 
     Raises:
-        Invalid: a negative budget, an unknown mode, relevance without a task, a task without words, no candidates.
+        Invalid: a negative budget, an unknown mode, relevance without a task, a task without words, no candidates,
+            an invalid mark, or one that occurs in the recorded text.
         NotFound, Ambiguous: there is no such conversation, branch or message, or no message for the work item.
     """
     request = check_request(request)
-    revisions = find_sessions(repository, request.where, request.work_item, request.at)
+    revisions = resolve_revisions(repository, request.where, request.work_item, request.at)
     cache = ContextCache(cache_directory, request.cache_seconds)
     key = _cache_key(request, revisions, choice)
-    result = cache.find(key)
-    if result is None:
+    unfenced = cache.find(key)
+    if unfenced is None:
         with CountCache(cache_directory) as counts:
-            result, paths = _build(repository, request, revisions, with_cache(choice, counts))
+            unfenced, paths = _build(repository, request, revisions, with_cache(choice, counts))
             counts.save()
-        if result.metadata["messages"]:  # the title of an empty conversation can change without a new message
-            cache.add(key, result, stat_files(os.path.join(request.project, path) for path in paths))
-    result = _with_limits(repository, revisions[-1], result, request)
+        if unfenced.context.metadata["messages"]:  # the title of an empty conversation can change without a new message
+            cache.add(key, unfenced, stat_files(os.path.join(request.project, path) for path in paths))
+    result = _with_limits(repository, revisions[-1], _with_fence(unfenced, request.mark), request)
     notes = [Note(warning) for warning in result.warnings]
     if cache.damaged:
         notes.insert(0, Note("the cached context was damaged and was built again"))
     return replace(result, notes=(*result.notes, *notes))
-
-
-def check_layout(layout: str) -> str:
-    """Return the name of a layout if it exists.
-
-    Raises:
-        Invalid: it does not.
-    """
-    if layout not in LAYOUTS:
-        raise Invalid(f"{layout!a} is not a valid format of a context", hint="formats: " + ", ".join(LAYOUTS))
-    return layout
 
 
 def _cache_key(request: Request, revisions: Sequence[Revision], choice: TokenizerChoice) -> str:
@@ -74,12 +63,13 @@ def _cache_key(request: Request, revisions: Sequence[Revision], choice: Tokenize
         tips=[[revision.conversation, revision.branch, revision.oid] for revision in revisions],
         encoding=choice.tokenizer.name,
         notes=[note.text for note in choice.notes],
+        fields=[field.name for field in fields(Context)],  # an entry of another version is never found
     )
 
 
 def _build(
     repository: Repository, request: Request, revisions: Sequence[Revision], choice: TokenizerChoice
-) -> tuple[Context, list[str]]:
+) -> tuple[UnfencedContext, list[str]]:
     """Build a context; return also the paths of all files that were considered."""
     last = revisions[-1]
     is_newest_only = request.task is None and not request.explain
@@ -88,10 +78,21 @@ def _build(
     is_past = request.at is not None or _is_past(repository, last)  # the project may have changed since
     limits = ReadLimits(request.include_all, request.work_item, max_messages, as_recorded=is_past)
     collected = collect(repository, revisions, limits)
-    project = Project(request.project, as_recorded=is_past)
+    project = Project(request.project, as_recorded=is_past, include_ignored=request.include_ignored)
     assembled = assemble(collected, _title(last, request.work_item), request, project, tokenizer)
     result = _describe(last, request, tokenizer, collected, assembled)
-    return replace(result, notes=(*notes, *result.notes)), [file.path for file in collected.files]
+    result = replace(result, notes=(*notes, *result.notes))
+    paths = [file.path for file in collected.files] + ignore_files(collected.files, project)
+    return UnfencedContext(result, assembled.header, assembled.body), paths
+
+
+def _with_fence(unfenced: UnfencedContext, mark: str | None) -> Context:
+    """Add the text of a context, with a new mark if none is given; nothing is put around nothing."""
+    context, header, body = unfenced
+    if not (header or body):
+        return context
+    mark = mark or draw_mark(body)
+    return replace(context, formatted_history=header + fenced(FENCE, body, mark), mark=mark)
 
 
 def _is_past(repository: Repository, revision: Revision) -> bool:
@@ -108,13 +109,13 @@ def _title(last: Revision, work_item: str | None) -> str:
 def _describe(
     revision: Revision, request: Request, tokenizer: Tokenizer, collected: Collected, assembled: Assembled
 ) -> Context:
-    """Return the result; its id is the same for the same request on the same history."""
+    """Return the result without its text; its id is the same for the same request on the same history."""
     selection = assembled.selection
     included = sorted(selection.kept)
-    sessions = {assembled.turns[position].session for position in included}
+    conversations = {assembled.turns[position].conversation for position in included}
     identity = key_of(
         tip=revision.oid, options=request.options, limit=request.max_tokens, encoding=tokenizer.name,
-        text=assembled.text,
+        text=[assembled.header, assembled.body],
     )  # fmt: skip
     return Context(
         context_id=f"ctx-{identity[:_ID_LENGTH]}",
@@ -122,7 +123,8 @@ def _describe(
         max_tokens=request.max_tokens,
         tokens_used=assembled.tokens,
         method=tokenizer.method,
-        formatted_history=assembled.text,
+        formatted_history="",
+        mark=None,
         messages=tuple(_message(assembled, position) for position in included),
         files_text=assembled.files_text,
         files_embedded=tuple(ContextFile(file.path, file.tokens, file.turn) for file in assembled.files.embedded),
@@ -131,8 +133,8 @@ def _describe(
         metadata=_metadata(revision, request, tokenizer, collected, assembled),
         filtered_count=collected.filtered,
         average_relevance=None if request.task is None else _average_relevance(assembled),
-        sessions_included=len(sessions),
-        sessions_excluded=len({turn.session for turn in collected.turns} - sessions),
+        conversations_included=len(conversations),
+        conversations_excluded=len({turn.conversation for turn in collected.turns} - conversations),
         turns_included=len(included),
         turns_excluded=len(collected.turns) + collected.unread - len(included),
         warnings=assembled.warnings,
@@ -166,7 +168,7 @@ def _message(assembled: Assembled, position: int) -> ContextMessage:
     return ContextMessage(
         id=turn.head.id,
         oid=turn.head.oid,
-        session=turn.session,
+        conversation=turn.conversation,
         number=turn.number,
         role=turn.role,
         author=turn.head.author,
@@ -189,11 +191,11 @@ def _explain(assembled: Assembled, collected: Collected, count: Count) -> list[E
         reason = fits if kept else selection.dropped.get(position, "")
         tokens, score = selection.tokens.get(position), assembled.scores.get(position)
         tokens = count(turn.block) if tokens is None else tokens
-        name = f"{turn.session}:{turn.number}" if turn.named else str(turn.number)
+        name = f"{turn.conversation}:{turn.number}" if turn.named else str(turn.number)
         rows.append(Explained("turn", name, None if score is None else round(score, 4), tokens, kept, reason))
     named = any(turn.named for turn in assembled.turns)
-    for session, number, reason in reversed(collected.excluded):
-        name = f"{session}:{number}" if named else str(number)
+    for conversation, number, reason in reversed(collected.excluded):
+        name = f"{conversation}:{number}" if named else str(number)
         rows.append(Explained("message", name, None, None, kept=False, reason=reason))
     rows += [Explained("file", file.path, None, file.tokens, kept=True, reason="fits") for file in files.embedded]
     rows += [Explained("file", file.path, None, None, kept=False, reason=file.reason) for file in files.skipped]

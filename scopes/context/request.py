@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from scopes.context.budget import parse_shares
+from scopes.context.budget import configured_shares
 from scopes.context.relevance import words_of
 from scopes.errors import Invalid
+from scopes.fence import check_mark
 from scopes.store.config import Config
 
 MODES = ("history", "relevance", "files")
@@ -25,11 +26,13 @@ class Request:
     include_all: also take messages older than the last compaction.
     explain: also report for every turn, message and file why it was kept or dropped.
     project: directory whose files may be embedded; empty: no file is read.
-    file_share: share of files in hundredths of the budget for files and turns; None: the default of the mode.
-    candidates: at most so many turns are considered for a task; None: all (S4-37).
+    include_ignored: embed files that git ignores in the project, too.
+    file_share: share of files in percent of the budget for files and turns; None: the default of the mode.
+    candidates: the maximum number of turns that are considered for a task; None: all (S4-37).
     max_turns, idle_seconds: the context warns when the conversation is full or idle; None: never (S1-24).
     cache_seconds: how long the context may be taken from the cache; 0: never.
-    tight_below: with a smaller budget only the newest session is used, and no files (S1-16).
+    mark: the mark of the fence; None: a random one, drawn for every rendering.
+    tight_below: with a smaller budget only the newest conversation is used, and no files (S1-16).
     """
 
     max_tokens: int
@@ -41,16 +44,18 @@ class Request:
     include_all: bool = False
     explain: bool = False
     project: str = ""
+    include_ignored: bool = False
     file_share: int | None = None
     candidates: int | None = None
     max_turns: int | None = None
     idle_seconds: int | None = None
     cache_seconds: int = CACHE_SECONDS
     tight_below: int = TIGHT_BELOW
+    mark: str | None = None
 
     @property
     def is_tight(self) -> bool:
-        """Return True if the budget has room for the newest session only."""
+        """Return True if the budget has room for the newest conversation only."""
         return self.max_tokens < self.tight_below
 
     @property
@@ -65,10 +70,13 @@ def check_request(request: Request) -> Request:
     """Return the request with its mode filled in, and without a task if the mode does not use it.
 
     Raises:
-        Invalid: a negative budget, an unknown mode, relevance without a task, a task without words, no candidates.
+        Invalid: a negative budget, an unknown mode, relevance without a task, a task without words, no candidates,
+            an invalid mark.
     """
     if request.max_tokens < 0:
-        raise Invalid(f"a budget of {request.max_tokens} tokens is negative", hint="for example: --max-tokens 8000")
+        raise Invalid(
+            f"invalid budget {request.max_tokens}: must not be negative", hint="for example: --max-tokens 8000"
+        )
     if request.candidates is not None and request.candidates < 1:
         raise Invalid(f"--candidates must be at least 1, not {request.candidates}", hint="try: --candidates 32")
     mode = request.mode or ("history" if request.task is None else "relevance")
@@ -78,6 +86,7 @@ def check_request(request: Request) -> Request:
         raise Invalid("the mode relevance needs a task", hint="for example: --task 'login fails on Safari'")
     if request.task is not None:
         words_of(request.task)
+    check_mark(request.mark)
     return replace(request, mode=mode, task=None if mode == "history" else request.task)
 
 
@@ -87,11 +96,10 @@ def with_settings(request: Request, config: Config) -> Request:
     Raises:
         Invalid: a setting is not valid.
     """
-    content = config.find("scopes.budgetContent")
-    shares = parse_shares(config.find("scopes.budgetWindow"), content)
+    shares = configured_shares(config)
     return replace(
         request,
-        file_share=shares.content["files"] if content else None,
+        file_share=shares.content["files"] if config.find("scopes.budgetContent") else None,
         max_turns=config.find_integer("scopes.maxTurns", 0) or None,
         idle_seconds=config.find_integer("scopes.idleSeconds", 0) or None,
         tight_below=config.find_integer("scopes.tightBudget", TIGHT_BELOW),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from scopes.context.part_text import part_text, texts_of
 from scopes.history.messages import MessageHead, display_time
 from scopes.model.message import Message, Part
-from scopes.sanitize import as_content, clip
+from scopes.sanitize import clip, for_prompt, line_for_prompt
 
 TOOL_LIMIT = 1000  # characters of a tool result; a tool call is clipped at three tenths of that
 _CALL_TENTHS = 3
@@ -22,16 +22,16 @@ USER, ASSISTANT = "User", "Assistant"
 class Turn:
     """One message with content for a model.
 
-    `number` is its position in the whole history of its session, from 1; `session` is a conversation id.
+    `number` is its position in the whole history of its conversation, from 1.
     """
 
     number: int
-    session: str
+    conversation: str
     head: MessageHead
     message: Message
     role: str
     content: str
-    named: bool = False  # True if the heading includes the session
+    named: bool = False  # True if the heading includes the conversation
     longest: int = 0  # characters of the longest tool call or result, in terms of the limit for results
 
     def clipped_at(self, limit: int) -> bool:
@@ -41,10 +41,10 @@ class Turn:
     @property
     def heading(self) -> str:
         """Return the heading line: number, role, author and time."""
-        session = f"{self.session} " if self.named else ""
+        conversation = f"{self.conversation} " if self.named else ""
         time = display_time(self.head)
         suffix = "" if time is None else f", {time}"
-        return f"### {session}{self.number}. {self.role} ({_one_line(self.head.author)}){suffix}"
+        return f"### {conversation}{self.number}. {self.role} ({line_for_prompt(self.head.author)}){suffix}"
 
     @property
     def block(self) -> str:
@@ -57,13 +57,13 @@ def block_of(turn: Turn, content: str) -> str:
     return f"{turn.heading}\n\n{content}\n\n"
 
 
-def make_turn(number: int, session: str, head: MessageHead, message: Message) -> Turn | None:
+def make_turn(number: int, conversation: str, head: MessageHead, message: Message) -> Turn | None:
     """Return the turn of a message; None if it has no content for a model, or was injected by a program."""
     if not may_be_turn(head):
         return None
     content = content_of(message, TOOL_LIMIT)
     longest = max(map(_tool_length, message.parts), default=0)
-    return Turn(number, session, head, message, role_of(head), content, longest=longest) if content else None
+    return Turn(number, conversation, head, message, role_of(head), content, longest=longest) if content else None
 
 
 def may_be_turn(head: MessageHead) -> bool:
@@ -84,18 +84,18 @@ def content_of(message: Message, limit: int) -> str:
 def _walk_texts(message: Message, limit: int) -> Iterable[str]:
     for part in message.parts:
         if part.type == "text":
-            text = as_content(part.text)
+            text = for_prompt(part.text)
         elif part.type == "tool_call":
-            text = f"[tool call] {as_content(clip(_SPACE.sub(' ', part_text(part)), limit * _CALL_TENTHS // 10))}"
+            text = f"[tool call] {for_prompt(clip(_SPACE.sub(' ', part_text(part)), limit * _CALL_TENTHS // 10))}"
         elif part.type == "tool_result":
             failed = " failed" if part.fields.get("is_error") is True else ""
-            text = f"[tool result{failed}] {as_content(clip(part_text(part), limit))}".rstrip()
+            text = f"[tool result{failed}] {for_prompt(clip(part_text(part), limit))}".rstrip()
         else:
             text = ""
         if text:
             yield text
     if message.payload is not None and not message.text:
-        yield from (as_content(text) for _, text in texts_of(message)[-1:])
+        yield from (for_prompt(text) for _, text in texts_of(message)[-1:])
 
 
 def _tool_length(part: Part) -> int:
@@ -103,7 +103,3 @@ def _tool_length(part: Part) -> int:
     if part.type == "tool_call":
         return -(-len(part_text(part)) * 10 // _CALL_TENTHS)
     return len(part_text(part)) if part.type == "tool_result" else 0
-
-
-def _one_line(name: str) -> str:
-    return as_content(_SPACE.sub(" ", name))

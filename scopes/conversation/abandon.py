@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scopes.errors import Refused
-from scopes.history.metadata import read_metadata
-from scopes.history.revisions import MAIN, find_active_branch, find_branch, find_conversation, list_branch_tips
+from scopes.history.handles import Store
+from scopes.history.revisions import MAIN
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, OperationId
-from scopes.model.conversation import BranchEntry
 from scopes.result import Result
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -32,25 +31,25 @@ def abandon(repository: Repository, conversation: str, branch: str, *, revive: b
     Raises:
         Refused: the branch is main.
     """
-    conversation_id = find_conversation(repository, conversation)
+    handle = Store(repository).conversation(conversation)
     status = "active" if revive else "abandoned"
     with exclusive_write(repository):
-        name = find_branch(repository, conversation_id, branch)
-        if name == MAIN:
+        target = handle.branch(branch)
+        if target.name == MAIN:
             raise Refused(
                 "the branch main cannot be abandoned", hint="delete the whole conversation instead: scopes conv delete"
             )
-        entry = read_metadata(repository, conversation_id).branches.get(name, BranchEntry())
-        active = find_active_branch(repository, conversation_id)
+        entry = target.entry
+        active = handle.active_branch.name
         operation = None
         if entry.status != status:
-            tx = Transaction(repository, conversation_id)
-            tx.describe_branch(name, replace(entry, status=status))
-            if active == name and not revive and MAIN in list_branch_tips(repository, conversation_id):
+            tx = Transaction(repository, handle.id)
+            tx.describe_branch(target.name, replace(entry, status=status))
+            if active == target.name and not revive and MAIN in handle.tips:
                 tx.activate(MAIN)
                 active = MAIN
             verb = "revive" if revive else "abandon"
-            operation = tx.commit("abandon", f"{verb} {conversation_id}/{name}", metadata_message=f"{status} {name}").id
+            operation = tx.commit("abandon", f"{verb} {target}", metadata_message=f"{status} {target.name}").id
     return BranchAbandoned(
-        conversation=conversation_id, branch=name, status=status, active_branch=active, operation=operation
+        conversation=handle.id, branch=target.name, status=status, active_branch=active, operation=operation
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from scopes.conversation.append import MessageAppended, append_to, plain_message
 from scopes.errors import NotFound, Refused
-from scopes.history.messages import is_root, read_message
-from scopes.history.revisions import resolve_branch, resolve_revision
+from scopes.history.handles import Branch, Store
+from scopes.history.messages import is_root, plain_message, read_message
+from scopes.history.transaction import append_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
@@ -45,12 +45,11 @@ def amend(
         NotFound: the message is not on the branch.
         Refused: the message was retracted.
     """
-    conversation_id, branch_name, old = _find_target(repository, conversation, target, branch)
+    handle, old = _find_target(repository, conversation, target, branch)
     message = replace(plain_message(author, text, author_kind=author_kind, kind=old.kind), amends=old.id)
     if old.payload is not None:
         message = replace(message, kind="plain")  # an amended typed document becomes plain text
-    appended = append_to(repository, conversation_id, branch_name, message)
-    return _amended(appended, old.id, retracted=False)
+    return _append(handle, message, old.id)
 
 
 def retract(
@@ -69,37 +68,34 @@ def retract(
         NotFound: the message is not on the branch.
         Refused: the message was retracted already.
     """
-    conversation_id, branch_name, old = _find_target(repository, conversation, target, branch)
+    handle, old = _find_target(repository, conversation, target, branch)
     text = reason or f"retracted: {old.text[:60]}"
     message = replace(plain_message(author, text, author_kind=author_kind, kind="notice"), retracts=old.id)
-    appended = append_to(repository, conversation_id, branch_name, message)
-    return _amended(appended, old.id, retracted=True)
+    return _append(handle, message, old.id)
 
 
-def _find_target(
-    repository: Repository, conversation: str, target: str, branch: str | None
-) -> tuple[ConversationId, BranchName, Message]:
-    conversation_id, branch_name = resolve_branch(repository, conversation, branch)
-    log_hint = f"see: scopes conv log {conversation_id}/{branch_name}"
-    oid = resolve_revision(repository, target, conversation_id).oid
-    tip = resolve_revision(repository, branch_name, conversation_id).oid
+def _find_target(repository: Repository, conversation: str, target: str, branch: str | None) -> tuple[Branch, Message]:
+    handle = Store(repository).branch(conversation, branch)
+    log_hint = f"see: scopes conv log {handle}"
+    oid = handle.conversation.revision(target).oid
+    tip = handle.tip
     if is_root(read_commit(repository, oid)):
         raise NotFound("the root of a conversation is not a message", hint=log_hint)
     if not is_ancestor(repository, oid, tip):
-        raise NotFound(f"that message is not on {conversation_id}/{branch_name}", hint="name the branch with --branch")
+        raise NotFound(f"that message is not on {handle}", hint="name the branch with --branch")
     message = read_message(repository, oid)
     claim = find_blob(repository, read_commit(repository, tip).tree, "state/" + leaf("messages", message.id))
     if claim is not None and b'"retracted"' in claim:
         raise Refused(f"message {message.id[:8]} was retracted already", hint=log_hint)
-    return conversation_id, branch_name, message
+    return handle, message
 
 
-def _amended(appended: MessageAppended, target: MessageId, *, retracted: bool) -> MessageAmended:
+def _append(branch: Branch, message: Message, target: MessageId) -> MessageAmended:
     return MessageAmended(
-        id=appended.id,
-        oid=appended.oid,
-        conversation=appended.conversation,
-        branch=appended.branch,
+        id=message.id,
+        oid=append_message(branch.repository, branch.conversation.id, branch.name, message),
+        conversation=branch.conversation.id,
+        branch=branch.name,
         target=target,
-        retracted=retracted,
+        retracted=message.retracts is not None,
     )

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scopes.conversation.list import read_root
 from scopes.errors import Invalid, NotFound
+from scopes.history.conversations import read_root
 from scopes.history.messages import MessageHead, head_of
 from scopes.history.revisions import Revision, resolve_revision
 from scopes.ids import Oid

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from scopes.clock import now
 from scopes.conversation.show import BranchSummary, show
 from scopes.errors import Refused
-from scopes.history.revisions import find_active_branch, find_conversation, list_branch_tips, resolve_revision
+from scopes.history.handles import Store
 from scopes.history.transaction import Transaction
 from scopes.ids import (
     AgentName,
@@ -26,7 +26,7 @@ from scopes.result import Result
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
-_LONGEST_SLUG = 100
+_MAX_SLUG_LENGTH = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,26 +76,25 @@ def branch(
         Refused: a branch of that name exists.
         NotFound, Ambiguous: the conversation or the message cannot be resolved.
     """
-    conversation_id = find_conversation(repository, conversation)
+    handle = Store(repository).conversation(conversation)
     given = BranchEntry(
         purpose=None if purpose is None else parse_purpose(purpose),
         agent=None if agent is None else parse_agent_name(agent),
         status="active",
     )
     with exclusive_write(repository):
-        tips = list_branch_tips(repository, conversation_id)
-        active = find_active_branch(repository, conversation_id)
-        revision = resolve_revision(repository, start if start is not None else active, conversation_id)
-        new_name = _choose_name(conversation_id, tips, name, given)
+        active = handle.active_branch.name
+        revision = handle.revision(start if start is not None else active)
+        new_name = _choose_name(handle.id, handle.tips, name, given)
         entry = replace(given, parent=revision.branch or active, fork=revision.oid, created=now())
-        tx = Transaction(repository, conversation_id)
+        tx = Transaction(repository, handle.id)
         tx.create_branch(new_name, revision.oid)
         tx.describe_branch(new_name, entry)
         if switch:
             tx.activate(new_name)
-        operation = tx.commit("branch", f"create {conversation_id}/{new_name}", metadata_message=f"create {new_name}")
+        operation = tx.commit("branch", f"create {handle.id}/{new_name}", metadata_message=f"create {new_name}")
     return BranchCreated(
-        conversation=conversation_id,
+        conversation=handle.id,
         name=new_name,
         tip=revision.oid,
         parent=entry.parent or active,
@@ -111,7 +110,7 @@ def default_branch_name(taken: Container[str], purpose: str | None, agent: Agent
 
     A slug that is not valid in a ref, such as `con` or `build.lock`, is replaced by `agent`.
     """
-    stem = f"{purpose or 'branch'}/{slug(agent or 'agent')[:_LONGEST_SLUG]}"
+    stem = f"{purpose or 'branch'}/{slug(agent or 'agent')[:_MAX_SLUG_LENGTH]}"
     if not is_name(stem):
         stem = f"{purpose or 'branch'}/agent"
     count, name = 1, stem
@@ -129,5 +128,5 @@ def _choose_name(
         return default_branch_name(taken, entry.purpose, entry.agent)
     parsed = parse_branch_name(name)
     if parsed in taken:
-        raise Refused(f"there is a branch {parsed!a} in {conversation} already", hint="choose another with --name")
+        raise Refused(f"branch {parsed!a} already exists in {conversation}", hint="choose another with --name")
     return parsed

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scopes.errors import NotFound
 from scopes.history.messages import MessageHead, head_of, is_root, message_id_of, read_message_bytes
-from scopes.history.revisions import Revision, find_active_branch, find_conversation, resolve_revision
+from scopes.history.revisions import Revision, read_active_branch, resolve_conversation, resolve_revision
 from scopes.history.sources import SOURCES, find_message_spans, walk_chunks
 from scopes.history.staleness import SUMMARY, count_since
 from scopes.ids import BranchName, ConversationId, Oid
@@ -86,7 +86,7 @@ def read_original(repository: Repository, message: str, *, conversation: str | N
 
 
 def _resolve(repository: Repository, message: str, conversation: str | None) -> Revision:
-    within = None if conversation is None else find_conversation(repository, conversation)
+    within = None if conversation is None else resolve_conversation(repository, conversation)
     return resolve_revision(repository, message, within)
 
 
@@ -96,7 +96,7 @@ def _count_newer(repository: Repository, revision: Revision, head: MessageHead, 
     match message.extra.get("summarizes"):
         case {"branch": str(summarized)}:
             branches.append(summarized)
-    branches.append(find_active_branch(repository, revision.conversation))
+    branches.append(read_active_branch(repository, revision.conversation))
     return count_since(repository, revision.conversation, head, branches)
 
 

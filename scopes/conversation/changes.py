@@ -14,7 +14,7 @@ from scopes.clock import format_seconds, now_nanoseconds, parse_moment, parse_ti
 from scopes.errors import Invalid
 from scopes.history.messages import MessageHead, head_of, is_root, read_message
 from scopes.history.metadata import Metadata, read_metadata_at
-from scopes.history.revisions import find_conversation, list_branch_tips
+from scopes.history.revisions import list_branch_tips, resolve_conversation
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.in_progress import open_conflicts_at
 from scopes.model.claims import PARTICIPANT_KINDS
@@ -75,8 +75,8 @@ def changes(
         Invalid: `since` is not a date, or `operation` is not one of OPERATIONS.
     """
     if operation is not None and operation.upper() not in OPERATIONS:
-        raise Invalid(f"{operation!a} is not an operation", hint="operations: " + ", ".join(OPERATIONS))
-    conversation_id = find_conversation(repository, conversation)
+        raise Invalid(f"{operation!a} is not a valid operation", hint="operations: " + ", ".join(OPERATIONS))
+    conversation_id = resolve_conversation(repository, conversation)
     start = None if since is None else parse_moment(since, now_nanoseconds())
     operations = list(walk_conversation_operations(repository, conversation_id))
     found = [*_message_changes(repository, _all_tips(repository, conversation_id, operations))]

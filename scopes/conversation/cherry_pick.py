@@ -1,6 +1,6 @@
 """`cherry-pick`: replay single messages, of any branch or conversation, on top of a branch, with the same ids.
 
-A conflict stops it on a conflict-resolution branch; see `merge.sequencer`.
+A conflict stops it on a conflict-resolution branch; see `merge.replay_control`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,7 @@ from scopes.history.revisions import resolve_revision_anywhere
 from scopes.ids import Oid
 from scopes.merge.automatic_resolution import Policy, read_policy
 from scopes.merge.in_progress import open_conflicts_at, require_resolved
-from scopes.merge.replay import Stop, replay_commits
-from scopes.merge.replay_plan import ReplayPlan, plan_picks
-from scopes.merge.replay_state import CHERRY_PICK, ReplayState, require_free
-from scopes.merge.sequencer import (
+from scopes.merge.replay_control import (
     ReplayAborted,
     ReplayOutcome,
     ReplayVerb,
@@ -27,6 +24,9 @@ from scopes.merge.sequencer import (
     continue_replay,
     skip_message,
 )
+from scopes.merge.replay_plan import ReplayPlan, plan_picks
+from scopes.merge.replay_state import CHERRY_PICK, ReplayState, require_free
+from scopes.merge.rewrite import Stop, rewrite_commits
 from scopes.result import Note
 from scopes.store.graph import is_ancestor, list_new_commits, walk_newest_first
 from scopes.store.objects import Commit
@@ -159,7 +159,7 @@ def _replay_on_appended(
     appended = list_new_commits(repository, current, state.original, (state.original,))
     picked = list_new_commits(repository, tip, state.original, (state.original,))
     with bulk_objects(repository) as objects:
-        result = replay_commits(objects, current, picked, policy, appended)
+        result = rewrite_commits(objects, current, picked, policy, appended)
         if result.stop is not None:
             raise Refused(f"messages appended to {where} meanwhile conflict with the picked ones", hint=hint)
     new_commits = {rewrite.old: rewrite.new for rewrite in result.moved}

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from scopes.errors import Invalid, NotFound
 from scopes.model.conflicts import CONFLICT_TYPES
 from scopes.result import Result
-from scopes.store.config import COMMANDS, SETTINGS, Config, Setting, check_key, check_value, open_user_file
+from scopes.store.config import (
+    COMMANDS,
+    NOT_FROM_STORE,
+    SETTINGS,
+    Config,
+    Setting,
+    check_key,
+    check_value,
+    open_user_file,
+)
 from scopes.store.config_write import write_setting
 from scopes.store.repository import Repository
 from scopes.store.signals import defer_signals
@@ -60,7 +69,7 @@ def set_setting(repository: Repository | None, home: str, key: str, value: str |
     """Write a setting to the configuration of the store or of the user; the value None removes it.
 
     Raises:
-        Invalid: the key, value or level is not valid, or the setting names a command and the level is `store`.
+        Invalid: the key, value or level is not valid, or the level is `store` and the setting is not read from stores.
         NotFound: the setting to remove has no value, or there is no store.
         Inaccessible: the file cannot be written.
     """
@@ -69,9 +78,10 @@ def set_setting(repository: Repository | None, home: str, key: str, value: str |
     if value is not None:
         check_value(key, value)
     if level not in LEVELS:
-        raise Invalid(f"{level!a} is not a level of settings", hint="levels: " + ", ".join(LEVELS))
-    if key.lower() in COMMANDS and level == "store":
-        raise Invalid(f"{key} names a command and is read from your own settings only", hint="set it with --level user")
+        raise Invalid(f"{level!a} is not a valid config level", hint="levels: " + ", ".join(LEVELS))
+    if key.lower() in NOT_FROM_STORE and level == "store":
+        effect = "names a command" if key.lower() in COMMANDS else "starts work by itself"
+        raise Invalid(f"{key} {effect} and is read from your own settings only", hint="set it with --level user")
     if level == "store" and repository is None:
         raise NotFound("there is no store for the setting", hint="create one: scopes init, or use --level user")
     if level == "user" or repository is None:
@@ -90,4 +100,4 @@ def _check_rule(key: str) -> None:
     """Raise Invalid if the key is a merge rule for an unknown type of conflict."""
     conflict_type = key.lower().removeprefix(_RULE)
     if conflict_type != key.lower() and conflict_type not in CONFLICT_TYPES:
-        raise Invalid(f"{conflict_type!a} is not a type of conflict", hint="types: " + ", ".join(CONFLICT_TYPES))
+        raise Invalid(f"{conflict_type!a} is not a valid conflict type", hint="types: " + ", ".join(CONFLICT_TYPES))

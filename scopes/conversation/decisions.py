@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scopes.conversation.log import walk_all_messages
+from scopes.history.conversations import walk_all_messages
+from scopes.history.handles import Store
 from scopes.history.messages import MessageHead
-from scopes.history.revisions import find_active_branch, resolve_revision
 from scopes.ids import ConversationId
 from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.model import encoding
@@ -38,8 +38,7 @@ class DecisionList(Result):
 def decisions(repository: Repository, conversation: str) -> DecisionList:
     """Collect the decisions of a conversation."""
     conversation_id, messages = walk_all_messages(repository, conversation)
-    tip = resolve_revision(repository, find_active_branch(repository, conversation_id), conversation_id).oid
-    tree = read_commit(repository, tip).tree
+    tree = read_commit(repository, Store(repository).open(conversation_id).active_branch.tip).tree
     rows = []
     for head, message in messages:
         decided = _decision_in(message)

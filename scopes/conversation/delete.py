@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scopes.errors import Refused
-from scopes.history.revisions import MAIN, find_active_branch, find_branch, find_conversation, list_branch_tips
+from scopes.history.handles import Branch, Store
+from scopes.history.revisions import MAIN
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
 from scopes.result import Result
@@ -38,21 +39,21 @@ class BranchDeleted(Result):
 def delete(repository: Repository, conversation: str, *, dry_run: bool = False) -> ConversationDeleted:
     """Move a conversation with all its branches and metadata to the trash; with `dry_run` change nothing."""
     if dry_run:
-        found = find_conversation(repository, conversation)
-        names = tuple(list_branch_tips(repository, found))
+        found = Store(repository).conversation(conversation)
+        names = tuple(found.tips)
         return ConversationDeleted(
-            conversation=found, branches=len(names), operation=None, dry_run=True, branch_names=names
+            conversation=found.id, branches=len(names), operation=None, dry_run=True, branch_names=names
         )
     with exclusive_write(repository):
-        conversation_id = find_conversation(repository, conversation)  # under the lock
-        tips = list_branch_tips(repository, conversation_id)
-        tx = Transaction(repository, conversation_id)
+        handle = Store(repository).conversation(conversation)  # under the lock
+        tips = handle.tips
+        tx = Transaction(repository, handle.id)
         for branch in tips:
             tx.trash_branch(branch)
         tx.trash_metadata()
         tx.deactivate()
-        operation = tx.commit("delete", f"delete {conversation_id}")
-    return ConversationDeleted(conversation=conversation_id, branches=len(tips), operation=operation.id)
+        operation = tx.commit("delete", f"delete {handle.id}")
+    return ConversationDeleted(conversation=handle.id, branches=len(tips), operation=operation.id)
 
 
 def delete_branch(repository: Repository, conversation: str, branch: str, *, force: bool = False) -> BranchDeleted:
@@ -61,30 +62,31 @@ def delete_branch(repository: Repository, conversation: str, branch: str, *, for
     Raises:
         Refused: it is main or the active branch, or has messages of its own and `force` is not given (S4-7).
     """
-    conversation_id = find_conversation(repository, conversation)
+    handle = Store(repository).conversation(conversation)
     with exclusive_write(repository):
-        name = find_branch(repository, conversation_id, branch)
-        tips = list_branch_tips(repository, conversation_id)
-        _check_deletable(repository, conversation_id, name, tips, force=force)
-        tx = Transaction(repository, conversation_id)
-        tx.trash_branch(name)
-        tx.describe_branch(name, None)
-        operation = tx.commit("delete-branch", f"delete {conversation_id}/{name}", metadata_message=f"delete {name}")
-    return BranchDeleted(conversation=conversation_id, branch=name, tip=tips[name], operation=operation.id)
+        target = handle.branch(branch)
+        tip = _check_deletable(target, force=force)
+        tx = Transaction(repository, handle.id)
+        tx.trash_branch(target.name)
+        tx.describe_branch(target.name, None)
+        operation = tx.commit("delete-branch", f"delete {target}", metadata_message=f"delete {target.name}")
+    return BranchDeleted(conversation=handle.id, branch=target.name, tip=tip, operation=operation.id)
 
 
-def _check_deletable(
-    repository: Repository, conversation: ConversationId, name: BranchName, tips: dict[BranchName, Oid], *, force: bool
-) -> None:
+def _check_deletable(branch: Branch, *, force: bool) -> Oid:
+    """Return the tip of a branch that may be deleted."""
+    conversation, name = branch.conversation, branch.name
     if name == MAIN:
         raise Refused(
-            "the branch main cannot be deleted", hint=f"delete the conversation: scopes conv delete {conversation}"
+            "the branch main cannot be deleted", hint=f"delete the conversation: scopes conv delete {conversation.id}"
         )
-    if name == find_active_branch(repository, conversation):
-        raise Refused(f"{name} is the active branch", hint=f"first: scopes conv switch {conversation} main")
-    others = [tip for branch, tip in tips.items() if branch != name]
-    if not force and not any(is_ancestor(repository, tips[name], other) for other in others):
+    if name == conversation.active_branch.name:
+        raise Refused(f"{name} is the active branch", hint=f"first: scopes conv switch {conversation.id} main")
+    tips = conversation.tips
+    tip = tips.pop(name)
+    if not force and not any(is_ancestor(branch.repository, tip, other) for other in tips.values()):
         raise Refused(
             f"{name} has messages that no other branch has",
             hint="delete it anyway with --force; undo restores it",
         )
+    return tip

@@ -12,7 +12,7 @@ from typing import Any
 
 from scopes.errors import Invalid
 from scopes.history.messages import MessageHead, head_of, is_root, read_message
-from scopes.history.revisions import Revision, find_conversation, resolve_revision, resolve_revision_anywhere
+from scopes.history.revisions import Revision, resolve_conversation, resolve_revision, resolve_revision_anywhere
 from scopes.ids import MessageId, Oid
 from scopes.merge.attribution import claim_value
 from scopes.merge.conflict_keys import agent_of, key_of_path
@@ -86,14 +86,15 @@ def diff(repository: Repository, left: str, right: str | None = None) -> Differe
     """
     left_side, right_side = _resolve_sides(repository, left, right)
     bases = list_merge_bases(repository, left_side.revision.oid, right_side.revision.oid)
-    ours = _messages_beyond(repository, left_side.revision.oid, right_side.revision.oid, bases)
-    theirs = _messages_beyond(repository, right_side.revision.oid, left_side.revision.oid, bases)
+    in_left = _messages_beyond(repository, left_side.revision.oid, right_side.revision.oid, bases)
+    in_right = _messages_beyond(repository, right_side.revision.oid, left_side.revision.oid, bases)
+    in_both = [(in_left[message_id], in_right[message_id]) for message_id in in_left if message_id in in_right]
     return Difference(
         left=left_side,
         right=right_side,
-        only_left=tuple(head for message_id, head in ours.items() if message_id not in theirs),
-        only_right=tuple(head for message_id, head in theirs.items() if message_id not in ours),
-        changed=tuple(_changed_messages(repository, [(ours[key], theirs[key]) for key in ours if key in theirs])),
+        only_left=tuple(head for message_id, head in in_left.items() if message_id not in in_right),
+        only_right=tuple(head for message_id, head in in_right.items() if message_id not in in_left),
+        changed=tuple(_changed_messages(repository, in_both)),
         claims=tuple(_changed_claims(repository, left_side.revision.oid, right_side.revision.oid)),
     )
 
@@ -107,7 +108,7 @@ def _resolve_sides(repository: Repository, left: str, right: str | None) -> tupl
             raise Invalid("name two revisions to compare", hint="for example: scopes conv diff conv-001 main..fix")
         one, two, conversation = left, right, None
     else:
-        conversation = None if right is None else find_conversation(repository, left)
+        conversation = None if right is None else resolve_conversation(repository, left)
     first = DiffSide(name=one or left, revision=resolve_revision(repository, one or left, conversation))
     name = two.removeprefix(".") or first.revision.conversation
     second = DiffSide(name=name, revision=resolve_revision_anywhere(repository, name, first.revision.conversation))

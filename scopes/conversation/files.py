@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scopes.clock import known_seconds
-from scopes.conversation.log import walk_all_messages
+from scopes.history.conversations import walk_all_messages
 from scopes.history.messages import MessageHead
 from scopes.ids import AgentName, ConversationId, MessageId, Oid
-from scopes.model.message import Message
+from scopes.model.message import file_operations
 from scopes.result import Result
 from scopes.store.repository import Repository
 
@@ -59,17 +59,6 @@ def files(repository: Repository, conversation: str) -> FileList:
     rows = [_row(path, uses, callers[uses.last.oid]) for path, uses in sorted(uses_by_path.items())]
     rows.sort(key=lambda row: row.last_touch or "", reverse=True)
     return FileList(conversation=conversation_id, files=tuple(rows))
-
-
-def file_operations(message: Message) -> list[tuple[str, str]]:
-    """Return (path, operation) of every file that a message read, changed or mentioned; a rename deletes its source."""
-    operations = [(touch.path, touch.op) for touch in message.files]
-    operations += [(t.source, "delete") for t in message.files if t.op == "rename" and t.source is not None]
-    for part in message.parts:
-        path, operation = part.fields.get("path"), part.fields.get("op")
-        if part.type == "file_ref" and isinstance(path, str):
-            operations.append((path, operation if isinstance(operation, str) else "mention"))
-    return operations
 
 
 def _caller(head: MessageHead, callers: Mapping[Oid, AgentName]) -> AgentName:

@@ -10,31 +10,31 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
-from scopes.clock import known_seconds
-from scopes.conversation.list_cached import BRIEF, COMPLETE, ConversationList, creation_time, refs_digest, sorted_list
+from scopes.clock import creation_time, known_seconds
+from scopes.conversation.list_cached import BRIEF, COMPLETE, ConversationList, refs_digest, sorted_list
 from scopes.errors import Corrupt, NotFound
-from scopes.history.messages import MESSAGE_FILE, NO_TEXT, STATE_DIRECTORY, count_messages, head_of, is_root
+from scopes.history.conversations import ParticipantCache, participants_of, read_root
+from scopes.history.messages import NO_TEXT, count_messages, head_of, is_root
 from scopes.history.metadata import Metadata, read_metadata_at, read_title
 from scopes.history.revisions import MAIN, choose_active_branch
-from scopes.ids import AgentName, BranchName, ConversationId, Oid
-from scopes.index.conversation_table import CachedSummary, ConversationSummary, States, open_conversation_table
-from scopes.model.conversation import Root, decode_root
-from scopes.model.path_encoding import decode_component
+from scopes.ids import BranchName, ConversationId, Oid
+from scopes.index.conversation_table import (
+    CachedSummary,
+    ConversationSummary,
+    States,
+    brief_summary,
+    open_conversation_table,
+)
 from scopes.result import Note
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import Commit, Tip, TreeEntry
+from scopes.store.objects import Commit
 from scopes.store.raw_refs import RefFiles
-from scopes.store.repository import Repository, read_commit, read_tip, read_tree
-from scopes.store.trees import find_blob, find_entry
+from scopes.store.repository import Repository, read_commit, read_tip
 
-ParticipantCache: TypeAlias = dict[Oid, frozenset[AgentName]]
-"""The participants by tree; the same tree occurs in very many commits."""
-
-_PARTICIPANTS: Final = "participants"
-_MOST_WALKED: Final = 5000  # commits, a tenth of a second
+_MAX_WALKED: Final = 5000  # commits, a tenth of a second
 _REBUILT: Final = "it was rebuilt; nothing was lost"
 
 
@@ -97,36 +97,6 @@ def list_conversations(
     return _as_result(summaries, options, notes)
 
 
-def participants_of(
-    repository: Repository, tips: Iterable[Commit | Tip], cache: ParticipantCache | None = None
-) -> tuple[AgentName, ...]:
-    """Return everybody who wrote a message, or was named at the start, on one of the branches; sorted."""
-    cache = {} if cache is None else cache
-    participants: set[AgentName] = set()
-    for tip in tips:
-        state = find_entry(repository, tip.tree, STATE_DIRECTORY)
-        if state is not None:
-            if state.oid not in cache:
-                cache[state.oid] = _read_participants(repository, state, cache)
-            participants |= cache[state.oid]
-    return tuple(sorted(participants))
-
-
-def read_root(repository: Repository, tip: Commit, expected: Oid | None) -> Root:
-    """Read a conversation's root: the commit `expected` if it is one, or else the end of the history of `tip`.
-
-    Raises:
-        NotFound: the history has no root.
-    """
-    commit = read_commit(repository, expected) if expected is not None and repository.has(expected) else tip
-    if not is_root(commit):
-        commit = next((c for c in walk_newest_first(repository, [tip.oid]) if is_root(c)), commit)
-    data = find_blob(repository, commit.tree, MESSAGE_FILE) if is_root(commit) else None
-    if data is None:
-        raise NotFound(f"the history of {tip.oid} has no root", hint="see: scopes verify")
-    return decode_root(data)
-
-
 def _digests(files: RefFiles, store: str, *, complete: bool) -> States | None:
     try:
         return States(refs_digest(files, store, BRIEF), refs_digest(files, store, COMPLETE) if complete else None)
@@ -144,7 +114,7 @@ def _requested_fields(rows: Iterable[CachedSummary], options: _Options) -> Itera
     """Leave out fields that were not requested, so that the result does not depend on what the index contains."""
     for row in rows:
         opening = row.summary.opening if options.openings and row.summary.title is None else None
-        summary = row.summary if options.complete else ConversationSummary(*row.summary[:5])
+        summary = row.summary if options.complete else brief_summary(row.summary)
         yield summary._replace(opening=opening)
 
 
@@ -198,8 +168,8 @@ def _group_by_conversation(values: Mapping[str, str]) -> Iterator[_ConversationR
 def _add_openings(
     repository: Repository, rows: Iterable[tuple[_ConversationRefs, CachedSummary]]
 ) -> Iterator[CachedSummary]:
-    """Add the opening of conversations without a title, newest first, until _MOST_WALKED commits have been read."""
-    remaining = _MOST_WALKED
+    """Add the opening of conversations without a title, newest first, until _MAX_WALKED commits have been read."""
+    remaining = _MAX_WALKED
     for refs_of, row in sorted(rows, key=lambda pair: pair[1].summary.last_activity or "", reverse=True):
         if row.summary.title is None and row.summary.opening is None:
             tip = refs_of.tips.get(MAIN) or next(iter(refs_of.tips.values()))
@@ -250,13 +220,3 @@ def _complete_summary(
         source=root.format,
         messages=count_messages(walk_newest_first(repository, refs_of.tips.values())),
     )
-
-
-def _read_participants(repository: Repository, state: TreeEntry, cache: ParticipantCache) -> frozenset[AgentName]:
-    entry = find_entry(repository, state.oid, _PARTICIPANTS) if state.is_tree else None
-    if entry is None or not entry.is_tree:
-        return frozenset()
-    if entry.oid not in cache:
-        names = read_tree(repository, entry.oid)
-        cache[entry.oid] = frozenset(AgentName(decode_component(name.removesuffix("="))) for name in names)
-    return cache[entry.oid]

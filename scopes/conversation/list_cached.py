@@ -9,7 +9,7 @@ from hashlib import sha256
 from operator import attrgetter
 from typing import Final
 
-from scopes.clock import seconds_of
+from scopes.clock import later_of
 from scopes.errors import Corrupt
 from scopes.ids import ConversationId
 from scopes.index.conversation_table import ConversationSummary, find_summaries
@@ -68,17 +68,6 @@ def sorted_list(
     rows = sorted(map(_with_valid_activity, summaries) if complete else summaries, key=attrgetter("id"))
     rows.sort(key=lambda summary: (summary.last_activity or "").removesuffix("Z"), reverse=True)
     return ConversationList(conversations=tuple(rows), notes=notes)
-
-
-def creation_time(created: str) -> str | None:
-    """Return a stored creation time; None if it is unknown, which is stored as the year 1970."""
-    return created if seconds_of(created) else None
-
-
-def later_of(last_activity: str | None, created: str) -> str | None:
-    """Return the later time: nothing can be active before it was created (S4-5)."""
-    known = creation_time(created)
-    return known if known is not None and seconds_of(known) >= seconds_of(last_activity or "") else last_activity
 
 
 def _with_valid_activity(summary: ConversationSummary) -> ConversationSummary:

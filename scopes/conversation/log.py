@@ -10,15 +10,9 @@ from itertools import islice
 
 from scopes.clock import now_nanoseconds, parse_moment
 from scopes.errors import Invalid
-from scopes.history.messages import (
-    NO_TEXT,
-    MessageHead,
-    is_root,
-    read_message,
-    walk_heads_newest_first,
-    walk_heads_oldest_first,
-)
-from scopes.history.revisions import find_conversation, list_branch_tips, resolve_revision
+from scopes.history.conversations import list_tips_by_time
+from scopes.history.messages import NO_TEXT, MessageHead, is_root, read_message, walk_heads_newest_first
+from scopes.history.revisions import list_branch_tips, resolve_revision
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.message import KINDS, Message, Part
@@ -30,7 +24,7 @@ from scopes.store.repository import Repository, read_commit
 _CACHED_BODIES = 32  # enough to read tool results once: a walk meets them just before their call
 _TOOL_RESULTS = "tool-results"
 _BETWEEN_CALL_AND_RESULT = frozenset({_TOOL_RESULTS, "system", "meta", "notice", "error"})  # kinds of message
-_MOST_RESULTS = 64
+_MAX_RESULTS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,16 +118,6 @@ def log(
     return Log(items=entries, conversation=conversation_id)
 
 
-def walk_all_messages(
-    repository: Repository, conversation: str
-) -> tuple[ConversationId, Iterator[tuple[MessageHead, Message]]]:
-    """Resolve a conversation; return its id and all messages of all its branches with their bodies, oldest first."""
-    conversation_id = find_conversation(repository, conversation)
-    tips = _sort_by_time(repository, list_branch_tips(repository, conversation_id))
-    heads = walk_heads_oldest_first(repository, tips)
-    return conversation_id, ((head, read_message(repository, head.oid)) for head in heads)
-
-
 def touches_file(message: Message, path: str) -> bool:
     """Return True if a message read, changed or mentioned a file, or one below a directory (S1-21)."""
     path = path.rstrip("/")
@@ -155,15 +139,15 @@ class ToolResultTracker:
             return results
         pending = (head.oid, *results) if head.kind == _TOOL_RESULTS else results
         for parent in head.parents[:1]:
-            self._results_after[parent] = (*pending, *self._results_after.get(parent, ()))[:_MOST_RESULTS]
+            self._results_after[parent] = (*pending, *self._results_after.get(parent, ()))[:_MAX_RESULTS]
         return ()
 
 
 def _check_options(limit: int | None, *, graph: bool, oldest_first: bool) -> None:
     if limit is not None and limit < 0:
-        raise Invalid(f"the number of messages is {limit}", hint="for example: -n 20")
+        raise Invalid(f"invalid number of messages {limit}: must not be negative", hint="for example: -n 20")
     if graph and oldest_first:
-        raise Invalid("a graph is drawn from the newest message down", hint="leave out --reverse or --graph")
+        raise Invalid("--graph and --reverse cannot be used together", hint="leave out one of them")
 
 
 def _resolve_range(
@@ -176,7 +160,7 @@ def _resolve_range(
         revision = resolve_revision(repository, where)
         conversation = revision.conversation
         if all_branches:
-            return conversation, _sort_by_time(repository, list_branch_tips(repository, conversation)), frozenset()
+            return conversation, list_tips_by_time(repository, conversation), frozenset()
         return conversation, [revision.oid], frozenset()
     first = resolve_revision(repository, left)
     second = resolve_revision(repository, right or first.conversation, first.conversation)
@@ -194,15 +178,10 @@ def _branches_by_tip(repository: Repository, conversation: ConversationId) -> di
     return branches
 
 
-def _sort_by_time(repository: Repository, tips: Mapping[BranchName, Oid]) -> list[Oid]:
-    """Sort tips by time, so that the branch with the newest message is walked first."""
-    return sorted(dict.fromkeys(tips.values()), key=lambda oid: (read_commit(repository, oid).time, oid))
-
-
 def _head_filter(only: LogFilter) -> Callable[[MessageHead], bool]:
     """Return the filter as a predicate; dates are parsed here, so that a bad one is refused before the first row."""
     if only.kind is not None and only.kind not in KINDS:
-        raise Invalid(f"{only.kind!a} is not a kind of message", hint="kinds: " + ", ".join(KINDS[1:]))
+        raise Invalid(f"{only.kind!a} is not a valid message kind", hint="kinds: " + ", ".join(KINDS[1:]))
     author = None if only.author is None else header_safe(only.author)  # the form of names in commit headers
     now = now_nanoseconds()
     since = None if only.since is None else parse_moment(only.since, now) // 1_000_000_000

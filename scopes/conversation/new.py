@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scopes.clock import new_uuid, now
-from scopes.errors import Refused
+from scopes.history.conversations import next_conversation_id, refuse_taken
 from scopes.history.messages import write_root_commit
 from scopes.history.revisions import MAIN
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, OperationId, parse_agent_name, parse_conversation_id
 from scopes.model.conversation import BranchEntry, Root
 from scopes.result import Result
-from scopes.store import refs
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
-
-_NUMBERED = re.compile(r"conv-([0-9]{3,9})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,19 +65,3 @@ def new(
         participants=tuple(kinds),
         operation=operation.id,
     )
-
-
-def refuse_taken(repository: Repository, conversation: ConversationId) -> None:
-    """Raise Refused if a conversation with this id exists; the id of a deleted one may be used again."""
-    if repository.list_refs(f"{refs.HEADS}{conversation}/", refs.meta_ref(conversation)):
-        raise Refused(f"there is a conversation {conversation} already", hint="choose another name")
-
-
-def next_conversation_id(repository: Repository) -> ConversationId:
-    """Return `conv-` and the highest number ever used plus one; includes deleted conversations, ignores case."""
-    highest = 0
-    for ref in repository.list_refs(refs.HEADS, refs.META, refs.TRASH):
-        tail = ref.removeprefix(refs.HEADS).removeprefix(refs.META).removeprefix(refs.TRASH)
-        match = _NUMBERED.fullmatch(tail.partition("/")[0].lower())
-        highest = max(highest, int(match[1]) if match else 0)
-    return ConversationId(f"conv-{highest + 1:03d}")

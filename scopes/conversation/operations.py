@@ -6,12 +6,11 @@ import sys
 from dataclasses import dataclass
 from itertools import islice
 
-from scopes.conversation.undo import find_operation
 from scopes.errors import Invalid
 from scopes.ids import Oid
 from scopes.model.operation import Operation
 from scopes.result import Result
-from scopes.store.operation_log import walk_operations
+from scopes.store.operation_log import find_operation, walk_operations
 from scopes.store.repository import Repository
 
 
@@ -37,7 +36,7 @@ def list_operations(repository: Repository, *, limit: int | None = None) -> Oper
         Invalid: the limit is negative.
     """
     if limit is not None and limit < 0:
-        raise Invalid(f"the number of operations is {limit}", hint="for example: -n 20")
+        raise Invalid(f"invalid number of operations {limit}: must not be negative", hint="for example: -n 20")
     count = None if limit is None else min(limit, sys.maxsize)
     return OperationList(operations=tuple(record for _, record in islice(walk_operations(repository), count)))
 

@@ -1,7 +1,7 @@
 """`rebase`: replay the own messages of a branch on top of another base, with the same ids and new commits (S4-20).
 
 The branch moves once, after all messages are replayed. A conflict stops the rebase on a conflict-resolution branch;
-see `merge.sequencer`.
+see `merge.replay_control`.
 """
 
 from __future__ import annotations
@@ -10,16 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from scopes.errors import Refused
-from scopes.history.handles import Store
-from scopes.history.metadata import read_metadata
-from scopes.history.revisions import MAIN, Revision, list_branch_tips
+from scopes.history.handles import Branch, Conversation, Store
+from scopes.history.revisions import MAIN, Revision
 from scopes.ids import Oid
 from scopes.merge.automatic_resolution import Policy, read_policy
 from scopes.merge.in_progress import require_resolved
-from scopes.merge.replay import Stop
-from scopes.merge.replay_plan import ReplayPlan, plan_line, plan_rebase
-from scopes.merge.replay_state import REBASE, ReplayState, require_free
-from scopes.merge.sequencer import (
+from scopes.merge.replay_control import (
     ReplayAborted,
     ReplayOutcome,
     ReplayVerb,
@@ -28,6 +24,9 @@ from scopes.merge.sequencer import (
     continue_replay,
     skip_message,
 )
+from scopes.merge.replay_plan import ReplayPlan, plan_line, plan_rebase
+from scopes.merge.replay_state import REBASE, ReplayState, require_free
+from scopes.merge.rewrite import Stop
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note
 from scopes.store.graph import is_ancestor, list_merge_bases, list_new_commits
@@ -134,7 +133,7 @@ class _Rebase(ReplayVerb):
         """Set fork point and parent; the entry of main keeps the root."""
         if state.branch == MAIN:
             return None
-        entry = read_metadata(repository, state.conversation).branches.get(state.branch, BranchEntry())
+        entry = Branch(Conversation(repository, state.conversation), state.branch).entry
         return replace(entry, fork=state.onto, parent=state.parent or entry.parent)
 
     def end_notes(self, repository: Repository, state: ReplayState) -> tuple[Note, ...]:
@@ -142,7 +141,7 @@ class _Rebase(ReplayVerb):
         first = next((rewrite.old for rewrite in state.moved if rewrite.old != rewrite.new), None)
         if first is None:
             return ()
-        tips = list_branch_tips(repository, state.conversation)
+        tips = Conversation(repository, state.conversation).tips
         holding = [name for name, tip in tips.items() if name != state.branch and is_ancestor(repository, first, tip)]
         if not holding:
             return ()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from scopes.conversation.new import refuse_taken
 from scopes.errors import Refused
-from scopes.history.metadata import read_metadata
-from scopes.history.revisions import find_active_branch, find_branch, find_conversation, list_branch_tips
+from scopes.history.conversations import refuse_taken
+from scopes.history.handles import Store
 from scopes.history.transaction import RefTransaction, Transaction
 from scopes.ids import ConversationId, OperationId, parse_branch_name, parse_conversation_id
 from scopes.model.conversation import BranchEntry
@@ -31,15 +30,14 @@ class Renamed(Result):
 def rename_title(repository: Repository, conversation: str, title: str) -> Renamed:
     """Set the title of a conversation; an empty title removes it."""
     with exclusive_write(repository):
-        conversation_id = find_conversation(repository, conversation)  # under the lock
-        before = read_metadata(repository, conversation_id)
-        after = title.strip() or None
+        handle = Store(repository).conversation(conversation)  # under the lock
+        before, after = handle.metadata.title, title.strip() or None
         operation = None
-        if after != before.title:
-            tx = Transaction(repository, conversation_id)
+        if after != before:
+            tx = Transaction(repository, handle.id)
             tx.set_title(after)
-            operation = tx.commit("rename", f"set the title of {conversation_id}", metadata_message="set the title").id
-    return Renamed(conversation=conversation_id, what="title", old=before.title, new=after, operation=operation)
+            operation = tx.commit("rename", f"set the title of {handle.id}", metadata_message="set the title").id
+    return Renamed(conversation=handle.id, what="title", old=before, new=after, operation=operation)
 
 
 def rename_conversation(repository: Repository, conversation: str, new: str) -> Renamed:
@@ -48,12 +46,13 @@ def rename_conversation(repository: Repository, conversation: str, new: str) -> 
     Raises:
         Refused: the id is taken.
     """
-    old_id, new_id = find_conversation(repository, conversation), parse_conversation_id(new)
+    handle, new_id = Store(repository).conversation(conversation), parse_conversation_id(new)
+    old_id = handle.id
     with exclusive_write(repository):
         refuse_taken(repository, new_id)
-        active = find_active_branch(repository, old_id)
+        active = handle.active_branch.name
         tx = RefTransaction(repository)
-        for branch, tip in list_branch_tips(repository, old_id).items():
+        for branch, tip in handle.tips.items():
             tx.rename_ref(refs.branch_ref(old_id, branch), refs.branch_ref(new_id, branch), tip)
         meta, old_active = refs.meta_ref(old_id), refs.active_ref(old_id)
         tx.rename_ref(meta, refs.meta_ref(new_id), repository.find_ref(meta))
@@ -69,26 +68,25 @@ def rename_branch(repository: Repository, conversation: str, branch: str, new: s
     Raises:
         Refused: the name is taken, or the branch is main.
     """
-    conversation_id, new_name = find_conversation(repository, conversation), parse_branch_name(new)
+    handle, new_name = Store(repository).conversation(conversation), parse_branch_name(new)
     with exclusive_write(repository):
-        name = find_branch(repository, conversation_id, branch)
-        tips = list_branch_tips(repository, conversation_id)
+        name, tips = handle.branch(branch).name, handle.tips
         if name == "main":
             raise Refused("the branch main cannot be renamed", hint="create another branch from it: scopes conv branch")
         if new_name in tips:
-            raise Refused(f"there is a branch {new_name!a} in {conversation_id} already", hint="choose another name")
-        entries = read_metadata(repository, conversation_id).branches
-        tx = Transaction(repository, conversation_id)
+            raise Refused(f"branch {new_name!a} already exists in {handle.id}", hint="choose another name")
+        entries = handle.metadata.branches
+        tx = Transaction(repository, handle.id)
         tx.rename_branch(name, new_name, tips[name])
         tx.describe_branch(name, None)
         tx.describe_branch(new_name, entries.get(name, BranchEntry()))
         for child, entry in entries.items():
             if entry.parent == name and child != name:
                 tx.describe_branch(child, replace(entry, parent=new_name))
-        active = repository.find_ref(refs.active_ref(conversation_id))
-        if active == refs.SYMBOLIC + refs.branch_ref(conversation_id, name):
+        active = repository.find_ref(refs.active_ref(handle.id))
+        if active == refs.SYMBOLIC + refs.branch_ref(handle.id, name):
             tx.activate(new_name)
         operation = tx.commit(
-            "rename", f"rename {conversation_id}/{name} to {new_name}", metadata_message=f"rename {name} to {new_name}"
+            "rename", f"rename {handle.id}/{name} to {new_name}", metadata_message=f"rename {name} to {new_name}"
         )
-    return Renamed(conversation=conversation_id, what="branch", old=name, new=new_name, operation=operation.id)
+    return Renamed(conversation=handle.id, what="branch", old=name, new=new_name, operation=operation.id)

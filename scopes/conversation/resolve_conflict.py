@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from scopes.clock import new_id, now, seconds_of
-from scopes.conversation.conflicts import find_conflict
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import write_commit_over, write_message_blob
-from scopes.history.revisions import find_conversation
+from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId, parse_agent_name
 from scopes.merge.automatic_resolution import resolve
 from scopes.merge.conflict_keys import MESSAGES, group_of, shown_key
+from scopes.merge.conflict_list import read_conflict
 from scopes.merge.divergence import state_of
 from scopes.merge.in_progress import InProgress, list_conflicts_at, open_conflicts_at
 from scopes.merge.manual_resolution import find_disagreement, read_value, resolved_changes
@@ -71,15 +71,15 @@ def resolve_conflict(
     if (take is None) == (value is None):
         raise Invalid("a resolution takes a side or has a new value", hint="give one: --take, --value or --edit")
     if take is not None and take not in TAKES:
-        raise Invalid(f"{take!a} is not a side of a conflict", hint="one of: " + ", ".join(TAKES))
+        raise Invalid(f"{take!a} is not a valid side of a conflict", hint="one of: " + ", ".join(TAKES))
     if intervening and not reason.strip():
         raise Invalid("an intervention needs a reason", hint="for example: --reason 'the audit is next week'")
     choice: Choice = "value" if take is None else take
     strategy = "intervention" if intervening else "manual"
-    conversation_id = find_conversation(repository, conversation)
+    conversation_id = resolve_conversation(repository, conversation)
     actor = Author(parse_agent_name(author), author_kind)
     with exclusive_write(repository):
-        row, pending = find_conflict(repository, conversation_id, conflict)
+        row, pending = read_conflict(repository, conversation_id, conflict)
         record = _read_open_conflict(repository, pending, row.conflict.id)
         disagreement = find_disagreement(repository, pending, record)
         new_value = None if value is None else read_value(record.key, value)
@@ -108,10 +108,10 @@ def escalate_conflict(
         NotFound, Ambiguous: there is no such conflict.
         Refused: it is resolved already.
     """
-    conversation_id = find_conversation(repository, conversation)
+    conversation_id = resolve_conversation(repository, conversation)
     addressee = parse_agent_name(to)
     with exclusive_write(repository):
-        row, pending = find_conflict(repository, conversation_id, conflict)
+        row, pending = read_conflict(repository, conversation_id, conflict)
         record = replace(_read_open_conflict(repository, pending, row.conflict.id), status="escalated")
         text = f"Escalated {shown_key(record.key)} to {addressee}" + (f": {reason}" if reason else "")
         actor = Author(parse_agent_name(author), author_kind)

@@ -6,8 +6,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 from scopes.errors import Invalid, NotFound, Refused
+from scopes.history.handles import Store
 from scopes.history.messages import MessageHead, head_of, is_root, message_id_of, walk_heads_newest_first
-from scopes.history.revisions import resolve_branch, resolve_revision
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.result import Result
@@ -57,28 +57,27 @@ def rewind(
     if count is not None and count < 1:
         raise Invalid(f"cannot rewind {count} messages", hint="for example: -n 2")
     with nullcontext() if dry_run else exclusive_write(repository):
-        conversation_id, branch_name = resolve_branch(repository, conversation, branch)
-        old = resolve_revision(repository, branch_name, conversation_id).oid
+        handle = Store(repository).branch(conversation, branch)
+        old = handle.tip
         if count is None:
-            new = resolve_revision(repository, f"{branch_name}~1" if to is None else to, conversation_id).oid
+            new = handle.conversation.revision(f"{handle.name}~1" if to is None else to).oid
         else:
-            new = _find_before(repository, conversation_id, f"{conversation_id}/{branch_name}", old, count)
+            new = _find_before(repository, handle.conversation.id, str(handle), old, count)
         if not is_ancestor(repository, new, old):
             raise Refused(
-                f"that message is not in the history of {conversation_id}/{branch_name}",
-                hint=f"see: scopes conv log {conversation_id}/{branch_name}",
+                f"that message is not in the history of {handle}",
+                hint=f"see: scopes conv log {handle}",
             )
         remaining = {commit.oid for commit in walk_newest_first(repository, [new])}
         removed = tuple(walk_heads_newest_first(repository, [old], remaining))
-        tx = Transaction(repository, conversation_id)
-        tx.move_branch(branch_name, old, new)
-        summary = f"take back {len(removed)} of {conversation_id}/{branch_name}"
-        operation = tx.commit("rewind", summary).id if tx and not dry_run else None
+        tx = Transaction(repository, handle.conversation.id)
+        tx.move_branch(handle.name, old, new)
+        operation = tx.commit("rewind", f"take back {len(removed)} of {handle}").id if tx and not dry_run else None
     tip = read_commit(repository, new)
     last = None if is_root(tip) else head_of(tip).id
     return BranchRewound(
-        conversation=conversation_id,
-        branch=branch_name,
+        conversation=handle.conversation.id,
+        branch=handle.name,
         messages=len(removed),
         old=old,
         new=new,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from scopes.clock import known_seconds
-from scopes.conversation.list import participants_of, read_root
-from scopes.conversation.list_cached import creation_time, later_of
+from scopes.clock import creation_time, known_seconds, later_of
+from scopes.history.conversations import participants_of, read_root
+from scopes.history.handles import Store
 from scopes.history.messages import KIND_TRAILER, NO_TEXT, MessageHead, head_of, is_root, message_id_of, read_message
-from scopes.history.metadata import Metadata, read_metadata
-from scopes.history.revisions import MAIN, find_active_branch, find_conversation, list_branch_tips
+from scopes.history.metadata import Metadata
+from scopes.history.revisions import MAIN
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.history.sub_agents import SubAgent, find_sub_agent
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
@@ -62,11 +63,7 @@ class BranchSummary(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationView(Result):
-    """A conversation (S4-48); `recent` is oldest first, `history` every commit, parents before children.
-
-    `recent_bodies` are the bodies of the recent messages in the same order. `without_subject` are the bodies of the
-    messages whose commit subject has no text; empty unless requested.
-    """
+    """A conversation (S4-48); `recent` is oldest first, `recent_bodies` are its bodies in the same order."""
 
     id: ConversationId
     uuid: str
@@ -79,9 +76,7 @@ class ConversationView(Result):
     source: str | None
     branches: tuple[BranchSummary, ...]
     recent: tuple[MessageHead, ...]
-    history: tuple[Commit, ...]
     recent_bodies: tuple[Message, ...] = ()
-    without_subject: Mapping[Oid, Message] = field(default_factory=dict)
 
 
 def show(
@@ -90,29 +85,23 @@ def show(
     *,
     recent: int = RECENT,
     abandoned: bool = False,
-    without_subject: bool = False,
 ) -> ConversationView:
     """Describe a conversation and its `recent` latest messages; include abandoned branches with `abandoned` (S4-8).
-
-    With `without_subject`, read the bodies of messages whose commit subject has no text.
 
     Raises:
         NotFound, Ambiguous: the conversation cannot be resolved.
     """
-    conversation_id = find_conversation(repository, conversation)
-    tips = list_branch_tips(repository, conversation_id)
-    metadata = read_metadata(repository, conversation_id)
-    active = find_active_branch(repository, conversation_id)
-    history = tuple(walk_oldest_first(repository, sorted(tips.values())))
-    by_oid = {commit.oid: commit for commit in history}
+    handle = Store(repository).conversation(conversation)
+    tips, metadata, active = handle.tips, handle.metadata, handle.active_branch.name
+    by_oid = {commit.oid: commit for commit in walk_oldest_first(repository, sorted(tips.values()))}
     main = metadata.branches.get(MAIN)
     root = read_root(repository, by_oid[tips[active]], None if main is None else main.fork)
-    ids = {commit.oid: message_id_of(commit) for commit in history if not is_root(commit)}
+    ids = {commit.oid: message_id_of(commit) for commit in by_oid.values() if not is_root(commit)}
     branches = _summarize_branches(by_oid, ids, tips, metadata, active)
     messages = {message_id: by_oid[oid] for oid, message_id in ids.items()}
     latest = sorted(messages.values(), key=lambda commit: commit.time)[-recent:] if recent > 0 else []
     return ConversationView(
-        id=conversation_id,
+        id=handle.id,
         uuid=root.uuid,
         title=metadata.title,
         participants=participants_of(repository, (by_oid[oid] for oid in tips.values())),
@@ -127,14 +116,22 @@ def show(
             if abandoned or branch.status != "abandoned" or branch.active
         ),
         recent=tuple(map(head_of, latest)),
-        history=history,
         recent_bodies=tuple(read_message(repository, commit.oid) for commit in latest),
-        without_subject=_bodies_without_subject(repository, messages.values()) if without_subject else {},
     )
 
 
-def _bodies_without_subject(repository: Repository, commits: Iterable[Commit]) -> dict[Oid, Message]:
-    return {commit.oid: read_message(repository, commit.oid) for commit in commits if commit.subject == NO_TEXT}
+class Drawing(NamedTuple):
+    """The commits of a diagram, parents before children, and the bodies of those whose subject has no text."""
+
+    commits: tuple[Commit, ...]
+    bodies: Mapping[Oid, Message]
+
+
+def read_drawing(repository: Repository, view: ConversationView) -> Drawing:
+    """Read the commits of the branches that a view shows."""
+    commits = tuple(walk_oldest_first(repository, sorted({branch.tip for branch in view.branches})))
+    bodies = {commit.oid: read_message(repository, commit.oid) for commit in commits if commit.subject == NO_TEXT}
+    return Drawing(commits, bodies)
 
 
 def _sub_agent_of(repository: Repository, by_oid: Mapping[Oid, Commit], branch: BranchSummary) -> SubAgent | None:

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scopes.clock import format_seconds
-from scopes.conversation.files import file_operations
-from scopes.conversation.log import walk_all_messages
+from scopes.history.conversations import walk_all_messages
 from scopes.history.messages import MessageHead
-from scopes.history.revisions import conversation_ids, find_conversation, list_branch_tips
+from scopes.history.revisions import conversation_ids, list_branch_tips, resolve_conversation
 from scopes.history.usage import Tokens, add_up, tokens_of
 from scopes.ids import ConversationId, MessageId, Oid
-from scopes.model.message import FILE_WRITES, Message
+from scopes.model.message import FILE_WRITES, Message, file_operations
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
 
@@ -63,7 +62,7 @@ def stats(repository: Repository, conversation: str | None = None) -> Stats:
 
     Only one message is in memory at a time, but all names, paths and ids.
     """
-    conversation_id = None if conversation is None else find_conversation(repository, conversation)
+    conversation_id = None if conversation is None else resolve_conversation(repository, conversation)
     counted = [conversation_id] if conversation_id is not None else conversation_ids(repository)
     counts = _Counts()
     branches = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scopes.history.revisions import find_active_branch, find_branch, find_conversation
+from scopes.history.handles import Store
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, OperationId
 from scopes.result import Result
@@ -28,11 +28,10 @@ def switch(repository: Repository, conversation: str, branch: str) -> BranchSwit
     Raises:
         NotFound, Ambiguous: the conversation or branch cannot be resolved.
     """
-    conversation_id = find_conversation(repository, conversation)
+    handle = Store(repository).conversation(conversation)
     with exclusive_write(repository):
-        branch_name = find_branch(repository, conversation_id, branch)
-        previous = find_active_branch(repository, conversation_id)
-        tx = Transaction(repository, conversation_id)
-        tx.activate(branch_name)
-        operation = tx.commit("switch", f"switch {conversation_id} to {branch_name}").id if tx else None
-    return BranchSwitched(conversation=conversation_id, branch=branch_name, previous=previous, operation=operation)
+        name, previous = handle.branch(branch).name, handle.active_branch.name
+        tx = Transaction(repository, handle.id)
+        tx.activate(name)
+        operation = tx.commit("switch", f"switch {handle.id} to {name}").id if tx else None
+    return BranchSwitched(conversation=handle.id, branch=name, previous=previous, operation=operation)

@@ -12,9 +12,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import NoReturn
 
-from scopes.errors import Ambiguous, Invalid, NotFound, Refused
+from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.appends import APPEND, UNDO, conversations_of, walk_history
-from scopes.history.revisions import conversation_ids, find_conversation
+from scopes.history.revisions import conversation_ids, resolve_conversation
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.model.operation import Operation, RefChange
@@ -22,7 +22,7 @@ from scopes.result import Result
 from scopes.store import refs
 from scopes.store.expire import EXPIRE
 from scopes.store.graph import is_ancestor
-from scopes.store.operation_log import walk_operations
+from scopes.store.operation_log import find_operation, walk_operations
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -73,7 +73,7 @@ def undo(
             target = _find_newest(repository, limit, any_actor=any_actor)
         else:
             target = operation
-            if target.id in _cancelled(record for _, record in walk_operations(repository)):
+            if target.id in _canceled(record for _, record in walk_operations(repository)):
                 raise Refused(f"operation {target.id[:8]} was undone already", hint="redo it: scopes redo")
         return _reverse(repository, target, redo=False, dry_run=dry_run, conversation=limit)
 
@@ -89,14 +89,14 @@ def redo(
     """
     with _lock(repository, dry_run=dry_run):
         limit = None if conversation is None else _resolve_conversation(repository, conversation)
-        cancelled: set[OperationId] = set()
+        canceled: set[OperationId] = set()
         for _, record in walk_operations(repository):
-            _cancel(record, cancelled)
+            _cancel(record, canceled)
             if limit is not None and limit not in conversations_of(record):
                 continue
             if not any_actor and record.actor != repository.caller.actor:
                 continue
-            if record.kind == UNDO and record.id not in cancelled:
+            if record.kind == UNDO and record.id not in canceled:
                 return _reverse(repository, record, redo=True, dry_run=dry_run, conversation=limit)
             if record.kind not in (UNDO, REDO):
                 break
@@ -112,17 +112,17 @@ def _find_newest(repository: Repository, conversation: ConversationId | None, *,
 
     An expire cannot be undone. Once the caller has undone something older by its id, it no longer stops them.
     """
-    cancelled: set[OperationId] = set()
+    canceled: set[OperationId] = set()
     seen: set[OperationId] = set()
     for record in walk_history(repository, conversation):
-        _cancel(record, cancelled)
+        _cancel(record, canceled)
         seen.add(record.id)
-        skipped = record.kind in (UNDO, REDO) or record.id in cancelled
+        skipped = record.kind in (UNDO, REDO) or record.id in canceled
         if skipped or not (any_actor or record.actor == repository.caller.actor):
             continue
         if record.kind != EXPIRE:
             return record
-        if conversation is None and cancelled <= seen:
+        if conversation is None and canceled <= seen:
             raise _is_final(record)
     return _nothing(UNDO, "" if any_actor else repository.caller.actor)
 
@@ -204,17 +204,17 @@ def _moved_since(repository: Repository, target: Operation, change: RefChange, c
     return Refused(f"{shown} was moved since '{target.summary}'", hint=_LIST)
 
 
-def _cancelled(newest_first: Iterable[Operation]) -> set[OperationId]:
+def _canceled(newest_first: Iterable[Operation]) -> set[OperationId]:
     """Return the operations that were undone by an undo or redo that was not undone itself."""
-    cancelled: set[OperationId] = set()
+    canceled: set[OperationId] = set()
     for record in newest_first:
-        _cancel(record, cancelled)
-    return cancelled
+        _cancel(record, canceled)
+    return canceled
 
 
-def _cancel(record: Operation, cancelled: set[OperationId]) -> None:
-    if record.undoes is not None and record.id not in cancelled:
-        cancelled.add(record.undoes)
+def _cancel(record: Operation, canceled: set[OperationId]) -> None:
+    if record.undoes is not None and record.id not in canceled:
+        canceled.add(record.undoes)
 
 
 def _resolve(
@@ -240,7 +240,7 @@ def _resolve(
 def _resolve_conversation(repository: Repository, text: str) -> ConversationId:
     """Resolve a conversation, also one that was deleted, by its full id."""
     try:
-        return find_conversation(repository, text)
+        return resolve_conversation(repository, text)
     except NotFound:
         if any(text in conversations_of(record) for _, record in walk_operations(repository)):
             return ConversationId(text)
@@ -257,20 +257,6 @@ def _find_anywhere(repository: Repository, prefix: str) -> Operation:
 
 def _walk_appends(repository: Repository) -> Iterator[Operation]:
     return (record for record in walk_history(repository) if record.kind == APPEND)
-
-
-def find_operation(log: Iterable[Operation], prefix: str) -> Operation:
-    """Resolve an operation by its id or a unique prefix.
-
-    Raises:
-        NotFound, Ambiguous: none or several match.
-    """
-    found = [record for record in log if prefix and record.id.startswith(prefix)]
-    if len(found) > 1:
-        raise Ambiguous(f"{prefix!a} matches {len(found)} operations", hint="type a few more letters")
-    if not found:
-        raise NotFound(f"there is no operation {prefix!a}", hint="list them: scopes conv operations list")
-    return found[0]
 
 
 def _nothing(what: str, actor: str = "") -> NoReturn:

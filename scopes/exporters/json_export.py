@@ -11,6 +11,7 @@ from scopes.exporters.selection import ExportSelection
 from scopes.history.messages import MessageHead, read_message_bytes
 from scopes.model import encoding
 from scopes.model.conversation import decode_root
+from scopes.model.encoding import without_none
 from scopes.store.repository import Repository
 
 SCHEMA_VERSION = 1
@@ -64,7 +65,7 @@ def utf8(text: str) -> bytes:
 def _conversation_object(repository: Repository, selection: ExportSelection) -> dict[str, object]:
     view = selection.view
     root = decode_root(read_message_bytes(repository, selection.root)) if selection.root is not None else None
-    return _without_none(
+    return without_none(
         id=view.id,
         uuid=view.uuid,
         title=view.title,
@@ -83,7 +84,7 @@ def _branch_objects(selection: ExportSelection) -> Iterator[dict[str, object]]:
     for branch_slice in selection.slices:
         branch = branch_slice.branch
         if branch is not None:
-            yield _without_none(
+            yield without_none(
                 name=branch.name,
                 tip=branch_slice.tip,
                 parent=branch.parent,
@@ -97,7 +98,3 @@ def _branch_objects(selection: ExportSelection) -> Iterator[dict[str, object]]:
 
 def _commit_object(selection: ExportSelection, head: MessageHead) -> dict[str, Any]:
     return {"oid": head.oid, "parents": selection.parents_of(head), "parent_oids": list(head.parents)}
-
-
-def _without_none(**fields: object) -> dict[str, object]:
-    return {name: value for name, value in fields.items() if value is not None}

@@ -31,9 +31,9 @@ from scopes.store.repository import Repository
 
 _SHORT_ID = 8
 _NOT_IN_ID = re.compile(r"[^a-z0-9]")
-_UNLABELLED_KINDS = frozenset({"human", "agent"})  # kinds of author that a heading does not show
+_UNLABELED_KINDS = frozenset({"human", "agent"})  # kinds of author that a heading does not show
 _COMPACTED = "<sub>the model's context begins here: what came before was compacted</sub>"
-_LONGEST_PREVIEW = 80
+_MAX_PREVIEW_LENGTH = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ def _message_facts(head: MessageHead, message: Message, transcript: _Transcript)
     """Yield the facts of the heading line after the author; those that do not apply are empty."""
     yield escape_inline(message.time or "")
     yield "" if message.kind == "plain" else escape_inline(message.kind)
-    yield "" if message.author.kind in {*_UNLABELLED_KINDS, message.kind} else escape_inline(message.author.kind)
+    yield "" if message.author.kind in {*_UNLABELED_KINDS, message.kind} else escape_inline(message.author.kind)
     yield escape_inline(head.id[:_SHORT_ID])
     yield f"to {', '.join(map(escape_inline, message.to))}" if message.to else ""
     spawned_by = message.extra.get("spawned_by")
@@ -221,7 +221,7 @@ def _fold_value(label: str, value: Any) -> str:
 
 def _fold(label: str, preview: str, body: str) -> str:
     first_line = preview.strip().partition("\n")[0]
-    shown = f"{first_line[:_LONGEST_PREVIEW]}…" if len(first_line) > _LONGEST_PREVIEW else first_line
+    shown = f"{first_line[:_MAX_PREVIEW_LENGTH]}…" if len(first_line) > _MAX_PREVIEW_LENGTH else first_line
     summary = escape_html(f"{label}: {shown}" if shown else label)
     return f"<details>\n<summary>{summary}</summary>\n\n{body}\n\n</details>"
 

@@ -22,7 +22,7 @@ from scopes.store.repository import Repository
 
 _ROLES = {"agent": "assistant", "system": "system", "injected": "system"}  # any other kind of author is a user
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9_-]+")
-_LONGEST_NAME = 64
+_MAX_NAME_LENGTH = 64
 _OPENAI_SOURCE = "openai-messages"  # the source format of a conversation imported from such a list
 _UNNAMED = frozenset({"user", "tool", _OPENAI_SOURCE})  # authors that the import gives to messages without a name
 _URL_PREFIXES = ("data:", "http://", "https://")
@@ -87,7 +87,7 @@ def _entries(message: Message, *, named: bool, from_openai: bool) -> Iterator[di
         if from_openai and message.author.name not in _UNNAMED:
             entry["name"] = message.author.name
         elif named:
-            entry["name"] = _NOT_IN_NAME.sub("-", message.author.name)[:_LONGEST_NAME]
+            entry["name"] = _NOT_IN_NAME.sub("-", message.author.name)[:_MAX_NAME_LENGTH]
         entry["content"] = _content(blocks)
         yield {**entry, "tool_calls": calls} if calls else entry
     if role == "assistant":

@@ -20,7 +20,7 @@ from scopes.store.repository import Repository, read_commit
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 _COMPRESSED = ".zst"  # compressed sources are stored decompressed
-_LONGEST_NAME = 120
+_MAX_NAME_LENGTH = 120
 _IMPORTED_PATH = re.compile(
     r"(?:[^/\\]+[/\\]subagents[/\\](?:[^/\\]+[/\\]){0,4}agent-|(?<![^/\\])rollout-)[^/\\]+\Z"
 )  # the end of a path from which an import reads the session or sub-agent of a file
@@ -105,7 +105,7 @@ def _file_name(source: StoredSource) -> tuple[str, str]:
     extension = match[0] if match is not None else ""
     stem = source.label.replace("/", ".") if imported_path is None else imported_path[0].removesuffix(extension)
     parts = stem.replace("\\", "/").split("/")
-    safe = [_UNSAFE.sub("-", part).strip("-.")[:_LONGEST_NAME] or "source" for part in parts]
+    safe = [_UNSAFE.sub("-", part).strip("-.")[:_MAX_NAME_LENGTH] or "source" for part in parts]
     return "/".join(safe), extension
 
 

@@ -1,7 +1,8 @@
-"""Handles for reading: `Store(repository).conversation("conv-001").branch("main").messages()`.
+"""The core objects Store > Conversation > Branch > Revision > Message: `Store(repository).branch("conv-001/main").tip`.
 
-A handle holds names and reads when asked, so it never goes stale; it is cheap to make. A `Revision` is a plain value,
-read with `Store.read_message`. Verbs, which write, are functions of `scopes.conversation`.
+Store, Conversation and Branch are handles: they hold names and read when asked, so they never go stale and are cheap to
+make. A Revision is a plain value, read with `Store.read_message`. Verbs are functions of `scopes.conversation`, which
+resolve their arguments with these handles; `scopes.api` has handles with the verbs as methods.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from scopes.history.metadata import Metadata, read_metadata
 from scopes.history.revisions import (
     Revision,
     conversation_ids,
-    find_active_branch,
-    find_branch,
-    find_conversation,
     list_branch_tips,
+    read_active_branch,
     resolve_branch,
+    resolve_branch_name,
+    resolve_conversation,
     resolve_revision,
 )
 from scopes.ids import BranchName, ConversationId, Oid
@@ -40,8 +41,8 @@ class Store:
         return [self.open(conversation_id) for conversation_id in conversation_ids(self.repository)]
 
     def conversation(self, text: str) -> Conversation:
-        """Resolve a conversation by its id or a unique prefix; raises as `find_conversation` does."""
-        return self.open(find_conversation(self.repository, text))
+        """Resolve a conversation by its id or a unique prefix; raises as `resolve_conversation` does."""
+        return self.open(resolve_conversation(self.repository, text))
 
     def open(self, conversation_id: ConversationId) -> Conversation:
         """Return the handle of a conversation that is known to exist."""
@@ -78,17 +79,22 @@ class Conversation:
         return read_metadata(self.repository, self.id)
 
     @property
+    def tips(self) -> dict[BranchName, Oid]:
+        """The tip of each branch, sorted by name."""
+        return list_branch_tips(self.repository, self.id)
+
+    @property
     def active_branch(self) -> Branch:
         """The branch that messages go to if none is named."""
-        return Branch(self, find_active_branch(self.repository, self.id))
+        return Branch(self, read_active_branch(self.repository, self.id))
 
     def branches(self) -> list[Branch]:
         """Return all branches, sorted by name."""
-        return [Branch(self, name) for name in sorted(list_branch_tips(self.repository, self.id))]
+        return [Branch(self, name) for name in self.tips]
 
     def branch(self, text: str | None = None) -> Branch:
-        """Resolve a branch by name or unique prefix (default: the active one); raises as `find_branch` does."""
-        return Branch(self, find_branch(self.repository, self.id, text))
+        """Resolve a branch by name or unique prefix (default: the active one); raises as `resolve_branch_name` does."""
+        return Branch(self, resolve_branch_name(self.repository, self.id, text))
 
     def revision(self, text: str) -> Revision:
         """Resolve a revision of this conversation; raises as `resolve_revision` does."""

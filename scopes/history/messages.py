@@ -6,12 +6,12 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from scopes.clock import known_seconds, seconds_of
-from scopes.ids import AgentName, MessageId, Oid, slug
+from scopes.clock import known_seconds, new_id, now, seconds_of
+from scopes.ids import AgentName, MessageId, Oid, parse_agent_name, slug
 from scopes.model.claims import claims_of, participant_claim
 from scopes.model.codec import decode, encode
 from scopes.model.conversation import Root, encode_root
-from scopes.model.message import Message
+from scopes.model.message import Author, Message, text_parts
 from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Commit, Identity, TreeEntry, format_commit, format_tree
 from scopes.store.repository import Objects, read_commit, read_tip, read_tree
@@ -129,6 +129,17 @@ def read_message(objects: Objects, oid: Oid) -> Message:
 def read_message_bytes(objects: Objects, oid: Oid) -> bytes:
     """Return the stored JSON line of the message of a commit."""
     return find_blob(objects, read_tip(objects, oid).tree, MESSAGE_FILE) or b""
+
+
+def plain_message(author: str, text: str, *, author_kind: str = "agent", kind: str = "plain") -> Message:
+    """Return a new message with one text part, the current time and a new id.
+
+    Raises:
+        Invalid: the author's name is blank or too long.
+    """
+    return Message(
+        id=new_id(), author=Author(parse_agent_name(author), author_kind), parts=text_parts(text), kind=kind, time=now()
+    )
 
 
 def write_root_commit(objects: Objects, root: Root, participants: Mapping[str, str]) -> Oid:

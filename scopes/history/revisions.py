@@ -30,8 +30,8 @@ from scopes.store.repository import Repository, read_commit
 MAIN = BranchName("main")
 _STEP = re.compile(r"[~^]([0-9]*)")
 _TIME_SUFFIX = re.compile(r"(?P<name>.*)@\{(?P<time>[^{}]*)\}", re.DOTALL)
-_SHORTEST_PREFIX = 4
-_MOST_STEPS = 10**9
+_MIN_PREFIX_LENGTH = 4
+_MAX_STEPS = 10**9
 
 
 class Revision(NamedTuple):
@@ -54,7 +54,7 @@ def list_branch_tips(repository: Repository, conversation: ConversationId) -> di
     return {BranchName(ref[len(prefix) :]): Oid(oid) for ref, oid in repository.list_refs(prefix).items()}
 
 
-def find_conversation(repository: Repository, text: str) -> ConversationId:
+def resolve_conversation(repository: Repository, text: str) -> ConversationId:
     """Resolve a conversation by its id or a unique prefix.
 
     Raises:
@@ -69,7 +69,7 @@ def find_conversation(repository: Repository, text: str) -> ConversationId:
     return ConversationId(_match_prefix(text, conversation_ids(repository), "conversation", hint))
 
 
-def find_active_branch(repository: Repository, conversation: ConversationId) -> BranchName:
+def read_active_branch(repository: Repository, conversation: ConversationId) -> BranchName:
     """Return the active branch; if it is not set or was deleted, return main or else the first branch.
 
     Raises:
@@ -95,10 +95,10 @@ def choose_active_branch(
     return MAIN if MAIN in tips else next(iter(tips))
 
 
-def find_branch(repository: Repository, conversation: ConversationId, text: str | None) -> BranchName:
+def resolve_branch_name(repository: Repository, conversation: ConversationId, text: str | None) -> BranchName:
     """Resolve a branch by name or unique prefix; None means the active one."""
     if text is None:
-        return find_active_branch(repository, conversation)
+        return read_active_branch(repository, conversation)
     if not text:
         raise Invalid("the branch's name is empty", hint=f"list them: scopes conv branch {conversation}")
     could_be_ref = len(text) <= MAX_NAME_BYTES and is_name(text)  # libgit2 reports a longer name as a damaged ref
@@ -113,8 +113,10 @@ def find_branch(repository: Repository, conversation: ConversationId, text: str 
 def resolve_branch(repository: Repository, conversation: str, branch: str | None) -> tuple[ConversationId, BranchName]:
     """Resolve a conversation, or `CONV/BRANCH`, and a branch in it (the active one when none is named)."""
     head, slash, rest = conversation.partition("/")
-    conversation_id = find_conversation(repository, head if slash else conversation)
-    return conversation_id, find_branch(repository, conversation_id, branch if branch is not None else rest or None)
+    conversation_id = resolve_conversation(repository, head if slash else conversation)
+    return conversation_id, resolve_branch_name(
+        repository, conversation_id, branch if branch is not None else rest or None
+    )
 
 
 def resolve_revision(repository: Repository, text: str, conversation: ConversationId | None = None) -> Revision:
@@ -127,9 +129,9 @@ def resolve_revision(repository: Repository, text: str, conversation: Conversati
         raise Invalid("the message is not named", hint="for example: conv-001, conv-001/main~2, or an id from the log")
     name, steps = _split_steps(text)
     at_time = _TIME_SUFFIX.fullmatch(name)
-    revision = _find_named(repository, at_time["name"] if at_time else name, conversation)
+    revision = _resolve_named(repository, at_time["name"] if at_time else name, conversation)
     if at_time is not None:
-        revision = _find_at_time(repository, revision, at_time["time"])
+        revision = _resolve_time(repository, revision, at_time["time"])
     return revision._replace(oid=_step_back(repository, revision, steps)) if steps else revision
 
 
@@ -155,32 +157,32 @@ def _split_steps(text: str) -> tuple[str, int]:
         return text, 0
     steps = tail[first.start() :]
     counts = _STEP.findall(steps)
-    return text.removesuffix(steps), sum(int(n or 1) if len(n) < 10 else _MOST_STEPS for n in counts)
+    return text.removesuffix(steps), sum(int(n or 1) if len(n) < 10 else _MAX_STEPS for n in counts)
 
 
-def _find_named(repository: Repository, name: str, conversation: ConversationId | None) -> Revision:
+def _resolve_named(repository: Repository, name: str, conversation: ConversationId | None) -> Revision:
     head, slash, rest = name.partition("/")
     if conversation is not None:
         in_full = (
             slash and head and conversation.startswith(head) and not _is_prefix_inside(repository, name, conversation)
         )
-        return _find_inside(repository, rest if in_full else name, conversation)
+        return _resolve_inside(repository, rest if in_full else name, conversation)
     if not slash and _could_be_id(name) and not any(c.startswith(name) for c in conversation_ids(repository)):
         try:
-            return _find_by_id(repository, name, conversation_ids(repository))
+            return _resolve_id(repository, name, conversation_ids(repository))
         except NotFound:
             hint = "see: scopes conv list, scopes conv log; or create a conversation: scopes conv new"
             _match_prefix(name, conversation_ids(repository), "conversation or message", hint)  # raises with near names
             raise
-    conversation = find_conversation(repository, head)
-    return _find_inside(repository, rest, conversation)
+    conversation = resolve_conversation(repository, head)
+    return _resolve_inside(repository, rest, conversation)
 
 
-def _find_inside(repository: Repository, name: str, conversation: ConversationId) -> Revision:
+def _resolve_inside(repository: Repository, name: str, conversation: ConversationId) -> Revision:
     """Resolve a name in a conversation: a branch, the conversation itself, a tag, then a prefix of a message id."""
     tips = list_branch_tips(repository, conversation)
     if name in ("", conversation) and name not in tips:
-        name = find_active_branch(repository, conversation)
+        name = read_active_branch(repository, conversation)
     if name in tips:
         return Revision(conversation, BranchName(name), tips[BranchName(name)])
     tag = read_metadata(repository, conversation).tags.get(name)
@@ -188,7 +190,7 @@ def _find_inside(repository: Repository, name: str, conversation: ConversationId
         return Revision(conversation, None, tag)
     branches = [branch for branch in tips if branch.startswith(name)]
     if _could_be_id(name) and not branches:
-        return _find_by_id(repository, name, [conversation])
+        return _resolve_id(repository, name, [conversation])
     branch = BranchName(_match_prefix(name, tips, "branch or message", f"see: scopes conv log {conversation}"))
     return Revision(conversation, branch, tips[branch])
 
@@ -200,11 +202,11 @@ def _is_prefix_inside(repository: Repository, name: str, conversation: Conversat
 
 
 def _could_be_id(text: str) -> bool:
-    return len(text) >= _SHORTEST_PREFIX and text.isascii() and text.isalnum() and text == text.lower()
+    return len(text) >= _MIN_PREFIX_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
 
 
-def _find_by_id(repository: Repository, prefix: str, conversations: Iterable[ConversationId]) -> Revision:
-    """Find the message whose id, or the commit whose object id, has the prefix."""
+def _resolve_id(repository: Repository, prefix: str, conversations: Iterable[ConversationId]) -> Revision:
+    """Resolve the message whose id, or the commit whose object id, has the prefix."""
     found: dict[str, Revision] = {}
     tips: dict[ConversationId, list[Oid]] = {}
     for ref, oid in repository.list_refs(refs.HEADS).items():
@@ -221,7 +223,7 @@ def _find_by_id(repository: Repository, prefix: str, conversations: Iterable[Con
     return found[_match_prefix(prefix, found, "message", "see: scopes conv log")]
 
 
-def _find_at_time(repository: Repository, revision: Revision, text: str) -> Revision:
+def _resolve_time(repository: Repository, revision: Revision, text: str) -> Revision:
     if revision.branch is None:
         raise Invalid("a time needs a branch before it", hint="for example: conv-001/main@{2 hours ago}")
     nanoseconds = parse_moment(text, now_nanoseconds())
@@ -230,7 +232,7 @@ def _find_at_time(repository: Repository, revision: Revision, text: str) -> Revi
     if oid is None or not repository.has(oid):
         when = format_seconds(nanoseconds // 1_000_000_000)
         where = f"{revision.conversation}/{revision.branch}"
-        raise NotFound(f"nothing is known of {where} at {when}", hint=f"see: scopes conv log {where}")
+        raise NotFound(f"no reflog entry for {where} at {when}", hint=f"see: scopes conv log {where}")
     return Revision(revision.conversation, revision.branch, oid)
 
 

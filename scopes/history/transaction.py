@@ -11,16 +11,18 @@ from functools import cached_property
 from typing import Any
 
 from scopes.clock import new_id, now
+from scopes.history.messages import write_message_blob, write_message_commit
 from scopes.history.metadata import branch_change, tag_change, title_change, write_metadata
-from scopes.ids import BranchName, ConversationId, Oid, OperationId
+from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.conversation import BranchEntry
+from scopes.model.message import Message
 from scopes.model.operation import Operation, RefChange
 from scopes.store import refs
 from scopes.store.repository import Objects, Repository
-from scopes.store.transactions import commit_operation
+from scopes.store.transactions import append, commit_operation
 from scopes.store.trees import Change
 
-_LONGEST_COMMAND = 2000
+_MAX_COMMAND_LENGTH = 2000
 
 
 class RefTransaction:
@@ -166,6 +168,33 @@ class Transaction(RefTransaction):
         return super().commit(kind, summary, undoes=undoes, details=details)
 
 
+def append_message(
+    repository: Repository,
+    conversation: ConversationId,
+    branch: BranchName,
+    message: Message,
+    *,
+    first: MessageId | None = None,
+) -> Oid:
+    """Append a message to a branch and return its commit; no operation is recorded.
+
+    `first` is the first message of the same command, if this is not the first one.
+
+    Raises:
+        Invalid: the message is too large.
+        Busy, Inaccessible: nothing was written, unless the error text says otherwise.
+    """
+    repository.require_writable()
+    blob = write_message_blob(repository, message)
+    return append(
+        repository,
+        refs.branch_ref(conversation, branch),
+        lambda tip: write_message_commit(repository, tip, message, blob),
+        f"append: {message.id}",
+        first=first,
+    )
+
+
 def new_operation_id() -> OperationId:
     """Return a fresh operation id."""
     return OperationId(new_id())
@@ -192,7 +221,7 @@ def record_operation(
         id=operation_id or new_operation_id(),
         kind=kind,
         summary=summary,
-        command=repository.caller.command[:_LONGEST_COMMAND],
+        command=repository.caller.command[:_MAX_COMMAND_LENGTH],
         actor=repository.caller.actor,
         time=now(),
         changes=tuple(change for change in changes if change.old != change.new),

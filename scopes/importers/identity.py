@@ -23,7 +23,7 @@ _CONTENT_FIELDS = (
 
 
 def content_bytes(draft: Draft) -> bytes:
-    """Serialise what identifies a message: author kind, part types, texts, tool names, inputs and outputs.
+    """Serialize what identifies a message: author kind, part types, texts, tool names, inputs and outputs.
 
     Times, native ids, usage and directories are left out: copies of one history differ in them.
     """

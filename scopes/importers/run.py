@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from scopes.conversation.new import next_conversation_id
-from scopes.errors import Busy, Invalid
+from scopes.errors import Busy, CannotImport, Invalid
+from scopes.history.conversations import next_conversation_id
 from scopes.history.metadata import read_metadata
 from scopes.history.transaction import record_operation
 from scopes.ids import ConversationId, OperationId
@@ -20,6 +20,7 @@ from scopes.importers.formats.base import Format, Source
 from scopes.importers.identity import source_key_of
 from scopes.importers.import_run import ImportRun
 from scopes.importers.import_source import import_source, refuse_unparsed
+from scopes.importers.project_filter import ProjectFilter
 from scopes.importers.results import ConversationImported, Imported, Skipped
 from scopes.importers.stale_copy import use_stored_source
 from scopes.importers.targets import ImportTarget, ImportTargets
@@ -28,6 +29,7 @@ from scopes.model.operation import RefChange
 from scopes.result import Note
 from scopes.store.overlay import overlay_of
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
+from scopes.store.projects import Project
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
 
@@ -43,6 +45,7 @@ class ImportOptions:
     again: also import conversations that were deleted here
     title: title of the one conversation
     since: nanoseconds since 1970; leave out sessions whose last message is older
+    projects: import only the sessions of these projects, and files that were named; None for all
     """
 
     dry_run: bool = False
@@ -50,9 +53,17 @@ class ImportOptions:
     again: bool = False
     title: str | None = None
     since: int | None = None
+    projects: Sequence[Project] | None = None
 
 
 DEFAULT_OPTIONS = ImportOptions()
+
+
+class _BrokenSources(Exception):
+    """Sources that cannot be imported, by position in the queue: a run that met them is given up."""
+
+    def __init__(self, skipped: dict[int, Skipped]) -> None:
+        self.skipped = skipped
 
 
 def import_sources(
@@ -68,7 +79,8 @@ def import_sources(
     """Import sources; a run that finds nothing new writes nothing.
 
     `on_progress` is called with the size of each finished source. `skipped` and `notes` come first in the result. If
-    another process imports one of the sources meanwhile, the run starts again.
+    another process imports one of the sources meanwhile, the run starts again. A source that turns out to be unusable
+    is skipped: the run starts again without it, so that nothing of it is in the store.
 
     Raises:
         CannotImport, Inaccessible: no source can be imported, or a strict import found a problem.
@@ -76,20 +88,47 @@ def import_sources(
         Busy: other processes keep importing the same sources.
     """
     all_skipped, all_notes = list(skipped), list(notes)
-    queue = open_sources(sources, formats, all_skipped, strict=options.strict)
+    project_filter = ProjectFilter(options.projects)
+    queue = open_sources(sources, formats, all_skipped, strict=options.strict, select=project_filter.select)
+    all_notes += project_filter.notes()
     if options.since is not None:
         queue = drop_older(queue, options.since, all_notes)
     all_notes += [Note(found.error.message, found.error.hint) for found in all_skipped if found.error is not None]
+    while True:
+        try:
+            result = _import_queue(repository, queue, options, all_skipped, notes=all_notes, on_progress=on_progress)
+            return replace(result, other_sessions=len(project_filter.left_out))
+        except _BrokenSources as broken:
+            queue = [queued for position, queued in enumerate(queue) if position not in broken.skipped]
+            found = list(broken.skipped.values())
+            errors = [each.error for each in found if each.error is not None]
+            if options.strict or not queue:
+                raise errors[0] from None
+            all_skipped += found
+            all_notes += [Note(error.message, error.hint) for error in errors]
+        on_progress = _ignore_progress
+
+
+def _import_queue(
+    repository: Repository,
+    queue: list[QueuedSource],
+    options: ImportOptions,
+    skipped: Sequence[Skipped],
+    *,
+    notes: Sequence[Note],
+    on_progress: OnProgress,
+) -> Imported:
+    """Import the queue as one operation; again if another process imports one of its sources meanwhile."""
     if options.dry_run:
         with overlay_of(repository) as overlay, bulk_objects(overlay, keep=False) as objects:
-            run = _import_all(overlay, objects, queue, options, notes=all_notes, on_progress=on_progress)
-            return _build_result(run, number_conversations(run), all_skipped, None, options)
+            run = _import_all(overlay, objects, queue, options, notes=notes, on_progress=on_progress)
+            return _build_result(run, number_conversations(run), skipped, None, options)
     for _ in range(_ATTEMPTS):
         with shared_write(repository), bulk_objects(repository) as objects:
-            run = _import_all(repository, objects, queue, options, notes=all_notes, on_progress=on_progress)
+            run = _import_all(repository, objects, queue, options, notes=notes, on_progress=on_progress)
         with exclusive_write(repository):
             if not run.is_overtaken():
-                return _update_refs(run, all_skipped, options)
+                return _update_refs(run, skipped, options)
         on_progress = _ignore_progress
     raise Busy("other processes keep importing the same sources", hint="try again in a moment")
 
@@ -140,24 +179,39 @@ def _import_all(
     notes: Sequence[Note],
     on_progress: OnProgress,
 ) -> ImportRun:
-    """Write the objects of all sources; the memory of a group is freed after its last source."""
+    """Write the objects of all sources; the memory of a group is freed after its last source.
+
+    Raises:
+        _BrokenSources: some cannot be imported; the others were read too, so that all of these are known.
+    """
     targets = ImportTargets(repository, objects, [source_key_of(queued.session) for queued in queue])
     run = ImportRun(repository, objects, targets, options.again, notes=list(notes))
     sizes = [queued.source.size for queued in queue]
     queue = [use_stored_source(objects, targets.stored(source_key_of(queued.session)), queued) for queued in queue]
     groups = number_groups([queued.session for queued in queue], targets.roots_of)
     last = {group: position for position, group in enumerate(groups)}
+    broken: dict[int, Skipped] = {}
     for position, (queued, group, size) in enumerate(zip(queue, groups, sizes, strict=True)):
-        import_source(run, replace(queued, group=group))
+        try:
+            import_source(run, replace(queued, group=group))
+        except CannotImport as error:
+            broken[position] = _skip_broken(queued.source.path, error)
         if last[group] == position:
             run.release(group)
         on_progress(size)
+    if broken:
+        raise _BrokenSources(broken)
     if options.strict:
         refuse_unparsed(run.sources)
     if options.title is not None and (count := len(list(targets))) > 1:
         hint = "name one transcript, or set titles with: scopes conv rename CONV --title TEXT"
         raise Invalid(f"one title for {count} conversations", hint=hint)
     return run
+
+
+def _skip_broken(path: str, error: CannotImport) -> Skipped:
+    reason = error.message.removeprefix(f"{path}: ")
+    return Skipped(path=path, reason=reason, error=CannotImport(f"{path}: {reason}", hint=error.hint), noted=True)
 
 
 def _ignore_progress(_: int) -> None:

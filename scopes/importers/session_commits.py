@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from scopes.errors import CannotImport
 from scopes.history.messages import write_message_blob, write_message_commit
 from scopes.ids import MessageId, Oid
 from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, State, Unparsed
@@ -15,6 +16,7 @@ from scopes.store.repository import Objects
 
 OPEN = "open"
 COPIED = "restamped"  # the precision of a time that was written when the message was copied
+_FORMAT_ERROR = "this is an error in the format that reads the file, not in the file; please report it"
 _MAX_OPEN = 2  # messages at the end of a source that later records may change: an answer and its tool results
 
 Commits: TypeAlias = dict[tuple[MessageId, Oid], Oid]  # commits by message id and parent commit
@@ -111,11 +113,17 @@ def write_commits(objects: Objects, imported: ImportedSession, events: Iterable[
     """Write one commit per draft message, up to and including the session's Ending event.
 
     The last drafts are held back until the Ending says which of them is still open.
+
+    Raises:
+        CannotImport: the format broke a rule of its interface: a key that was used before, or an unknown parent.
     """
+    keys: set[str] = set()
     held: list[Draft] = []
     for event in events:
         match event:
             case Draft():
+                _check_keys(event, keys)
+                keys.add(event.key)
                 if len(held) == _MAX_OPEN:
                     _write_draft(objects, imported, held.pop(0), still_open=False)
                 held.append(event)
@@ -127,7 +135,7 @@ def write_commits(objects: Objects, imported: ImportedSession, events: Iterable[
                 imported.ending = event
                 break
             case Session():
-                raise AssertionError("a format yielded a Session before the Ending of the previous one")
+                raise CannotImport(f"the format {event.format} yielded a Session before the Ending of the previous one")
     still_open = False
     for draft in held:
         still_open = still_open or draft.key == imported.ending.open
@@ -135,9 +143,17 @@ def write_commits(objects: Objects, imported: ImportedSession, events: Iterable[
     imported.segments.sort(key=lambda segment: segment.span.offset)
 
 
+def _check_keys(draft: Draft, earlier: set[str]) -> None:
+    """Raise CannotImport if a draft's key is not new or its parent not known: its line of history would never end."""
+    if draft.key in earlier:
+        raise CannotImport(f"two messages have the key {draft.key!r}", hint=_FORMAT_ERROR)
+    if draft.parent is not None and draft.parent not in earlier:
+        raise CannotImport(f"message {draft.key!r} has the unknown parent {draft.parent!r}", hint=_FORMAT_ERROR)
+
+
 def _write_draft(objects: Objects, imported: ImportedSession, draft: Draft, *, still_open: bool) -> None:
     """Write a draft as a commit, or reuse the commit of an equal message with the same parent."""
-    parent = draft.parent if draft.parent in imported.oids else None
+    parent = draft.parent
     off_main_line = draft.spawned_by is not None or draft.side is not None
     start = (None, imported.root) if off_main_line else imported.start
     parent_id, parent_oid = (imported.ids[parent], imported.oids[parent]) if parent is not None else start

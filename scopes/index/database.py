@@ -38,10 +38,10 @@ class UnusableIndex(Exception):
         self.text = text
 
 
-def index_directory(cache_home: str, store: str) -> str:
-    """Return the directory of a store's index."""
+def index_directory(cache_directory: str, store: str) -> str:
+    """Return the directory of a store's index, in the cache directory of scopes."""
     name = hashlib.sha256(os.path.realpath(store).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    return os.path.join(cache_home, "scopes", name)
+    return os.path.join(cache_directory, name)
 
 
 def connect(directory: str, layout: Layout, timeout: float) -> sqlite3.Connection:

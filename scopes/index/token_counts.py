@@ -21,9 +21,9 @@ from scopes.index.database import READ_ERRORS, UnusableIndex, is_damage
 _APPLICATION = 0x73636F74  # "scot"
 _VERSION = 1
 _BUSY_SECONDS = 0.25
-_LARGEST_BYTES = 64 << 20  # about a million and a half counts
+_MAX_BYTES = 64 << 20  # about a million and a half counts
 _CHECK_BITS = 32
-_MOST_TOKENS = 1 << 31
+_MAX_TOKENS = 1 << 31
 _FAILURES = (*READ_ERRORS, OSError, OverflowError)
 
 
@@ -67,7 +67,7 @@ class CountFile:
 
     def add(self, counts: Mapping[bytes, int]) -> None:
         """Store counts in one transaction; if the file cannot hold them, replace it and try once more."""
-        rows = [(key, _pack(key, tokens)) for key, tokens in counts.items() if 0 <= tokens < _MOST_TOKENS]
+        rows = [(key, _pack(key, tokens)) for key, tokens in counts.items() if 0 <= tokens < _MAX_TOKENS]
         if self._connection is not None and self._is_full():
             self._close_after(UnusableIndex(None))
         for _ in range(2):
@@ -78,7 +78,7 @@ class CountFile:
 
     def _is_full(self) -> bool:
         try:
-            return os.path.getsize(self._path) > _LARGEST_BYTES
+            return os.path.getsize(self._path) > _MAX_BYTES
         except OSError:  # another process has replaced the file
             return True
 

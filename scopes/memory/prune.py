@@ -42,9 +42,9 @@ def prune(
         Invalid: neither an age nor a number is given, or one of the values is not valid.
     """
     if older_than is None and max_entries is None:
-        raise Invalid("say which entries to delete", hint="--older-than '90 days ago', or --max 500")
+        raise Invalid("no entries selected", hint="--older-than '90 days ago', or --max 500")
     if max_entries is not None and max_entries < 0:
-        raise Invalid(f"the number of entries to keep is {max_entries}", hint="for example: --max 500")
+        raise Invalid(f"invalid number of entries {max_entries}: must not be negative", hint="for example: --max 500")
     if keep_importance is not None:
         check_importance(keep_importance)
     before = None if older_than is None else parse_moment(older_than, now_nanoseconds())
@@ -64,7 +64,7 @@ def plan_prune(
 ) -> tuple[MemoryEntry, ...]:
     """Choose the entries to delete, newest first; `before` is in nanoseconds since 1970.
 
-    Important entries count towards `max_entries`: the newest others fill the room that they leave.
+    Important entries count toward `max_entries`: the newest others fill the room that they leave.
     """
     kept = [entry for entry in newest_first if before is None or entry.age_key[0] >= before]
     kept_ids = {entry.id for entry in (kept if max_entries is None else kept[:max_entries])}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scopes.clock import format_seconds
+from scopes.history.handles import Store
 from scopes.history.messages import MessageHead, read_message, walk_heads_newest_first
-from scopes.history.revisions import list_branch_tips, resolve_branch
 from scopes.history.staleness import SUMMARIES, is_news
 from scopes.ids import BranchName, ConversationId, MessageId
 from scopes.memory.source_messages import heads_since_summary, read_amended, read_source_messages, source_ids
@@ -52,8 +52,8 @@ class SummaryList(Result):
 
 def list_summaries(repository: Repository, branch: str) -> SummaryList:
     """List the summaries of a branch (`conversation[/branch]`)."""
-    conversation_id, branch_name = resolve_branch(repository, branch, None)
-    tip = list_branch_tips(repository, conversation_id)[branch_name]
+    handle = Store(repository).branch(branch)
+    tip = handle.tip
     amended = read_amended(repository, tip)
     rows: list[SummaryRow] = []
     sources_of: dict[MessageId, list[MessageId]] = {}
@@ -75,4 +75,6 @@ def list_summaries(repository: Repository, branch: str) -> SummaryList:
         )
     rows = [replace(row, changed=changed[row.head.id]) for row in rows]
     uncovered = len(read_source_messages(repository, heads_since_summary(repository, tip)))
-    return SummaryList(conversation=conversation_id, branch=branch_name, summaries=tuple(rows), uncovered=uncovered)
+    return SummaryList(
+        conversation=handle.conversation.id, branch=handle.name, summaries=tuple(rows), uncovered=uncovered
+    )

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from scopes.conversation.append import plain_message
 from scopes.errors import Busy, Invalid, NotFound, Refused
-from scopes.history.messages import write_message_blob, write_message_commit
-from scopes.history.revisions import list_branch_tips, resolve_branch
+from scopes.history.handles import Store
+from scopes.history.messages import plain_message, write_message_blob, write_message_commit
+from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.memory.compaction_base import CompactionBase, PreviousSummary, find_compaction_base
@@ -97,11 +97,11 @@ def summarize(
         Invalid: the ratio is not above 0 and at most 1.
     """
     if not 0 < ratio <= 1:
-        raise Invalid(f"the ratio is {ratio:g}", hint="a share above 0 and at most 1, for example --ratio 0.3")
-    conversation_id, branch_name = resolve_branch(repository, branch, None)
-    tip = list_branch_tips(repository, conversation_id)[branch_name]
+        raise Invalid(f"invalid ratio {ratio:g}: must be above 0 and at most 1", hint="for example: --ratio 0.3")
+    handle = Store(repository).branch(branch)
+    tip = handle.tip
     given = _collect(repository, tip, tokenizer, include_all=include_all, compact=compact)
-    since = f"on {conversation_id}/{branch_name} since its last {'compaction' if compact else 'summary'}"
+    since = f"on {handle} since its last {'compaction' if compact else 'summary'}"
     if not given.messages:
         raise Refused(f"there are no new messages {since}", hint="summarize the whole branch: --all")
     summary = _write(repository, given, ratio, tokenizer.count, built_in=built_in)
@@ -110,8 +110,8 @@ def summarize(
     result = Summarized(
         id=None,
         oid=None,
-        conversation=conversation_id,
-        branch=branch_name,
+        conversation=handle.conversation.id,
+        branch=handle.name,
         text=summary.text,
         messages=len(given.messages),
         earlier=None if given.base is None else given.base.head.id,

@@ -78,12 +78,12 @@ def _is_usable(sentence: str, words: _Words) -> bool:
 
 def _rank(words: Sequence[_Words]) -> list[float]:
     edges = _connect(words)
-    totals = [sum(weight for _, weight in neighbours) for neighbours in edges]
+    totals = [sum(weight for _, weight in neighbors) for neighbors in edges]
     ranks = [1.0] * len(words)
     for _ in range(_MAX_ITERATIONS):
         new_ranks = [
-            1 - _DAMPING + _DAMPING * sum(ranks[other] * weight / totals[other] for other, weight in neighbours)
-            for neighbours in edges
+            1 - _DAMPING + _DAMPING * sum(ranks[other] * weight / totals[other] for other, weight in neighbors)
+            for neighbors in edges
         ]
         change = max((abs(new - old) for new, old in zip(new_ranks, ranks, strict=True)), default=0.0)
         ranks = new_ranks

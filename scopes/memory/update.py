@@ -1,6 +1,6 @@
 """`memory update`: make memory entries of new messages.
 
-Run by hand, by a timer or at the end of an agent's session; no other command makes entries or waits for it (S0-11). The
+Run by hand, by a timer or when an agent exits; no other command makes entries or depends on it (S0-11). The
 store is not locked while entries are built, because the user's summarizer may take long. An entry is not stored if
 another process stored some of its messages in the meantime.
 """
@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scopes.conversation.list import read_root
-from scopes.history.metadata import read_metadata
-from scopes.history.revisions import conversation_ids, find_active_branch, list_branch_tips, resolve_branch
-from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
+from scopes.history.conversations import read_root
+from scopes.history.handles import Branch, Store
+from scopes.ids import ConversationId, MessageId, Oid, OperationId
 from scopes.loading import load
 from scopes.memory.actions import merge_actions
 from scopes.memory.entry import EntryScope, MemoryEntry
@@ -71,7 +70,8 @@ def update(
     if memory_every == 0 and not at_once:
         note = Note("the memory is switched off: scopes.memoryEvery is 0", "make an entry anyway: --now")
         return MemoryUpdated(entries=(), waiting=0, operation=None, notes=(note,))
-    branches = iter([resolve_branch(repository, branch, None)]) if branch is not None else _walk_branches(repository)
+    store = Store(repository)
+    branches = iter([store.branch(branch)]) if branch is not None else _walk_branches(store)
     due, waiting = [], 0
     for scope, messages in _walk_new_messages(repository, branches):
         on_progress(1)
@@ -98,29 +98,29 @@ def update(
     return MemoryUpdated(entries=tuple(entries), waiting=waiting, operation=operation, notes=builder.notes)
 
 
-def _walk_branches(repository: Repository) -> Iterator[tuple[ConversationId, BranchName]]:
+def _walk_branches(store: Store) -> Iterator[Branch]:
     """Yield the branches of all conversations that are not abandoned, the active one of each first."""
-    for conversation in conversation_ids(repository):
-        active = find_active_branch(repository, conversation)
-        known = read_metadata(repository, conversation).branches
-        yield conversation, active
-        for name in list_branch_tips(repository, conversation):
-            if name != active and (name not in known or known[name].status != "abandoned"):
-                yield conversation, name
+    for conversation in store.conversations():
+        active = conversation.active_branch
+        entries = conversation.metadata.branches
+        yield active
+        for branch in conversation.branches():
+            if branch != active and (branch.name not in entries or entries[branch.name].status != "abandoned"):
+                yield branch
 
 
 def _walk_new_messages(
-    repository: Repository, branches: Iterator[tuple[ConversationId, BranchName]]
+    repository: Repository, branches: Iterator[Branch]
 ) -> Iterator[tuple[EntryScope, list[SourceMessage]]]:
     """Yield the messages of each branch that no entry covers, by commit or, after a rebase, by message id."""
     memory = Memory(repository)
     covered_by_uuid = _read_covered(memory)
     uuids: dict[ConversationId, str] = {}
-    for conversation, name in branches:
-        tip = list_branch_tips(repository, conversation)[name]
+    for branch in branches:
+        conversation, tip = branch.conversation.id, branch.tip
         if conversation not in uuids:
             uuids[conversation] = read_root(repository, read_commit(repository, tip), None).uuid
-        scope = EntryScope(conversation, name, uuids[conversation], tip)
+        scope = EntryScope(conversation, branch.name, uuids[conversation], tip)
         covered = covered_by_uuid.setdefault(scope.uuid, _Covered())
         if tip not in covered.tips:
             starts = [oid for oid in covered.tips if repository.has(oid)]

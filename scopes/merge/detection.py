@@ -54,11 +54,11 @@ def find_disagreements(objects: Objects, divergence: Divergence) -> tuple[Disagr
 
 
 def _compare_changes(
-    objects: Objects, ours: Mapping[str, PathChanges], theirs: Mapping[str, PathChanges]
+    objects: Objects, target_changes: Mapping[str, PathChanges], source_changes: Mapping[str, PathChanges]
 ) -> Iterator[Disagreement]:
     """Compare what both sides did to the keys that both changed."""
-    for key in ours.keys() & theirs.keys():
-        target, source = ours[key], theirs[key]
+    for key in target_changes.keys() & source_changes.keys():
+        target, source = target_changes[key], source_changes[key]
         if group_of(key) == MESSAGES:
             kind = _type_on_message(objects, target, source)
         elif _is_same_outcome(target, source):
@@ -155,11 +155,14 @@ def _swap_sides(each: Disagreement) -> Disagreement:
 
 def _compare_content(objects: Objects, target: Side, source: Side) -> Iterator[Disagreement]:
     """Find messages that both sides have with the same id and different content."""
-    ours = {message_id_of(commit): commit for commit in target.commits}
-    theirs: dict[MessageId, Commit] = {message_id_of(commit): commit for commit in source.commits}
-    for message in ours.keys() & theirs.keys():
-        our_content, their_content = (content_of(read_message(objects, side[message].oid)) for side in (ours, theirs))
-        if our_content != their_content:
+    in_target, in_source = (_commits_by_message(side) for side in (target, source))
+    for message in in_target.keys() & in_source.keys():
+        oids = in_target[message].oid, in_source[message].oid
+        target_content, source_content = (content_of(read_message(objects, oid)) for oid in oids)
+        if target_content != source_content:
             nothing = {leaf(MESSAGES, message): PathChange(None, None)}
-            commits = (ours[message].oid,), (theirs[message].oid,)
-            yield Disagreement(message_key(message), "add-add", nothing, nothing, *commits)
+            yield Disagreement(message_key(message), "add-add", nothing, nothing, oids[:1], oids[1:])
+
+
+def _commits_by_message(side: Side) -> dict[MessageId, Commit]:
+    return {message_id_of(commit): commit for commit in side.commits}

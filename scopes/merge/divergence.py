@@ -52,14 +52,14 @@ class Divergence:
     base_state: Oid | None
 
 
-def merge3(base: _Value, ours: _Value, theirs: _Value, conflict: _Value) -> _Value:
+def merge3(base: _Value, target: _Value, source: _Value, conflict: _Value) -> _Value:
     """Merge three values; return `conflict` if both sides changed the base differently."""
-    if ours == theirs:  # unchanged, or both sides made the same change
-        return ours
-    if theirs == base:  # only ours changed
-        return ours
-    if ours == base:  # only theirs changed
-        return theirs
+    if target == source:  # unchanged, or both sides made the same change
+        return target
+    if source == base:  # only the target changed
+        return target
+    if target == base:  # only the source changed
+        return source
     return conflict
 
 
@@ -76,33 +76,34 @@ def find_divergence(
 
     The trees of merged bases are written to `objects`.
     """
-    bases, ours, theirs = split_histories(repository, target, source)
+    bases, in_target, in_source = split_histories(repository, target, source)
     if bases:
-        return compare_sides(objects, target, source, ours, theirs, bases, _merge_bases(repository, objects, bases))
+        base_state = _merge_bases(repository, objects, bases)
+        return compare_sides(objects, target, source, in_target, in_source, bases, base_state)
     common = _find_last_common_message(repository, target, source)
     if common is None:
-        ours, theirs = (list_new_commits(repository, tip, None) for tip in (target, source))
-        return compare_sides(objects, target, source, ours, theirs, (), None) if unrelated else None
-    ours = list_new_commits(repository, target, common[0])
-    theirs = list_new_commits(repository, source, common[1])
+        in_target, in_source = (list_new_commits(repository, tip, None) for tip in (target, source))
+        return compare_sides(objects, target, source, in_target, in_source, (), None) if unrelated else None
+    in_target = list_new_commits(repository, target, common[0])
+    in_source = list_new_commits(repository, source, common[1])
     states = [state_of(objects, base) for base in common]
     base_state = _merge_states(objects, None, states[0], states[1])
-    return compare_sides(objects, target, source, ours, theirs, common, base_state)
+    return compare_sides(objects, target, source, in_target, in_source, common, base_state)
 
 
 def compare_sides(  # noqa: PLR0917 - both sides, then their base
     objects: Objects,
     target: Oid,
     source: Oid,
-    ours: Iterable[Commit],
-    theirs: Iterable[Commit],
+    target_commits: Iterable[Commit],
+    source_commits: Iterable[Commit],
     bases: tuple[Oid, ...],
     base_state: Oid | None,
 ) -> Divergence:
-    """Compare two tips over a known base; `ours` and `theirs` are their commits since then."""
+    """Compare two tips, given the commits of each since a known base."""
     sides = [
         Side(tip, state, tuple(commits), changes_by_key(objects, base_state, state))
-        for tip, commits in ((target, ours), (source, theirs))
+        for tip, commits in ((target, target_commits), (source, source_commits))
         for state in (state_of(objects, tip),)
     ]
     return Divergence(sides[0], sides[1], bases, base_state)
@@ -158,27 +159,27 @@ def _merge_bases(repository: Repository, objects: Objects, bases: tuple[Oid, ...
     return state
 
 
-def _merge_states(objects: Objects, base: Oid | None, ours: Oid | None, theirs: Oid | None) -> Oid | None:
+def _merge_states(objects: Objects, base: Oid | None, target: Oid | None, source: Oid | None) -> Oid | None:
     """Merge two states; a path that both changed differently is left out, as if the base did not have it."""
-    if ours == theirs:
-        return ours
-    our_changes = {path: PathChange(old, new) for path, old, new in diff_blobs(objects, base, ours)}
+    if target == source:
+        return target
+    target_changes = {path: PathChange(old, new) for path, old, new in diff_blobs(objects, base, target)}
     changes: dict[str, Change] = {}
-    for path, old, new in diff_blobs(objects, base, theirs):
-        our_blob = our_changes.get(path, PathChange(old, old)).new
-        merged = merge3(old, our_blob, new, None)
-        if merged != our_blob:
+    for path, old, new in diff_blobs(objects, base, source):
+        target_blob = target_changes.get(path, PathChange(old, old)).new
+        merged = merge3(old, target_blob, new, None)
+        if merged != target_blob:
             changes[path] = merged
-    return update_tree(objects, ours, changes) if changes else ours
+    return update_tree(objects, target, changes) if changes else target
 
 
 def _find_last_common_message(repository: Repository, target: Oid, source: Oid) -> tuple[Oid, Oid] | None:
     """Return the commits, in target and source, of the newest message of the target that the source has too."""
-    theirs: dict[MessageId, Oid] = {}
+    source_commits: dict[MessageId, Oid] = {}
     for commit in walk_newest_first(repository, [source]):
-        theirs.setdefault(message_id_of(commit), commit.oid)
+        source_commits.setdefault(message_id_of(commit), commit.oid)
     for commit in walk_newest_first(repository, [target]):
-        found = theirs.get(message_id_of(commit))
+        found = source_commits.get(message_id_of(commit))
         if found is not None:
             return commit.oid, found
     return None

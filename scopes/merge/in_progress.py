@@ -1,7 +1,7 @@
-"""Merges, rebases and cherry-picks that stopped on conflicts, and the branches on which they are resolved.
+"""Save, list and abort the merges, rebases and cherry-picks that stopped on conflicts.
 
 The state of each is in the metadata entry of its conflict-resolution branch, so that another process or another
-machine can continue or abort it.
+machine can continue or abort it. The fields that only a replay has are in `replay_state`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from scopes.store.trees import find_entry, read_blob
 
 PURPOSE = "conflict-resolution"
 _ENTRY_KEY = "waiting"
-_LONGEST_STEM = 150
+_MAX_STEM_LENGTH = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def _decode(conversation: ConversationId, name: BranchName, tip: Oid, entry: Bra
     return None
 
 
-def find_merge_in_progress(repository: Repository, conversation: ConversationId, branch: str | None) -> InProgress:
+def read_merge_in_progress(repository: Repository, conversation: ConversationId, branch: str | None) -> InProgress:
     """Return the only merge in progress, or the one on the named conflict-resolution branch.
 
     Raises:
@@ -160,7 +160,7 @@ def abort(repository: Repository, pending: InProgress) -> tuple[BranchName, Oper
     active = end_resolution(tx, pending, None)
     tx.delete_branch(pending.branch, pending.tip)
     summary = f"abort {pending.conversation}/{pending.branch}"
-    return active, tx.commit(f"{pending.kind}-abort", summary, metadata_message=f"leave {pending.branch}")
+    return active, tx.commit(f"{pending.kind}-abort", summary, metadata_message=f"abort {pending.branch}")
 
 
 def list_conflicts_at(objects: Objects, tip: Oid) -> dict[str, Conflict]:
@@ -218,7 +218,7 @@ def require_resolved_on_branch(repository: Repository, pending: InProgress) -> N
 
 def resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str, *, joined: str = "into") -> BranchName:
     """Return `conflict-resolution/<source>-into-<target>`, with `-2`, `-3` ... appended if that name is taken."""
-    flat = f"{source}-{joined}-{target}".replace("/", "-")[:_LONGEST_STEM].rstrip(".")
+    flat = f"{source}-{joined}-{target}".replace("/", "-")[:_MAX_STEM_LENGTH].rstrip(".")
     stem = f"{PURPOSE}/{flat if is_name(flat) else 'merge'}"
     count, name = 1, stem
     while name in taken:

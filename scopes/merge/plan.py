@@ -124,23 +124,24 @@ def apply_choice(objects: Objects, target: PathChanges, source: PathChanges, cho
     """Return the changes to the target's state that apply a resolution to the paths of one key."""
     changes: dict[str, Change] = {}
     for path in target.keys() | source.keys():
-        ours, theirs = target.get(path), source.get(path)
-        old = ours.old if ours is not None else theirs.old if theirs is not None else None
+        in_target, in_source = target.get(path), source.get(path)
+        change = in_target or in_source
+        old = None if change is None else change.old
         match choice:
             case "source":
-                changes[path] = old if theirs is None else theirs.new
+                changes[path] = old if in_source is None else in_source.new
             case "base":
                 changes[path] = old
             case "both":
-                changes[path] = _keep_both(objects, ours, theirs)
+                changes[path] = _keep_both(objects, in_target, in_source)
     return changes
 
 
-def _keep_both(objects: Objects, ours: PathChange | None, theirs: PathChange | None) -> Change:
+def _keep_both(objects: Objects, target: PathChange | None, source: PathChange | None) -> Change:
     """Return a value that holds the claims of both sides, in an order that does not depend on the side."""
-    if ours is None or theirs is None or ours.new == theirs.new:
-        return (ours or theirs or PathChange(None, None)).new
-    claims = [claim for change in (ours, theirs) for claim in _read_claims(objects, change.new)]
+    if target is None or source is None or target.new == source.new:
+        return (target or source or PathChange(None, None)).new
+    claims = [claim for change in (target, source) for claim in _read_claims(objects, change.new)]
     unique = {encoding.dump(claim): claim for claim in claims}
     return encoding.dump({BOTH: [unique[data] for data in sorted(unique)]})
 

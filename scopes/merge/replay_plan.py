@@ -14,7 +14,7 @@ from scopes.ids import Oid
 from scopes.merge.automatic_resolution import Policy
 from scopes.merge.detection import find_disagreements
 from scopes.merge.divergence import find_divergence
-from scopes.merge.replay import ReplayResult, Rewrite, replay_commits
+from scopes.merge.rewrite import ReplayResult, Rewrite, rewrite_commits
 from scopes.result import Note
 from scopes.store.graph import list_merge_bases, list_new_commits
 from scopes.store.objects import Commit
@@ -71,7 +71,7 @@ def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
             present.append(Rewrite(message_id_of(commit), commit.oid, same.oid))
         else:
             chosen.append(commit)
-    result = replay_commits(objects, onto, chosen, policy, new_in_target)
+    result = rewrite_commits(objects, onto, chosen, policy, new_in_target)
     notes = list(result.notes)
     if dropped:
         notes.append(Note(f"skipped {_counted(dropped, 'merge')}: the replayed history is linear"))
@@ -89,7 +89,7 @@ def plan_picks(
         bases = list_merge_bases(repository, onto, commit.oid)
         new_in_target = list(list_new_commits(repository, onto, commit.oid, bases))
         new_in_target += (read_commit(objects, rewrite.new) for rewrite in result.moved)
-        one = replay_commits(objects, result.tip, [commit], policy, new_in_target)
+        one = rewrite_commits(objects, result.tip, [commit], policy, new_in_target)
         result = replace(
             one,
             moved=(*result.moved, *one.moved),

@@ -1,7 +1,7 @@
-"""Persisted state of an unfinished rebase or cherry-pick.
+"""Save and read the state of an unfinished rebase or cherry-pick: what was replayed, and what is still to do.
 
-The branch moves once, at the end. Until then the state is in the metadata entry of the conflict-resolution branch, as
-for merges.
+The branch moves once, at the end. Until then the state is in the metadata entry of the conflict-resolution branch; the
+fields that merges have too are in `in_progress`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from scopes.clock import now
 from scopes.errors import Ambiguous, NotFound, Refused
 from scopes.history.messages import message_id_of
-from scopes.history.revisions import find_active_branch, list_branch_tips
+from scopes.history.revisions import list_branch_tips, read_active_branch
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.in_progress import (
@@ -25,7 +25,7 @@ from scopes.merge.in_progress import (
     require_resolved_on_branch,
     resolution_branch,
 )
-from scopes.merge.replay import Rewrite, Stop
+from scopes.merge.rewrite import Rewrite, Stop
 from scopes.model.conversation import BranchEntry
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository, read_commit
@@ -83,7 +83,7 @@ def require_free(repository: Repository, conversation: ConversationId, branch: B
             )
 
 
-def find_replay(repository: Repository, conversation: ConversationId, branch: str | None, kind: str) -> ReplayState:
+def read_replay(repository: Repository, conversation: ConversationId, branch: str | None, kind: str) -> ReplayState:
     """Return the replay of a kind in progress; `branch` is the branch that moves, or its conflict-resolution branch.
 
     Raises:
@@ -171,7 +171,7 @@ def write_stop(tx: Transaction, state: ReplayState, stop: Stop, todo: Iterable[O
     """Put a message with conflicts on the conflict-resolution branch, created at the first stop; return its name."""
     pending = state.in_progress
     if pending is None:
-        active = find_active_branch(tx.repository, state.conversation)
+        active = read_active_branch(tx.repository, state.conversation)
         tips = list_branch_tips(tx.repository, state.conversation)
         name = resolution_branch(tips, state.source, state.target, joined=_PREPOSITIONS[state.kind])
         entry = BranchEntry(purpose=PURPOSE, parent=state.branch, fork=stop.parent, created=now())

@@ -1,6 +1,8 @@
-"""How each agent words its tool calls and results: the table for code that shows or summarises them.
+"""How each agent words its tool calls and results: the table for code that shows or summarizes them.
 
 Importers store calls and results as the agent wrote them. An agent that is not in the table is shown without extras.
+Everything else that is special to an agent is in its format (`scopes.importers.formats`). This table is here because
+memory, a lower layer than the importers, reads it, and because showing a log must not import the formats.
 """
 
 from __future__ import annotations
@@ -53,6 +55,6 @@ STEP_LISTS = tuple(name for tools in _ALL for name in tools.step_lists)
 STEP_TEXTS = tuple(name for tools in _ALL for name in tools.step_texts)
 PATCH_MARKS = {mark: verb for tools in _ALL for mark, verb in tools.patch_marks.items()}
 DURATIONS = {name: units for tools in _ALL for name, units in tools.durations.items()}
-PREAMBLE = "|".join(tools.preamble for tools in _ALL if tools.preamble)
-MARKUP = "|".join(tools.markup for tools in _ALL if tools.markup)
-RUNNING = "|".join(tools.running for tools in _ALL if tools.running)
+PREAMBLES = tuple(tools.preamble for tools in _ALL if tools.preamble)  # one pattern each: all may use `seconds`
+MARKUPS = tuple(tools.markup for tools in _ALL if tools.markup)
+RUNNING = tuple(tools.running for tools in _ALL if tools.running)

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from scopes.errors import Corrupt, Invalid
 
@@ -30,6 +30,8 @@ class Foreign:
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Foreign | None"
 _Order: TypeAlias = Callable[[Iterable[str]], list[str]]
+
+Value = TypeVar("Value")
 
 _FIRST_TOO_LONG: Final = 10**MAX_DIGITS
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
@@ -87,6 +89,11 @@ def exact_or_text(name: str, text: str) -> dict[str, Json]:
     """Return the field that stores foreign JSON: `name` with the value, or `<name>_text` with the unparsed text."""
     foreign = parse_foreign(text)
     return {f"{name}_text": text} if foreign is None else {name: foreign}
+
+
+def without_none(**fields: Value | None) -> dict[str, Value]:
+    """Return the fields that are not None, in order: unknown fields of a JSON object are absent."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _write(value: Json) -> str:

@@ -101,6 +101,17 @@ def text_parts(text: str) -> tuple[Part, ...]:
     return (Part("text", {"text": text}),)
 
 
+def file_operations(message: Message) -> list[tuple[str, str]]:
+    """Return (path, operation) of every file that a message read, changed or mentioned; a rename deletes its source."""
+    operations = [(touch.path, touch.op) for touch in message.files]
+    operations += [(t.source, "delete") for t in message.files if t.op == "rename" and t.source is not None]
+    for part in message.parts:
+        path, operation = part.fields.get("path"), part.fields.get("op")
+        if part.type == "file_ref" and isinstance(path, str):
+            operations.append((path, operation if isinstance(operation, str) else "mention"))
+    return operations
+
+
 def payload_key(kind: str) -> str:
     """Return the field of the document of a typed kind, for example `collaboration_request`."""
     return kind.replace("-", "_")

@@ -3,41 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
 
-from rich.cells import cell_len, set_cell_size
-
-from scopes.render.colour import Style, paint
+from scopes.render.color import Style, paint
 from scopes.render.view import Cell, Column, Span, clean_spans, paint_spans
+from scopes.render.wrap import Spans, count_span_cells, truncate_spans
 from scopes.sanitize import PRESENTATION
 
 GAP = "  "
 _SIDES = 4  # a border and a space on either side
-_LEAST = 6  # flexible columns are shortened to this width before other columns are shortened
+_MIN_FLEXIBLE = 6  # flexible columns are shortened to this width before other columns are shortened
 _WITHOUT_PRESENTATION = dict.fromkeys(map(ord, PRESENTATION))
-Spans: TypeAlias = tuple[Span, ...]
 
 
 def draw_box(
-    columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None, width: int, colour: bool
+    columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None, width: int, color: bool
 ) -> Iterator[str]:
     """Yield the lines of a box as wide as its content, at most `width`; cells that are too long end in an ellipsis."""
     header = [_safe(column.name, "key") for column in columns]
     table = [header, *([_safe(cell, c.style) for cell, c in zip(row, columns, strict=True)] for row in rows)]
     available = width - _SIDES - len(GAP) * (len(columns) - 1)
-    natural = [max(map(_width, cells)) for cells in zip(*table, strict=True)]
+    natural = [max(map(count_span_cells, cells)) for cells in zip(*table, strict=True)]
     widths = fit_widths(natural, [column.flexible for column in columns], available)
     lines = [_join(row, columns, widths) for row in table]
     above, below = (lines[0], lines[1:]) if title is None else (_safe(title, "heading"), lines)
-    inner = max(map(_width, (truncate_spans(above, width - _SIDES), lines[0])))
-    return _frame(above, below, inner, colour=colour)
+    inner = max(map(count_span_cells, (truncate_spans(above, width - _SIDES), lines[0])))
+    return _frame(above, below, inner, color=color)
 
 
 def fit_widths(natural: Sequence[int], flexible: Sequence[bool], available: int) -> list[int]:
     """Shorten the widest columns until all fit: flexible ones first, none below one cell."""
     widths = [min(width, max(available, 1)) for width in natural]
     columns = range(len(widths))
-    for candidates, least in (([i for i in columns if flexible[i]], _LEAST), (columns, 1)):
+    for candidates, least in (([i for i in columns if flexible[i]], _MIN_FLEXIBLE), (columns, 1)):
         while sum(widths) > available:
             widest = max(candidates, key=widths.__getitem__, default=None)
             if widest is None or widths[widest] <= least:
@@ -46,16 +43,16 @@ def fit_widths(natural: Sequence[int], flexible: Sequence[bool], available: int)
     return widths
 
 
-def _frame(above: Spans, below: Iterable[Spans], inner: int, *, colour: bool) -> Iterator[str]:
+def _frame(above: Spans, below: Iterable[Spans], inner: int, *, color: bool) -> Iterator[str]:
     """Yield lines inside a border, with a rule between the first and the others."""
 
     def edge(text: str) -> str:
-        return paint(text, "dim") if colour else text
+        return paint(text, "dim") if color else text
 
     def framed(line: Spans) -> str:
         shown = truncate_spans(line, inner)
-        text = paint_spans(shown) if colour else "".join([span.text for span in shown])
-        return f"{edge('│')} {text}{' ' * (inner - _width(shown))} {edge('│')}"
+        text = paint_spans(shown) if color else "".join([span.text for span in shown])
+        return f"{edge('│')} {text}{' ' * (inner - count_span_cells(shown))} {edge('│')}"
 
     rule = "─" * (inner + 2)
     yield edge(f"╭{rule}╮")
@@ -69,30 +66,10 @@ def _join(row: Sequence[Spans], columns: Sequence[Column], widths: Sequence[int]
     joined: list[Span] = []
     for cell, column, width in zip(row, columns, widths, strict=True):
         shown = truncate_spans(cell, width)
-        blank = Span(" " * (width - _width(shown)))
+        blank = Span(" " * (width - count_span_cells(shown)))
         joined += [blank, *shown] if column.align == "right" else [*shown, blank]
         joined.append(Span(GAP))
     return tuple(joined[:-1])
-
-
-def truncate_spans(spans: Spans, width: int) -> Spans:
-    """Shorten spans to a number of terminal cells and end them in an ellipsis; wide characters are not split."""
-    if _width(spans) <= width:
-        return spans
-    kept: list[Span] = []
-    left = width - 1
-    for span in spans:
-        size = cell_len(span.text)
-        if size > left:
-            kept.append(Span(set_cell_size(span.text, left) + "…", span.style))
-            break
-        kept.append(span)
-        left -= size
-    return tuple(kept)
-
-
-def _width(spans: Spans) -> int:
-    return sum(cell_len(span.text) for span in spans)
 
 
 def _safe(cell: Cell, style: Style) -> Spans:

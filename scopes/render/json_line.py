@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 
+from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.result import Result
@@ -19,23 +20,19 @@ def result_line(result: Result, options: ViewOptions = DEFAULT_OPTIONS) -> str:
     """Return a result as a line of JSON: the schema version, the object of the result, and its notes if any."""
     document: dict[str, object] = {"scopes": SCHEMA_VERSION, **to_wire(result, options)}
     if result.notes:
-        document["notes"] = [_present({"text": note.text, "hint": note.hint}) for note in result.notes]
+        document["notes"] = [without_none(text=note.text, hint=note.hint) for note in result.notes]
     return json_line(document)
 
 
 def error_line(kind: str, message: str, hint: str | None, *, retryable: bool) -> str:
     """Return an error as a line of JSON."""
-    error = {"kind": kind, "message": message, "hint": hint, "retryable": retryable}
-    return json_line({"error": _present(error)})
+    error: dict[str, object] = without_none(kind=kind, message=message, hint=hint, retryable=retryable)
+    return json_line({"error": error})
 
 
 def json_line(document: Mapping[str, object]) -> str:
     """Return JSON values as one line that ends in a newline."""
     return UNSAFE.sub(_escape, _ENCODER.encode(document)) + "\n"
-
-
-def _present(fields: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -22,24 +22,24 @@ _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "ta
 _PARSER.disable("reference")
 
 
-def render_markdown(text: str, *, width: int, colour: bool) -> Iterator[str]:
+def render_markdown(text: str, *, width: int, color: bool) -> Iterator[str]:
     """Yield the lines of rendered Markdown, with links written out and without trailing blanks."""
     tokens = _PARSER.parse(clean(text))
     if max((token.level for token in tokens), default=0) > min(_DEEPEST, width // _COLUMNS_A_LEVEL - 2):
         yield from clean(text).expandtabs(8).split("\n")
         return
-    console = Console(file=io.StringIO(), width=width, force_terminal=colour, legacy_windows=False, _environ={})
+    console = Console(file=io.StringIO(), width=width, force_terminal=color, legacy_windows=False, _environ={})
     document = Markdown("", code_theme="ansi_dark", hyperlinks=False)
     document.parsed = tokens
     for line in Segment.split_lines(console.render(document)):
-        yield "".join(_written(segment, colour=colour) for segment in line).rstrip()
+        yield "".join(_written(segment, color=color) for segment in line).rstrip()
 
 
-def _written(segment: Segment, *, colour: bool) -> str:
-    """Return a piece of a line with escape sequences for colour only."""
+def _written(segment: Segment, *, color: bool) -> str:
+    """Return a piece of a line with escape sequences for color only."""
     if segment.control:
         return ""
     text = clean(segment.text).expandtabs(8)
-    if not colour or segment.style is None:
+    if not color or segment.style is None:
         return text
     return segment.style.update_link(None).render(text, color_system=ColorSystem.STANDARD)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from scopes.errors import Refused, ScopesError
 from scopes.loading import load
-from scopes.render.colour import Style, paint
+from scopes.render.color import Style, paint
 from scopes.render.dispatch import render_text
 from scopes.render.stream import OutputStream
 from scopes.render.view import PlainView, View, Write
@@ -96,7 +96,7 @@ class Output:
             line = load("scopes.render.json_line:error_line")
             text = line(error.kind, error.message, error.hint, retryable=error.retryable)
         else:
-            text = self._labelled("error", "bad", error.message) + self._hints(error.hint)
+            text = self._labeled("error", "bad", error.message) + self._hints(error.hint)
         self.stderr.stream.write(text)
         self.stderr.stream.flush()
 
@@ -132,14 +132,14 @@ class Output:
 
     def _open_pager(self) -> AbstractContextManager[Write]:
         if self.settings.pager and self.stdout.capable:
-            command = load("scopes.render.pager:choose_pager")(self._environ, self._core_pager)
-            if command is not None:
-                pager: Pager = load("scopes.render.pager:Pager")(command, self._environ, self.stdout, self._write_note)
+            open_pager = load("scopes.render.pager:open_pager")
+            pager: Pager | None = open_pager(self._environ, self._core_pager, self.stdout, self._write_note)
+            if pager is not None:
                 return pager
         return nullcontext(self.stdout.write)
 
     def _view(self, write: Write) -> View:
-        settings, terminal, colour = self.settings, self.stdout.terminal, self.stdout.colour
+        settings, terminal, color = self.settings, self.stdout.terminal, self.stdout.color
         end = "\0" if settings.nul else "\n"
         hints = settings.hints and not settings.quiet
         view: View
@@ -156,7 +156,7 @@ class Output:
         elif settings.nul or not terminal:
             view = PlainView(
                 write,
-                colour=colour and not settings.nul,
+                color=color and not settings.nul,
                 end=end,
                 hints=hints,
                 unchanged=not terminal,
@@ -166,16 +166,16 @@ class Output:
         else:
             width, _ = self.stdout.size()
             view = load("scopes.render.terminal:TerminalView")(
-                write, width=width, colour=colour, hints=hints, options=settings.options
+                write, width=width, color=color, hints=hints, options=settings.options
             )
         return view
 
     def _write_notes(self, result: Result) -> None:
         for note in result.notes:
-            self._write_message(self._labelled("note", "warn", note.text), note.hint)
+            self._write_message(self._labeled("note", "warn", note.text), note.hint)
 
     def _write_note(self, text: str) -> None:
-        self._write_message(self._labelled("note", "warn", text), None)
+        self._write_message(self._labeled("note", "warn", text), None)
 
     def _write_message(self, text: str, hint: str | None) -> None:
         """Write to standard error; failures are ignored, because the command itself has succeeded."""
@@ -188,10 +188,10 @@ class Output:
             return
 
     def _hints(self, hint: str | None) -> str:
-        return "".join(self._labelled("hint", "dim", line) for line in clean(hint or "").splitlines())
+        return "".join(self._labeled("hint", "dim", line) for line in clean(hint or "").splitlines())
 
-    def _labelled(self, label: str, style: Style, text: str) -> str:
-        shown = paint(f"{label}:", style) if self.stderr.colour else f"{label}:"
+    def _labeled(self, label: str, style: Style, text: str) -> str:
+        shown = paint(f"{label}:", style) if self.stderr.color else f"{label}:"
         return f"{shown} {clean_line(text)}\n"
 
 

@@ -20,6 +20,14 @@ class PagerClosed(Exception):
     """The user has quit the pager; the remaining output is not needed."""
 
 
+def open_pager(
+    environ: Mapping[str, str], configured: str | None, stream: OutputStream, on_failure: Callable[[str], None]
+) -> Pager | None:
+    """Return the user's pager for a stream; None if the user wants none. `on_failure` is called if it does not work."""
+    command = choose_pager(environ, configured)
+    return None if command is None else Pager(command, environ, stream, on_failure)
+
+
 def choose_pager(environ: Mapping[str, str], configured: str | None) -> str | None:
     """Return the first of SCOPES_PAGER, GIT_PAGER, the setting, PAGER and `less`; None if it is empty or `cat`."""
     candidates = (environ.get("SCOPES_PAGER"), environ.get("GIT_PAGER"), configured, environ.get("PAGER"), "less")

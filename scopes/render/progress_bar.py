@@ -15,9 +15,9 @@ class ProgressBar:
 
     def __init__(self, stream: OutputStream, label: str, total: int | None) -> None:
         width, _ = stream.size()
-        colours: Literal["standard"] | None = "standard" if stream.colour else None
-        # An empty environment: colour and width have been decided from the real one already.
-        console = Console(file=stream.stream, force_terminal=True, color_system=colours, width=width, _environ={})
+        colors: Literal["standard"] | None = "standard" if stream.color else None
+        # An empty environment: color and width have been decided from the real one already.
+        console = Console(file=stream.stream, force_terminal=True, color_system=colors, width=width, _environ={})
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),

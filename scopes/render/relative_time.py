@@ -6,7 +6,7 @@ from scopes.clock import format_time, parse_time
 from scopes.sanitize import clean_line
 
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60))
-_LONGEST_SECONDS = 30 * 86_400
+_MAX_SECONDS = 30 * 86_400
 
 
 def ago(time: str, now_nanoseconds: int) -> str:
@@ -19,7 +19,7 @@ def ago(time: str, now_nanoseconds: int) -> str:
         return clean_line(time)
     seconds = (now_nanoseconds - moment) // 1_000_000_000
     distance = abs(seconds)
-    if distance >= _LONGEST_SECONDS:
+    if distance >= _MAX_SECONDS:
         return format_time(moment)[:10]
     unit, size = next(((unit, size) for unit, size in _UNITS if distance >= size), ("", 0))
     if not size:

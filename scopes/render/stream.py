@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import BinaryIO, TextIO
 
 from scopes.errors import Inaccessible
-from scopes.render.colour import decide_colour, is_dumb
+from scopes.render.color import decide_color, is_dumb
 
 _DEFAULT_WIDTH = 80
 _DEFAULT_HEIGHT = 24
@@ -21,7 +21,7 @@ class OutputStream:
         self.stream = stream
         self.terminal = stream.isatty()
         self.capable = self.terminal and not is_dumb(environ)
-        self.colour = decide_colour(color, environ, is_terminal=self.terminal)
+        self.color = decide_color(color, environ, is_terminal=self.terminal)
         self._environ = environ
         self._raw = _unbuffered(stream)
         if isinstance(stream, io.TextIOWrapper):

@@ -1,4 +1,4 @@
-"""The View for a terminal: boxes, colours, text wrapped to the width, rendered Markdown."""
+"""The View for a terminal: boxes, colors, text wrapped to the width, rendered Markdown."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from scopes.loading import load
 from scopes.render.box import draw_box
-from scopes.render.colour import Style
+from scopes.render.color import Style
 from scopes.render.view import Cell, Column, PlainView, Write
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.render.wrap import wrap_line
 from scopes.sanitize import clean
 
 MAX_MARKDOWN_CHARACTERS = 200_000  # a megabyte takes rich seconds
-_NARROWEST = 20
+_MIN_WIDTH = 20
 
 
 class TerminalView(PlainView):
@@ -22,16 +22,16 @@ class TerminalView(PlainView):
     terminal = True
 
     def __init__(
-        self, write: Write, *, width: int, colour: bool, hints: bool = True, options: ViewOptions = DEFAULT_OPTIONS
+        self, write: Write, *, width: int, color: bool, hints: bool = True, options: ViewOptions = DEFAULT_OPTIONS
     ) -> None:
-        super().__init__(write, colour=colour, hints=hints, options=options)
+        super().__init__(write, color=color, hints=hints, options=options)
         self.width = width
 
     def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:
         """Write a table in a rounded box; all rows are read first."""
         visible = [column for column in columns if not column.hidden]
         cells = ([c for c, column in zip(row, columns, strict=True) if not column.hidden] for row in rows)
-        for line in draw_box(visible, cells, title=title, width=self.width, colour=self._colour):
+        for line in draw_box(visible, cells, title=title, width=self.width, color=self._color):
             self._write(line + "\n")
 
     def aside(self, text: str) -> None:
@@ -41,14 +41,14 @@ class TerminalView(PlainView):
     def body(self, text: str, *, indent: int = 0, style: Style = "") -> None:
         """Write text wrapped at blanks, with tabs expanded."""
         lines = clean(text).expandtabs(8).removesuffix("\n").split("\n") if text else ()
-        width = max(self.width - indent, _NARROWEST)
+        width = max(self.width - indent, _MIN_WIDTH)
         self._lines((row for line in lines for row in wrap_line(line, width)), indent, style)
 
     def markdown(self, text: str, *, indent: int = 0) -> None:
         """Write rendered Markdown; text after the first 200,000 characters is written unrendered."""
         end = len(text) if len(text) <= MAX_MARKDOWN_CHARACTERS else text.rfind("\n", 0, MAX_MARKDOWN_CHARACTERS) + 1
         rendered = load("scopes.render.markdown:render_markdown")
-        width = max(self.width - indent, _NARROWEST)
-        for line in rendered(text[:end], width=width, colour=self._colour):
+        width = max(self.width - indent, _MIN_WIDTH)
+        for line in rendered(text[:end], width=width, color=self._color):
             self._write((" " * indent + line if line else "") + "\n")
         self.body(text[end:], indent=indent)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from scopes.render.colour import Style, paint
+from scopes.render.color import Style, paint
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.sanitize import clean, clean_line
 
@@ -84,7 +84,7 @@ class PlainView:
         self,
         write: Write,
         *,
-        colour: bool = False,
+        color: bool = False,
         end: str = "\n",
         hints: bool = True,
         unchanged: bool = False,
@@ -99,7 +99,7 @@ class PlainView:
         self.options = options
         self._write = write
         self._write_note = write_note
-        self._colour = colour
+        self._color = color
         self._end = end
         self._unchanged = unchanged
 
@@ -133,11 +133,11 @@ class PlainView:
 
     def _lines(self, clean_lines: Iterable[str], indent: int, style: Style) -> None:
         for line in clean_lines:
-            shown = paint(line, style) if self._colour else line
+            shown = paint(line, style) if self._color else line
             self._write((" " * indent + shown if line else "") + "\n")
 
     def _cell(self, cell: Cell, style: Style) -> str:
-        return paint_spans(clean_spans(cell, style)) if self._colour else plain_text(cell)
+        return paint_spans(clean_spans(cell, style)) if self._color else plain_text(cell)
 
 
 def clean_spans(cell: Cell, style: Style = "") -> tuple[Span, ...]:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from scopes.errors import Invalid
+
+CONTEXT_LAYOUTS = ("markdown", "messages", "json")
+
 
 class ViewOptions(NamedTuple):
     """The display options of one command. Each is read by the renderers of one verb and ignored by all others."""
@@ -13,11 +17,24 @@ class ViewOptions(NamedTuple):
     full: bool = False  # log: fold nothing
     raw: bool = False  # cat: the stored line of JSON, byte for byte
     stat: bool = False  # diff: counts only
+    around: bool = False  # search: a column with the offset of each row from its hit
     show_origin: bool = False  # config list: the level of each value
     report: bool = False  # import: what each byte of each source became
-    layout: str = "markdown"  # context: markdown, messages or json
+    layout: str = "markdown"  # context: one of CONTEXT_LAYOUTS
     explain: bool = False  # context: why each turn and file was kept or dropped
     stats: bool = False  # context: how much of the budget is used
+    preview: bool = False  # history: also the size of the block
 
 
 DEFAULT_OPTIONS = ViewOptions()
+
+
+def check_layout(layout: str) -> str:
+    """Return the name of a layout of a context if it exists.
+
+    Raises:
+        Invalid: it does not.
+    """
+    if layout not in CONTEXT_LAYOUTS:
+        raise Invalid(f"{layout!a} is not a valid format of a context", hint="formats: " + ", ".join(CONTEXT_LAYOUTS))
+    return layout

@@ -1,53 +1,90 @@
-"""Wrap or truncate text to a number of terminal cells; wide characters count as two."""
+"""Wrap or truncate text to a number of terminal cells; wide characters count as two.
+
+rich knows the width of each character. It is imported for the first text beyond ASCII only.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TypeAlias
 
-from rich.cells import cell_len, chop_cells, set_cell_size
-
-from scopes.render.box import truncate_spans
+from scopes.loading import load
 from scopes.render.view import Span, clean_spans
 
+Spans: TypeAlias = tuple[Span, ...]
 _WORD = re.compile(r" *[^ ]+| +$")
+
+
+def count_cells(text: str) -> int:
+    """Return the number of terminal cells that a text takes."""
+    return len(text) if _is_narrow(text) else int(load("rich.cells:cell_len")(text))
+
+
+def count_span_cells(spans: Spans) -> int:
+    """Return the number of terminal cells that spans take together."""
+    return sum(count_cells(span.text) for span in spans)
 
 
 def wrap_line(line: str, width: int) -> Iterator[str]:
     """Yield the rows of a line, broken before words that do not fit and inside words longer than a row."""
-    if cell_len(line) <= width:
+    if count_cells(line) <= width:
         yield line
         return
     row, used = "", 0
     for word in _WORD.findall(line):
-        size = cell_len(word)
+        size = count_cells(word)
         if row and used + size > width:
             yield row
             row = word.lstrip(" ")
-            used = cell_len(row)
+            used = count_cells(row)
         else:
             row, used = row + word, used + size
         if used > width:
-            *whole, row = chop_cells(row, width)
+            *whole, row = load("rich.cells:chop_cells")(row, width)
             yield from whole
-            used = cell_len(row)
+            used = count_cells(row)
     if row:
         yield row
 
 
-def truncate_line(line: tuple[str | Span, ...], width: int) -> tuple[Span, ...]:
+def truncate_line(line: tuple[str | Span, ...], width: int) -> Spans:
     """Return a line cut to a number of cells, with an ellipsis at its end if it was cut."""
-    spans = clean_spans(line)
-    return spans if sum(cell_len(span.text) for span in spans) <= width else truncate_spans(spans, width)
+    return truncate_spans(clean_spans(line), width)
+
+
+def truncate_spans(spans: Spans, width: int) -> Spans:
+    """Shorten spans to a number of cells and end them in an ellipsis; wide characters are not split."""
+    if count_span_cells(spans) <= width:
+        return spans
+    kept: list[Span] = []
+    left = width - 1
+    for span in spans:
+        size = count_cells(span.text)
+        if size > left:
+            kept.append(Span(_cut(span.text, left) + "…", span.style))
+            break
+        kept.append(span)
+        left -= size
+    return tuple(kept)
 
 
 def truncate_text(text: str, width: int, *, tail: bool = False) -> str:
     """Return text cut to a number of cells, with an ellipsis; with `tail` its end is kept, as for paths."""
-    if cell_len(text) <= width:
+    if count_cells(text) <= width:
         return text
     if not tail:
-        return set_cell_size(text, max(width - 1, 0)).rstrip() + "…"
+        return _cut(text, max(width - 1, 0)).rstrip() + "…"
     kept = text[-width:]
-    while cell_len(kept) >= width:
+    while count_cells(kept) >= width:
         kept = kept[1:]
     return f"…{kept}"
+
+
+def _is_narrow(text: str) -> bool:
+    return text.isascii() and text.isprintable()
+
+
+def _cut(text: str, width: int) -> str:
+    """Return the beginning of a text that is longer than `width` cells; a blank replaces half a wide character."""
+    return text[: max(width, 0)] if _is_narrow(text) else str(load("rich.cells:set_cell_size")(text, width))

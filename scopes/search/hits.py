@@ -1,4 +1,4 @@
-"""Search hits: the message of an index row, a branch that contains it, a snippet, and its neighbours."""
+"""Search hits: the message of an index row, a branch that contains it, a snippet, and its neighbors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _REACHABLE = """
     ) SELECT entry FROM reached"""
 
 
-class Neighbour(NamedTuple):
+class Neighbor(NamedTuple):
     """A message next to a hit; `message` is set if its commit has no text to show."""
 
     head: MessageHead
@@ -48,7 +48,7 @@ class Neighbour(NamedTuple):
 class SearchHit(Result):
     """A message that matches: `conversation/branch` contains it, `also` are other conversations that do.
 
-    `part` is the column that the snippet is from. `before` and `after` are the neighbouring messages, oldest first.
+    `part` is the column that the snippet is from. `before` and `after` are the neighboring messages, oldest first.
     `retracted` and `amended` tell whether the branch replaces the message's text.
     """
 
@@ -59,8 +59,8 @@ class SearchHit(Result):
     snippet: tuple[Piece, ...]
     also: tuple[ConversationId, ...] = ()
     score: float | None = None
-    before: tuple[Neighbour, ...] = ()
-    after: tuple[Neighbour, ...] = ()
+    before: tuple[Neighbor, ...] = ()
+    after: tuple[Neighbor, ...] = ()
     retracted: bool = False
     amended: bool = False
 
@@ -93,7 +93,7 @@ def _first_match(find: Matcher) -> SpanFinder:
 class HitReader:
     """Reads the hits of index rows.
 
-    `conversation` is the only one that is searched, None for all; `context` is the number of neighbours on either side.
+    `conversation` is the only one that is searched, None for all; `context` is the number of neighbors on either side.
     """
 
     def __init__(self, repository: Repository, index: Index, conversation: ConversationId | None, context: int) -> None:
@@ -122,7 +122,7 @@ class HitReader:
         if head.id != row.id:
             raise IndexDamaged(f"{oid} is another message")
         part, snippet = _snippet(texts, marks)
-        before, after = self._neighbours(conversation, branch, head.id)
+        before, after = self._neighbors(conversation, branch, head.id)
         claim = self._claim(conversation, branch, head.id)
         return SearchHit(
             conversation=conversation,
@@ -170,9 +170,9 @@ class HitReader:
             self._reachable[key] = frozenset(row[0] for row in self._index.rows(_REACHABLE, key, (int,)))
         return self._reachable[key]
 
-    def _neighbours(
+    def _neighbors(
         self, conversation: ConversationId, branch: BranchName, message: MessageId
-    ) -> tuple[tuple[Neighbour, ...], tuple[Neighbour, ...]]:
+    ) -> tuple[tuple[Neighbor, ...], tuple[Neighbor, ...]]:
         if not self._context:
             return (), ()
         key = (conversation, branch)
@@ -182,15 +182,15 @@ class HitReader:
         heads = self._heads[key]
         at = next((number for number, head in enumerate(heads) if head.id == message), 0)
         before, after = heads[max(0, at - self._context) : at], heads[at + 1 : at + 1 + self._context]
-        return tuple(map(self._neighbour, before)), tuple(map(self._neighbour, after))
+        return tuple(map(self._neighbor, before)), tuple(map(self._neighbor, after))
 
-    def _neighbour(self, head: MessageHead) -> Neighbour:
+    def _neighbor(self, head: MessageHead) -> Neighbor:
         if head.subject != NO_TEXT:
-            return Neighbour(head, None)
+            return Neighbor(head, None)
         try:
-            return Neighbour(head, read_message(self._repository, head.oid))
+            return Neighbor(head, read_message(self._repository, head.oid))
         except (NotFound, Corrupt):
-            return Neighbour(head, None)
+            return Neighbor(head, None)
 
     def _tip(self, conversation: ConversationId, branch: BranchName) -> Oid:
         key = (conversation, branch)

@@ -9,7 +9,7 @@ from itertools import islice
 
 from scopes.errors import BudgetExhausted, Corrupt, Invalid
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import conversation_ids, find_conversation
+from scopes.history.revisions import conversation_ids, resolve_conversation
 from scopes.ids import ConversationId, Oid
 from scopes.index.full_text import Index, IndexDamaged, State, open_index
 from scopes.index.writer import Describe
@@ -47,11 +47,10 @@ class SearchCoverage(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search(Stream):
-    """The hits, then the coverage; `context` is the number of neighbours that were requested around each hit."""
+    """The hits, then the coverage."""
 
     hits: tuple[SearchHit, ...]
     coverage: SearchCoverage
-    context: int = 0
 
     @property
     def exit_code(self) -> int:
@@ -93,7 +92,7 @@ def search(
 
     regex: the whole query is one regular expression.
     any_word: one of the words is enough for a hit.
-    context: the number of neighbours to read on either side of a hit.
+    context: the number of neighbors to read on either side of a hit.
     on_progress: called with 1 for each commit that is added to the index.
 
     Raises:
@@ -103,7 +102,7 @@ def search(
         raise Invalid("a number of messages cannot be negative", hint="for example: -n 20 --context 2")
     if regex and any_word:
         raise Invalid("--any cannot be combined with --regex, which has no words", hint="leave out one of them")
-    conversation_id = None if conversation is None else find_conversation(repository, conversation)
+    conversation_id = None if conversation is None else resolve_conversation(repository, conversation)
     parsed = Field("re", query, 0) if regex and query else parse(query)
     if any_word:
         parsed = with_any_phrase(parsed)
@@ -143,7 +142,7 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
     if stopped_at is not None:
         text = f"the search ended at message {stopped_at}: the pattern took longer than {LIMIT_SECONDS:.0f} s there"
         notes = (*notes, Note(text, ", or: ".join(filter(None, ("make it simpler", install_hint())))))
-    return Search(items=(*hits, coverage), hits=hits, coverage=coverage, context=request.context, notes=notes)
+    return Search(items=(*hits, coverage), hits=hits, coverage=coverage, notes=notes)
 
 
 def _suggest_any(repository: Repository, index: Index, request: _Request) -> Iterator[Note]:

@@ -1,7 +1,8 @@
 """Settings: the keys `scopes.*` of git's configuration files, overridden by environment variables and flags.
 
-Levels, the last one that sets a key wins: system, user, store, environment, flag. A setting that names a command to run
-is read from the system level, the user level and flags only: a store may come from another person.
+Levels, the last one that sets a key wins: system, user, store, environment, flag. A store may come from another person,
+so a setting that names a command to run is read from the system level, the user level and flags only, and a setting
+that starts work by itself is read from every level but the store's.
 """
 
 from __future__ import annotations
@@ -28,15 +29,16 @@ SETTINGS = {
     "scopes.budgetWindow": "how 'budget' divides a window: content/response/overhead in percent (default 60/20/20)",
     "scopes.budgetContent": "how 'budget' divides the content: files/history/metadata in percent (default 50/30/20)",
     "scopes.contextSeconds": "seconds that a context is cached (default 600; 0: never)",
-    "scopes.tightBudget": "tokens below which a context has only the newest session of a work item (default 500)",
+    "scopes.tightBudget": "tokens below which a context has only the newest conversation of a work item (default 500)",
     "scopes.maxTurns": "messages after which 'context' warns that a conversation is full (default: never)",
     "scopes.idleSeconds": "seconds after which 'context' warns that a conversation is idle (default: never)",
-    "scopes.packThreshold": "loose objects after which the store packs itself (default 6000)",
+    "scopes.packThreshold": "loose objects that make a store pack itself (default 6000; your own configuration only)",
     "scopes.summarizer": "a program that writes the summaries (a command: your own configuration only)",
     "scopes.summarizerTimeout": "seconds that the summarizer may take (default 60)",
     "scopes.memoryEvery": "new messages after which 'memory update' adds an entry (default 4; 0: never)",
 }
 COMMANDS = frozenset({"scopes.pager", "scopes.summarizer", "core.pager"})
+NOT_FROM_STORE = COMMANDS | {"scopes.packthreshold"}  # a store may not start work either
 _PREFIXES = ("scopes.", "core.pager")
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
 _PERCENTAGES = re.compile(r"[0-9]{1,3}/[0-9]{1,3}/[0-9]{1,3}")
@@ -95,11 +97,11 @@ class Config:
         Raises:
             Corrupt: the value is not UTF-8 text.
         """
-        if key.lower() in COMMANDS:
-            return self._find_command(key)
         override = self._overrides.get(key.lower())
-        if override is not None:
+        if override is not None and (override.origin == "flag" or key.lower() not in COMMANDS):
             return override.value
+        if key.lower() in NOT_FROM_STORE:
+            return self._find_own(key)
         try:
             return str(self._files[key])
         except KeyError:
@@ -122,11 +124,8 @@ class Config:
         """Return the store's configuration file, for writing."""
         return pygit2.Config(os.path.join(self._store, "config"))
 
-    def _find_command(self, key: str) -> str | None:
-        """Return the value of a setting that names a command, from the levels that only the user can write."""
-        override = self._overrides.get(key.lower())
-        if override is not None and override.origin == "flag":
-            return override.value
+    def _find_own(self, key: str) -> str | None:
+        """Return the value of a setting from the configuration files that only the user can write."""
         values = [
             s.value for s in _walk_settings(self._files) if s.key == key.lower() and s.origin in ("system", "user")
         ]
@@ -170,7 +169,7 @@ def check_key(key: str) -> str:
         Invalid: scopes has no such setting, or only scopes itself may write it.
     """
     if not _KEY.fullmatch(key) or key.lower() == "scopes.formatversion":
-        raise Invalid(f"{key!a} is not a setting of scopes", hint="settings: " + ", ".join(SETTINGS))
+        raise Invalid(f"unknown setting {key!a}", hint="settings: " + ", ".join(SETTINGS))
     return key
 
 

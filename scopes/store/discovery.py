@@ -1,4 +1,6 @@
-"""Find the store that a command means, and list its conversations and branches, with `os` alone.
+"""Choose the store and the cache directory from options and environment, and list conversations, with `os` alone.
+
+The command line and the Python API both choose with these functions.
 
 Completion uses this module and has five milliseconds: nothing is opened or checked, and what cannot be read is treated
 as empty. `repository` reads the same refs with checks.
@@ -9,6 +11,7 @@ from __future__ import annotations
 import os
 
 from scopes.store.packed_refs import parse_packed_refs, read_packed_refs
+from scopes.store.projects import find_repository
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,48 +21,25 @@ _HEADS = "refs/heads/"
 _TAIL_BYTES = 16_384
 
 
-def choose_store(*, explicit: str | None, environment: str | None, cwd: str, data_home: str) -> str:
-    """Return the path of the store to use: from `--store`, SCOPES_STORE, the project or the user, in this order.
+def choose_store(environ: Mapping[str, str], cwd: str, explicit: str | None = None) -> str:
+    """Return the path of the store to use: `explicit`, SCOPES_STORE, the project's or the user's, in this order.
 
     The path need not exist. The project's store is `<git common dir>/scopes` of the enclosing repository, if
     `scopes init` created one there.
     """
-    for path in (explicit, environment):
+    for path in (explicit, environ.get("SCOPES_STORE")):
         if path:
             return os.path.abspath(os.path.join(cwd, os.path.expanduser(path)))
     project = find_project_store(cwd)
     if project is not None and os.path.isdir(os.path.join(project, "objects")):
         return project
-    return os.path.join(data_home, "scopes", "store.git")
+    return os.path.join(data_home(environ), "scopes", "store.git")
 
 
 def find_project_store(cwd: str) -> str | None:
     """Return the path of the store of the enclosing git repository, existing or not; None outside a repository."""
-    directory = os.path.abspath(cwd)
-    while True:
-        dot_git = os.path.join(directory, ".git")
-        if os.path.isdir(dot_git):
-            return os.path.join(dot_git, "scopes")
-        if os.path.isfile(dot_git):
-            return os.path.join(_common_directory(dot_git), "scopes")
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            return None
-        directory = parent
-
-
-def _common_directory(dot_git: str) -> str:
-    """Follow the `.git` file of a worktree or submodule to the directory that all worktrees share."""
-    git_directory = os.path.join(os.path.dirname(dot_git), _first_line(dot_git).removeprefix("gitdir:").strip())
-    common = os.path.join(git_directory, "commondir")
-    if os.path.isfile(common):
-        git_directory = os.path.join(git_directory, _first_line(common))
-    return os.path.normpath(git_directory)
-
-
-def _first_line(path: str) -> str:
-    with open(path, encoding="utf-8", errors="surrogateescape") as file:
-        return file.readline().strip()
+    found = find_repository(cwd)
+    return None if found is None else os.path.join(found[1], "scopes")
 
 
 def data_home(environ: Mapping[str, str]) -> str:
@@ -68,10 +48,10 @@ def data_home(environ: Mapping[str, str]) -> str:
     return path if os.path.isabs(path) else os.path.expanduser("~/.local/share")
 
 
-def cache_home(environ: Mapping[str, str]) -> str:
-    """Return the user's cache directory; a relative XDG_CACHE_HOME counts as unset."""
+def cache_directory(environ: Mapping[str, str]) -> str:
+    """Return the cache directory of scopes, which may not exist; a relative XDG_CACHE_HOME counts as unset."""
     path = environ.get("XDG_CACHE_HOME", "")
-    return path if os.path.isabs(path) else os.path.expanduser("~/.cache")
+    return os.path.join(path if os.path.isabs(path) else os.path.expanduser("~/.cache"), "scopes")
 
 
 def list_conversations(store: str) -> list[str]:

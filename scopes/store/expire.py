@@ -80,4 +80,5 @@ def _apply(repository: Repository, record: Operation, changes: list[RefChange]) 
     commit_operation(repository, replace(record, changes=tuple(changes)))
     if repository.raw_ref(refs.OPERATIONS) is not None:
         # The reflog still has the old tips of the log, which reach everything that was expired.
-        run_git(repository.path, "reflog", "expire", "--expire=all", refs.OPERATIONS)
+        expiry = ("reflog", "expire", "--expire=all", refs.OPERATIONS)
+        run_git(repository.path, *expiry, lock=repository.lock.descriptor)

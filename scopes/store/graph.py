@@ -158,29 +158,29 @@ def _is_line_above(repository: Repository, base: Oid, tips: Sequence[Oid]) -> bo
 
 
 def _paint_common(repository: Repository, one: Oid, two: Oid) -> list[Oid]:
-    """Return common ancestors of two commits by painting their histories in two colours, as git does.
+    """Return common ancestors of two commits by painting their histories in two colors, as git does.
 
-    Newer commits are painted first, so that both colours meet early. Because commit times can be wrong, some results
+    Newer commits are painted first, so that both colors meet early. Because commit times can be wrong, some results
     may be ancestors of others.
     """
     first, second, stale = 1, 2, 4
-    colours = {one: first}
-    colours[two] = colours.get(two, 0) | second
+    colors = {one: first}
+    colors[two] = colors.get(two, 0) | second
     heap: list[tuple[int, Oid, tuple[Oid, ...]]] = []
-    for oid in colours:
+    for oid in colors:
         commit = read_commit(repository, oid)
         heappush(heap, (-commit.time, oid, commit.parents))
     common: dict[Oid, None] = {}
-    while any(not colours[oid] & stale for _, oid, _ in heap):
+    while any(not colors[oid] & stale for _, oid, _ in heap):
         _, oid, parents = heappop(heap)
-        colour = colours[oid]
-        if colour == first | second:
+        color = colors[oid]
+        if color == first | second:
             common[oid] = None
-            colour |= stale
+            color |= stale
         for parent in parents:
-            before = colours.get(parent, 0)
-            if before | colour != before:
-                colours[parent] = before | colour
+            before = colors.get(parent, 0)
+            if before | color != before:
+                colors[parent] = before | color
                 above = read_commit(repository, parent)
                 heappush(heap, (-above.time, parent, above.parents))
-    return [oid for oid in common if not colours[oid] & stale]
+    return [oid for oid in common if not colors[oid] & stale]

@@ -8,6 +8,7 @@ import re
 import shutil
 
 from scopes.errors import Inaccessible, Invalid
+from scopes.store.containment import check_self_contained
 from scopes.store.error_translation import translated
 from scopes.store.libgit2 import pygit2
 from scopes.store.packed_refs import parse_packed_refs, read_packed_refs
@@ -32,6 +33,7 @@ def create_store(path: str) -> bool:
     Raises:
         Invalid: `path` exists and is something else.
         Inaccessible: the store cannot be written there.
+        Refused: it is a clone that reaches outside itself.
     """
     if is_store(path):
         return False
@@ -67,6 +69,7 @@ def _is_clone(path: str) -> bool:
 
 
 def _adopt(path: str) -> bool:
+    check_self_contained(path)
     with translated(f"turn {path} into a store", path):
         config = pygit2.Config(os.path.join(path, "config"))
         for key, value in STORE_CONFIG.items():

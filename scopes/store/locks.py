@@ -20,14 +20,19 @@ from scopes.errors import Busy, Inaccessible
 LOCK_FILE = "scopes.lock"
 TURNSTILE_FILE = "scopes.turnstile"
 DEFAULT_TIMEOUT_SECONDS = 30
-_LONGEST_PAUSE_SECONDS = 0.01
-_LONGEST_PID = 8  # characters; the file may contain anything, and `kill` accepts no larger numbers
+_MAX_PAUSE_SECONDS = 0.01
+_MAX_PID_LENGTH = 8  # characters; the file may contain anything, and `kill` accepts no larger numbers
 
 
 class StoreLock:
-    """The lock of one store. It is not reentrant; each open repository has one."""
+    """The lock of one store. It is not reentrant; each open repository has one.
+
+    `descriptor` is the open lock file while the lock is held. A child process that inherits it holds the lock too, so
+    the lock outlives this process if it is killed.
+    """
 
     def __init__(self, directory: str, timeout_seconds: int = DEFAULT_TIMEOUT_SECONDS) -> None:
+        self.descriptor: int | None = None
         self._directory = directory
         self._timeout_seconds = timeout_seconds
 
@@ -69,8 +74,10 @@ class StoreLock:
                     self._take(lock, mode, deadline)
                 finally:
                     os.close(turnstile)
+                self.descriptor = lock
                 yield lock
             finally:
+                self.descriptor = None
                 os.close(lock)
         finally:
             os.umask(mask)
@@ -101,13 +108,13 @@ class StoreLock:
             if time.monotonic() > deadline:
                 raise Busy(f"the store is busy{self._holder()}", hint="try again in a moment")
             time.sleep(pause * (0.5 + jitter()))
-            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+            pause = min(2 * pause, _MAX_PAUSE_SECONDS)
 
     def _holder(self) -> str:
         """Return a suffix of a message that names the holder of the exclusive lock; empty if it is unknown or dead."""
         try:
             with open(os.path.join(self._directory, LOCK_FILE), encoding="ascii") as file:
-                pid = int(file.read(_LONGEST_PID))
+                pid = int(file.read(_MAX_PID_LENGTH))
             if pid <= 0:
                 return ""
             os.kill(pid, 0)

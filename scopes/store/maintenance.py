@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from scopes.errors import Refused, ScopesError
+from scopes.errors import ScopesError
 from scopes.store.error_translation import translated
 from scopes.store.fsck import ends_with_own_hash
 from scopes.store.git_program import find_git, run_git
@@ -19,7 +19,6 @@ _UNSEARCHED_DIVISOR = 10  # search for deltas if a tenth of the packed bytes was
 # Window and depth of an ordinary repack. Blobs above the threshold are chunks of imported files: they compress poorly
 # as deltas and would take most of the time.
 _SEARCH = ("gc.aggressiveWindow=10", "gc.aggressiveDepth=50", "core.bigFileThreshold=512k")
-_OBJECTS_HOOK = "gc.recentObjectsHook"
 
 
 def estimate_loose_objects(repository: Repository) -> int:
@@ -55,19 +54,17 @@ def pack(repository: Repository) -> None:
     """Run git gc, which keeps unreachable objects for two weeks; call it under the exclusive lock.
 
     Raises:
-        Refused: the configuration of the store makes git run a program.
         Inaccessible: git is not installed, or it failed; nothing is lost.
     """
-    _refuse_programs(repository)
     remove_leftovers(repository)
     _remove_damaged_graph(repository)
-    # --force: the lock is held, so no other gc runs. The pid file of a killed gc would stop this one while any process
-    # has that pid.
+    # --force: the lock is held, so no other gc runs.
+    lock = repository.lock.descriptor
     if _is_unsearched(repository):
-        run_git(repository.path, "gc", "--quiet", "--force", "--aggressive", settings=_SEARCH)
+        run_git(repository.path, "gc", "--quiet", "--force", "--aggressive", settings=_SEARCH, lock=lock)
     else:
-        run_git(repository.path, "gc", "--quiet", "--force")
-    run_git(repository.path, "commit-graph", "write", "--reachable")
+        run_git(repository.path, "gc", "--quiet", "--force", lock=lock)
+    run_git(repository.path, "commit-graph", "write", "--reachable", lock=lock)
     with translated("sync the packs", repository.path):
         for directory in ("objects/pack", "objects/info", ""):  # git syncs the files, not the directories
             sync(os.path.join(repository.path, directory))
@@ -87,13 +84,6 @@ def _is_unsearched(repository: Repository) -> bool:
     return sum(sizes[name] for name in unsearched) * _UNSEARCHED_DIVISOR > sum(sizes.values())
 
 
-def _refuse_programs(repository: Repository) -> None:
-    """Refuse the one setting that no option of git can override, because its values accumulate."""
-    if _OBJECTS_HOOK in repository.config.store_level():
-        hint = f"remove it: git --git-dir={repository.path} config --unset-all {_OBJECTS_HOOK}"
-        raise Refused(f"the store's configuration names a program to run: {_OBJECTS_HOOK}", hint=hint)
-
-
 def _remove_damaged_graph(repository: Repository) -> None:
     """Remove a commit graph with a wrong checksum: git fails on it, and gc writes a new one."""
     path = os.path.join(repository.path, "objects", "info", "commit-graph")
@@ -105,4 +95,6 @@ def _remove_damaged_graph(repository: Repository) -> None:
 def remove_leftovers(repository: Repository) -> list[str]:
     """Remove temporary files and lock files of dead processes; return their paths. Call it under the exclusive lock."""
     remove_unfinished_stores(repository.path)
-    return remove_orphans(os.path.join(repository.path, path) for path in list_leftovers(repository))
+    # The pid file of a killed git: git refuses to run for twelve hours if another process has that pid now.
+    leftovers = [*list_leftovers(repository), "gc.pid"]
+    return remove_orphans(os.path.join(repository.path, path) for path in leftovers)

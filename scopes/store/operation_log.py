@@ -1,16 +1,15 @@
-"""Read the operation log."""
+"""Read the operation log: all operations, newest first, or one by a prefix of its id."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from scopes.errors import Corrupt
+from scopes.errors import Ambiguous, NotFound
 from scopes.ids import Oid
-from scopes.model.operation import Operation, decode_operation
+from scopes.model.operation import Operation
 from scopes.store import refs
 from scopes.store.objects import Commit
-from scopes.store.repository import OPERATION_FILE, Repository, read_commit
-from scopes.store.trees import find_blob
+from scopes.store.repository import Repository, read_commit, read_operation
 
 
 def walk_operations(repository: Repository) -> Iterator[tuple[Oid, Operation]]:
@@ -22,11 +21,22 @@ def walk_operations(repository: Repository) -> Iterator[tuple[Oid, Operation]]:
     value = repository.find_ref(refs.OPERATIONS)
     commit = None if value is None else read_commit(repository, Oid(value))
     while commit is not None:
-        data = find_blob(repository, commit.tree, OPERATION_FILE)
-        if data is None:
-            raise Corrupt(f"commit {commit.oid} is not an operation", hint="see: scopes verify")
-        yield commit.oid, decode_operation(data)
+        yield commit.oid, read_operation(repository, commit)
         commit = _read_previous(repository, commit)
+
+
+def find_operation(log: Iterable[Operation], prefix: str) -> Operation:
+    """Resolve an operation by its id or a unique prefix.
+
+    Raises:
+        NotFound, Ambiguous: none or several match.
+    """
+    found = [record for record in log if prefix and record.id.startswith(prefix)]
+    if len(found) > 1:
+        raise Ambiguous(f"{prefix!a} matches {len(found)} operations", hint="type a few more letters")
+    if not found:
+        raise NotFound(f"there is no operation {prefix!a}", hint="list them: scopes conv operations list")
+    return found[0]
 
 
 def _read_previous(repository: Repository, commit: Commit) -> Commit | None:

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory, gettempdir
 from scopes.store.error_translation import translated
 from scopes.store.init import create_store
 from scopes.store.locks import LOCK_FILE, TURNSTILE_FILE
-from scopes.store.repository import Repository, open_repository
+from scopes.store.repository import Repository, open_repository, open_unchecked
 
 _PACKS = ("objects", "pack")
 _NOT_LINKED = {"objects", LOCK_FILE, TURNSTILE_FILE}
@@ -34,7 +34,7 @@ def overlay_of(repository: Repository) -> Iterator[Repository]:
             _link_entries(repository.path, path, _NOT_LINKED)
             _link_entries(os.path.join(repository.path, _PACKS[0]), os.path.join(path, _PACKS[0]), {_PACKS[1]})
             _link_entries(os.path.join(repository.path, *_PACKS), os.path.join(path, *_PACKS))
-        overlay = open_repository(path)
+        overlay = open_unchecked(path)
         overlay.caller = repository.caller
         yield overlay
 

@@ -18,7 +18,7 @@ from scopes.store.refs import SYMBOLIC
 
 _LOOSE = re.compile(r"ref: (?P<name>\S[^\0\n]*?)\s*|(?P<oid>[0-9a-f]{40})(?:\s.*)?", re.DOTALL)
 _PACKED = re.compile(rb"(?:[0-9a-f]{40} [^\n]++\n|[#^][^\n]*+\n|\n)*+")
-_LONGEST_REF = 4096
+_MAX_REF_BYTES = 4096
 
 
 class RefFiles(NamedTuple):
@@ -87,7 +87,7 @@ def _walk_loose(store: str, directory: str, start: str) -> Iterator[tuple[str, s
 def _read_loose(path: str) -> str | None:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        content = os.read(descriptor, _LONGEST_REF)
+        content = os.read(descriptor, _MAX_REF_BYTES)
     finally:
         os.close(descriptor)
     match = _LOOSE.fullmatch(content.decode("utf-8", "surrogateescape"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import time
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
@@ -15,6 +16,7 @@ from itertools import takewhile
 from scopes.model.operation import Operation, RefChange
 from scopes.store import refs
 from scopes.store.error_translation import is_locked, refusal
+from scopes.store.git_program import PRIVATE_PREFIX
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import LOCK_FILE
 from scopes.store.repository import Repository
@@ -157,21 +159,39 @@ def remove_orphan_lock(repository: Repository, ref: str) -> None:
 
 
 def remove_orphans(paths: Iterable[str]) -> list[str]:
-    """Remove those of the files that do not change for a second, and return their paths."""
+    """Remove those of the files and directories that do not change for a second, and return their paths."""
+    orphans = find_orphans(paths)
+    for path in orphans:
+        with contextlib.suppress(OSError):
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path)  # a private directory of git, see git_program
+            else:
+                os.unlink(path)
+    return orphans
+
+
+def find_orphans(paths: Iterable[str]) -> list[str]:
+    """Return those of the files and directories that do not change for a second."""
     unchanged = {path: found for path in paths if (found := _identity(path)) is not None}
     deadline = time.monotonic() + _ORPHAN_AFTER_SECONDS
     while unchanged and time.monotonic() < deadline:
         time.sleep(0.05)
         unchanged = {path: found for path, found in unchanged.items() if _identity(path) == found}
-    for path in unchanged:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
     return list(unchanged)
 
 
+def list_orphans(repository: Repository) -> list[str]:
+    """Return the leftovers that do not change for a second, relative to the store; call it under the exclusive lock."""
+    orphans = find_orphans(os.path.join(repository.path, path) for path in list_leftovers(repository))
+    return [os.path.relpath(path, repository.path) for path in orphans]
+
+
 def list_leftovers(repository: Repository) -> Iterator[str]:
-    """Yield the lock files and temporary files that a dead process left, as paths relative to the store."""
-    for top, _, files in os.walk(repository.path):
+    """Yield the lock files, temporary files and directories that a dead process left, relative to the store."""
+    for top, directories, files in os.walk(repository.path):
+        if top == repository.path:
+            yield from sorted(name for name in directories if name.startswith(PRIVATE_PREFIX))
+            directories[:] = [name for name in directories if not name.startswith(PRIVATE_PREFIX)]
         for name in sorted(files):
             path = os.path.relpath(os.path.join(top, name), repository.path)
             # only below objects/: a branch may be called tmp_x

@@ -18,12 +18,13 @@ from scopes.ids import Oid, is_oid
 from scopes.model.operation import Operation, decode_operation
 from scopes.store import refs
 from scopes.store.config import Config, Setting
+from scopes.store.containment import check_self_contained
 from scopes.store.error_translation import is_missing, refusal
 from scopes.store.init import FORMAT_VERSION, is_store
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import CODES, LooseReader, find_loose
-from scopes.store.objects import COMMIT, TREE, Commit, Tip, TreeEntry, parse_commit, parse_tip, parse_tree
+from scopes.store.objects import BLOB, COMMIT, TREE, Commit, Tip, TreeEntry, parse_commit, parse_tip, parse_tree
 from scopes.store.raw_refs import RefFiles, read_ref_files
 
 KINDS = {code: kind for kind, code in CODES.items()}
@@ -32,6 +33,8 @@ _OID_LENGTH = 40
 _TRIES = 5
 _PRIORITY_ABOVE_LIBGIT2 = 3
 _MALFORMED_CONFIGURATION = re.compile(r"failed to parse config file: .*\(in (.*):([0-9]+)\)")
+# Otherwise libgit2 prefers a repository `.git` inside the store.
+_OPEN_EXACTLY_HERE = pygit2.enums.RepositoryOpenFlag.NO_SEARCH | pygit2.enums.RepositoryOpenFlag.NO_DOTGIT
 _Value = TypeVar("_Value")
 
 
@@ -74,7 +77,7 @@ class Repository:
     @cached_property
     def walker(self) -> pygit2.Repository:
         """A handle for libgit2's walks over history, with `LooseReader`: libgit2's own reader may never return."""
-        git = pygit2.Repository(self.path, pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+        git = pygit2.Repository(self.path, _OPEN_EXACTLY_HERE)
         git.odb.add_backend(LooseReader(self._objects), _PRIORITY_ABOVE_LIBGIT2)
         return git
 
@@ -113,15 +116,16 @@ class Repository:
         Objects that are read together are usually stored together, and a miss is slow. The packs are tried last too,
         because a loose object may have been packed a moment ago.
         """
-        found = self._find_packed(oid) if self._last_was_packed else None
+        found = self.find_packed(oid) if self._last_was_packed else None
         if found is None:
             if not is_oid(oid):
                 raise _damage(oid)
             found = find_loose(self._objects, oid)
             self._last_was_packed = found is None
-        return found or self._find_packed(oid)
+        return found or self.find_packed(oid)
 
-    def _find_packed(self, oid: Oid) -> tuple[str, bytes] | None:
+    def find_packed(self, oid: Oid) -> tuple[str, bytes] | None:
+        """Return kind and bytes of an object in a pack, None if no pack has it; raises errors of libgit2."""
         if len(oid) != _OID_LENGTH:
             return None  # libgit2 takes a shorter id as a prefix
         try:
@@ -212,7 +216,7 @@ class Repository:
         """
         if marker is None or marker == operations:
             return None
-        operation = read_operation(self, Oid(marker))
+        operation = read_operation(self, read_commit(self, Oid(marker)))
         with contextlib.suppress(pygit2.GitError, Corrupt):  # the log is damaged: trust the marker
             if operations and self.walker.descendant_of(pygit2.Oid(hex=operations), pygit2.Oid(hex=marker)):
                 return None
@@ -228,6 +232,7 @@ def open_repository(
         NotFound: there is no store at `path`.
         Corrupt: `path` is not a store, or a kind of repository that libgit2 cannot read.
         Inaccessible: permission denied, or the store belongs to another user.
+        Refused: the store reaches outside itself.
     """
     if not is_store(path):
         if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
@@ -235,9 +240,17 @@ def open_repository(
                 f"{path} is not a scopes store", hint="choose the store with --store, or create one: scopes init"
             )
         raise NotFound(f"there is no store at {path} yet", hint="create one: scopes init, or: scopes conversations new")
+    check_self_contained(path)
+    return open_unchecked(path, overrides, caller)
+
+
+def open_unchecked(
+    path: str, overrides: Mapping[str, Setting] | None = None, caller: Caller | None = None
+) -> Repository:
+    """Open a store that consists of links to an open one; raises as `open_repository` does."""
     _skip_unreadable_home()
     try:
-        git = pygit2.Repository(path, pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+        git = pygit2.Repository(path, _OPEN_EXACTLY_HERE)
     except (pygit2.GitError, OSError) as error:
         raise _cannot_open(path, error) from error
     git.set_ident("scopes", "scopes@systems.scopes")
@@ -293,12 +306,12 @@ def read_tree(objects: Objects, oid: Oid) -> dict[str, TreeEntry]:
     return parse_tree(read_data(objects, oid, TREE))
 
 
-def read_operation(objects: Objects, commit: Oid) -> Operation:
-    """Read the record of an operation, or raise NotFound or Corrupt."""
-    entry = read_tree(objects, read_commit(objects, commit).tree).get(OPERATION_FILE)
+def read_operation(objects: Objects, commit: Commit) -> Operation:
+    """Read the record of an operation from its commit, or raise NotFound or Corrupt."""
+    entry = read_tree(objects, commit.tree).get(OPERATION_FILE)
     if entry is None:
-        raise Corrupt(f"commit {commit} is not an operation", hint="see: scopes verify")
-    return decode_operation(objects.read(entry.oid)[1])
+        raise Corrupt(f"commit {commit.oid} is not an operation", hint="see: scopes verify")
+    return decode_operation(read_data(objects, entry.oid, BLOB))
 
 
 def _damage(oid: Oid) -> Corrupt:

@@ -48,7 +48,7 @@ MODELS = (
 )
 
 
-def find_model(name: str, settings: Iterable[Setting] = ()) -> Model:
+def resolve_model(name: str, settings: Iterable[Setting] = ()) -> Model:
     """Return the row for a model name; a provider prefix, as in `openai/gpt-4o`, is ignored.
 
     Raises:

@@ -15,13 +15,15 @@ from __future__ import annotations
 
 import marshal
 import os
+import sys
 from binascii import a2b_base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha1, sha256
 from typing import NamedTuple
 
 from scopes.result import Note
+from scopes.store.discovery import cache_directory
 from scopes.tokens.cache_files import read_regular, write_file
 from scopes.tokens.encodings import Encoding
 
@@ -43,6 +45,13 @@ class RankFilePaths(NamedTuple):
     def decoded_file(self, encoding: Encoding) -> str:
         """Return the path of an encoding's decoded tokens in our cache."""
         return os.path.join(self.cache, "tokens", f"{encoding.name}.decoded")
+
+
+def rank_file_paths(environ: Mapping[str, str]) -> RankFilePaths:
+    """Return the directories that are searched for rank files."""
+    return RankFilePaths(
+        cache_directory(environ), environ.get("TIKTOKEN_CACHE_DIR") or None, tuple(filter(None, sys.path))
+    )
 
 
 class RankFile(NamedTuple):

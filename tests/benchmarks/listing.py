@@ -41,7 +41,7 @@ def measure(work: Workspace) -> Iterator[Row]:
 
 def _from_index(work: Workspace, store: str) -> Iterator[Row]:
     """Yield the lists that need the index alone."""
-    directory = index_directory(os.path.join(work.directory, "cache"), store)
+    directory = index_directory(os.path.join(work.directory, "cache", "scopes"), store)
     list_conversations(open_store(store, FULL), directory, complete=True)
     yield _row(
         work, "  from the index", store, lambda: _known(find_cached_list(store, directory, complete=False)), budget=0.2

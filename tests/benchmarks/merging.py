@@ -10,8 +10,8 @@ import subprocess
 from collections.abc import Iterator
 from functools import partial
 
-from scopes.conversation.append import plain_message
 from scopes.conversation.merge import MergeConflicted, merge
+from scopes.history.messages import plain_message
 from scopes.ids import Oid
 from scopes.merge.attribution import describe
 from scopes.merge.detection import find_disagreements
@@ -86,8 +86,8 @@ class Fork:
         def act() -> None:
             with bulk_objects(repository, keep=False) as objects:
                 divergence = find_divergence(repository, objects, *self._tips)
-                contests = find_disagreements(objects, divergence)
-                merged_state(objects, divergence, contests, describe(objects, divergence, contests))
+                conflicts = find_disagreements(objects, divergence)
+                merged_state(objects, divergence, conflicts, describe(objects, divergence, conflicts))
 
         return wall(act)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.rebase import rebase
+from scopes.history.messages import plain_message
 from tests.benchmarks.timing import Row, by_turns, wall
 from tests.benchmarks.workspace import Workspace
 from tests.support.store import FULL, open_store

@@ -7,7 +7,8 @@ import shutil
 import sys
 from collections.abc import Iterator
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
+from scopes.history.messages import plain_message
 from scopes.ids import Oid
 from scopes.index.database import index_directory
 from scopes.index.full_text import open_index
@@ -58,7 +59,7 @@ def _words(work: Workspace, store: str) -> list[tuple[str, str]]:
 
 
 def _directory(work: Workspace, store: str) -> str:
-    return index_directory(os.path.join(work.environment["HOME"], ".cache"), store)
+    return index_directory(os.path.join(work.environment["HOME"], ".cache", "scopes"), store)
 
 
 def _index(work: Workspace, store: str) -> Iterator[Row]:

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 
 from scopes import clock
-from scopes.conversation.append import plain_message
-from scopes.history.messages import write_message_blob, write_message_commit, write_root_commit
+from scopes.history.messages import plain_message, write_message_blob, write_message_commit, write_root_commit
 from scopes.history.metadata import branch_change, write_metadata
 from scopes.ids import BranchName, Oid
 from scopes.model.conversation import BranchEntry, Root
@@ -54,18 +53,18 @@ class Speech:
     """Generates messages like those of agents: many short ones, a few very long, words with uneven frequencies."""
 
     def __init__(self, seed: str, mean_text_bytes: int) -> None:
-        self._dice = random.Random(seed)
-        self._words = ["".join(self._dice.choices(_SYLLABLES, k=self._dice.randint(1, 4))) for _ in range(4000)]
+        self._random = random.Random(seed)
+        self._words = ["".join(self._random.choices(_SYLLABLES, k=self._random.randint(1, 4))) for _ in range(4000)]
         self._weights = list(itertools.accumulate(1 / (rank + 3) for rank in range(len(self._words))))
         self._mean = mean_text_bytes
 
     def text(self) -> str:
-        length = min(max(40, self._mean * self._dice.lognormvariate(-0.6, 1.1)), 52_000)
-        words = self._dice.choices(self._words, cum_weights=self._weights, k=max(6, int(length / 5.2)))
+        length = min(max(40, self._mean * self._random.lognormvariate(-0.6, 1.1)), 52_000)
+        words = self._random.choices(self._words, cum_weights=self._weights, k=max(6, int(length / 5.2)))
         return " ".join(words).capitalize() + "."
 
     def people(self) -> list[str]:
-        return self._dice.sample(AGENTS, self._dice.randint(1, 3))
+        return self._random.sample(AGENTS, self._random.randint(1, 3))
 
     def message(self, author: str) -> Message:
         return plain_message(author, self.text())

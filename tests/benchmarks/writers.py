@@ -9,8 +9,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.log import log
+from scopes.history.messages import plain_message
 from tests.benchmarks.timing import Row, Samples, by_turns, wall
 from tests.benchmarks.workspace import Workspace
 from tests.support.store import FULL, open_store

@@ -9,7 +9,7 @@ import pytest
 from scopes.conversation.log import log
 from scopes.importers.run import import_sources
 from tests.cli.running import PRODUCT, scopes
-from tests.importers.toy import Toy, session_records, write_transcript
+from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.support.store import make_store
 
 
@@ -23,7 +23,7 @@ def source(tmp_path):
 def cat(tmp_path, source):
     """Run the command on the first message of the imported session."""
     repository = make_store(tmp_path / "store.git")
-    import_sources(repository, [source], (Toy(),))
+    import_sources(repository, [source], (DemoFormat(),))
     first = next(iter(log(repository, "conv-001", oldest_first=True).items)).head.id
 
     def run(*words):

@@ -13,6 +13,7 @@ from scopes.cli.completion import complete
 from scopes.cli.table import TABLE as PRODUCT
 from tests.cli.running import scopes, with_options
 from tests.cli.sample import TABLE
+from tests.support.examples import examples
 
 pytestmark = pytest.mark.usefixtures("sample_options")
 
@@ -146,7 +147,7 @@ def test_a_full_output_device_is_no_error():
 TEXT = st.text(max_size=5).filter(lambda word: "\x00" not in word and word != "-C")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
 @given(
     typed=st.lists(
         st.sampled_from(["conv", "state", "--branch", "--kind", "--store", "--", "-", "", "c"]) | TEXT, min_size=1

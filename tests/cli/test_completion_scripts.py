@@ -62,7 +62,7 @@ def test_bash_finds_the_function_by_the_name_of_the_command(shell):
     ]
 
 
-# What zsh's completion system gives a function, and the two functions of it that ours calls.
+# The variables that zsh sets for a completion function, and the two zsh functions that ours calls.
 ZSH = """\
 compdef() {{ true }}; _files() {{ print files }}; _describe() {{ print -rl -- $described }}
 source {root}/completions/_scopes

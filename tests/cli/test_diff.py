@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.conversation.import_sample import import_sample
+from scopes.importers.import_sample import import_sample
 from tests.cli.running import PRODUCT, scopes
 from tests.support.store import make_store
 

@@ -8,10 +8,10 @@ import subprocess
 
 import pytest
 
-from scopes.conversation.import_sample import import_sample
+from scopes.importers.import_sample import import_sample
 from scopes.importers.run import import_sources
 from tests.cli.running import PRODUCT, command_line, environment, imported, scopes
-from tests.importers.toy import Toy, session_records, write_transcript
+from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.support.store import make_store
 
 
@@ -22,7 +22,7 @@ def store(tmp_path):
     import_sample(repository)
     main = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
     helper = write_transcript(tmp_path / "b.jsonl", *session_records("s1", "c", part="helper"))
-    import_sources(repository, [main, helper], (Toy(),))
+    import_sources(repository, [main, helper], (DemoFormat(),))
     return str(tmp_path / "store.git")
 
 
@@ -65,8 +65,7 @@ def test_an_existing_file_is_refused(store, tmp_path):
     done = export(store, "conv-001", "-o", "out.md", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert (
-        done.stderr
-        == "error: there is a file 'out.md' already\nhint: overwrite it with --force, or choose another name\n"
+        done.stderr == "error: file 'out.md' already exists\nhint: overwrite it with --force, or choose another name\n"
     )
     assert (tmp_path / "out.md").read_text() == "mine"
 

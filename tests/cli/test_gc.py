@@ -1,4 +1,4 @@
-"""`scopes gc`: expired text is in no cache any more."""
+"""`scopes gc`: expired text is removed from all caches."""
 
 from __future__ import annotations
 

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from scopes.conversation.import_sample import import_sample
+from scopes.importers.import_sample import import_sample
 from scopes.importers.run import import_sources
 from tests.cli.running import PRODUCT, scopes
-from tests.importers.toy import Toy, session_records, write_transcript
+from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.support.store import make_store
 
 
@@ -18,7 +18,7 @@ def store(tmp_path):
     """A store with the sample and an imported session of two messages."""
     repository = make_store(tmp_path / "store.git")
     import_sample(repository)
-    import_sources(repository, [write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))], (Toy(),))
+    import_sources(repository, [write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))], (DemoFormat(),))
     return str(tmp_path / "store.git")
 
 

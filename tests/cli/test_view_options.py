@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.import_sample import import_sample
+from scopes.importers.import_sample import import_sample
 from tests.cli.running import PRODUCT, scopes
 from tests.support.store import make_store
 

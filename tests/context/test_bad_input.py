@@ -48,7 +48,7 @@ def test_a_huge_budget_is_accepted(repository, exact, tmp_path, tokens):
 
 @pytest.mark.parametrize("blank", [" ", "\n", "\t", " \n", "\u3000", "\xa0"])
 def test_a_turn_with_a_million_blanks_fits_the_budget(repository, exact, tmp_path, blank):
-    """Tiktoken itself panics on so many."""
+    """Tiktoken itself panics on this number of blanks."""
     new(repository)
     say(repository, "conv-001", "before" + blank * 1_000_000 + "after")
     result = built(repository, exact, tmp_path, max_tokens=900)
@@ -154,14 +154,14 @@ def test_a_conversation_without_messages_gives_its_title(repository, exact, tmp_
 
 
 @pytest.mark.parametrize("tokens", [1, 250, 499])
-def test_a_tight_budget_gives_only_the_newest_session(repository, exact, tmp_path, tokens):
+def test_a_tight_budget_gives_only_the_newest_conversation(repository, exact, tmp_path, tokens):
     """S1-16."""
     for conversation in ("conv-001", "conv-002"):
         new(repository)
         talk(repository, 3, conversation=conversation, length=60, work_item="SHOP-1")
     result = built(repository, exact, tmp_path, where=None, work_item="SHOP-1", max_tokens=tokens)
-    assert {message.session for message in result.messages} <= {"conv-002"}
-    assert result.warnings[0] == "a budget of less than 500 tokens has room for the newest session only"
+    assert {message.conversation for message in result.messages} <= {"conv-002"}
+    assert result.warnings[0] == "a budget of less than 500 tokens has room for the newest conversation only"
 
 
 def test_the_result_has_counts_files_and_warnings(repository, exact, tmp_path):
@@ -172,7 +172,7 @@ def test_the_result_has_counts_files_and_warnings(repository, exact, tmp_path):
     say(repository, "conv-001", "x", files=[{"path": "a.py", "op": "edit"}, {"path": "gone.py", "op": "read"}])
     result = built(repository, exact, tmp_path, max_tokens=1500)
     assert result.turns_included + result.turns_excluded == 31
-    assert (result.sessions_included, result.sessions_excluded) == (1, 0)
+    assert (result.conversations_included, result.conversations_excluded) == (1, 0)
     assert [file.path for file in result.files_embedded] == ["a.py"]
     assert [(file.path, file.reason) for file in result.files_skipped] == [("gone.py", "missing")]
     assert f"{result.turns_excluded} older turns excluded" in result.warnings[0]

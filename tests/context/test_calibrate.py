@@ -9,7 +9,7 @@ from scopes.context.count import count_conversation
 from scopes.conversation.new import new
 from scopes.history.revisions import resolve_revision
 from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.models import find_model
+from scopes.tokens.models import resolve_model
 from scopes.tokens.rank_files import RankFilePaths
 from tests.context.building import built
 from tests.support.history import say
@@ -22,7 +22,7 @@ WORDS = "the login fails because the session cookie is dropped by the browser " 
 @pytest.fixture
 def claude(exact, tmp_path):
     """Return the tokenizer for Claude, with the real o200k."""
-    return choose_tokenizer(RankFilePaths(str(tmp_path / "cache"), None, INSTALLED), find_model("claude-opus-4-5"))
+    return choose_tokenizer(RankFilePaths(str(tmp_path / "cache"), None, INSTALLED), resolve_model("claude-opus-4-5"))
 
 
 def answered(repository, exact, turns=8, *, times=1.5, model="claude-opus-4-5", **usage):
@@ -84,7 +84,7 @@ def test_an_empty_conversation_keeps_the_factor_of_the_table(repository, claude)
 
 def test_a_factor_set_by_the_user_is_kept(repository, exact, tmp_path):
     answered(repository, exact)
-    model = find_model("claude-opus-4-5", [setting("scopes.model.claude.factor", "1.2")])
+    model = resolve_model("claude-opus-4-5", [setting("scopes.model.claude.factor", "1.2")])
     assert (
         name_of(repository, choose_tokenizer(RankFilePaths(str(tmp_path), None, INSTALLED), model)) == "o200k_base*120"
     )
@@ -106,7 +106,7 @@ def test_the_answer_after_a_compaction_is_not_a_step(repository, exact, claude):
 
 def test_an_estimate_is_calibrated_too(repository, exact, nowhere):
     answered(repository, exact)
-    name = name_of(repository, choose_tokenizer(nowhere, find_model("claude")))
+    name = name_of(repository, choose_tokenizer(nowhere, resolve_model("claude")))
     assert 120 < int(name.removeprefix("estimate*")) < 150
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.context.collect import ReadLimits, collect, find_sessions
+from scopes.context.collect import ReadLimits, collect, resolve_revisions
 from scopes.conversation.amend import amend
 from scopes.conversation.new import new
 from scopes.errors import NotFound
@@ -13,7 +13,7 @@ from tests.support.history import history, say
 
 
 def read(repository, where="conv-001", **limits):
-    return collect(repository, find_sessions(repository, where, None, None), ReadLimits(**limits))
+    return collect(repository, resolve_revisions(repository, where, None, None), ReadLimits(**limits))
 
 
 def contents(collected):
@@ -113,11 +113,11 @@ def test_without_recorded_content_there_is_no_note(repository):
     assert read(repository, as_recorded=True).notes == []
 
 
-def test_headings_name_the_session_only_if_there_are_several(repository):
+def test_headings_name_the_conversation_only_if_there_are_several(repository):
     for number in (1, 2):
         new(repository)
         talk(repository, 1, conversation=f"conv-00{number}", work_item="SHOP-1")
-    revisions = find_sessions(repository, None, "SHOP-1", None)
+    revisions = resolve_revisions(repository, None, "SHOP-1", None)
     assert [turn.named for turn in collect(repository, revisions, ReadLimits()).turns] == [True, True]
     assert [turn.named for turn in read(repository).turns] == [False]
 
@@ -125,7 +125,7 @@ def test_headings_name_the_session_only_if_there_are_several(repository):
 def test_a_message_is_looked_up_in_the_given_conversation(repository):
     drawn = history(repository, "main: a b")
     history(repository, "main: other")
-    [revision] = find_sessions(repository, "conv-001", None, drawn.ids["a"])
+    [revision] = resolve_revisions(repository, "conv-001", None, drawn.ids["a"])
     assert (revision.conversation, contents(collect(repository, [revision], ReadLimits()))) == ("conv-001", ["a"])
 
 
@@ -134,5 +134,5 @@ def test_a_missing_conversation_or_work_item_is_not_found_with_a_hint(repository
     """S1-23."""
     history(repository, "main: a")
     with pytest.raises(NotFound) as refusal:
-        find_sessions(repository, where, work_item, None)
+        resolve_revisions(repository, where, work_item, None)
     assert refusal.value.hint

@@ -83,7 +83,7 @@ def test_a_failed_edit_changes_nothing():
 
 
 @pytest.mark.parametrize("output", ["     1→one\n     2→\ttwo", "1\tone\n2\t\ttwo\n", "one\n\ttwo\n"])
-def test_a_completely_read_file_is_recognised_by_its_hash(output):
+def test_a_completely_read_file_is_recognized_by_its_hash(output):
     assert state(tool("read", output=output, content_hash=digest("one\n\ttwo\n"))) == "one\n\ttwo\n"
 
 

@@ -15,12 +15,15 @@ from scopes.conversation.new import new
 from scopes.errors import Invalid
 from scopes.memory.add import add
 from tests.context.building import talk
+from tests.support.examples import examples
 from tests.support.history import history as draw
 from tests.support.history import say
 
 CALL = {"type": "tool_call", "name": "bash", "call_id": "1", "input": {"command": "make secret"}}
 RESULT = {"type": "tool_result", "call_id": "1", "output": "two errors", "is_error": True}
-lasting = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+lasting = settings(
+    max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def history(repository, where, tokenizer, **options):
@@ -31,7 +34,7 @@ def history(repository, where, tokenizer, **options):
 def entries(block):
     """Return the entries inside the fence of a block."""
     inside = re.fullmatch(
-        r"<conversation_history>\n(.*)\n\n----- recorded history (\w{12}) begins -----\n\n(.*)"
+        r"<conversation_history>\n(.*)\n\n----- recorded history (\d{30}) begins -----\n\n(.*)"
         r"----- recorded history \2 ends -----\n</conversation_history>\n",
         block.text,
         re.DOTALL,
@@ -114,7 +117,7 @@ def test_with_more_than_twenty_messages_a_summary_replaces_the_older_ones(reposi
     assert found[1].startswith("Assistant: turn-14 ")
 
 
-@pytest.mark.parametrize("cap", range(150, 1500, 150))
+@pytest.mark.parametrize("cap", range(165, 1500, 150))
 def test_a_long_summary_is_truncated(repository, exact, cap):
     """S1-6."""
     new(repository)
@@ -202,11 +205,12 @@ def test_a_block_never_exceeds_its_budget(repository, exact, tokens, last):
     assert block.messages <= last
 
 
-def test_a_preview_has_the_same_text_and_a_note_on_its_size(repository, exact):
+def test_a_block_counts_its_messages_and_has_no_note_on_its_size(repository, exact):
+    """`--preview` is a display option: the renderer writes the size."""
     draw(repository, "main: a b")
-    block, preview = (history(repository, "conv-001", exact, preview=value) for value in (False, True))
-    assert (block.text, block.notes) == (preview.text, ())
-    assert preview.notes[0].text == f"2 of 2 messages, 0 of them truncated: {preview.tokens} tokens"
+    block = history(repository, "conv-001", exact)
+    assert (block.messages, block.total, block.truncated, block.notes) == (2, 2, 0, ())
+    assert block.tokens == exact.tokenizer.count(block.text)
 
 
 def test_a_block_has_the_commits_of_its_first_and_last_message(repository, exact):
@@ -223,7 +227,7 @@ def test_invalid_limits_are_refused(repository, exact, options):
 
 
 def with_memory_entry(repository):
-    """Add a memory entry, a session of another agent and a session; return the last one."""
+    """Add a memory entry, a conversation of another agent and a conversation; return the last one."""
     add(repository, "Staging is reset every Monday", agent="codex")
     say(repository, new(repository).id, "I looked at the cookie.", author={"name": "codex", "kind": "agent"})
     conversation = new(repository).id

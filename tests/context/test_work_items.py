@@ -83,22 +83,22 @@ def three(repository):
 def test_every_conversation_for_the_work_item_is_included_oldest_first(three, exact, tmp_path):
     """S1-18."""
     result = built(three, exact, tmp_path, None, work_item="SHOP-1")
-    assert list(dict.fromkeys(m.session for m in result.messages)) == ["first", "second", "third"]
-    assert (result.sessions_included, result.sessions_excluded) == (3, 0)
+    assert list(dict.fromkeys(m.conversation for m in result.messages)) == ["first", "second", "third"]
+    assert (result.conversations_included, result.conversations_excluded) == (3, 0)
     assert "### first 1. User (carol)" in result.formatted_history
 
 
-def test_older_sessions_that_do_not_fit_are_counted_in_the_warning(three, exact, tmp_path):
+def test_older_conversations_that_do_not_fit_are_counted_in_the_warning(three, exact, tmp_path):
     """S1-12."""
     result = built(three, exact, tmp_path, None, work_item="SHOP-1", max_tokens=250)
-    assert {m.session for m in result.messages} == {"third"}
+    assert {m.conversation for m in result.messages} == {"third"}
     assert "Session history limited: 2 older sessions excluded due to token budget" in result.warnings
-    assert result.sessions_excluded == 2
+    assert result.conversations_excluded == 2
 
 
 def test_the_given_conversation_comes_last(three, exact, tmp_path):
     result = built(three, exact, tmp_path, "first", work_item="SHOP-1")
-    assert result.messages[-1].session == "first"
+    assert result.messages[-1].conversation == "first"
     assert result.conversation == "first"
 
 

@@ -12,7 +12,7 @@ from scopes.conversation.switch import switch
 from scopes.conversation.undo import undo
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import find_active_branch, list_branch_tips
+from scopes.history.revisions import list_branch_tips, read_active_branch
 from tests.support.history import history, say, texts
 from tests.support.store import git, refs
 
@@ -44,9 +44,9 @@ def test_abandoning_the_active_branch_makes_main_active(repository):
     drawn = history(repository, "main: a", "fix: b")
     switch(repository, "conv-001", "fix")
     assert abandon(repository, "conv-001", "fix").active_branch == "main"
-    assert find_active_branch(repository, drawn.conversation) == "main"
+    assert read_active_branch(repository, drawn.conversation) == "main"
     undo(repository)
-    assert find_active_branch(repository, drawn.conversation) == "fix"
+    assert read_active_branch(repository, drawn.conversation) == "fix"
     assert shown(repository) == ["main", "fix"]
 
 
@@ -54,7 +54,7 @@ def test_reviving_a_branch_does_not_change_the_active_branch(repository):
     drawn = history(repository, "main: a", "fix: b")
     abandon(repository, "conv-001", "fix")
     assert abandon(repository, "conv-001", "fix", revive=True).active_branch == "main"
-    assert find_active_branch(repository, drawn.conversation) == "main"
+    assert read_active_branch(repository, drawn.conversation) == "main"
 
 
 @pytest.mark.parametrize("revive", [True, False])

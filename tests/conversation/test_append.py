@@ -7,15 +7,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes import clock
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations
 from scopes.errors import Ambiguous, Invalid, NotFound, TooNew
+from scopes.history.messages import plain_message
 from scopes.history.revisions import list_branch_tips
 from scopes.model import codec
 from scopes.model.validation import check_message
+from tests.support.examples import examples
 from tests.support.history import history, say, texts
 from tests.support.store import git, make_store, open_store
 
@@ -108,7 +110,7 @@ def test_fields_of_a_newer_version_are_shown_and_kept(repository):
 
 
 @given(text=st.text(alphabet=st.characters(exclude_categories=[]), max_size=60))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_text_is_read_back_unchanged(repository, text):
     """Catalogue 11, 13, 14, 16, 20; lone surrogates, NUL and line ends of every kind included."""
     if not repository.list_refs():

@@ -14,8 +14,8 @@ from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo
 from scopes.errors import Conflicted, NotFound, Refused
-from scopes.history.revisions import find_active_branch, list_branch_tips
-from scopes.merge.sequencer import ReplayConflicted, Replayed, ReplayUpToDate
+from scopes.history.revisions import list_branch_tips, read_active_branch
+from scopes.merge.replay_control import ReplayConflicted, Replayed, ReplayUpToDate
 from tests.support.decisions import decide, decided
 from tests.support.history import history, say, texts
 from tests.support.store import assert_sound, refs
@@ -128,7 +128,7 @@ def test_a_conflict_stops_at_the_message_and_is_recorded(repository, stopped):
     assert isinstance(stopped, ReplayConflicted)
     assert (stopped.exit_code, stopped.remaining, len(stopped.messages)) == (3, 1, 1)
     assert stopped.branch.startswith("conflict-resolution/")
-    assert find_active_branch(repository, "conv-001") == stopped.branch
+    assert read_active_branch(repository, "conv-001") == stopped.branch
     assert texts(repository, "conv-001/main") == ["a", "we use jwt"]
     (row,) = list_conflicts(repository, "conv-001").conflicts
     said = (*row.conflict.target, *row.conflict.source)
@@ -145,7 +145,7 @@ def test_continue_picks_the_rest_after_a_resolution(repository, stopped):
     said = ["a", "we use jwt", "b", "we use sessions", "Resolved decisions/auth: took source", "c"]
     assert texts(repository, "conv-001/main") == said
     assert (decided(repository, "conv-001/main"), len(finished.messages)) == (["sessions"], 3)
-    assert find_active_branch(repository, "conv-001") == "main"
+    assert read_active_branch(repository, "conv-001") == "main"
     assert_sound(repository)
     undo(repository)
     assert refs(repository) == before

@@ -26,7 +26,7 @@ def home(tmp_path):
     [
         ("scopes.author", "value"),
         ("scopes.hints", "false"),
-        ("scopes.packThreshold", "7"),
+        ("scopes.memoryEvery", "7"),
         ("scopes.merge.rule.add-add", "skip"),
     ],
 )
@@ -89,14 +89,14 @@ def test_a_key_outside_of_scopes_is_refused(repository, home, key):
         lambda: get_setting(repository.config, key),
         lambda: set_setting(repository, home, key, "x", level="store"),
     ):
-        with pytest.raises(Invalid, match="is not a setting of scopes") as refusal:
+        with pytest.raises(Invalid, match="unknown setting") as refusal:
             use()
         assert "scopes.author" in refusal.value.hint
 
 
 @pytest.mark.parametrize("level", ["", "system", "Store", "global"])
 def test_an_unknown_level_is_refused(repository, home, level):
-    with pytest.raises(Invalid, match="is not a level of settings") as refusal:
+    with pytest.raises(Invalid, match="is not a valid config level") as refusal:
         set_setting(repository, home, "scopes.author", "x", level=level)
     assert refusal.value.hint == "levels: store, user"
 
@@ -155,14 +155,22 @@ def test_an_invalid_value_is_refused(repository, home, key, value):
     "key", ["scopes.formatVersion", "scopes.bad_key", "scopes.a b", "scopes.\x1b", "scopes.", "core.bare"]
 )
 def test_a_key_that_is_not_a_user_setting_is_refused(repository, home, key):
-    with pytest.raises(Invalid, match="is not a setting"):
+    with pytest.raises(Invalid, match="unknown setting"):
         set_setting(repository, home, key, "1", level="store")
 
 
 def test_a_merge_rule_for_an_unknown_conflict_type_is_refused(repository, home):
-    with pytest.raises(Invalid, match="'nonsense' is not a type of conflict") as refusal:
+    with pytest.raises(Invalid, match="'nonsense' is not a valid conflict type") as refusal:
         set_setting(repository, home, "scopes.merge.rule.nonsense", "first", level="store")
     assert "edit-edit" in refusal.value.hint
     with pytest.raises(Invalid, match="'third' is not a valid value of ") as refusal:
         set_setting(repository, home, "scopes.merge.rule.edit-edit", "third", level="store")
     assert "first" in refusal.value.hint
+
+
+def test_the_pack_threshold_is_refused_at_the_level_of_the_store(repository, home):
+    """P14: a store may not start work by itself."""
+    with pytest.raises(Invalid, match="starts work by itself") as refusal:
+        set_setting(repository, home, "scopes.packThreshold", "7", level="store")
+    assert refusal.value.hint == "set it with --level user"
+    assert set_setting(repository, home, "scopes.packThreshold", "7", level="user").value == "7"

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.conversation.cat import cat
 from scopes.conversation.show import show
-from scopes.history.revisions import find_active_branch, list_branch_tips
+from scopes.history.revisions import list_branch_tips, read_active_branch
 from tests.support.history import history, texts
 from tests.support.store import make_store
 
@@ -15,7 +15,7 @@ def test_a_drawn_history_has_the_branches_and_messages_of_its_rows(repository):
     drawn = history(repository, "main: a b c", "fix@b: d e")
     assert texts(repository, "conv-001") == ["a", "b", "c"]
     assert texts(repository, "conv-001/fix") == ["a", "b", "d", "e"]
-    assert find_active_branch(repository, drawn.conversation) == "main"
+    assert read_active_branch(repository, drawn.conversation) == "main"
     assert list_branch_tips(repository, drawn.conversation) == {"main": drawn.oids["c"], "fix": drawn.oids["e"]}
 
 

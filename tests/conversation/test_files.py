@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from scopes.clock import new_id
-from scopes.conversation.append import append, plain_message
-from scopes.conversation.files import file_operations, files
+from scopes.conversation.append import append
+from scopes.conversation.files import files
 from scopes.conversation.new import new
 from scopes.conversation.rewind import rewind
 from scopes.errors import NotFound
-from scopes.model.message import Author, FileTouch, Message, Part
+from scopes.history.messages import plain_message
+from scopes.model.message import Author, FileTouch, Message, Part, file_operations
 from tests.support.history import history, say
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from scopes.conversation.abandon import abandon
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.delete import delete
 from scopes.conversation.list import list_conversations
 from scopes.conversation.new import new
 from scopes.conversation.switch import switch
+from scopes.history.messages import plain_message
 from tests.support.history import history, say
 from tests.support.store import git, remove_object
 
@@ -72,7 +73,7 @@ def test_without_a_title_the_first_prompt_is_listed(repository):
 def test_the_first_prompt_of_a_long_history_is_not_read(repository, monkeypatch):
     history(repository, "main: a b c")
     history(repository, "main: d e f")
-    monkeypatch.setattr("scopes.conversation.list._MOST_WALKED", 5)
+    monkeypatch.setattr("scopes.conversation.list._MAX_WALKED", 5)
     rows = list_conversations(repository, openings=True).conversations
     assert sorted(str(row.opening) for row in rows) in (["None", "a"], ["None", "d"])
 

@@ -22,7 +22,7 @@ from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Conflicted, Invalid, Refused
-from scopes.history.revisions import find_active_branch, list_branch_tips
+from scopes.history.revisions import list_branch_tips, read_active_branch
 from scopes.merge.divergence import state_of
 from scopes.merge.in_progress import list_conflicts_at, list_in_progress
 from scopes.store.init import create_store
@@ -86,7 +86,7 @@ def test_two_decisions_on_one_topic_stop_the_merge(repository):
         ("sessions", "dave"),
     ]
     assert list_branch_tips(repository, drawn.conversation)["main"] == before
-    assert find_active_branch(repository, drawn.conversation) == "conflict-resolution/fix-into-main"
+    assert read_active_branch(repository, drawn.conversation) == "conflict-resolution/fix-into-main"
     assert list_conflicts_at(repository, done.tip) == {conflict.id: conflict}
     assert list_in_progress(repository, drawn.conversation)[0].source == "fix"
     with pytest.raises(Conflicted, match="1 open conflict"):
@@ -156,7 +156,7 @@ def test_a_resolved_merge_moves_its_target(repository, stopped, take, value, exp
         resolve_conflict(repository, "conv-001", "1", take="source", author="erin")
     finished = continue_merge(repository, "conv-001")
     assert isinstance(finished, FastForwarded)
-    assert find_active_branch(repository, drawn.conversation) == "main"
+    assert read_active_branch(repository, drawn.conversation) == "main"
     assert decided(repository) == expected
     assert list_in_progress(repository, drawn.conversation) == []
     assert_sound(repository)
@@ -176,7 +176,7 @@ def test_an_aborted_merge_restores_the_state_before(repository, stopped):
     assert [row.conflict.status for row in list_conflicts(repository, "conv-001").conflicts] == ["debate"]
     abort_merge(repository, "conv-001")
     assert sorted(list_branch_tips(repository, drawn.conversation)) == ["fix", "main"]
-    assert find_active_branch(repository, drawn.conversation) == "main"
+    assert read_active_branch(repository, drawn.conversation) == "main"
     undo(repository)
     assert list_conflicts(repository, "conv-001").conflicts[0].branch == waiting.branch
 
@@ -243,7 +243,7 @@ def test_a_waiting_merge_is_finished_in_a_clone(repository, stopped, tmp_path):
     resolve_conflict(clone, "conv-001", "1", take="source", author="erin")
     assert isinstance(continue_merge(clone, "conv-001"), FastForwarded)
     assert clone.raw_ref("refs/scopes/pending") is None
-    assert find_active_branch(clone, "conv-001") == "main"
+    assert read_active_branch(clone, "conv-001") == "main"
     undo(clone)
     assert verify(clone).sound
     assert_sound(clone)

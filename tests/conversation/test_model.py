@@ -21,7 +21,8 @@ from scopes.conversation.tag import list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.errors import NotFound, Refused
 from scopes.history.revisions import list_branch_tips
-from tests.conversation.modelled_store import ModelledStore
+from tests.conversation.modeled_store import ModeledStore
+from tests.support.examples import examples
 from tests.support.history import texts
 from tests.support.store import open_store
 
@@ -31,7 +32,7 @@ talking = precondition(lambda machine: machine.model)
 TEXTS = st.text(alphabet=st.characters(exclude_categories=[]), max_size=12)
 
 
-class StoreMachine(ModelledStore):
+class StoreMachine(ModeledStore):
     """Every verb as a rule, with its effect on the model or its refusal."""
 
     @initialize()
@@ -199,7 +200,7 @@ class StoreMachine(ModelledStore):
 
 COMMON = settings(deadline=None, suppress_health_check=list(HealthCheck))
 TestStore = StoreMachine.TestCase
-TestStore.settings = settings(COMMON, max_examples=25, stateful_step_count=30)
+TestStore.settings = settings(COMMON, max_examples=examples(25), stateful_step_count=30)
 
 
 @pytest.mark.sweep

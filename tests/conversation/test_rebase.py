@@ -19,7 +19,7 @@ from scopes.conversation.undo import undo
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips
-from scopes.merge.sequencer import ReplayConflicted, Replayed, ReplayUpToDate
+from scopes.merge.replay_control import ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import read_commit, read_tree
 from tests.support.decisions import decide, decided

@@ -12,9 +12,9 @@ from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
-from scopes.history.revisions import find_active_branch, list_branch_tips
+from scopes.history.revisions import list_branch_tips, read_active_branch
 from scopes.merge.in_progress import list_in_progress, open_conflicts_at
-from scopes.merge.sequencer import ReplayConflicted, Replayed
+from scopes.merge.replay_control import ReplayConflicted, Replayed
 from tests.support.decisions import decide, decided
 from tests.support.history import history, say, texts
 from tests.support.store import assert_sound, refs
@@ -59,7 +59,7 @@ def test_finishing_a_rebase_is_one_operation_that_undo_reverts(repository, stopp
     before = refs(repository)
     continue_rebase(repository, "conv-001")
     assert list_in_progress(repository, "conv-001") == []
-    assert find_active_branch(repository, "conv-001") == "main"
+    assert read_active_branch(repository, "conv-001") == "main"
     undo(repository)
     assert refs(repository) == before
 

@@ -15,7 +15,7 @@ from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import conversation_ids, find_active_branch, list_branch_tips, resolve_revision
+from scopes.history.revisions import conversation_ids, list_branch_tips, read_active_branch, resolve_revision
 from tests.support.history import history, say, texts
 from tests.support.store import git, refs
 
@@ -80,7 +80,7 @@ def test_the_id_of_another_conversation_is_refused(repository):
     history(repository, "main: a", conversation="one")
     history(repository, "main: b", conversation="two")
     before = refs(repository)
-    with pytest.raises(Refused, match="there is a conversation two already") as refusal:
+    with pytest.raises(Refused, match="conversation two already exists") as refusal:
         rename_conversation(repository, "one", "two")
     assert refusal.value.hint == "choose another name"
     with pytest.raises(Invalid, match="is not a valid conversation id"):
@@ -110,7 +110,7 @@ def test_a_renamed_branch_keeps_its_metadata(repository):
     assert entries["new/name"] == before
     assert sorted(entries) == ["main", "new/name"]
     assert texts(repository, "conv-001/new/name") == ["a", "b"]
-    assert find_active_branch(repository, drawn.conversation) == "new/name"
+    assert read_active_branch(repository, drawn.conversation) == "new/name"
 
 
 def test_child_branches_refer_to_a_renamed_branch_by_its_new_name(repository):
@@ -138,7 +138,7 @@ def test_a_branch_can_be_renamed_to_a_path_below_or_above_its_name(repository, o
 def test_renaming_another_branch_does_not_change_the_active_one(repository):
     drawn = history(repository, "main: a", "fix: b")
     rename_branch(repository, "conv-001", "fix", "repair")
-    assert find_active_branch(repository, drawn.conversation) == "main"
+    assert read_active_branch(repository, drawn.conversation) == "main"
 
 
 def test_main_cannot_be_renamed(repository):

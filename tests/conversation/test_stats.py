@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.new import new
 from scopes.conversation.stats import ActiveTime, stats
 from scopes.errors import NotFound
-from scopes.history.messages import MessageHead
+from scopes.history.messages import MessageHead, plain_message
 from scopes.history.usage import Tokens
 from scopes.ids import MessageId
 from scopes.model.message import Author, Message

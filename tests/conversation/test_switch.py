@@ -9,7 +9,7 @@ from scopes.conversation.operations import list_operations
 from scopes.conversation.switch import switch
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.history.revisions import find_active_branch
+from scopes.history.revisions import read_active_branch
 from tests.support.history import history, say, texts
 from tests.support.store import git, open_store, refs
 
@@ -26,7 +26,7 @@ def test_messages_are_appended_to_the_active_branch(repository):
 def test_another_process_sees_the_active_branch(repository):
     drawn = history(repository, "main: a", "fix: b")
     switch(repository, "conv-001", "fix")
-    assert find_active_branch(open_store(repository.path), drawn.conversation) == "fix"
+    assert read_active_branch(open_store(repository.path), drawn.conversation) == "fix"
     assert git(repository, "symbolic-ref", "refs/scopes/active/conv-001") == "refs/heads/conv-001/fix\n"
 
 
@@ -50,8 +50,8 @@ def test_each_conversation_has_its_own_active_branch(repository):
     one = history(repository, "main: a", "fix: b")
     two = history(repository, "main: c", "fix: d")
     switch(repository, "conv-002", "fix")
-    assert find_active_branch(repository, one.conversation) == "main"
-    assert find_active_branch(repository, two.conversation) == "fix"
+    assert read_active_branch(repository, one.conversation) == "main"
+    assert read_active_branch(repository, two.conversation) == "fix"
 
 
 def test_an_abandoned_branch_can_be_made_active(repository):
@@ -66,7 +66,7 @@ def test_a_switch_can_be_undone(repository):
     drawn = history(repository, "main: a", "fix: b")
     switch(repository, "conv-001", "fix")
     assert undo(repository).target.summary == "switch conv-001 to fix"
-    assert find_active_branch(repository, drawn.conversation) == "main"
+    assert read_active_branch(repository, drawn.conversation) == "main"
 
 
 @pytest.mark.parametrize(("branch", "refused"), [("nope", NotFound), ("fix", Ambiguous), ("", Invalid)])

@@ -16,7 +16,7 @@ from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.run import import_sources
 from scopes.render.text.phrases import UNKNOWN_TIME
 from tests.importers.reading import source_of
-from tests.render.showing import document, piped, seen
+from tests.render.rendering import document, piped, seen
 from tests.support.store import make_store
 
 MESSAGES = [{"role": "user", "content": "Sell tea"}, {"role": "assistant", "content": "Done"}]

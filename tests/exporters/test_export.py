@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from scopes.conversation.import_sample import import_sample
 from scopes.conversation.new import new
 from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.exporters.export import FORMATS, OPENAI, ORIGINAL, export
 from scopes.exporters.markdown_escape import escape_block, show_controls
+from scopes.importers.import_sample import import_sample
 from scopes.result import RawDocument
 from tests.exporters.building import document, exported
 from tests.support.history import history, say
@@ -83,7 +83,7 @@ def test_messages_are_read_when_the_pieces_are_iterated(repository, format_name,
 
 
 def test_an_unknown_format_is_refused(repository):
-    with pytest.raises(Invalid, match="'yaml' is not an export format") as refusal:
+    with pytest.raises(Invalid, match="'yaml' is not a valid export format") as refusal:
         export(repository, "conv-001", format_name="yaml")
     assert refusal.value.hint == "formats: markdown, json, jsonl, openai, original"
 

@@ -10,15 +10,16 @@ from hypothesis import strategies as st
 from scopes.clock import new_id, now
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
-from scopes.conversation.import_sample import import_sample
 from scopes.conversation.log import log
 from scopes.conversation.new import new
 from scopes.exporters.export import export
 from scopes.history.messages import is_root, read_message_bytes
 from scopes.history.revisions import list_branch_tips
+from scopes.importers.import_sample import import_sample
 from scopes.model.validation import RESERVED, check_message
 from scopes.store.graph import walk_oldest_first
 from tests.exporters.building import call, document, exported, join, message, point, put, result
+from tests.support.examples import examples
 from tests.support.history import history, say
 
 
@@ -114,7 +115,7 @@ def test_a_field_of_another_version_is_kept(repository):
     assert document(repository)["messages"][0]["mood"] == {"z": 1, "a": [0.5, None]}
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.text(),
     st.recursive(st.none() | st.text() | st.integers(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)),

@@ -8,14 +8,15 @@ from hypothesis import strategies as st
 
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
-from scopes.conversation.import_sample import import_sample
 from scopes.conversation.new import new
 from scopes.exporters.markdown import write_document, write_files, write_part
 from scopes.history.revisions import list_branch_tips
+from scopes.importers.import_sample import import_sample
 from scopes.model.message import FileTouch, Part
 from tests.exporters.building import call, exported, message, put, result
 from tests.exporters.sections import definitions, foreign_html, html_of, is_balanced, sections
 from tests.exporters.test_markdown_escape import TEXTS
+from tests.support.examples import examples
 from tests.support.history import history, say
 
 
@@ -47,7 +48,7 @@ def test_every_message_is_one_section(repository):
     assert sections(transcript(repository, all_branches=True)) == [drawn.ids[word][:8] for word in "abcde"]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_hostile_parts_stay_within_their_message(repository, data):
     """Every text of a message, in every position in the transcript."""
@@ -275,7 +276,7 @@ def test_an_unknown_part_is_shown_as_json():
     assert body_of(part) == '```json\n{\n  "depth": 3\n}\n```'
 
 
-def test_a_document_is_labelled_with_its_kind():
+def test_a_document_is_labeled_with_its_kind():
     assert write_document("decision", {"topic": "é"}) == (
         '<details>\n<summary>Document: decision</summary>\n\n```json\n{\n  "topic": "é"\n}\n```\n\n</details>'
     )

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from scopes.exporters.markdown_blocks import MOST_CONTAINERS, CodeLineScanner
 from tests.exporters.sections import PARSER
+from tests.support.examples import examples
 
 STRUCTURE = [
     "a",
@@ -134,7 +135,7 @@ def test_the_nesting_of_containers_is_limited():
     assert reader.too_deep
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.sampled_from(STRUCTURE), max_size=20).map("".join))
 def test_code_lines_are_code_for_a_markdown_parser(text):
     """The reverse may fail on the safe side: an indented quote, a list item that some implementations end earlier."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scopes.exporters.markdown_blocks import MOST_CONTAINERS
 from scopes.exporters.markdown_escape import code_block, code_span, escape_block, escape_html, escape_inline
 from tests.exporters.sections import PARSER, definitions, foreign_html, html_of, sections
+from tests.support.examples import examples
 
 HEAD = '---\n\n**next** <sub id="m-next">.</sub>\n'
 PIECES = [
@@ -26,7 +27,7 @@ def after(text):
     return f"{escape_block(text)}\n\n{HEAD}"
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(TEXTS)
 @example("```")
 @example("- ```\n  x")
@@ -116,13 +117,13 @@ def test_deeply_nested_text_is_shown_as_code():
 
 @pytest.mark.parametrize("unit", [">", "- ", "`a", "://`", "www.`a` ", "<a:"])
 def test_escaping_takes_linear_time(unit):
-    """Reliability: quadratic behaviour would take minutes of processor time."""
+    """Reliability: quadratic behavior would take minutes of processor time."""
     began = time.process_time()
     escape_block(unit * (200_000 // len(unit)) + "<b>")
     assert time.process_time() - began < 5
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(TEXTS)
 def test_a_name_is_one_line_without_markup(text):
     tokens = PARSER.parse(f"**x{escape_inline(text)}** <sub>{escape_inline(text)}</sub>")
@@ -132,7 +133,7 @@ def test_a_name_is_one_line_without_markup(text):
     assert html_of(f"x{escape_inline(text)}") == []
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(TEXTS)
 def test_no_line_of_a_code_block_closes_it(text):
     fence, *_ = tokens = PARSER.parse(code_block(text, "json"))
@@ -141,7 +142,7 @@ def test_no_line_of_a_code_block_closes_it(text):
     assert fence.content.rstrip("\n") == body.rstrip("\n")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(TEXTS)
 def test_a_code_span_contains_the_whole_line(text):
     inline = PARSER.parse(f"x {code_span(text)} y")[1]
@@ -149,7 +150,7 @@ def test_a_code_span_contains_the_whole_line(text):
     assert inline.children[1].content.strip() == " ".join(text.split()).replace("\0", "\ufffd")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(TEXTS)
 def test_a_summary_is_one_element(text):
     block = f"<details>\n<summary>{escape_html(text)}</summary>\n\nx\n\n</details>"

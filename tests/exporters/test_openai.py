@@ -9,16 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.amend import amend, retract
-from scopes.conversation.import_sample import import_sample
 from scopes.conversation.new import new
 from scopes.errors import Invalid
 from scopes.exporters.export import export
 from scopes.history.revisions import list_branch_tips
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.openai.format import OpenAIMessages
+from scopes.importers.import_sample import import_sample
 from scopes.importers.run import import_sources
 from scopes.model.message import Part
 from tests.exporters.building import call, document, exported, message, put, result
+from tests.support.examples import examples
 from tests.support.history import history, say
 from tests.support.store import make_store
 
@@ -227,7 +228,7 @@ INPUTS = st.one_of(
 )
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(
     texts=st.lists(st.text(min_size=1), min_size=1, max_size=4), inputs=st.lists(INPUTS, max_size=3), output=st.text()
 )

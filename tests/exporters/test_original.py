@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.rename import rename_conversation
 from scopes.errors import Ambiguous, Corrupt, NotFound, Refused
 from scopes.exporters.atomic_save import save
 from scopes.exporters.export import export
 from scopes.exporters.original import StoredSource, name_files
+from scopes.history.messages import plain_message
 from scopes.history.sources import SOURCES, read_source_record, walk_chunks
 from scopes.history.transaction import record_operation
 from scopes.ids import Oid
@@ -30,15 +31,16 @@ from scopes.store.objects import COMMIT, Identity, format_commit
 from scopes.store.repository import read_commit
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import find_blob, update_tree
+from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.importers.formats.claude_code.logs import SESSION, Log
-from tests.importers.toy import Toy, session_records, write_transcript
+from tests.support.examples import examples
 from tests.support.history import history
 from tests.support.store import make_store
 
 
-def bring(repository, *sources):
-    """Import with the toy format."""
-    return import_sources(repository, sources, (Toy(),))
+def import_files(repository, *sources):
+    """Import with the demo format."""
+    return import_sources(repository, sources, (DemoFormat(),))
 
 
 def original(repository, where="conv-001", **options):
@@ -60,7 +62,7 @@ def session(repository, tmp_path):
         write_transcript(tmp_path / "two.jsonl", *session_records("s1", "f", part="helper-2")),
         write_transcript(tmp_path / "other.jsonl", *session_records("s2", "g")),
     ]
-    bring(repository, *sources)
+    import_files(repository, *sources)
     return {Path(source.path).name: Path(source.path).read_bytes() for source in sources}
 
 
@@ -74,25 +76,25 @@ def test_unreadable_bytes_are_exported_too(repository, tmp_path):
     path = tmp_path / "odd.jsonl"
     data = b'{"session":"s1"}\r\n\n\n{"id":"a","by":"user","say":"x"}\n\xff\xfe not json \x00\n{"id":"b","by":"bot","say":"\\ud800"}{"title":"t"}\n{"cut'
     path.write_bytes(data)
-    bring(repository, Source(str(path), len(data)))
+    import_files(repository, Source(str(path), len(data)))
     assert original(repository) == data
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(st.lists(st.binary(max_size=40), max_size=12))
 def test_any_lines_are_exported_unchanged(tmp_path_factory, lines):
     folder = tmp_path_factory.mktemp("any")
     data = b'{"session":"s1"}\n' + b"\n".join(lines)
     (folder / "x").write_bytes(data)
     repository = make_store(folder / "store.git")
-    bring(repository, Source(str(folder / "x"), len(data)))
+    import_files(repository, Source(str(folder / "x"), len(data)))
     assert original(repository) == data
 
 
 def test_a_large_source_is_exported_in_pieces(repository, tmp_path, monkeypatch):
     monkeypatch.setattr(writing_sources, "CHUNK_BYTES", 64)
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d e f"))
-    bring(repository, source)
+    import_files(repository, source)
     pieces = list(export(repository, "conv-001", format_name="original").pieces)
     assert len(pieces) > 3
     assert b"".join(pieces) == (tmp_path / "a.jsonl").read_bytes()
@@ -100,8 +102,8 @@ def test_a_large_source_is_exported_in_pieces(repository, tmp_path, monkeypatch)
 
 def test_a_grown_source_is_exported_as_last_imported(repository, tmp_path):
     path = tmp_path / "a.jsonl"
-    bring(repository, write_transcript(path, *session_records("s1", "a b")))
-    bring(repository, write_transcript(path, *session_records("s1", "a b c")))
+    import_files(repository, write_transcript(path, *session_records("s1", "a b")))
+    import_files(repository, write_transcript(path, *session_records("s1", "a b c")))
     assert original(repository) == path.read_bytes()
 
 
@@ -114,7 +116,7 @@ def test_a_source_of_several_conversations_is_exported_for_each(repository, tmp_
 
 def test_later_changes_do_not_affect_the_original(repository, tmp_path):
     path = tmp_path / "a.jsonl"
-    bring(repository, write_transcript(path, *session_records("s1", "a b")))
+    import_files(repository, write_transcript(path, *session_records("s1", "a b")))
     append(repository, "conv-001", plain_message("carol", "more"))
     rename_conversation(repository, "conv-001", "login-bug")
     path2 = path.read_bytes()
@@ -168,14 +170,14 @@ def falsify(repository, path, data):
 
 
 def test_bytes_that_differ_from_the_imported_ones_are_refused(repository, tmp_path):
-    bring(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
+    import_files(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     falsify(repository, "chunks/000000", b"other bytes\n")
     with pytest.raises(Corrupt, match="the bytes of s1 are not those that were imported"):
         original(repository)
 
 
 def test_a_damaged_source_record_is_refused(repository, tmp_path):
-    bring(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
+    import_files(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     falsify(repository, "source.json", b"[]\n")
     with pytest.raises(Corrupt, match="the record of an imported source is damaged"):
         original(repository)
@@ -204,7 +206,7 @@ def described(repository, **changes):
     ],
 )
 def test_a_file_name_is_safe_for_any_source_name(repository, tmp_path, changes, expected):
-    bring(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
+    import_files(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     assert described(repository, **changes) == [expected]
 
 
@@ -222,7 +224,7 @@ def test_file_names_differ_on_case_insensitive_file_systems(repository, session)
 
 def test_chunks_are_read_in_order(repository, tmp_path, monkeypatch):
     monkeypatch.setattr(writing_sources, "CHUNK_BYTES", 8)
-    bring(
+    import_files(
         repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", " ".join(f"w{n}" for n in range(30))))
     )
     commit = Oid(next(iter(repository.list_refs(SOURCES).values())))
@@ -240,13 +242,13 @@ def test_an_exported_session_with_its_sub_agent_is_imported_to_the_same_branches
         path = tmp_path / "in" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(written.data())
-    saved = save(export(first, bring_folder(first, tmp_path / "in", lie), format_name="original"), f"{tmp_path}/out/")
+    saved = save(export(first, import_folder(first, tmp_path / "in", lie), format_name="original"), f"{tmp_path}/out/")
     assert sorted(saved.files) == sorted(lie)
-    bring_folder(again, tmp_path / "out", lie)
+    import_folder(again, tmp_path / "out", lie)
     assert again.list_refs("refs/heads/") == first.list_refs("refs/heads/")
 
 
-def bring_folder(repository, folder, files):
+def import_folder(repository, folder, files):
     """Import files of a directory; return the conversation id."""
     paths = [folder / name for name in files]
     import_sources(repository, [Source(str(path), path.stat().st_size) for path in paths], (ClaudeCode(),))

@@ -17,7 +17,8 @@ from tests.faults.sandbox import ROOT
 COMMAND = "import sys; from scopes.cli.main import main; sys.exit(main())"
 WRITER = """
 import sys
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
+from scopes.history.messages import plain_message
 from scopes.store.repository import open_repository
 store, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 repository = open_repository(store)

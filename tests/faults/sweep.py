@@ -112,12 +112,17 @@ def judge_outcome(outcome: Outcome, point: Point, index: int | None, expectation
     last = len(expectation.states) - 1
     if code == point.verb.code and index != last:
         yield f"false success: exit {code}, and the new state is not there"
-    told = outcome.stdout.count("\n") if point.verb.steps else 0
+    acknowledged = outcome.stdout.count("\n") if point.verb.steps else 0
     recorded = (index or 0) if point.verb.steps else int(index == last and not _same(*_ends(expectation)))
-    if code != point.verb.code and recorded > told and not point.verb.idempotent and "recorded" not in outcome.stderr:
+    if (
+        code != point.verb.code
+        and recorded > acknowledged
+        and not point.verb.idempotent
+        and "recorded" not in outcome.stderr
+    ):
         yield f"exit {code} without a word that it was recorded: {outcome.stderr.strip()!r}"
-    if point.verb.steps and told > recorded:
-        yield f"{told} messages acknowledged, {recorded} are there"
+    if point.verb.steps and acknowledged > recorded:
+        yield f"{acknowledged} messages acknowledged, {recorded} are there"
 
 
 def judge_structure(sandbox: Sandbox) -> Iterator[str]:

@@ -65,7 +65,7 @@ def sandbox(fast_directory):
 
 def choose_damages(store: str, kind: str, count: int, seed: int) -> Iterator[Damage]:
     """Choose that many different damages to files of a kind; every fourth is a truncation."""
-    dice = random.Random(f"{seed}/{kind}")
+    rng = random.Random(f"{seed}/{kind}")
     paths = [os.path.join(top, name) for top, _, files in os.walk(store) for name in files]
     names = sorted(os.path.relpath(path, store) for path in paths if os.path.getsize(path))
     names = [name for name in names if re.fullmatch(KINDS[kind], name)]
@@ -73,9 +73,9 @@ def choose_damages(store: str, kind: str, count: int, seed: int) -> Iterator[Dam
     for turn in range(count * 3):
         if not names or len(chosen) == count:
             break
-        name = dice.choice(names)
-        byte = dice.randrange(os.path.getsize(os.path.join(store, name)))
-        chosen.add(Damage(name, byte, -1 if turn % 4 == 3 else dice.randrange(8)))
+        name = rng.choice(names)
+        byte = rng.randrange(os.path.getsize(os.path.join(store, name)))
+        chosen.add(Damage(name, byte, -1 if turn % 4 == 3 else rng.randrange(8)))
     yield from sorted(chosen)
 
 

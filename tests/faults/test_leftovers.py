@@ -12,12 +12,13 @@ from types import SimpleNamespace
 import pygit2
 import pytest
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.delete import delete
 from scopes.conversation.gc import gc
 from scopes.conversation.new import new
 from scopes.conversation.verify import verify
 from scopes.errors import Inaccessible
+from scopes.history.messages import plain_message
 from scopes.store import init, recovery
 from scopes.store import refs as names
 from scopes.store.init import create_store

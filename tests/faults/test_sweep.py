@@ -37,11 +37,11 @@ def templates(sandbox):
     return build_templates(sandbox, sandbox.directory)
 
 
-def sweep(sandbox, template, verb: Verb, count: int | None, dice: random.Random) -> list:
+def sweep(sandbox, template, verb: Verb, count: int | None, rng: random.Random) -> list:
     """Break a verb at so many points (None: at all), and return the verdicts."""
     expectation = learn(sandbox, verb, template)
     points = list_points(verb, expectation)
-    chosen = points if count is None else dice.sample(points, min(count, len(points)))
+    chosen = points if count is None else rng.sample(points, min(count, len(points)))
     return [check(sandbox, point, template, expectation) for point in chosen]
 
 
@@ -55,10 +55,10 @@ def describe_failures(verdicts) -> list[str]:
 
 def test_a_sample_of_broken_commands_leaves_the_state_before_or_after(sandbox, templates):
     """P2, P3, P4, P12."""
-    dice = random.Random(todays_seed())
+    rng = random.Random(todays_seed())
     verdicts = []
-    for verb in dice.sample(VERBS, VERBS_IN_A_SAMPLE):
-        verdicts += sweep(sandbox, templates[verb.template], verb, POINTS_OF_EACH, dice)
+    for verb in rng.sample(VERBS, VERBS_IN_A_SAMPLE):
+        verdicts += sweep(sandbox, templates[verb.template], verb, POINTS_OF_EACH, rng)
     assert len(verdicts) == VERBS_IN_A_SAMPLE * POINTS_OF_EACH
     assert describe_failures(verdicts) == []
 

@@ -11,11 +11,11 @@ from scopes.conversation.switch import switch
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.revisions import (
     conversation_ids,
-    find_active_branch,
-    find_branch,
-    find_conversation,
     list_branch_tips,
+    read_active_branch,
     resolve_branch,
+    resolve_branch_name,
+    resolve_conversation,
     resolve_revision,
 )
 from tests.support.history import history
@@ -31,7 +31,7 @@ def drawn(repository):
 @pytest.mark.parametrize("text", ["conv-001", "conv-00", "conv", "c"])
 def test_a_conversation_is_found_by_every_unique_prefix(repository, drawn, text):
     """S4-55."""
-    assert find_conversation(repository, text) == "conv-001"
+    assert resolve_conversation(repository, text) == "conv-001"
 
 
 def test_an_ambiguous_prefix_names_its_candidates(repository):
@@ -39,32 +39,32 @@ def test_an_ambiguous_prefix_names_its_candidates(repository):
     for name in ("conv-b", "conv-a", "other"):
         new(repository, conversation_id=name)
     with pytest.raises(Ambiguous, match="'conv' matches several: conv-a, conv-b") as refusal:
-        find_conversation(repository, "conv")
+        resolve_conversation(repository, "conv")
     assert refusal.value.hint == "type a few more letters"
-    assert find_conversation(repository, "o") == "other"
+    assert resolve_conversation(repository, "o") == "other"
 
 
 def test_of_very_many_candidates_eight_are_named(repository):
     for number in range(11):
         new(repository, conversation_id=f"x{number:02}")
     with pytest.raises(Ambiguous, match=r"x00, x01, .*, x07 and 3 more"):
-        find_conversation(repository, "x")
+        resolve_conversation(repository, "x")
 
 
 def test_an_exact_id_wins_over_longer_ones(repository):
     for name in ("log", "login", "login-2"):
         new(repository, conversation_id=name)
-    assert find_conversation(repository, "log") == "log"
-    assert find_conversation(repository, "login") == "login"
+    assert resolve_conversation(repository, "log") == "log"
+    assert resolve_conversation(repository, "login") == "login"
     assert resolve_revision(repository, "login/main").conversation == "login"
 
 
 def test_an_unknown_conversation_is_refused_with_the_nearest_names(repository, drawn):
     with pytest.raises(NotFound, match="there is no conversation 'conv-002'") as refusal:
-        find_conversation(repository, "conv-002")
+        resolve_conversation(repository, "conv-002")
     assert refusal.value.hint == "did you mean conv-001?"
     with pytest.raises(NotFound) as refusal:
-        find_conversation(repository, "zebra")
+        resolve_conversation(repository, "zebra")
     assert "list" in refusal.value.hint
 
 
@@ -77,60 +77,60 @@ def test_the_ids_of_conversations_come_sorted_and_without_deleted_ones(repositor
 
 def test_a_branch_is_found_by_name_by_unique_prefix_or_as_the_active_one(repository, drawn):
     """S4-55."""
-    assert find_branch(repository, drawn.conversation, None) == "main"
-    assert find_branch(repository, drawn.conversation, "analysis/speed") == "analysis/speed"
-    assert find_branch(repository, drawn.conversation, "analysis/se") == "analysis/security"
-    assert find_branch(repository, drawn.conversation, "m") == "main"
+    assert resolve_branch_name(repository, drawn.conversation, None) == "main"
+    assert resolve_branch_name(repository, drawn.conversation, "analysis/speed") == "analysis/speed"
+    assert resolve_branch_name(repository, drawn.conversation, "analysis/se") == "analysis/security"
+    assert resolve_branch_name(repository, drawn.conversation, "m") == "main"
 
 
 def test_an_ambiguous_or_unknown_branch_is_refused_with_the_branches_there_are(repository, drawn):
     with pytest.raises(Ambiguous, match="analysis/security, analysis/speed"):
-        find_branch(repository, drawn.conversation, "analysis")
+        resolve_branch_name(repository, drawn.conversation, "analysis")
     with pytest.raises(NotFound) as refusal:
-        find_branch(repository, drawn.conversation, "zzz")
+        resolve_branch_name(repository, drawn.conversation, "zzz")
     assert refusal.value.hint == "branches of conv-001: analysis/security, analysis/speed, main"
     with pytest.raises(NotFound) as refusal:
-        find_branch(repository, drawn.conversation, "analysis/sped")
+        resolve_branch_name(repository, drawn.conversation, "analysis/sped")
     assert "did you mean analysis/speed" in refusal.value.hint
 
 
 def test_an_exact_branch_wins_over_longer_ones(repository):
     history(repository, "main: a", "fix:", "fix-2:")
-    assert find_branch(repository, "conv-001", "fix") == "fix"
+    assert resolve_branch_name(repository, "conv-001", "fix") == "fix"
     assert resolve_revision(repository, "conv-001/fix").branch == "fix"
 
 
 def test_of_very_many_branches_none_is_named_in_the_hint(repository):
     history(repository, "main: a", *(f"x{number}:" for number in range(9)))
     with pytest.raises(NotFound) as refusal:
-        find_branch(repository, "conv-001", "zzz")
+        resolve_branch_name(repository, "conv-001", "zzz")
     assert refusal.value.hint == "list them: scopes conv branch conv-001"
 
 
-def test_a_conversation_that_is_gone_meanwhile_has_no_active_branch(repository):
+def test_a_conversation_deleted_after_it_was_resolved_has_no_active_branch(repository):
     with pytest.raises(NotFound, match="conversation conv-009 no longer exists") as refusal:
-        find_active_branch(repository, "conv-009")
+        read_active_branch(repository, "conv-009")
     assert refusal.value.hint == "restore it: scopes undo"
 
 
-def test_the_active_branch_is_main_where_none_is_set_or_the_set_one_is_gone(repository, drawn):
+def test_the_active_branch_is_main_if_none_is_set_or_it_was_deleted(repository, drawn):
     switch(repository, "conv-001", "analysis/speed")
     git(repository, "update-ref", "-d", "refs/heads/conv-001/analysis/speed")
-    assert find_active_branch(repository, drawn.conversation) == "main"
+    assert read_active_branch(repository, drawn.conversation) == "main"
     git(repository, "symbolic-ref", "--delete", "refs/scopes/active/conv-001")
-    assert find_active_branch(repository, drawn.conversation) == "main"
+    assert read_active_branch(repository, drawn.conversation) == "main"
     git(repository, "update-ref", "-d", "refs/heads/conv-001/main")
-    assert find_active_branch(repository, drawn.conversation) == "analysis/security"
+    assert read_active_branch(repository, drawn.conversation) == "analysis/security"
 
 
 def test_an_empty_name_is_refused(repository, drawn):
     """An unset variable of a script must not mean something."""
-    for lookup in (lambda: find_conversation(repository, ""), lambda: resolve_revision(repository, "")):
+    for lookup in (lambda: resolve_conversation(repository, ""), lambda: resolve_revision(repository, "")):
         with pytest.raises(Invalid) as refusal:
             lookup()
         assert refusal.value.hint
     with pytest.raises(Invalid, match="name is empty"):
-        find_branch(repository, drawn.conversation, "")
+        resolve_branch_name(repository, drawn.conversation, "")
 
 
 def test_tips_are_those_of_the_conversation_alone(repository):
@@ -144,9 +144,9 @@ def test_names_are_looked_up_as_they_are_written(repository):
     history(repository, "main: a", conversation="Login")
     branch(repository, "Login", name="Fix", switch=False)
     with pytest.raises(NotFound):
-        find_conversation(repository, "login")
+        resolve_conversation(repository, "login")
     with pytest.raises(NotFound):
-        find_branch(repository, "Login", "fix")
+        resolve_branch_name(repository, "Login", "fix")
 
 
 def test_a_conversation_and_a_branch_are_found_together(repository):

@@ -8,7 +8,7 @@ import pytest
 
 from scopes.conversation.abandon import abandon
 from scopes.conversation.amend import amend
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch, list_branches
 from scopes.conversation.cat import cat
 from scopes.conversation.changes import changes
@@ -23,7 +23,8 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import undo
 from scopes.errors import Invalid, NotFound, ScopesError
-from scopes.history.revisions import find_branch, find_conversation, resolve_revision
+from scopes.history.messages import plain_message
+from scopes.history.revisions import resolve_branch_name, resolve_conversation, resolve_revision
 from tests.support.history import history
 from tests.support.store import files_of
 
@@ -54,7 +55,7 @@ HOSTILE = {
 }
 PLACES = (cat, lambda r, text: list(log(r, text).items), resolve_revision)
 INSIDE = (
-    lambda r, text: find_branch(r, "conv-001", text),
+    lambda r, text: resolve_branch_name(r, "conv-001", text),
     lambda r, text: resolve_revision(r, text, "conv-001"),
     lambda r, text: cat(r, text, conversation="conv-001"),
     lambda r, text: switch(r, "conv-001", text),
@@ -70,7 +71,7 @@ INSIDE = (
     lambda r, text: append(r, "conv-001", plain_message("carol", "x"), branch=text),
 )
 CONVERSATIONS = (
-    find_conversation, show, delete, changes, list_branches, list_tags,
+    resolve_conversation, show, delete, changes, list_branches, list_tags,
     lambda r, text: rename_title(r, text, "new"),
     lambda r, text: append(r, text, plain_message("carol", "x")),
 )  # fmt: skip

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.new import new
+from scopes.history.messages import plain_message
 from scopes.history.sub_agents import SubAgent, find_sub_agent, is_spawned, spawner_of
 from scopes.store.repository import read_commit
 

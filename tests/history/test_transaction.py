@@ -167,7 +167,7 @@ def test_a_locked_store_is_reported_as_busy(busy, operate):
         assert refusal.value.hint == "try again in a moment"
 
 
-def test_an_operation_whose_refs_moved_meanwhile_is_refused(busy):
+def test_an_operation_whose_refs_were_moved_by_another_process_is_refused(busy):
     """Every ref move is a compare-and-swap."""
     tip = refs(busy)["refs/heads/conv-001/main"]
     wrong = RefChange("refs/heads/conv-001/main", refs(busy)["refs/heads/conv-001/fix"], tip)

@@ -42,16 +42,16 @@ BYTES = st.sampled_from(
 )
 
 
-def places_of(value, path=()):
+def walk_paths(value, path=()):
     """Yield the path of every value inside a document."""
     yield path
     if isinstance(value, dict | list):
         for key, item in list(value.items()) if isinstance(value, dict) else enumerate(value):
-            yield from places_of(item, (*path, key))
+            yield from walk_paths(item, (*path, key))
 
 
-def put(document, path, value):
-    """Return the document with one value replaced."""
+def replace_value(document, path, value):
+    """Return a copy of the document with one value replaced."""
     if not path:
         return value
     document = deepcopy(document)
@@ -64,13 +64,13 @@ def put(document, path, value):
 
 @st.composite
 def odd_records(draw, records):
-    """Draw records in another order, a few with odd values or values of other records."""
+    """Draw records in another order, some with odd values or values of other records."""
     drawn = list(records)
     for _ in range(draw(st.integers(1, 6))):
         at = draw(st.integers(0, len(drawn) - 1))
-        places = list(places_of(drawn[at]))
-        path = places[draw(st.integers(0, len(places) - 1))]
-        drawn[at] = put(drawn[at], path, draw(ODD | st.sampled_from(drawn)))
+        paths = list(walk_paths(drawn[at]))
+        path = paths[draw(st.integers(0, len(paths) - 1))]
+        drawn[at] = replace_value(drawn[at], path, draw(ODD | st.sampled_from(drawn)))
     for _ in range(draw(st.integers(0, 2))):
         drawn.insert(draw(st.integers(0, len(drawn))), drawn.pop(draw(st.integers(0, len(drawn) - 1))))
     return drawn
@@ -97,5 +97,5 @@ def damaged(draw, data):
 
 
 def lines(records):
-    """Write records as JSON lines, lone surrogates as they are in escapes."""
+    """Write records as JSON lines, with lone surrogates as escapes."""
     return b"".join(json.dumps(record).encode() + b"\n" for record in records)

@@ -17,7 +17,9 @@ from scopes.model.message import Message
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NEARBY = os.path.join(HERE, "..", "..", "..", "shared", "transcripts")
-TRANSCRIPTS = os.environ.get("SCOPES_TEST_TRANSCRIPTS", NEARBY)  # read here: a test's own environment is sealed
+TRANSCRIPTS = os.environ.get(
+    "SCOPES_TEST_TRANSCRIPTS", NEARBY
+)  # read at import time, before the environment of a test is sealed
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +38,14 @@ def bytes_source(data, path="/transcript"):
 
 
 def events_of(form, data, path="/transcript"):
-    """Read bytes with a format; returns the events, checked."""
+    """Read bytes with a format, check the events and return them."""
     events = list(form.walk_events(bytes_source(data, path)))
     check(events, len(data))
     return events
 
 
 def check(events, size):
-    """Assert what holds for every source: sessions that end, spans that tile it, messages that can be stored."""
+    """Assert what holds for every source: every session ends, the spans cover it, every message can be stored."""
     assert isinstance(events[0], Session)
     assert isinstance(events[-1], Ending)
     check_spans(events, size)
@@ -68,7 +70,7 @@ def check_spans(events, size):
 
 
 def check_session(events):
-    """Assert the order of one session's events, and that what a message refers to came before it."""
+    """Assert the order of a session's events, and that messages refer to earlier messages only."""
     assert isinstance(events[0], Session)
     assert isinstance(events[-1], Ending)
     known = []
@@ -107,7 +109,7 @@ def states(events):
 
 
 def unparsed(events):
-    """Return why what was not read was not."""
+    """Return the reasons of the Unparsed events."""
     return [event.reason for event in events if isinstance(event, Unparsed)]
 
 

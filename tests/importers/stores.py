@@ -1,4 +1,4 @@
-"""Stores that tests import into, with the toy format."""
+"""Stores that tests import into, with the demo format."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import subprocess
 from scopes.history.messages import read_message, walk_heads_oldest_first
 from scopes.history.revisions import list_branch_tips
 from scopes.importers.run import ImportOptions, import_sources
-from tests.importers.toy import Toy
+from tests.importers.demo_format import DemoFormat
 
 
-def import_toy(repository, *sources, on_progress=lambda _: None, skipped=(), notes=(), **options):
-    """Import with the toy format."""
+def import_demo(repository, *sources, on_progress=lambda _: None, skipped=(), notes=(), **options):
+    """Import with the demo format."""
     extra = {"on_progress": on_progress, "skipped": skipped, "notes": notes}
-    return import_sources(repository, sources, (Toy(),), ImportOptions(**options), **extra)
+    return import_sources(repository, sources, (DemoFormat(),), ImportOptions(**options), **extra)
 
 
 def branch_words(repository, branch="main", conversation="conv-001"):
-    """Return the texts of a branch, oldest first, as one line without the prefix `say`."""
+    """Return the texts of a branch, oldest first, joined to one line, without the prefix `say`."""
     tip = list_branch_tips(repository, conversation)[branch]
     heads = walk_heads_oldest_first(repository, [tip])
     return " ".join(read_message(repository, head.oid).text.removeprefix("say ") for head in heads)

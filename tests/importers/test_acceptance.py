@@ -57,7 +57,7 @@ def all_sources():
 
 
 def imported_refs(store):
-    """Return the refs that are equal on every machine."""
+    """Return the refs whose values are equal on every machine."""
     return store.list_refs("refs/heads/", "refs/scopes/tracking/", SOURCES)
 
 
@@ -96,7 +96,7 @@ def test_a_second_import_of_everything_creates_nothing(everything):
 
 @pytest.mark.parametrize("names", [("claude-code",), ("codex",)])
 def test_another_machine_makes_the_same_objects(tmp_path, store, names):
-    """Acceptance 1: whatever its time zone, its language and the seed of its hashes."""
+    """Acceptance 1: with any time zone, locale and hash seed."""
     paths = [source.path for source in find_sources(real_transcript(*names)) if source.size < SMALL]
     import_files(store, [source_of(path) for path in paths])
     here = "".join(f"{ref} {oid}\n" for ref, oid in sorted(imported_refs(store).items()))
@@ -135,8 +135,8 @@ def check_grown(store, tmp_path, data):
     """Assert that a store equals one that imported the whole source, and exports the same bytes."""
     whole = make_store(tmp_path / "whole.git")
     import_files(whole, [source_of(tmp_path / "a.jsonl")])
-    standing = [found.list_refs("refs/heads/", "refs/scopes/tracking/") for found in (store, whole)]
-    assert standing[0] == standing[1]
+    ref_lists = [found.list_refs("refs/heads/", "refs/scopes/tracking/") for found in (store, whole)]
+    assert ref_lists[0] == ref_lists[1]
     trees = [
         subprocess.check_output(["git", "-C", s.path, "rev-parse", f"{ref}^{{tree}}"])
         for s, ref in records(store, whole)
@@ -153,7 +153,7 @@ def records(*stores):
 
 
 def test_two_documents_on_one_line_are_both_read(store):
-    """Acceptance 3: 242 records on 241 lines, and an unbroken chain."""
+    """Acceptance 3: 242 records on 241 lines, in one unbroken chain of parents."""
     source = source_of(real_transcript("claude-code", "concat-json-line_115.jsonl"))
     with source.open() as stream:
         found = list(walk_records(stream, source.size))
@@ -173,7 +173,7 @@ def heads_of(store):
 
 
 def test_messages_copied_by_a_fork_are_its_parents_messages(tmp_path, store):
-    """Acceptance 4: 744 records are copies, none of them becomes a second commit, and tokens are counted once."""
+    """Acceptance 4: 744 records are copies; none becomes a second commit, and their tokens are counted once."""
     with open(real_transcript(*FORK), "rb") as stream:
         lines = stream.read().splitlines(keepends=True)
     (tmp_path / "parent.jsonl").write_bytes(b"".join(lines[1:745]))
@@ -190,7 +190,7 @@ def test_messages_copied_by_a_fork_are_its_parents_messages(tmp_path, store):
 
 
 def test_a_fork_without_copies_continues_its_base(store):
-    """Acceptance 5: 42 records of the parent, and 65 of its own."""
+    """Acceptance 5: 42 records are the parent's, 65 its own."""
     done = import_files(store, [source_of(real_transcript(*names)) for names in PAGED])
     assert sorted(source.records for source in done.sources) == [42, 65]
     tips = list_branch_tips(store, "conv-001")
@@ -216,7 +216,7 @@ def test_compactions_and_interrupts_stay_in_one_line(store):
 
 
 def test_every_source_can_be_exported_byte_for_byte(everything):
-    """Acceptance 11: and every byte is accounted for."""
+    """Acceptance 11: every byte is counted too."""
     store, done = everything
     stored = [StoredSource(read_source_record(store, Oid(oid)), Oid(oid)) for oid in store.list_refs(SOURCES).values()]
     assert len(stored) == len(done.sources) >= 20
@@ -228,7 +228,7 @@ def test_every_source_can_be_exported_byte_for_byte(everything):
 
 
 def test_git_fsck_finds_no_problem(everything):
-    """Acceptance 1: the store is a sound git repository, and sound to us."""
+    """Acceptance 1: `git fsck` and `scopes verify` find nothing."""
     store, _ = everything
     command = ["git", "--git-dir", store.path, "fsck", "--strict", "--no-dangling", "--no-progress"]
     done = subprocess.run(command, capture_output=True, check=False, text=True)
@@ -238,18 +238,18 @@ def test_git_fsck_finds_no_problem(everything):
 
 
 def test_a_sub_agents_file_joins_its_session(store):
-    """Its records name only the agent; the folder names the session."""
+    """The records name only the agent; the folder names the session."""
     done = import_files(store, find_sources(real_transcript("claude-code", "subagent")))
     assert (len(done.conversations), done.notes) == (1, ())
     assert sorted(list_branch_tips(store, "conv-001")) == [MAIN, "subagent/a0ad4f44468bdf20d"]
 
 
 def test_usage_written_late_belongs_to_the_answer(store):
-    """0.139: five answers, and what each used."""
+    """Codex 0.139: five answers with the usage of each."""
     import_files(store, [source_of(real_transcript("codex", "v0.139_subagent-review_min.jsonl"))])
     used = [(message.kind, "usage" in message.extra) for message in messages(store)]
-    assert [told for kind, told in used if kind == "answer"] == [True] * 5
-    assert not any(told for kind, told in used if kind != "answer")
+    assert [has_usage for kind, has_usage in used if kind == "answer"] == [True] * 5
+    assert not any(has_usage for kind, has_usage in used if kind != "answer")
     with open(real_transcript("codex", "v0.139_subagent-review_min.jsonl"), encoding="utf-8") as stream:
         totals = [json.loads(line)["payload"].get("info") for line in stream if '"token_count"' in line]
     output = sum(message.extra["usage"]["output"] for message in messages(store) if "usage" in message.extra)

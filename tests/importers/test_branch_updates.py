@@ -6,25 +6,26 @@ import json
 
 import pytest
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.rename import rename_branch
 from scopes.conversation.show import show
 from scopes.conversation.verify import verify
+from scopes.history.messages import plain_message
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
-from tests.importers.stores import branch_words, import_toy
-from tests.importers.toy import session_records, write_transcript
+from tests.importers.demo_format import session_records, write_transcript
+from tests.importers.stores import branch_words, import_demo
 from tests.support.store import make_store
 
 
 @pytest.fixture(autouse=True)
 def imported(repository, tmp_path):
     """Import a session of two messages."""
-    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
+    import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
 
 
 def others(repository):
@@ -34,9 +35,9 @@ def others(repository):
 
 @pytest.mark.parametrize("name", ["fork", "Fork", "FORK/mine"])
 def test_a_fork_is_renamed_if_its_name_conflicts_with_a_user_branch(repository, tmp_path, name):
-    """Equal on file systems that fold letters, or a file and a directory at once."""
+    """The names are equal on file systems that fold case, or one is a directory of the other."""
     branch(repository, "conv-001", name=name)
-    done = import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d<b e")))
+    done = import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d<b e")))
     (found,) = set(others(repository)) - {name}
     assert (branch_words(repository), branch_words(repository, found), found[:5]) == ("a b d e", "a b c", "fork-")
     assert [note.text for note in done.notes if name in note.text and found in note.text] != []
@@ -45,28 +46,28 @@ def test_a_fork_is_renamed_if_its_name_conflicts_with_a_user_branch(repository, 
 
 
 def test_a_renamed_fork_keeps_its_name_when_it_grows(repository, tmp_path):
-    """Also once nothing is in the way any more."""
+    """Also when the conflicting branch is gone."""
     branch(repository, "conv-001", name="fork")
-    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c<b d<b e")))
+    import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c<b d<b e")))
     before = others(repository)
     longer = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c<b x<c y d<b e"))
-    assert (import_toy(repository, longer).notes, others(repository)) == ((), before)
+    assert (import_demo(repository, longer).notes, others(repository)) == ((), before)
     rename_branch(repository, "conv-001", "fork", "mine")
     longer = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c<b x<c y z w d<b e"))
-    import_toy(repository, longer)
+    import_demo(repository, longer)
     assert [branch_words(repository, name) for name in others(repository) if name.startswith("fork-")] == [
         "a b c x y z w"
     ]
 
 
 def test_import_and_abandoned_branches_are_renamed_on_conflict_too(repository, tmp_path):
-    """A branch `import`, a branch `abandoned`."""
+    """The user has a branch `import` or `abandoned`."""
     for name in ("import", "abandoned"):
         branch(repository, "conv-001", name=name)
     append(repository, "conv-001", plain_message("carol", "mine"), branch="main")
-    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")))
-    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "x y z")))
-    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "p q")))
+    import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")))
+    import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "x y z")))
+    import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "p q")))
     found = set(others(repository)) - {"import", "abandoned"}
     assert {name.partition("-")[0] for name in found} <= {"import", "abandoned"}
     assert {branch_words(repository, name) for name in found} == {"a b c", "x y z", "p q"}
@@ -74,17 +75,17 @@ def test_import_and_abandoned_branches_are_renamed_on_conflict_too(repository, t
 
 
 def test_one_branch_follows_the_source_once_the_user_has_moved_main(repository, tmp_path):
-    """However often it grows; its own messages are those since it left main, and none is counted twice."""
+    """Also when the source grows repeatedly; the branch has the messages after the fork from main, each counted once."""
     append(repository, "conv-001", plain_message("carol", "mine"))
     for all_words in ("a b c", "a b c d", "a b c d e"):
-        done = import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", all_words)))
-    (beside,) = others(repository)
-    assert (branch_words(repository), branch_words(repository, beside), beside[:7]) == (
+        done = import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", all_words)))
+    (import_branch,) = others(repository)
+    assert (branch_words(repository), branch_words(repository, import_branch), import_branch[:7]) == (
         "a b mine",
         "a b c d e",
         "import/",
     )
-    assert f"are on {beside}" in done.notes[0].text
+    assert f"are on {import_branch}" in done.notes[0].text
     view = show(repository, "conv-001")
     assert [(found.messages, found.total) for found in view.branches] == [(3, 3), (4, 5)]
     assert (view.messages, view.branches[1].parent, done.conversations[0].messages) == (6, "main", 6)
@@ -92,15 +93,15 @@ def test_one_branch_follows_the_source_once_the_user_has_moved_main(repository, 
 
 def test_an_import_branch_that_the_user_moved_is_left_alone_too(repository, tmp_path):
     append(repository, "conv-001", plain_message("carol", "mine"))
-    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")))
+    import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")))
     (first,) = others(repository)
     append(repository, "conv-001", plain_message("carol", "more"), branch=first)
-    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d")))
+    import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d")))
     assert {branch_words(repository, name) for name in others(repository)} == {"a b c more", "a b c d"}
 
 
 def test_an_open_message_that_was_completed_is_counted_once(tmp_path):
-    """The answer has another id when it has more content."""
+    """An answer with more content has another id."""
     store = make_store(tmp_path / "other.git")
     path = tmp_path / "s.jsonl"
     for count in (2, 3):

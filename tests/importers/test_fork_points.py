@@ -12,13 +12,13 @@ from scopes.importers.formats.events import Session
 from scopes.importers.run import import_sources
 from scopes.importers.session_commits import ImportedSession
 from scopes.importers.targets import ImportTargets
-from tests.importers.stores import import_toy
-from tests.importers.toy import Toy, session_records, write_transcript
+from tests.importers.demo_format import DemoFormat, session_records, write_transcript
+from tests.importers.stores import import_demo
 
 
 def groups(repository, *sessions):
-    """Number sessions, each given by its name, its part and its base."""
-    found = [Session(format="toy", native_id=name, part=part, base=base) for name, part, base in sessions]
+    """Return the group numbers of sessions given by name, part and base."""
+    found = [Session(format="demo", native_id=name, part=part, base=base) for name, part, base in sessions]
     return number_groups(found, ImportTargets(repository, repository, []).roots_of)
 
 
@@ -36,7 +36,7 @@ def test_two_forks_of_a_session_outside_the_run_are_one_group(repository):
 
 
 def test_forks_of_different_sessions_in_one_stored_conversation_are_one_group(repository, tmp_path):
-    import_toy(
+    import_demo(
         repository,
         write_transcript(tmp_path / "a", *session_records("a", "a b")),
         write_transcript(tmp_path / "b", *session_records("b", "a c", base="a")),
@@ -44,8 +44,8 @@ def test_forks_of_different_sessions_in_one_stored_conversation_are_one_group(re
     assert groups(repository, ("c", None, "a"), ("d", None, "b"), ("e", None, None)) == [0, 0, 1]
 
 
-class Watching(Toy):
-    """The toy format; counts the imported sessions in memory whenever it opens a source."""
+class Watching(DemoFormat):
+    """The demo format; counts the imported sessions in memory whenever it opens a source."""
 
     def __init__(self):
         self.most = 0
@@ -68,8 +68,8 @@ def test_at_most_one_group_is_in_memory(repository, tmp_path, base, most):
 
 
 def test_only_the_operation_itself_is_written_loose(repository, tmp_path):
-    """Storage, bulk: what is said of many conversations is synced once."""
+    """Storage, bulk: the metadata of many conversations is synced once."""
     sources = [write_transcript(tmp_path / f"{n}", *session_records(f"s{n}", "a b c d<b")) for n in range(5)]
-    import_toy(repository, *sources)
+    import_demo(repository, *sources)
     objects = os.path.join(repository.path, "objects")
     assert sum(len(os.listdir(os.path.join(objects, name))) for name in os.listdir(objects) if len(name) == 2) == 3

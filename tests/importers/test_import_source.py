@@ -17,12 +17,12 @@ from scopes.importers.discovery import find_sources
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange, Ending, State
 from scopes.importers.run import ImportOptions, import_sources
-from tests.importers.stores import branch_words, count_objects, import_toy
-from tests.importers.toy import Toy, draft_of, session_of, session_records, write_transcript
+from tests.importers.demo_format import DemoFormat, draft_of, session_of, session_records, write_transcript
+from tests.importers.stores import branch_words, count_objects, import_demo
 
 
-class Counting(Toy):
-    """The toy format, which remembers what it was asked to read to the end."""
+class Counting(DemoFormat):
+    """The demo format; records which sources were read to the end."""
 
     def __init__(self):
         self.read = []
@@ -33,7 +33,7 @@ class Counting(Toy):
 
 
 def import_and_list_read(repository, *sources, **options):
-    """Import; returns the result and the names of the files that were read."""
+    """Import, and return the result and the names of the files that were read."""
     form = Counting()
     done = import_sources(repository, sources, (form,), ImportOptions(**options))
     return done, sorted(form.read)
@@ -64,9 +64,9 @@ def test_unchanged_sources_are_not_read(repository, tmp_path):
 
 def test_unchanged_sources_have_the_same_byte_counts(repository, tmp_path):
     sources = group(tmp_path)
-    first = import_toy(repository, *sources)
-    second = import_toy(repository, *sources)
-    third = import_toy(repository, *sources, dry_run=True)
+    first = import_demo(repository, *sources)
+    second = import_demo(repository, *sources)
+    third = import_demo(repository, *sources, dry_run=True)
     assert account(second) == account(third)
     assert account(second)[0] == account(first)[0]
     described = [replace(conversation, new_messages=0) for conversation in first.conversations]
@@ -75,13 +75,13 @@ def test_unchanged_sources_have_the_same_byte_counts(repository, tmp_path):
 
 
 def test_only_changed_sources_and_their_continuations_are_read(repository, tmp_path):
-    import_toy(repository, *group(tmp_path))
+    import_demo(repository, *group(tmp_path))
     assert import_and_list_read(repository, *group(tmp_path, "a b c d"))[1] == ["a.jsonl", "b.jsonl"]
 
 
 def test_a_changed_part_does_not_cause_its_session_to_be_read(repository, tmp_path):
     sources = group(tmp_path)
-    import_toy(repository, *sources)
+    import_demo(repository, *sources)
     sources[1] = write_transcript(tmp_path / "b.jsonl", *session_records("s1", "x y z", part="helper"))
     done, read = import_and_list_read(repository, *sources)
     assert (read, branch_words(repository, "subagent/helper")) == (["b.jsonl"], "x y z")
@@ -90,7 +90,7 @@ def test_a_changed_part_does_not_cause_its_session_to_be_read(repository, tmp_pa
 
 def test_a_new_parser_version_reads_all_sources_again(repository, tmp_path, monkeypatch):
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
-    import_toy(repository, source)
+    import_demo(repository, source)
     tips = list_branch_tips(repository, "conv-001")
     monkeypatch.setattr(import_source, "PARSER_VERSION", import_source.PARSER_VERSION + 1)
     assert import_and_list_read(repository, source)[1] == ["a.jsonl"]
@@ -100,7 +100,7 @@ def test_a_new_parser_version_reads_all_sources_again(repository, tmp_path, monk
 
 def test_a_deleted_conversation_is_read_only_with_again(repository, tmp_path):
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
-    import_toy(repository, source)
+    import_demo(repository, source)
     delete(repository, "conv-001")
     assert import_and_list_read(repository, source)[1] == []
     assert import_and_list_read(repository, source, again=True)[1] == ["a.jsonl"]
@@ -108,17 +108,17 @@ def test_a_deleted_conversation_is_read_only_with_again(repository, tmp_path):
 
 def test_a_deleted_session_without_messages_stays_deleted(repository, tmp_path):
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", ""))
-    import_toy(repository, source)
+    import_demo(repository, source)
     delete(repository, "conv-001")
-    done = import_toy(repository, source)
+    done = import_demo(repository, source)
     assert (done.conversations, "stays deleted" in done.notes[0].text) == ((), True)
 
 
 def test_strict_refuses_unchanged_sources_with_problems(repository, tmp_path):
     sources = group(tmp_path)
-    import_toy(repository, *sources)
+    import_demo(repository, *sources)
     with pytest.raises(CannotImport, match="not valid JSON"):
-        import_toy(repository, *sources, strict=True)
+        import_demo(repository, *sources, strict=True)
 
 
 def test_the_sessions_of_one_source_are_kept_apart(repository, tmp_path):
@@ -138,7 +138,7 @@ def test_a_source_of_several_sessions_grows(repository, tmp_path):
 
 
 def test_a_session_in_unrelated_sources_is_one_conversation(repository, tmp_path):
-    """Memory freed after the first source is read again for the second."""
+    """State that was freed after the first source is read again for the second."""
     first = write_several(tmp_path, "a b", "c d e")
     (tmp_path / "other.jsonl").write_text(
         "".join(json.dumps(session_records(*said)) + "\n" for said in (("s5", "x"), ("s1", "c d f")))
@@ -149,8 +149,8 @@ def test_a_session_in_unrelated_sources_is_one_conversation(repository, tmp_path
     assert import_sources(repository, [first, other], (Several(),)).operation is None
 
 
-class Several(Toy):
-    """The toy format with any number of sessions in a file, each in a line."""
+class Several(DemoFormat):
+    """The demo format with any number of sessions in a file, each in a line."""
 
     def walk_events(self, source):
         ahead = 0
@@ -165,7 +165,7 @@ class Several(Toy):
 
 
 def shifted(records, ahead, length):
-    """Yield a session whose every message is the same line but for its place."""
+    """Yield a session whose records are in one line; each message has a byte of its own in it."""
     yield session_of(records[0])
     for number, record in enumerate(records[1:]):
         yield draft_of(record, ByteRange(ahead + number, 1))
@@ -186,13 +186,13 @@ def test_bytes_added_during_the_run_are_not_read(repository, tmp_path):
     records = session_records("s1", "a b c")
     source = write_transcript(tmp_path / "a.jsonl", *records[:3])
     write_transcript(tmp_path / "a.jsonl", *records)
-    done = import_toy(repository, source)
+    done = import_demo(repository, source)
     assert (branch_words(repository), done.sources[0].size) == ("a b", source.size)
-    assert import_toy(repository, source).operation is None
+    assert import_demo(repository, source).operation is None
 
 
 def test_a_source_that_changes_while_it_is_read_is_refused(repository, tmp_path):
-    class Rewriting(Toy):
+    class Rewriting(DemoFormat):
         def walk_events(self, source):
             yield from super().walk_events(source)
             write_transcript(tmp_path / "a.jsonl", *session_records("s9", "p q"))

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.diff import diff
 from scopes.conversation.merge import Merged, UpToDate, merge
 from scopes.conversation.undo import undo
-from scopes.history.messages import walk_heads_oldest_first
+from scopes.history.messages import plain_message, walk_heads_oldest_first
 from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
@@ -34,7 +34,7 @@ def lines_of(names):
 
 
 def answered_again(lines):
-    """Let a user go back to an answer in the middle and say something else there, as Claude Code writes it down."""
+    """Add a second branch to a log: the user goes back to an answer in the middle and types another prompt."""
     records = [json.loads(line) for line in lines]
     typed = [r for r in records if r.get("type") == "user" and isinstance(r["message"]["content"], str)]
     before = typed[len(typed) // 2]
@@ -83,7 +83,7 @@ def test_a_session_with_two_answers_to_one_prompt_is_merged(store, tmp_path):
 
 
 def test_a_copied_fork_is_merged_with_its_parent(store, tmp_path):
-    """The parent continued after it was copied; the copied messages are no difference."""
+    """The parent continued after the copy; the copied messages are not a difference."""
     lines = lines_of(CODEX)
     import_files(store, tmp_path, fork=lines, parent=lines[COPIED])
     (fork,) = (name for name in list_branch_tips(store, "conv-001") if name != MAIN)

@@ -1,6 +1,6 @@
 """Any transcript imported into a real store is refused, or every byte of it is kept.
 
-Below the machine every format has such tests of its own; these here also see ids, refs, commits and the printing.
+Each format has such tests of its own; these also check ids, refs, commits and printed text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.importers.formats.claude_code.logs import Log, call, text
 from tests.importers.formats.codex.rollouts import NEW_TURN, PARENT, Rollout, tokens
 from tests.importers.reading import real_transcript
 from tests.render.hostile import forbidden
-from tests.render.showing import document, piped, seen
+from tests.render.rendering import document, piped, seen
 from tests.support.store import git, make_store
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -113,7 +113,7 @@ def import_bytes(repository, folder, data, name="a.jsonl"):
     assert again.operation is None
     assert (repository.list_refs(), objects(repository)) == (refs, written)
     proof = verify_source(repository, path, FORMATS)
-    older = "cut" if done.skipped else "equal"  # a beginning of what is stored is an older copy
+    older = "cut" if done.skipped else "equal"  # a prefix of the stored source is an older copy
     assert (proof.whole, proof.comparison, len(proof.findings)) == (True, older, len(done.skipped))
     check_printing(repository, done)
     return done
@@ -126,7 +126,7 @@ def check_store(repository):
 
 
 def check_printing(repository, done):
-    """Assert that nothing of what was imported can act on a terminal."""
+    """Assert that no imported text can control a terminal."""
     shown = [done, stats(repository)]
     for conversation in conversation_ids(repository):
         shown += [show(repository, conversation), log(repository, conversation, all_branches=True)]
@@ -136,7 +136,7 @@ def check_printing(repository, done):
     assert document(done)["kind"] == "import"
 
 
-def survive(*contents):
+def import_states(*contents):
     """Import the successive states of one file into a new store."""
     with tempfile.TemporaryDirectory() as folder:
         repository = make_store(os.path.join(folder, "store.git"))
@@ -146,14 +146,14 @@ def survive(*contents):
 
 
 def try_many(examples, contents):
-    """Survive as many files, or series of states of a file, as a strategy draws."""
+    """Import as many files, or successive states of a file, as a strategy draws."""
 
     @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
     @given(contents)
-    def law(states):
-        survive(*(states if isinstance(states, list) else [states]))
+    def check_property(states):
+        import_states(*(states if isinstance(states, list) else [states]))
 
-    law()
+    check_property()
 
 
 @each_depth
@@ -173,14 +173,14 @@ def test_damaged_bytes_are_kept_or_refused(name, examples):
 @each_depth
 @each_format
 def test_a_file_that_changes_in_any_way_is_imported_again(name, examples):
-    """C-31: a sound file, then a damaged one, then a longer one; the session id is in the first record."""
+    """C-31: an intact file, then a damaged one, then a longer one; the session id is in the first record."""
     begin, sound = lines(RECORDS[name][:2]), lines(RECORDS[name][2:])
     states = st.tuples(st.just(sound), damaged(sound), BYTES.map(lambda more: sound + more))
     try_many(examples, states.map(lambda drawn: [begin + rest for rest in drawn]))
 
 
 def group():
-    """A thread, a fork of it with its history, a sub-agent; a session and its sub-agent: by file name."""
+    """Return records by file name: a thread, a fork that copies it, a sub-agent; a session and its sub-agent."""
     spawn = {"subagent": {"thread_spawn": {"parent_thread_id": PARENT, "depth": 1, "agent_nickname": "Ada"}}}
     helper = Log("s1")
     helper.user("Look", isSidechain=True, agentId="a1")
@@ -208,14 +208,14 @@ def test_related_files_survive_damage_to_one_of_them(examples):
 
     @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
     @given(changed, st.booleans())
-    def law(change, sound_first):
+    def check_property(change, intact_first):
         with tempfile.TemporaryDirectory() as folder:
             repository = make_store(os.path.join(folder, "store.git"))
-            for contents in ([whole] if sound_first else []) + [whole | dict([change])]:
+            for contents in ([whole] if intact_first else []) + [whole | dict([change])]:
                 import_folder(repository, os.path.join(folder, "transcripts"), contents)
             check_store(repository)
 
-    law()
+    check_property()
 
 
 def import_folder(repository, folder, contents):
@@ -245,7 +245,7 @@ def test_damaged_stretches_of_real_transcripts_are_kept_or_refused(name, example
 
 
 def session_log(*words, session="s1", **fields):
-    """Draw a Claude Code session of a few words by a person and an answer each."""
+    """Return a Claude Code session with a prompt and an answer for each text."""
     drawn = Log(session)
     for number, word in enumerate(words):
         drawn.user(word, **fields)
@@ -269,7 +269,7 @@ def test_a_truncated_last_line_is_imported_when_it_is_complete(repository, tmp_p
 
 
 def test_a_session_known_by_its_summary_continues_in_its_conversation(repository, tmp_path):
-    """Transcripts: a session file may begin with a record that has neither time nor folder."""
+    """Transcripts: a session file may begin with a record without time and directory."""
     begin = lines([{"type": "summary", "sessionId": "s1", "summary": "x", "leafUuid": "u1"}])
     first = import_bytes(repository, tmp_path, begin)
     second = import_bytes(repository, tmp_path, begin + session_log("a", "b").data())
@@ -353,7 +353,7 @@ def test_any_name_makes_legal_refs_and_clean_print(repository, tmp_path, name):
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_any_name_of_a_thread_makes_legal_refs_and_clean_print(repository, tmp_path, name):
-    """C-32: also where a fork's branch is called after it."""
+    """C-32: also where the branch of a fork is named after it."""
     spawn = {
         "subagent": {
             "thread_spawn": {"parent_thread_id": PARENT, "depth": 1, "agent_nickname": name, "agent_role": name}
@@ -398,7 +398,7 @@ print(done.sources[0].unparsed, done.sources[0].accounted_bytes, peak)
 
 
 def measured(folder, data):
-    """Import bytes in a process of its own; returns unread records, accounted bytes and peak memory in KiB."""
+    """Import bytes in a subprocess; return the number of unread records, the counted bytes and the peak memory in KiB."""
     path = os.path.join(folder, "measured.jsonl")
     with open(path, "wb") as file:
         file.write(data)
@@ -411,7 +411,7 @@ def measured(folder, data):
     "size", [8, pytest.param(60, marks=pytest.mark.sweep), pytest.param(100, marks=pytest.mark.sweep)]
 )
 def test_a_line_of_megabytes_is_kept_in_bounded_memory(tmp_path, size):
-    """B-15: as a message, or unread where it is longer than 64 MiB; it is held a few times over at most."""
+    """B-15: it becomes a message, or unparsed if it is longer than 64 MiB; memory holds a few copies of it at most."""
     data = long_line(size << 20)
     unparsed, accounted, peak = measured(tmp_path, data)
     assert (unparsed, accounted) == (1 if size <= 64 else 2, len(data))
@@ -419,7 +419,7 @@ def test_a_line_of_megabytes_is_kept_in_bounded_memory(tmp_path, size):
 
 
 def test_memory_does_not_grow_with_the_number_of_records(tmp_path):
-    """Storage, bulk: message bodies are freed; twenty megabytes take little more memory than two."""
+    """Storage, bulk: message bodies are freed; 20 MB take little more memory than 2 MB."""
     record = session_log("y" * 20_000).data().splitlines(keepends=True)
     small, large = (measured(tmp_path, b"".join(record[:1] * count)) for count in (100, 1000))
     assert large[2] - small[2] < 10 << 10

@@ -8,13 +8,13 @@ import os
 import pytest
 
 from scopes.clock import parse_time
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.delete import delete
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import CannotImport, Invalid
-from scopes.history.messages import read_message, walk_heads_oldest_first
+from scopes.history.messages import plain_message, read_message, walk_heads_oldest_first
 from scopes.history.revisions import list_branch_tips
 from scopes.history.sources import SOURCES, walk_chunks
 from scopes.ids import Oid
@@ -22,13 +22,13 @@ from scopes.importers import run
 from scopes.importers.archive import walk_segments
 from scopes.importers.discovery import find_sources
 from scopes.store.repository import open_repository
-from tests.importers.stores import branch_words, count_objects, import_toy, skipped_paths
-from tests.importers.toy import session_records, write_transcript
+from tests.importers.demo_format import session_records, write_transcript
+from tests.importers.stores import branch_words, count_objects, import_demo, skipped_paths
 from tests.support.store import make_store
 
 
 def test_a_source_becomes_a_conversation(repository, tmp_path):
-    done = import_toy(
+    done = import_demo(
         repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c"), {"title": "Shop"})
     )
     assert branch_words(repository) == "a b c"
@@ -43,9 +43,9 @@ def test_a_source_becomes_a_conversation(repository, tmp_path):
 
 def test_a_second_import_writes_nothing(repository, tmp_path):
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d<b"))
-    import_toy(repository, source)
+    import_demo(repository, source)
     before, refs = count_objects(repository), repository.list_refs()
-    done = import_toy(repository, source)
+    done = import_demo(repository, source)
     assert (count_objects(repository), repository.list_refs()) == (before, refs)
     assert done.operation is None
     assert done.conversations[0].new_messages == 0
@@ -55,48 +55,48 @@ def test_a_source_imported_in_steps_equals_one_imported_whole(repository, tmp_pa
     """Transcripts, acceptance 2: same branches, same object ids."""
     records = session_records("s1", "a b c d e f<c g")
     for end in (3, 5, len(records)):
-        import_toy(repository, write_transcript(tmp_path / "a.jsonl", *records[:end]))
+        import_demo(repository, write_transcript(tmp_path / "a.jsonl", *records[:end]))
     other = make_store(tmp_path / "other.git")
-    import_toy(other, write_transcript(tmp_path / "a.jsonl", *records))
+    import_demo(other, write_transcript(tmp_path / "a.jsonl", *records))
     assert list_branch_tips(repository, "conv-001") == list_branch_tips(other, "conv-001")
     assert branch_words(repository) == "a b c f g"
 
 
 def test_a_source_with_a_changed_header_stays_in_its_conversation(repository, tmp_path):
-    """The root keeps the first header; no other conversation's root is used."""
+    """The root commit keeps the first header; no second conversation is created."""
     path = tmp_path / "a.jsonl"
-    import_toy(repository, write_transcript(path, *session_records("s1", "a b", created="2026-01-01T00:00:00Z")))
-    done = import_toy(
+    import_demo(repository, write_transcript(path, *session_records("s1", "a b", created="2026-01-01T00:00:00Z")))
+    done = import_demo(
         repository, write_transcript(path, *session_records("s1", "a b c", created="2026-02-01T00:00:00Z"))
     )
     assert [(found.id, found.messages, found.new_messages) for found in done.conversations] == [("conv-001", 3, 1)]
     assert (branch_words(repository), [note.text for note in done.notes]) == ("a b c", [])
-    other = import_toy(repository, write_transcript(path, *session_records("s2", "a b c")))
+    other = import_demo(repository, write_transcript(path, *session_records("s2", "a b c")))
     assert [found.id for found in other.conversations] == ["conv-002"]
 
 
 def test_a_deleted_conversation_with_a_changed_header_stays_deleted(repository, tmp_path):
     path = tmp_path / "a.jsonl"
-    import_toy(repository, write_transcript(path, *session_records("s1", "a b", created="2026-01-01T00:00:00Z")))
+    import_demo(repository, write_transcript(path, *session_records("s1", "a b", created="2026-01-01T00:00:00Z")))
     delete(repository, "conv-001")
     grown = write_transcript(path, *session_records("s1", "a b c", created="2026-02-01T00:00:00Z"))
-    assert "stays deleted" in import_toy(repository, grown).notes[0].text
-    assert [found.messages for found in import_toy(repository, grown, again=True).conversations] == [3]
+    assert "stays deleted" in import_demo(repository, grown).notes[0].text
+    assert [found.messages for found in import_demo(repository, grown, again=True).conversations] == [3]
 
 
 def test_the_last_message_is_open_until_the_source_grows(repository, tmp_path):
-    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
+    import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     tip = list_branch_tips(repository, "conv-001")["main"]
     assert read_message(repository, tip).extra["open"] is True
-    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")))
+    import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")))
     heads = list(walk_heads_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))
     assert ["open" in read_message(repository, head.oid).extra for head in heads] == [False, False, True]
 
 
 def test_a_branch_that_the_user_moved_stays_and_new_messages_go_to_an_import_branch(repository, tmp_path):
-    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
+    import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     append(repository, "conv-001", plain_message("carol", "mine"))
-    done = import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")))
+    done = import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")))
     assert branch_words(repository) == "a b mine"
     beside = [name for name in list_branch_tips(repository, "conv-001") if name.startswith("import/")]
     assert [branch_words(repository, name) for name in beside] == ["a b c"]
@@ -105,34 +105,34 @@ def test_a_branch_that_the_user_moved_stays_and_new_messages_go_to_an_import_bra
 
 def test_a_deleted_conversation_stays_deleted_without_again(repository, tmp_path):
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
-    import_toy(repository, source)
+    import_demo(repository, source)
     delete(repository, "conv-001")
-    done = import_toy(repository, source)
+    done = import_demo(repository, source)
     assert done.conversations == ()
     assert "stays deleted" in done.notes[0].text
-    again = import_toy(repository, source, again=True)
+    again = import_demo(repository, source, again=True)
     assert branch_words(repository, conversation=again.conversations[0].id) == "a b"
 
 
 def test_undo_reverts_an_import_and_the_next_import_repeats_it(repository, tmp_path):
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
-    import_toy(repository, source)
+    import_demo(repository, source)
     undo(repository)
     assert repository.list_refs("refs/heads/", SOURCES) == {}
-    import_toy(repository, source)
+    import_demo(repository, source)
     assert branch_words(repository) == "a b"
 
 
 def test_messages_lost_by_a_rewritten_source_are_kept(repository, tmp_path):
-    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d")))
-    done = import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b x")))
+    import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d")))
+    done = import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b x")))
     assert branch_words(repository) == "a b x"
     assert branch_words(repository, "abandoned/1") == "a b c d"
     assert "abandoned/1" in done.notes[0].text
 
 
 def test_a_fork_is_named_after_its_first_own_message(repository, tmp_path):
-    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d<b e")))
+    import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d<b e")))
     tips = list_branch_tips(repository, "conv-001")
     fork = next(name for name in tips if name.startswith("fork/"))
     own = list(walk_heads_oldest_first(repository, [tips[fork]]))[2]
@@ -146,7 +146,7 @@ def test_a_fork_is_named_after_its_first_own_message(repository, tmp_path):
 def test_a_part_is_a_branch_from_the_root(repository, tmp_path):
     main = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
     part = write_transcript(tmp_path / "b.jsonl", *session_records("s1", "x y", part="helper"))
-    import_toy(repository, part, main)
+    import_demo(repository, part, main)
     assert (branch_words(repository), branch_words(repository, "subagent/helper")) == ("a b", "x y")
     assert len(verify(repository).findings) == 0
 
@@ -158,14 +158,14 @@ def test_a_session_follows_the_message_of_its_base_that_it_names(repository, tmp
         write_transcript(tmp_path / "z.jsonl", *base),
         write_transcript(tmp_path / "a.jsonl", *session_records("s2", "x y", base="s1", end=end)),
     ]
-    done = import_toy(repository, *reversed(sources))
+    done = import_demo(repository, *reversed(sources))
     assert len(done.conversations) == 1
     fork = next(name for name in list_branch_tips(repository, "conv-001") if name.startswith("fork/"))
     assert branch_words(repository, fork) == "a b x y"
 
 
 def test_a_session_without_its_base_is_imported_with_a_note(repository, tmp_path):
-    done = import_toy(
+    done = import_demo(
         repository, write_transcript(tmp_path / "a.jsonl", *session_records("s2", "x y", base="s1", end=10))
     )
     assert branch_words(repository) == "x y"
@@ -178,7 +178,7 @@ def test_a_copied_history_has_the_same_commits(repository, tmp_path):
     copied = session_records("s2", "a b x y", base="s1")
     for record in copied[1:3]:
         record["time"] = "2026-03-01T00:00:00Z"
-    done = import_toy(repository, first, write_transcript(tmp_path / "b.jsonl", *copied))
+    done = import_demo(repository, first, write_transcript(tmp_path / "b.jsonl", *copied))
     assert done.conversations[0].messages == 6
     tips = list_branch_tips(repository, "conv-001")
     fork = next(name for name in tips if name.startswith("fork/"))
@@ -196,7 +196,7 @@ def test_the_order_of_the_sources_does_not_matter(tmp_path):
     seen = []
     for number, order in enumerate((sources, sources[::-1])):
         store = make_store(tmp_path / f"{number}.git")
-        import_toy(store, *order)
+        import_demo(store, *order)
         seen.append(store.list_refs("refs/heads/", "refs/scopes/tracking/"))
     assert seen[0] == seen[1]
 
@@ -206,7 +206,7 @@ def test_every_byte_is_counted_and_archived(repository, tmp_path):
     source = write_transcript(path, *session_records("s1", "a b"), {"title": "x"})
     path.write_bytes(path.read_bytes() + b"{broken\n" + b'{"id": "c", "par')
     source = find_sources(str(path))[0]
-    done = import_toy(repository, source)
+    done = import_demo(repository, source)
     account = done.sources[0]
     assert account.message_bytes + account.state_bytes + account.unparsed_bytes == path.stat().st_size
     assert account.unparsed == 2
@@ -220,13 +220,13 @@ def test_strict_imports_nothing_if_a_record_cannot_be_read(repository, tmp_path)
     write_transcript(path, *session_records("s1", "a b"))
     path.write_bytes(path.read_bytes() + b"{broken\n")
     with pytest.raises(CannotImport, match="not valid JSON"):
-        import_toy(repository, find_sources(str(path))[0], strict=True)
+        import_demo(repository, find_sources(str(path))[0], strict=True)
     assert repository.list_refs() == {}
 
 
 def test_a_dry_run_reports_what_would_be_imported_and_writes_nothing(repository, tmp_path):
     before = count_objects(repository)
-    done = import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")), dry_run=True)
+    done = import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")), dry_run=True)
     assert (done.conversations[0].new_messages, done.dry_run) == (2, True)
     assert (count_objects(repository), repository.list_refs()) == (before, {})
 
@@ -235,8 +235,8 @@ def test_a_source_of_unknown_format_is_refused_alone_and_skipped_among_others(re
     alien = tmp_path / "alien.jsonl"
     alien.write_text("no transcript\n")
     with pytest.raises(CannotImport, match="unknown format"):
-        import_toy(repository, find_sources(str(alien))[0])
-    done = import_toy(
+        import_demo(repository, find_sources(str(alien))[0])
+    done = import_demo(
         repository, find_sources(str(alien))[0], write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a"))
     )
     assert skipped_paths(done) == [str(alien)]
@@ -244,7 +244,7 @@ def test_a_source_of_unknown_format_is_refused_alone_and_skipped_among_others(re
 
 
 def alien(path):
-    """Write a file that is no transcript, and name it."""
+    """Write a file that is not a transcript; return it as a named source."""
     path.write_text("no transcript\n")
     return find_sources(str(path))[0]
 
@@ -252,14 +252,14 @@ def alien(path):
 def test_named_files_of_unknown_format_are_an_error_if_nothing_is_imported(repository, tmp_path):
     aliens = [alien(tmp_path / name) for name in ("x.jsonl", "y.jsonl")]
     with pytest.raises(CannotImport, match=r"x\.jsonl: unknown format"):
-        import_toy(repository, *aliens)
+        import_demo(repository, *aliens)
 
 
 def test_a_named_file_of_unknown_format_is_a_note_among_others_and_refused_by_strict(repository, tmp_path):
     sources = [alien(tmp_path / "x.jsonl"), write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a"))]
     with pytest.raises(CannotImport, match=r"x\.jsonl: unknown format"):
-        import_toy(repository, *sources, strict=True)
-    done = import_toy(repository, *sources)
+        import_demo(repository, *sources, strict=True)
+    done = import_demo(repository, *sources)
     assert [note.text for note in done.notes] == [f"{tmp_path / 'x.jsonl'}: unknown format"]
     assert done.skipped[0].reason == "unknown format"
 
@@ -269,15 +269,17 @@ def test_a_file_of_unknown_format_in_a_folder_does_not_stop_strict(repository, t
     folder.mkdir()
     alien(folder / "x.jsonl")
     write_transcript(folder / "a.jsonl", *session_records("s1", "a"))
-    done = import_toy(repository, *find_sources(str(folder)), strict=True)
+    done = import_demo(repository, *find_sources(str(folder)), strict=True)
     assert (done.notes, skipped_paths(done)) == ((), [str(folder / "x.jsonl")])
 
 
 def test_a_dry_run_changes_no_file_of_the_store(repository, tmp_path):
-    """Not even its lock."""
-    import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
+    """Not even its lock file."""
+    import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
     before = files(repository)
-    done = import_toy(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")), dry_run=True)
+    done = import_demo(
+        repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")), dry_run=True
+    )
     assert (done.conversations[0].new_messages, files(repository)) == (1, before)
 
 
@@ -288,22 +290,22 @@ def files(repository):
 
 
 def test_an_overtaken_import_starts_again(repository, tmp_path, monkeypatch):
-    """Two of one folder at once: the second one finds nothing new, and that is no error."""
+    """Two imports of one folder at once: the second finds nothing new and succeeds."""
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
     take = run.exclusive_write
 
     def overtaken(store):
         monkeypatch.setattr(run, "exclusive_write", take)
-        import_toy(open_repository(repository.path), source)
+        import_demo(open_repository(repository.path), source)
         return take(store)
 
     monkeypatch.setattr(run, "exclusive_write", overtaken)
-    done = import_toy(repository, source)
+    done = import_demo(repository, source)
     assert (done.operation, branch_words(repository), done.conversations[0].new_messages) == (None, "a b", 0)
 
 
 def test_since_goes_by_the_time_of_the_last_message(repository, tmp_path):
-    """Not by the file's time; the parts of a session stay together, and what bears no time stays too."""
+    """Not by the time of the file. The parts of a session stay together; sessions without times are imported."""
     sources = [
         write_transcript(tmp_path / "old.jsonl", *dated("s1", "2026-01-01T00:00:00Z")),
         write_transcript(tmp_path / "new.jsonl", *dated("s2", "2026-03-01T00:00:00Z")),
@@ -311,13 +313,13 @@ def test_since_goes_by_the_time_of_the_last_message(repository, tmp_path):
         write_transcript(tmp_path / "undated.jsonl", *dated("s3", "")),
     ]
     os.utime(sources[1].path, (0, 0))
-    done = import_toy(repository, *sources, since=parse_time("2026-02-01T00:00:00Z"))
+    done = import_demo(repository, *sources, since=parse_time("2026-02-01T00:00:00Z"))
     assert {os.path.basename(found.path) for found in done.sources} == {"new.jsonl", "part.jsonl", "undated.jsonl"}
     assert [note.text[:7] for note in done.notes] == ["1 of 4 "]
 
 
 def dated(session, time, **fields):
-    """Draw a session whose messages bear a time."""
+    """Return a session whose messages have a time."""
     first, *messages = session_records(session, "a b", **fields)
     return [first, *({**message, "time": time} for message in messages)]
 
@@ -325,15 +327,15 @@ def dated(session, time, **fields):
 def test_one_title_for_several_conversations_is_refused(repository, tmp_path):
     sources = [write_transcript(tmp_path / f"{name}.jsonl", *session_records(name, "a b")) for name in ("s1", "s2")]
     with pytest.raises(Invalid, match="one title for 2 conversations"):
-        import_toy(repository, *sources, title="Shop")
+        import_demo(repository, *sources, title="Shop")
     assert repository.list_refs() == {}
 
 
 def test_an_existing_title_stays_with_a_note(repository, tmp_path):
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
-    import_toy(repository, source, title="Shop")
-    done = import_toy(repository, source, title="Other")
+    import_demo(repository, source, title="Shop")
+    done = import_demo(repository, source, title="Other")
     assert show(repository, "conv-001").title == "Shop"
     assert [note.text for note in done.notes] == ["conv-001 already has a title: Shop"]
     assert "scopes conv rename conv-001 --title" in done.notes[0].hint
-    assert import_toy(repository, source, title="Shop").notes == ()
+    assert import_demo(repository, source, title="Shop").notes == ()

@@ -1,4 +1,4 @@
-"""Statistics of real transcripts: the sums that their own records add up to, each message once."""
+"""Statistics of real transcripts equal the sums of their records, with each message counted once."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def test_several_real_transcripts_add_up_to_the_store(repository):
     assert whole.active_seconds == sum(one.active_seconds for one in alone)
 
 
-def bought(thread, *more):
-    """A thread of several prompts; every answer uses 5 tokens."""
+def thread_with_usage(thread, *more):
+    """Return a thread of several prompts; every answer uses 5 tokens."""
     rollout = Rollout(thread).turn()
     for number, text in enumerate(("Sell tea", *more), 1):
         rollout.user(text).say(f"{text}: done").count(tokens(5 * number, output=5 * number), tokens(5, output=5))
@@ -51,9 +51,9 @@ def bought(thread, *more):
 
 
 def test_a_copied_history_is_counted_once_in_the_whole_store(repository, tmp_path):
-    """Transcripts, acceptance 4: a fork's copies are its parent's messages, also where no base joins them."""
-    (tmp_path / "a.jsonl").write_bytes(bought(PARENT).data())
-    (tmp_path / "b.jsonl").write_bytes(bought(THREAD, "And milk").data())
+    """Transcripts, acceptance 4: the copies in a fork are messages of its parent, also if the base is not imported."""
+    (tmp_path / "a.jsonl").write_bytes(thread_with_usage(PARENT).data())
+    (tmp_path / "b.jsonl").write_bytes(thread_with_usage(THREAD, "And milk").data())
     import_sources(repository, find_sources(str(tmp_path)), FORMATS)
     one, two, whole = stats(repository, "conv-001"), stats(repository, "conv-002"), stats(repository)
     assert (one.messages, two.messages, whole.messages) == (2, 4, 4)

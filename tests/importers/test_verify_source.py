@@ -1,4 +1,4 @@
-"""The certificate: every byte of a transcript on disk compared with the stored source."""
+"""`verify --source`: compare every byte of a transcript on disk with the stored source."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from backports import zstd
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.delete import delete
 from scopes.conversation.rewind import rewind
 from scopes.errors import CannotImport, Corrupt, Invalid, NotFound
-from scopes.history.messages import message_id_of
+from scopes.history.messages import message_id_of, plain_message
 from scopes.history.revisions import list_branch_tips
 from scopes.history.sources import SOURCES
 from scopes.ids import Oid
@@ -25,15 +25,16 @@ from scopes.importers.verify_source import verify_source
 from scopes.store.objects import BLOB, COMMIT, Identity, format_commit
 from scopes.store.repository import read_commit
 from scopes.store.trees import read_blob, update_tree, walk_blobs
+from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.importers.reading import real_transcript
-from tests.importers.toy import Toy, session_records, write_transcript
+from tests.support.examples import examples
 
-FORMATS = (Toy(),)
+FORMATS = (DemoFormat(),)
 
 
 @pytest.fixture
 def path(repository, tmp_path):
-    """An imported transcript of three messages, a title and a line that cannot be read."""
+    """Return an imported transcript of three messages, a title and an invalid line."""
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c"), {"title": "Shop"})
     (tmp_path / "a.jsonl").write_bytes((tmp_path / "a.jsonl").read_bytes() + b"torn\n")
     import_sources(repository, find_sources(source.path), FORMATS)
@@ -41,7 +42,7 @@ def path(repository, tmp_path):
 
 
 def change(path, data):
-    """Write other bytes into a file."""
+    """Replace the bytes of a file."""
     with open(path, "wb") as file:
         file.write(data)
 
@@ -53,7 +54,7 @@ def content(path):
 
 
 def account(seen):
-    """Return the byte counts, after checking that they add up to the file."""
+    """Return the byte counts; assert that their sum is the size of the file."""
     counts = (seen.message_bytes, seen.state_bytes, seen.unparsed_bytes, seen.new_bytes)
     assert sum(counts) == seen.size == os.path.getsize(seen.path)
     return counts
@@ -62,7 +63,7 @@ def account(seen):
 def test_an_unchanged_file_is_whole(repository, path):
     seen = verify_source(repository, path, FORMATS)
     assert (seen.comparison, seen.whole, seen.exit_code, seen.findings) == ("equal", True, 0, ())
-    assert (seen.messages, seen.away, seen.native_id, seen.format) == (3, 0, "s1", "toy")
+    assert (seen.messages, seen.away, seen.native_id, seen.format) == (3, 0, "s1", "demo")
     assert account(seen)[2:] == (len(b"torn\n"), 0)
 
 
@@ -96,9 +97,9 @@ def test_a_rewritten_file_differs_from_a_byte_offset(repository, path):
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_byte_counts_add_up_for_any_file(repository, path, data):
-    """Certificate law: what is equal, and what is not, is the file."""
+    """Equal and different bytes add up to the size of the file."""
     whole = content(path)
     start = data.draw(st.integers(40, len(whole)))
     end = data.draw(st.integers(start, len(whole)))
@@ -171,7 +172,7 @@ def test_messages_on_any_branch_are_found(repository, path):
 
 
 def damage(repository, edit):
-    """Put a record into the place of a stored source's whose files an edit has changed."""
+    """Replace the record of a stored source by one with edited files."""
     ref, oid = next(iter(repository.list_refs(SOURCES).items()))
     tree = read_commit(repository, Oid(oid)).tree
     files = {name: read_blob(repository, blob) for name, blob in walk_blobs(repository, tree)}

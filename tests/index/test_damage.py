@@ -45,12 +45,12 @@ def put(directory, data):
 def sweep(repository, directory, intact, tries):
     """Damage the file at one position after another; no result may be wrong."""
     right = ask(repository, directory)
-    dice = random.Random(7)
+    rng = random.Random(7)
     rebuilt = 0
     for _ in range(tries):
         data = bytearray(intact)
-        at, length = dice.randrange(len(data)), dice.choice([1, 1, 8, 512])
-        data[at : at + length] = dice.randbytes(len(data[at : at + length]))
+        at, length = rng.randrange(len(data)), rng.choice([1, 1, 8, 512])
+        data[at : at + length] = rng.randbytes(len(data[at : at + length]))
         put(directory, data)
         found = ask(repository, directory)
         rebuilt += found == right

@@ -140,7 +140,7 @@ def test_while_another_process_writes_the_index_is_built_in_memory(repository, d
 
 def test_two_stores_have_two_indexes(tmp_path):
     assert index_directory("/cache", "/a.git") != index_directory("/cache", "/b.git")
-    assert index_directory("/cache", "/a.git").startswith("/cache/scopes/")
+    assert index_directory("/cache", "/a.git").startswith("/cache/")
 
 
 def test_a_query_sees_one_snapshot(repository, directory, drawn):

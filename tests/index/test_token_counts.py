@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from scopes.index import token_counts
 from scopes.index.token_counts import CountFile
+from tests.support.examples import examples
 
 KEYS = [sha256(str(number).encode()).digest()[:16] for number in range(200)]
 COUNTS = {key: number * 7 for number, key in enumerate(KEYS)}
@@ -58,7 +59,7 @@ def test_find_creates_no_file(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_flipped_bit_never_gives_a_wrong_count(path, tmp_path, data):
     content = bytearray(path.read_bytes())
@@ -112,7 +113,7 @@ def test_a_locked_file_finds_nothing_and_is_not_replaced(path, monkeypatch):
 
 
 def test_a_file_that_is_too_large_is_replaced(path, monkeypatch):
-    monkeypatch.setattr(token_counts, "_LARGEST_BYTES", 100)
+    monkeypatch.setattr(token_counts, "_MAX_BYTES", 100)
     add(path, {KEYS[1]: 7})
     assert found(path) == {KEYS[1]: 7}
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
+from scopes.history.messages import plain_message
 
 CONVERSATION = "conv-001"
 

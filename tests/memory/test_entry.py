@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scopes.errors import Corrupt
 from scopes.memory.entry import MemoryEntry, Sources, decode_entry, encode_entry
 from scopes.memory.extract import number_items
+from tests.support.examples import examples
 
 TEXTS = st.lists(st.text(max_size=20), max_size=3).map(tuple)
 ENTRIES = st.builds(
@@ -35,7 +36,7 @@ LEAST = {"id": "x", "agent": "a", "summary": "s", "timestamp": "2026-01-01T00:00
 
 
 @given(ENTRIES)
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_decoding_an_encoded_entry_returns_it(entry):
     assert decode_entry(encode_entry(entry)) == entry
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.conversation.append import append, plain_message
-from scopes.conversation.log import walk_all_messages
+from scopes.conversation.append import append
+from scopes.history.conversations import walk_all_messages
+from scopes.history.messages import plain_message
 from scopes.memory.extract import actions_of, decisions_of, importance_of, main_agent, summary_of, topics_of
 from scopes.memory.source_messages import SourceMessage
 from scopes.model.message import Part

@@ -12,6 +12,7 @@ from scopes.memory.entry import MemoryEntry
 from scopes.memory.extract import number_items
 from scopes.memory.update import update
 from tests.memory.talking import say
+from tests.support.examples import examples
 
 
 def open_items(repository):
@@ -69,7 +70,7 @@ def entry(name, uuid, items):
 
 
 @given(st.lists(st.tuples(st.sampled_from(["u", "w", None]), ITEMS), max_size=4), ITEMS)
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_merging_closes_items_and_never_opens_or_loses_any(older, items):
     before = [entry(f"e{number}", uuid, found) for number, (uuid, found) in enumerate(older)]
     merged, changed = merge_actions(entry("new", "u", items), before)

@@ -9,16 +9,17 @@ from hypothesis import strategies as st
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.log import walk_all_messages
 from scopes.conversation.merge import merge
 from scopes.conversation.new import new
 from scopes.conversation.rebase import rebase
 from scopes.conversation.rewind import rewind
+from scopes.history.conversations import walk_all_messages
 from scopes.memory.list import list_memory
 from scopes.memory.prune import prune
 from scopes.memory.source_messages import read_source_messages
 from scopes.memory.update import update
 from tests.memory.talking import CONVERSATION, say
+from tests.support.examples import examples
 from tests.support.history import history
 from tests.support.store import make_store
 
@@ -45,7 +46,7 @@ def all_sources(repository):
 
 
 @given(STEPS)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_message_is_in_exactly_one_entry(tmp_path_factory, spread_ids, steps):
     """S0-10."""
     repository = fresh(tmp_path_factory)

@@ -1,4 +1,4 @@
-"""The preface of a session's history (S0-18)."""
+"""The preface of a conversation's history (S0-18)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tests.memory.talking import CONVERSATION, say
 
 
 @pytest.fixture
-def sessions(repository):
-    """Four sessions in addition to conv-001: of coder, tester and planner itself, and one without an agent."""
+def others(repository):
+    """Four conversations in addition to conv-001: of coder, tester and planner itself, and one without an agent."""
     for _ in range(4):
         new(repository)
-    say(repository, "My own session.", author="planner")
+    say(repository, "My own conversation.", author="planner")
     for where, agent in (("conv-002", "coder"), ("conv-003", "tester"), ("conv-004", "planner")):
         say(repository, f"Long ago with {agent}.", where=where, author=agent)
         say(repository, f"What of {agent}?", where=where, author="carol", author_kind="human")
@@ -30,16 +30,16 @@ def preface(repository, **options):
     return build_preface(repository, CONVERSATION, "planner", **options)
 
 
-def test_the_memory_precedes_the_last_exchanges_of_others(sessions):
+def test_the_memory_precedes_the_last_exchanges_of_others(others):
     """S0-18."""
-    add(sessions, "Remember this.", agent="planner")
-    result = preface(sessions)
+    add(others, "Remember this.", agent="planner")
+    result = preface(others)
     assert (result.entries, result.exchanges) == (1, 2)
     assert result.text.index("Remember this.") < result.text.index("What other agents said last")
     assert "\ncoder in conv-002\n- carol: What of coder?\n- coder: Done by coder.\n" in result.text
     assert "planner in" not in result.text
     assert "Long ago" not in result.text
-    assert "My own session" not in result.text
+    assert "My own conversation" not in result.text
 
 
 def test_without_entries_and_exchanges_the_text_is_empty(repository):

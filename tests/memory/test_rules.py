@@ -1,10 +1,10 @@
-"""The rules for decisions, on hand-labelled sentences of real conversations with agents."""
+"""The rules for decisions, on hand-labeled sentences of real conversations with agents."""
 
 from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.append import plain_message
+from scopes.history.messages import plain_message
 from scopes.memory.extract import decisions_of
 from scopes.memory.source_messages import SourceMessage
 

@@ -10,6 +10,7 @@ from scopes.conversation.new import new
 from scopes.memory.add import add
 from scopes.memory.list import list_memory
 from scopes.memory.search import KINDS, MemoryFilter, search
+from tests.support.examples import examples
 from tests.support.store import make_store
 
 WORDS = ("login", "Cookie", "SAFARI", "数据库", "straße", "form")
@@ -20,7 +21,7 @@ ENTRIES = st.lists(
     ),
     max_size=6,
 )
-few = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture

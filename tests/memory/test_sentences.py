@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.memory.sentences import split_sentences, walk_lines
+from tests.support.examples import examples
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_a_million_spaces_become_one():
 
 
 @given(st.text(alphabet="ab A.!? \n-`1。", max_size=200))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_no_word_is_lost_or_added(text):
     """The sentences contain everything outside of code, in order."""
     sentences = split_sentences(text)

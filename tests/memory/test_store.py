@@ -22,6 +22,7 @@ from scopes.memory.store import Memory, change_memory, entry_change, removal
 from scopes.memory.update import update
 from scopes.store.transactions import exclusive_write
 from tests.memory.talking import say
+from tests.support.examples import examples
 from tests.support.store import git
 
 TIMES = (
@@ -82,7 +83,7 @@ def test_only_the_newest_entries_are_read(repository):
 
 
 @given(st.lists(st.tuples(st.sampled_from(TIMES), st.booleans()), max_size=12))
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_entries_are_ordered_by_time_whatever_their_path(repository, times):
     """Other programs use other paths and other time formats."""
     entries = [

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
 from scopes.conversation.log import log
@@ -14,7 +14,7 @@ from scopes.conversation.merge import merge
 from scopes.conversation.rebase import rebase
 from scopes.conversation.rename import rename_branch
 from scopes.conversation.show import show
-from scopes.memory.compact import compact
+from scopes.history.messages import plain_message
 from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize
 from tests.memory.talking import CONVERSATION, WORDS, decide, say
@@ -60,7 +60,7 @@ def test_a_decision_makes_a_summary_stale(repository):
 def test_messages_after_a_compaction_count_only_in_the_list(repository):
     """A context starts at it and contains the later messages, so it is not marked elsewhere."""
     say(repository, "One thing.")
-    name = compact(repository, CONVERSATION, WORDS).id
+    name = summarize(repository, CONVERSATION, WORDS, compact=True).id
     say(repository, "Later.")
     assert list_summaries(repository, CONVERSATION).summaries[0].newer == 1
     assert newer(repository, name) is None

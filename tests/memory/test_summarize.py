@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.amend import amend, retract
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
 from scopes.conversation.log import LogFilter, log
@@ -18,15 +18,15 @@ from scopes.conversation.show import show
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Busy, Invalid, NotFound, Refused
-from scopes.history.messages import read_message
+from scopes.history.messages import plain_message, read_message
 from scopes.history.revisions import list_branch_tips
-from scopes.memory.compact import compact
 from scopes.memory.source_messages import SourceMessage, source_ids
 from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize, summarize_built_in
 from scopes.store.config import Setting
 from scopes.store.repository import Caller, open_repository
 from tests.memory.talking import CONVERSATION, WORDS, decide, say, words
+from tests.support.examples import examples
 from tests.support.store import FAST, git
 
 TALK = ("The login form fails on Safari.", "Safari blocks the cookie of the login form.", "Lunch was pasta.")
@@ -112,7 +112,7 @@ def test_a_summary_is_stale_when_its_sources_changed(repository):
 
 
 @given(st.lists(st.sampled_from(TALK), min_size=1, max_size=8), st.floats(0.01, 1))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_the_built_in_summary_has_no_more_tokens_than_its_target(texts, ratio):
     """S4-46: except that it has at least one word."""
     said = [SourceMessage(None, plain_message("planner", text)) for text in texts]
@@ -168,24 +168,24 @@ def test_a_dry_run_stores_nothing(repository):
 
 @pytest.mark.parametrize("ratio", [0, -0.5, 1.01, float("nan"), float("inf")])
 def test_a_ratio_out_of_range_is_refused(repository, ratio):
-    with pytest.raises(Invalid, match="the ratio is"):
+    with pytest.raises(Invalid, match="invalid ratio"):
         summarize(repository, CONVERSATION, WORDS, ratio=ratio)
 
 
 def test_a_compaction_keeps_the_messages_before_it(repository):
     say(repository, *TALK)
-    done = compact(repository, CONVERSATION, WORDS, ratio=0.4)
+    done = summarize(repository, CONVERSATION, WORDS, ratio=0.4, compact=True)
     message = read_message(repository, done.oid)
     assert (message.kind, message.extra["context_root"]) == ("compaction", True)
     assert texts(repository) == [*TALK, TALK[0]]
     with pytest.raises(Refused, match="since its last compaction"):
-        compact(repository, CONVERSATION, WORDS)
+        summarize(repository, CONVERSATION, WORDS, compact=True)
 
 
-@pytest.mark.parametrize("write", [summarize, compact])
-def test_undo_removes_a_summary_and_nothing_else(repository, write):
+@pytest.mark.parametrize("compact", [False, True])
+def test_undo_removes_a_summary_and_nothing_else(repository, compact):
     say(repository, *TALK)
-    done = write(repository, CONVERSATION, WORDS)
+    done = summarize(repository, CONVERSATION, WORDS, compact=compact)
     assert undo(repository).target.id == done.operation
     assert texts(repository) == list(TALK)
     redo(repository)
@@ -202,16 +202,16 @@ def test_a_message_appended_while_a_summary_is_written_counts_as_new(repository)
     assert list_summaries(repository, CONVERSATION).uncovered == 1
     assert summarize(repository, CONVERSATION, WORDS, ratio=1.0).text == "Meanwhile."
     with pytest.raises(Busy, match="meanwhile; nothing was stored"):
-        compact(with_summarizer(repository, command), CONVERSATION, WORDS)
+        summarize(with_summarizer(repository, command), CONVERSATION, WORDS, compact=True)
 
 
 @pytest.mark.parametrize("ratio", [0.01, 0.3, 1.0])
 def test_a_compaction_continues_from_the_previous_one(repository, ratio):
     """It represents the whole history before it."""
     say(repository, "ALPHA is the name of the server.")
-    first = compact(repository, CONVERSATION, WORDS, ratio=ratio)
+    first = summarize(repository, CONVERSATION, WORDS, ratio=ratio, compact=True)
     (later,) = say(repository, "BETA is the name of the client.")
-    second = compact(repository, CONVERSATION, WORDS, ratio=ratio)
+    second = summarize(repository, CONVERSATION, WORDS, ratio=ratio, compact=True)
     assert [line.split()[0].removesuffix("…") for line in second.text.splitlines()] == ["ALPHA", "BETA"]
     assert (second.messages, second.earlier, second.original_tokens) == (1, first.id, 14)
     assert source_ids(read_message(repository, second.oid).extra["summarizes"]) == [first.id, later]
@@ -221,28 +221,28 @@ def test_a_compaction_continues_from_the_previous_one(repository, ratio):
 def compacted_by_cat(repository):
     """Compact with a command that returns its prompt."""
     say(repository, "GAMMA.")
-    return compact(with_summarizer(repository, "cat"), CONVERSATION, WORDS).text
+    return summarize(with_summarizer(repository, "cat"), CONVERSATION, WORDS, compact=True).text
 
 
 def test_a_compaction_includes_messages_that_a_summary_covers(repository):
     """A context does not start at a summary."""
     say(repository, *TALK)
     summarize(repository, CONVERSATION, WORDS)
-    assert compact(repository, CONVERSATION, WORDS, ratio=1.0).text == "\n".join(TALK[:2])
+    assert summarize(repository, CONVERSATION, WORDS, ratio=1.0, compact=True).text == "\n".join(TALK[:2])
     say(repository, "The server is slow today.")
     summarize(repository, CONVERSATION, WORDS)
-    last = compact(repository, CONVERSATION, WORDS, ratio=1.0)
+    last = summarize(repository, CONVERSATION, WORDS, ratio=1.0, compact=True)
     assert last.text == "\n".join([*TALK[:2], "The server is slow today."])
 
 
 def test_a_compaction_does_not_continue_from_one_with_changed_sources(repository):
     first, _ = say(repository, "ALPHA is the server.", "BETA is the client.")
-    compact(repository, CONVERSATION, WORDS, ratio=1.0)
+    summarize(repository, CONVERSATION, WORDS, ratio=1.0, compact=True)
     say(repository, "GAMMA is new.")
-    compact(repository, CONVERSATION, WORDS, ratio=1.0)
+    summarize(repository, CONVERSATION, WORDS, ratio=1.0, compact=True)
     amend(repository, CONVERSATION, first, "OMEGA is the server.", author="planner")
     assert [row.changed for row in list_summaries(repository, CONVERSATION).summaries] == [(first,), (first,)]
-    again = compact(repository, CONVERSATION, WORDS, ratio=1.0)
+    again = summarize(repository, CONVERSATION, WORDS, ratio=1.0, compact=True)
     assert (again.earlier, sorted(line.split()[0] for line in again.text.splitlines())) == (
         None, ["BETA", "GAMMA", "OMEGA"],
     )  # fmt: skip
@@ -254,7 +254,7 @@ def test_tokens_before_a_compaction_of_another_program_are_counted(repository):
     say(repository, *TALK)
     say(repository, "They talked about a form.", kind="compaction", author_kind="system")
     say(repository, "One more thing.")
-    done = compact(repository, CONVERSATION, WORDS, ratio=0.4)
+    done = summarize(repository, CONVERSATION, WORDS, ratio=0.4, compact=True)
     assert (done.original_tokens, done.text.splitlines()[0]) == (20, "They talked about a form.")
     assert done.summary_tokens <= 0.4 * 20
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.append import plain_message
-from scopes.conversation.log import walk_all_messages
+from scopes.history.conversations import walk_all_messages
+from scopes.history.messages import plain_message
 from scopes.memory.sentences import split_sentences
 from scopes.memory.source_messages import SourceMessage
 from scopes.memory.summarize import summarize_built_in
 from scopes.memory.summarizer_command import SummarizerCommand, summarize_by_command, write_prompt
 from tests.memory.talking import CONVERSATION, say, words
+from tests.support.examples import examples
 
 
 @pytest.fixture
@@ -62,7 +64,7 @@ def test_the_prompt_fences_the_conversation(said):
     """A-5: a message cannot end the fence."""
     prompt = write_prompt(said, 0.5)
     assert "[planner]\nThe login form fails on Safari." in prompt
-    assert prompt.count("\n==========\n") == 2
+    assert len(re.findall(r"^----- recorded conversation \d{30} (?:begins|ends) -----$", prompt, re.MULTILINE)) == 2
     assert "never an instruction" in prompt
 
 
@@ -94,7 +96,7 @@ def test_the_prompt_asks_for_a_share_of_the_words():
 
 
 @given(st.lists(st.text(max_size=80), max_size=6), st.integers(1, 200))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_a_summary_of_sentences_is_not_empty_and_not_too_long(texts, most):
     """S4-46."""
     said = [SourceMessage(None, plain_message("planner", text)) for text in texts]

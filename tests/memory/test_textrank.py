@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.memory.textrank import MAX_SENTENCES, choose_sentences, rank_sentences
+from tests.support.examples import examples
 
 WORDS = ["login", "cookie", "form", "redirect", "safari", "database", "index", "the", "of", "and"]
 SENTENCES = st.lists(st.lists(st.sampled_from(WORDS), min_size=0, max_size=7).map(" ".join), max_size=14)
@@ -23,7 +24,7 @@ TALK = [
 
 
 @given(SENTENCES, st.integers(-1, 20))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_chosen_sentences_are_in_the_order_of_the_text(sentences, count):
     chosen = choose_sentences(sentences, count)
     rest = iter(sentences)
@@ -107,7 +108,7 @@ def test_every_script_has_a_summary(sentences):
 
 
 @given(st.lists(st.text(max_size=30), max_size=12), st.integers(0, 5))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_every_index_is_ranked_once(sentences, count):
     ranked = rank_sentences(sentences)
     assert len(ranked) == len(set(ranked)) <= len(sentences)

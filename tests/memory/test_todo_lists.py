@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.conversation.append import plain_message
+from scopes.history.messages import plain_message
 from scopes.memory.source_messages import find_todo_list
 from scopes.model.message import Message, Part
 

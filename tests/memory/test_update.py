@@ -8,13 +8,14 @@ from dataclasses import replace
 import pytest
 
 from scopes.conversation.abandon import abandon
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.gc import gc
 from scopes.conversation.new import new
 from scopes.conversation.switch import switch
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
+from scopes.history.messages import plain_message
 from scopes.memory.list import list_memory
 from scopes.memory.prune import prune
 from scopes.memory.update import update
@@ -150,7 +151,7 @@ def test_concurrent_updates_make_one_entry(repository):
 
 
 def test_appending_makes_no_entry(repository):
-    """S0-11: nothing waits for the memory."""
+    """S0-11: no other command depends on the memory."""
     say(repository, *FOUR * 3)
     assert repository.find_ref(MEMORY) is None
 

@@ -24,5 +24,5 @@ def test_different_changes_are_a_conflict():
 
 
 @given(values, values, values)
-def test_the_sides_can_be_swapped(base, ours, theirs):
-    assert merge3(base, ours, theirs, "conflict") == merge3(base, theirs, ours, "conflict")
+def test_the_sides_can_be_swapped(base, target, source):
+    assert merge3(base, target, source, "conflict") == merge3(base, source, target, "conflict")

@@ -12,13 +12,16 @@ from scopes.conversation.undo import undo
 from scopes.history.revisions import list_branch_tips
 from scopes.merge.divergence import state_of
 from scopes.store.trees import walk_blobs
+from tests.support.examples import examples
 from tests.support.history import history, say
 from tests.support.store import assert_sound
 
 BRANCHES = ("main", "fix")
 CONTESTED = frozenset({"decisions", "analyses", "methods", "priorities", "proposals"})
 
-on_store = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+on_store = settings(
+    max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 agents = st.sampled_from(["carol", "dave"])
 words = st.sampled_from(["x", "y"])
 topics = st.sampled_from(["auth", "data/base", "ui"])

@@ -18,8 +18,9 @@ from scopes.conversation.rebase import abort_rebase, continue_rebase, rebase, sk
 from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.history.revisions import list_branch_tips
-from scopes.merge.sequencer import ReplayConflicted, ReplayUpToDate
+from scopes.merge.replay_control import ReplayConflicted, ReplayUpToDate
 from tests.support.decisions import decide
+from tests.support.examples import examples
 from tests.support.history import history, say
 from tests.support.store import assert_sound, make_store, refs
 
@@ -28,7 +29,7 @@ SPEECH = st.lists(st.tuples(st.sampled_from(["carol", "dave"]), TALK), max_size=
 QUARREL = st.lists(
     st.tuples(st.just("carol"), st.sampled_from(["decide jwt", "decide sessions"])), min_size=1, max_size=3
 )
-laws = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+laws = settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def speak(repository, where, first, author, talk):
@@ -51,13 +52,13 @@ def speak(repository, where, first, author, talk):
         say(repository, where, "well", author=author)
 
 
-def drawn(directory, ours, theirs):
+def drawn(directory, on_main, on_fix):
     """Make a store in which main and fix diverged after one message."""
     repository = make_store(os.path.join(directory, "store.git"))
-    begun = history(repository, "main: a", "fix@a:")
-    for where, speech in (("conv-001/main", ours), ("conv-001/fix", theirs)):
+    start = history(repository, "main: a", "fix@a:")
+    for where, speech in (("conv-001/main", on_main), ("conv-001/fix", on_fix)):
         for author, talk in speech:
-            speak(repository, where, begun.ids["a"], author, talk)
+            speak(repository, where, start.ids["a"], author, talk)
     return repository
 
 
@@ -77,10 +78,10 @@ def finish(repository, outcome, resume):
 
 
 @laws
-@given(ours=SPEECH, theirs=SPEECH)
-def test_a_rebase_keeps_ids_order_and_texts(ours, theirs):
+@given(on_main=SPEECH, on_fix=SPEECH)
+def test_a_rebase_keeps_ids_order_and_texts(on_main, on_fix):
     with tempfile.TemporaryDirectory() as directory:
-        repository = drawn(directory, ours, theirs)
+        repository = drawn(directory, on_main, on_fix)
         main, own = said(repository, "conv-001/main"), said(repository, "conv-001/fix")[1:]
         done = finish(repository, rebase(repository, "conv-001", branch="fix", onto="main"), continue_rebase)
         after = said(repository, "conv-001/fix")
@@ -91,20 +92,20 @@ def test_a_rebase_keeps_ids_order_and_texts(ours, theirs):
 
 
 @laws
-@given(theirs=SPEECH)
-def test_a_rebase_onto_its_own_base_changes_nothing(theirs):
+@given(on_fix=SPEECH)
+def test_a_rebase_onto_its_own_base_changes_nothing(on_fix):
     with tempfile.TemporaryDirectory() as directory:
-        repository = drawn(directory, [], theirs)
+        repository = drawn(directory, [], on_fix)
         before = repository.list_refs()
         assert isinstance(rebase(repository, "conv-001", branch="fix", onto="main"), ReplayUpToDate)
         assert repository.list_refs() == before
 
 
 @laws
-@given(ours=SPEECH, theirs=SPEECH)
-def test_a_rebase_and_undo_restore_every_ref(ours, theirs):
+@given(on_main=SPEECH, on_fix=SPEECH)
+def test_a_rebase_and_undo_restore_every_ref(on_main, on_fix):
     with tempfile.TemporaryDirectory() as directory:
-        repository = drawn(directory, ours, theirs)
+        repository = drawn(directory, on_main, on_fix)
         before = refs(repository)
         done = rebase(repository, "conv-001", branch="fix", onto="main")
         assume(done.operation is not None)
@@ -113,10 +114,10 @@ def test_a_rebase_and_undo_restore_every_ref(ours, theirs):
 
 
 @laws
-@given(ours=QUARREL, theirs=QUARREL)
-def test_an_aborted_rebase_leaves_every_branch_unchanged(ours, theirs):
+@given(on_main=QUARREL, on_fix=QUARREL)
+def test_an_aborted_rebase_leaves_every_branch_unchanged(on_main, on_fix):
     with tempfile.TemporaryDirectory() as directory:
-        repository = drawn(directory, ours, theirs)
+        repository = drawn(directory, on_main, on_fix)
         before = list_branch_tips(repository, "conv-001")
         assume(isinstance(rebase(repository, "conv-001", branch="fix", onto="main"), ReplayConflicted))
         abort_rebase(repository, "conv-001")
@@ -124,10 +125,10 @@ def test_an_aborted_rebase_leaves_every_branch_unchanged(ours, theirs):
 
 
 @laws
-@given(ours=SPEECH, theirs=SPEECH)
-def test_only_skipped_messages_are_missing(ours, theirs):
+@given(on_main=SPEECH, on_fix=SPEECH)
+def test_only_skipped_messages_are_missing(on_main, on_fix):
     with tempfile.TemporaryDirectory() as directory:
-        repository = drawn(directory, ours, theirs)
+        repository = drawn(directory, on_main, on_fix)
         own = [identity for identity, _ in said(repository, "conv-001/fix")[1:]]
         outcome, skipped = rebase(repository, "conv-001", branch="fix", onto="main"), []
         while isinstance(outcome, ReplayConflicted):
@@ -138,10 +139,10 @@ def test_only_skipped_messages_are_missing(ours, theirs):
 
 
 @laws
-@given(ours=SPEECH, theirs=SPEECH)
-def test_rebasing_there_and_back_gives_the_same_commits(ours, theirs):
+@given(on_main=SPEECH, on_fix=SPEECH)
+def test_rebasing_there_and_back_gives_the_same_commits(on_main, on_fix):
     with tempfile.TemporaryDirectory() as directory:
-        repository = drawn(directory, ours, theirs)
+        repository = drawn(directory, on_main, on_fix)
         before = list_branch_tips(repository, "conv-001")["fix"]
         there = rebase(repository, "conv-001", branch="fix", onto="main")
         assume(there.conflicts == ())
@@ -151,10 +152,10 @@ def test_rebasing_there_and_back_gives_the_same_commits(ours, theirs):
 
 
 @laws
-@given(ours=SPEECH, theirs=SPEECH)
-def test_a_dry_run_predicts_the_result(ours, theirs):
+@given(on_main=SPEECH, on_fix=SPEECH)
+def test_a_dry_run_predicts_the_result(on_main, on_fix):
     with tempfile.TemporaryDirectory() as directory:
-        repository = drawn(directory, ours, theirs)
+        repository = drawn(directory, on_main, on_fix)
         planned = rebase(repository, "conv-001", branch="fix", onto="main", dry_run=True)
         done = rebase(repository, "conv-001", branch="fix", onto="main")
         assert type(planned) is type(done)
@@ -162,10 +163,10 @@ def test_a_dry_run_predicts_the_result(ours, theirs):
 
 
 @laws
-@given(ours=SPEECH, theirs=SPEECH)
-def test_cherry_picking_every_message_equals_a_rebase(ours, theirs):
+@given(on_main=SPEECH, on_fix=SPEECH)
+def test_cherry_picking_every_message_equals_a_rebase(on_main, on_fix):
     with tempfile.TemporaryDirectory() as directory:
-        repository = drawn(directory, ours, theirs)
+        repository = drawn(directory, on_main, on_fix)
         own = [identity for identity, _ in said(repository, "conv-001/fix")[1:]]
         assume(own)
         moved = rebase(repository, "conv-001", branch="fix", onto="main", dry_run=True)

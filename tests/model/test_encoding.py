@@ -15,7 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from scopes.errors import Corrupt, Invalid
-from scopes.model.encoding import MAX_DEPTH, MAX_DIGITS, Foreign, dump, exact_or_text, load, parse_foreign
+from scopes.model.encoding import MAX_DEPTH, MAX_DIGITS, Foreign, dump, exact_or_text, load, parse_foreign, without_none
 
 VECTORS_PATH = os.path.join(os.path.dirname(__file__), "vectors", "canonical.json")
 with open(VECTORS_PATH, encoding="ascii") as vector_file:
@@ -284,3 +284,7 @@ def test_a_message_of_64_mebibytes_is_encoded_and_decoded():
     """B-15 and P15."""
     text = "\u00e9" * (32 << 20)
     assert load(dump({"text": text})) == {"text": text}
+
+
+def test_only_none_is_left_out():
+    assert without_none(a=None, b=0, c="", d=[], e=False) == {"b": 0, "c": "", "d": [], "e": False}

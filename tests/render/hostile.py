@@ -7,7 +7,7 @@ import unicodedata
 
 from hypothesis import strategies as st
 
-from scopes.render.colour import PALETTE
+from scopes.render.color import PALETTE
 
 PAYLOADS = (
     "\x1b]52;c;cm0gLXJm\x07",  # OSC 52: write the clipboard
@@ -31,8 +31,8 @@ PAYLOADS = (
 
 hostile_texts = st.lists(st.sampled_from(PAYLOADS) | st.text(max_size=20), max_size=4).map("".join)
 
-OUR_COLOURS = re.compile(r"\x1b\[(?:0|" + "|".join(set(PALETTE.values())) + r")m")
-ANY_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+OUR_COLORS = re.compile(r"\x1b\[(?:0|" + "|".join(set(PALETTE.values())) + r")m")
+ANY_COLORS = re.compile(r"\x1b\[[0-9;]*m")
 _SELECTOR_IN_PLACE = re.compile(r"(?<=[#*0-9\xa9\xae\u203c-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f]")
 _NEVER_SEEN = frozenset("\xad\u034f\u115f\u1160\u180e\u3164\uffa0")
 

@@ -8,8 +8,8 @@ from hashlib import sha1
 from scopes.clock import format_seconds
 from scopes.context.budget import plan_budget
 from scopes.context.count import TokenCount
-from scopes.context.files import SkippedFile
 from scopes.context.history_block import HistoryBlock
+from scopes.context.project_files import SkippedFile
 from scopes.context.result import Context, ContextFile, ContextMessage, Explained
 from scopes.conversation.abandon import BranchAbandoned
 from scopes.conversation.amend import MessageAmended
@@ -19,14 +19,13 @@ from scopes.conversation.branch import BranchCreated, BranchList
 from scopes.conversation.cat import MessageView
 from scopes.conversation.changes import Change, ChangeLog
 from scopes.conversation.config import ConfigList, ConfigValue
-from scopes.conversation.conflicts import ConflictList, ConflictRow, ConflictView
+from scopes.conversation.conflicts import ConflictList, ConflictView
 from scopes.conversation.decisions import DecisionList, DecisionRow
 from scopes.conversation.delete import BranchDeleted, ConversationDeleted
 from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, DiffSide
 from scopes.conversation.doctor import Check, Diagnosis
 from scopes.conversation.files import FileList, FileRow
 from scopes.conversation.gc import GarbageCollected
-from scopes.conversation.import_sample import SampleImported
 from scopes.conversation.init import StoreCreated
 from scopes.conversation.list_cached import ConversationList
 from scopes.conversation.log import Log, LogEntry
@@ -34,6 +33,7 @@ from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflict
 from scopes.conversation.new import ConversationCreated
 from scopes.conversation.operations import OperationList, OperationView
 from scopes.conversation.rename import Renamed
+from scopes.conversation.repair import Repaired
 from scopes.conversation.resolve_conflict import ConflictResolved
 from scopes.conversation.rewind import BranchRewound
 from scopes.conversation.show import BranchSummary, ConversationView
@@ -46,6 +46,7 @@ from scopes.exporters.atomic_save import ExportSaved
 from scopes.history.messages import MessageHead
 from scopes.history.revisions import Revision
 from scopes.history.usage import Tokens
+from scopes.importers.import_sample import SampleImported
 from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
 from scopes.index.conversation_table import ConversationSummary
@@ -60,23 +61,25 @@ from scopes.memory.stats import MemoryStats
 from scopes.memory.summaries import SummaryList, SummaryRow
 from scopes.memory.summarize import Summarized
 from scopes.memory.update import MemoryUpdated
-from scopes.merge.replay import Rewrite
-from scopes.merge.sequencer import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
+from scopes.merge.conflict_list import ConflictRow
+from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
+from scopes.merge.rewrite import Rewrite
 from scopes.model.codec import encode
 from scopes.model.conflicts import Conflict, Position, Resolution
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.model.operation import Operation, RefChange
 from scopes.render.view_options import ViewOptions
 from scopes.result import Note
-from scopes.search.hits import Neighbour, SearchHit
+from scopes.search.hits import Neighbor, SearchHit
 from scopes.search.search import Search, SearchCoverage
 from scopes.search.snippet import Piece
 from scopes.store.config import Setting
 from scopes.store.fsck import Finding
+from scopes.store.repair import Repair
 from scopes.tokens.fetch import RanksFetched
 from scopes.tokens.status import EncodingRow, RankFileRow, TokenStatus
 from tests.render.session import SESSION
-from tests.render.shown import Shown
+from tests.render.with_options import WithOptions
 
 NOW_SECONDS = 1_767_225_600  # 2026-01-01T00:00:00Z
 UUID = "0b0f4ae5-7d56-4b43-9b5c-3c1f6f1d2a10"
@@ -165,12 +168,12 @@ SUMMARIES = (
 VIEW = ConversationView(
     id=CONVERSATION, uuid=UUID, title=None, participants=("code-analyzer", "test-runner"), active_branch=RESOLUTION,
     messages=10, created_at=CREATED, last_activity=format_seconds(NOW_SECONDS - 60), source=None, branches=BRANCHES,
-    recent=(SECURE, COVERAGE, CONFLICT), history=(),
+    recent=(SECURE, COVERAGE, CONFLICT),
 )  # fmt: skip
 EMPTY_VIEW = ConversationView(
     id="conv-002", uuid=UUID, title="Nothing said yet", participants=(), active_branch="main", messages=0,
     created_at="2026-01-01T00:30:00+02:00", last_activity=CREATED, source="codex", branches=(branch("main", 0, 0, active=True),),
-    recent=(), history=(),
+    recent=(),
 )  # fmt: skip
 
 CALL_BODY = body(
@@ -361,7 +364,7 @@ EDITED = Conflict(
     source=(Position("Why does it fail? " * 12, SECURE.id, "reviewer"),),
     target=(Position({"retracted": True}, CALL.id, "planner"),),
 )
-SETTLED = Conflict(
+AUTO_RESOLVED = Conflict(
     id="5e771ed00000",
     type="resource-contention",
     key="files/src/app.py",
@@ -404,6 +407,7 @@ MERGE = {"conversation": CONVERSATION, "source": SECURITY, "target": "main"}
 CONTEXT = Context(
     context_id="ctx-8ee16b966731191081b2d2c5", conversation=CONVERSATION, max_tokens=8000, tokens_used=7321, method="exact",
     formatted_history="# Context of conv-001/main\n\n### 7. User (carol), 2025-12-31T22:30:00Z\n\nWhy does the login fail?\n\n",
+    mark="7" * 30,
     messages=(
         ContextMessage(
             PROMPT.id, PROMPT.oid, CONVERSATION, 7, "User", "carol", "2025-12-31T22:30:00Z", "Why does the login fail?", 24,
@@ -413,7 +417,7 @@ CONTEXT = Context(
     files_text="### File src/login.py (last touched in turn 6)\n\n```\nlogin()\n```\n\n",
     files_embedded=(ContextFile("src/login.py", 1200, 6),), files_skipped=(SkippedFile("logo.png", "binary"),),
     summary="They looked for the cause.", metadata={"mode": "history", "all": False, "utilisation": 0.9151}, filtered_count=2,
-    average_relevance=None, sessions_included=1, sessions_excluded=2, turns_included=1, turns_excluded=6,
+    average_relevance=None, conversations_included=1, conversations_excluded=2, turns_included=1, turns_excluded=6,
     warnings=("Session history limited: 2 older sessions excluded due to token budget",),
     explained=(
         Explained("turn", "7", 0.8123, 24, kept=True, reason="fits"),
@@ -450,8 +454,8 @@ MEMORY = {
     "show-added": MemoryView(entry=ADDED),
     "hits": MemoryHits(query="cookie", hits=(MemoryHit(entry=REMEMBERED, score=6, fields=("topic", "summary")),)),
     "no-hits": MemoryHits(query="ferret", hits=()),
-    "context": write_context([REMEMBERED, ADDED], 8192),
-    "context-without-room": write_context([REMEMBERED, ADDED], 280),
+    "context": write_context([REMEMBERED, ADDED], 8192, mark="7" * 30),
+    "context-without-room": write_context([REMEMBERED, ADDED], 320, mark="7" * 30),
     "no-context": write_context([], 8192),
     "stats": MemoryStats(
         total=2, this_week=1, open_actions=1, agents={"carol": 1, "planner": 1}, oldest=ADDED.time, newest=REMEMBERED.time
@@ -462,11 +466,11 @@ MEMORY = {
     "done": ActionDone(item=TO_DO._replace(done=True), operation=OPERATION),
     "done-before": ActionDone(item=TO_DO._replace(done=True), operation=None),
     "pruned": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=False, operation=OPERATION),
-    "prune-foreseen": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=True, operation=None),
+    "prune-dry-run": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=True, operation=None),
 }  # fmt: skip
 
 HIT = SearchHit(
-    conversation=CONVERSATION, branch="main", head=PROMPT, part="text", score=3.25, after=(Neighbour(CALL, None),),
+    conversation=CONVERSATION, branch="main", head=PROMPT, part="text", score=3.25, after=(Neighbor(CALL, None),),
     snippet=(Piece("…Why does the\n\n  "), Piece("login", found=True), Piece(" fail on Safari, "), Piece("Login", found=True), Piece(" again?")),
 )  # fmt: skip
 FOUND = SearchCoverage(
@@ -474,13 +478,13 @@ FOUND = SearchCoverage(
     damaged=0, unreadable=0,
 )  # fmt: skip
 DEEP = SearchHit(
-    conversation="login-bug", branch=SECURITY, head=SECURE, part="tool_result", before=(Neighbour(CALL, None),), also=(CONVERSATION,),
+    conversation="login-bug", branch=SECURITY, head=SECURE, part="tool_result", before=(Neighbor(CALL, None),), also=(CONVERSATION,),
     snippet=(Piece("…"), Piece("so the flow goes on and on, " * 8), Piece("login", found=True), Piece("…")),
 )  # fmt: skip
 SAMPLES = {
     "diff": {
         "diff": DIFFERENCE,
-        "stat": Shown(DIFFERENCE, ViewOptions(stat=True)),
+        "stat": WithOptions(DIFFERENCE, ViewOptions(stat=True)),
         "equal": replace(DIFFERENCE, only_left=(), only_right=(), changed=(), claims=()),
     },
     "blame": {
@@ -567,7 +571,7 @@ SAMPLES = {
         "cat-summary": MessageView(
             conversation=CONVERSATION, branch="main", head=SUMMARY, message=body(SUMMARY), stored=encode(body(SUMMARY)), newer=3,
         ),
-        "cat-raw": Shown(
+        "cat-raw": WithOptions(
             MessageView(conversation=CONVERSATION, branch=None, head=PROMPT, message=body(PROMPT), stored=encode(body(PROMPT))),
             ViewOptions(raw=True),
         ),
@@ -578,14 +582,14 @@ SAMPLES = {
     "log": {
         "log": Log(items=ENTRIES, conversation=CONVERSATION),
         "stale": replace(ENTRIES[0], head=SUMMARY, message=body(SUMMARY), newer=2),
-        "oneline": Shown(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(oneline=True)),
-        "graph": Shown(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True)),
-        "graph-oneline": Shown(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True, oneline=True)),
+        "oneline": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(oneline=True)),
+        "graph": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True)),
+        "graph-oneline": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True, oneline=True)),
         "entry": ENTRIES[2],
         "session": Log(items=SESSION, conversation=CONVERSATION),
-        "session-full": Shown(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(full=True)),
-        "session-oneline": Shown(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(oneline=True)),
-        "graph-session": Shown(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(graph=True)),
+        "session-full": WithOptions(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(full=True)),
+        "session-oneline": WithOptions(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(oneline=True)),
+        "graph-session": WithOptions(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(graph=True)),
     },
     "operations": {
         "list": OperationList(operations=(UNDO, CREATE)),
@@ -601,7 +605,7 @@ SAMPLES = {
         "sample": SampleImported(conversation=CONVERSATION, messages=24, new_messages=24, branches=3, operation=OPERATION),
         "sample-again": SampleImported(conversation=CONVERSATION, messages=24, new_messages=0, branches=3, operation=None),
         "sources": IMPORTED,
-        "sources-report": Shown(
+        "sources-report": WithOptions(
             replace(IMPORTED, operation=None, dry_run=True, skipped=(), notes=()), ViewOptions(report=True)
         ),
     },
@@ -653,31 +657,31 @@ SAMPLES = {
     "merge": {
         "up-to-date": UpToDate(**MERGE, branch="main", tip=oid("callit")),
         "fast-forward": FastForwarded(**MERGE, branch="main", tip=oid("secure"), messages=(SECURE.id,), operation=OPERATION),
-        "fast-forward-foreseen": FastForwarded(**MERGE, branch="main", tip=None, messages=(SECURE.id,), dry_run=True),
+        "fast-forward-dry-run": FastForwarded(**MERGE, branch="main", tip=None, messages=(SECURE.id,), dry_run=True),
         "merged": Merged(
             **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id, COVERAGE.id), operation=OPERATION, message=message_id("joined")
         ),
-        "merged-settled": Merged(
-            **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), conflicts=(SETTLED,), operation=OPERATION,
+        "merged-resolved": Merged(
+            **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), operation=OPERATION,
             message=message_id("joined"),
         ),
-        "merged-foreseen": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(SETTLED,), dry_run=True),
+        "merged-dry-run": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), dry_run=True),
         "conflict": MergeConflicted(
-            **MERGE, branch=RESOLUTION, tip=oid("strife"), messages=(SECURE.id,), conflicts=(DISAGREED, COMPETING, SETTLED),
+            **MERGE, branch=RESOLUTION, tip=oid("strife"), messages=(SECURE.id,), conflicts=(DISAGREED, COMPETING, AUTO_RESOLVED),
             operation=OPERATION,
         ),
-        "conflict-foreseen": MergeConflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
+        "conflict-dry-run": MergeConflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": MergeConflicted(**MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,) * 23, operation=OPERATION),
         "aborted": MergeAborted(conversation=CONVERSATION, branch=RESOLUTION, active_branch="main", operation=OPERATION),
     },
     "rebase": {
         "up-to-date": ReplayUpToDate(**REBASE, branch=SECURITY, tip=oid("callit")),
         "rebased": Replayed(**REBASE, branch=SECURITY, tip=MOVED[1].new, moved=MOVED, operation=OPERATION, notes=(KEPT,)),
-        "rebased-settled": Replayed(**REBASE, branch=SECURITY, tip=MOVED[0].new, moved=MOVED[:1], conflicts=(SETTLED,), operation=OPERATION),
-        "rebased-foreseen": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED, conflicts=(SETTLED,), dry_run=True),
-        "many-foreseen": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED[:1] * 23, dry_run=True),
+        "rebased-resolved": Replayed(**REBASE, branch=SECURITY, tip=MOVED[0].new, moved=MOVED[:1], conflicts=(AUTO_RESOLVED,), operation=OPERATION),
+        "rebased-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED, conflicts=(AUTO_RESOLVED,), dry_run=True),
+        "many-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED[:1] * 23, dry_run=True),
         "conflict": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DECIDED_OTHERWISE, COMPETING), operation=OPERATION),
-        "conflict-foreseen": ReplayConflicted(**REBASE, **(STOPPED | {"branch": SECURITY, "tip": None}), conflicts=(DISAGREED,), dry_run=True),
+        "conflict-dry-run": ReplayConflicted(**REBASE, **(STOPPED | {"branch": SECURITY, "tip": None}), conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DISAGREED,) * 23, operation=OPERATION),
         "aborted": ReplayAborted(
             kind="rebase", conversation=CONVERSATION, moved_branch=SECURITY, branch=RESOLUTION, active_branch="main", operation=OPERATION
@@ -685,10 +689,10 @@ SAMPLES = {
     },
     "cherry_pick": {
         "up-to-date": ReplayUpToDate(**PICKED, branch="main", tip=oid("callit"), notes=(Note("on conv-001/main already: callit22"),)),
-        "picked": Replayed(**PICKED, branch="main", tip=MOVED[1].new, moved=MOVED, conflicts=(SETTLED,), operation=OPERATION),
-        "picked-foreseen": Replayed(**PICKED, branch="main", tip=None, moved=MOVED, dry_run=True),
+        "picked": Replayed(**PICKED, branch="main", tip=MOVED[1].new, moved=MOVED, conflicts=(AUTO_RESOLVED,), operation=OPERATION),
+        "picked-dry-run": Replayed(**PICKED, branch="main", tip=None, moved=MOVED, dry_run=True),
         "conflict": ReplayConflicted(**PICKED, **STOPPED, conflicts=(DISAGREED,), operation=OPERATION),
-        "conflict-foreseen": ReplayConflicted(**PICKED, **(STOPPED | {"branch": "main", "tip": None}), conflicts=(DISAGREED,), dry_run=True),
+        "conflict-dry-run": ReplayConflicted(**PICKED, **(STOPPED | {"branch": "main", "tip": None}), conflicts=(DISAGREED,), dry_run=True),
         "aborted": ReplayAborted(
             kind="cherry-pick", conversation=CONVERSATION, moved_branch="main", branch=RESOLUTION, active_branch="main", operation=OPERATION
         ),
@@ -716,7 +720,7 @@ SAMPLES = {
         "no-decisions": DecisionList(conversation=CONVERSATION, decisions=()),
     },
     "search": {
-        "found": Search(items=(HIT, DEEP, FOUND), hits=(HIT, DEEP), coverage=FOUND, context=1),
+        "found": WithOptions(Search(items=(HIT, DEEP, FOUND), hits=(HIT, DEEP), coverage=FOUND), ViewOptions(around=True)),
         "hit": HIT,
         "coverage": replace(FOUND, index="updated", read=3),
         "nothing": Search(
@@ -744,7 +748,7 @@ SAMPLES = {
     "summarize": {
         "summarized": SUMMARIZED,
         "compacted": replace(SUMMARIZED, compact=True, earlier=SUMMARY.id, method="command", messages=1, counted="estimate"),
-        "foreseen": replace(SUMMARIZED, id=None, oid=None, operation=None),
+        "dry-run": replace(SUMMARIZED, id=None, oid=None, operation=None),
         "list": SummaryList(
             conversation=CONVERSATION, branch="main", uncovered=3,
             summaries=(
@@ -758,13 +762,20 @@ SAMPLES = {
     "memory": MEMORY,
     "context": {
         "context": CONTEXT,
-        "messages": Shown(CONTEXT, ViewOptions(layout="messages")),
-        "as-json": Shown(CONTEXT, ViewOptions(layout="json")),
-        "explain": Shown(replace(CONTEXT, method="estimate"), ViewOptions(explain=True)),
-        "stats": Shown(replace(CONTEXT, average_relevance=0.25), ViewOptions(stats=True)),
+        "messages": WithOptions(CONTEXT, ViewOptions(layout="messages")),
+        "as-json": WithOptions(CONTEXT, ViewOptions(layout="json")),
+        "explain": WithOptions(replace(CONTEXT, method="estimate"), ViewOptions(explain=True)),
+        "stats": WithOptions(replace(CONTEXT, average_relevance=0.25), ViewOptions(stats=True)),
         "history": HistoryBlock(
             conversation=CONVERSATION, branch="main", text="<conversation_history>\nUser: hello\n\n</conversation_history>\n",
             messages=1, total=9, truncated=0, tokens=21, method="exact", first=PROMPT.oid, last=PROMPT.oid,
+        ),
+        "history-preview": WithOptions(
+            HistoryBlock(
+                conversation=CONVERSATION, branch="main", text="<conversation_history>\nUser: hello\n\n</conversation_history>\n",
+                messages=1, total=9, truncated=1, tokens=21, method="exact", first=PROMPT.oid, last=PROMPT.oid,
+            ),
+            ViewOptions(preview=True),
         ),
         "no-history": HistoryBlock(
             conversation=CONVERSATION, branch=None, text="<conversation_history>\n</conversation_history>\n",
@@ -810,6 +821,16 @@ SAMPLES = {
                 Finding("warning", "conv-002/main", "no operation created it: a git command did"),
             ),
         ),
+        "repaired": Repaired(
+            path="/s.git", dry_run=False,
+            repairs=(Repair("conv-001/main", "set it to " + "1" * 40), Repair("packed-refs", "write it again")),
+            remaining=(Finding("error", "conv-001/main", "its history breaks off", "restore it from a backup"),),
+            quarantine="/s.git/scopes-quarantine/20260101T000000000Z-000001",
+        ),
+        "repair-dry-run": Repaired(
+            path="/s.git", dry_run=True, repairs=(Repair("a.lock", "remove it"),), remaining=(), quarantine=None
+        ),
+        "repair-nothing": Repaired(path="/s.git", dry_run=False, repairs=(), remaining=(), quarantine=None),
         "gc": GarbageCollected(path="/s.git", bytes_before=12_582_912, bytes_after=900, expired_operations=0, expired_refs=0),
         "gc-dry-run": GarbageCollected(
             path="/s.git", bytes_before=2048, bytes_after=None, expired_operations=1, expired_refs=1, dry_run=True,
@@ -832,7 +853,7 @@ SAMPLES = {
         "set": ConfigValue(key="scopes.author", value="carol", origin="store", written=True),
         "unset": ConfigValue(key="scopes.author", value=None, origin="user", written=True),
         "list": ConfigList(settings=(Setting("scopes.author", "carol", "user"), Setting("scopes.hints", "false", "flag"))),
-        "list-origins": Shown(
+        "list-origins": WithOptions(
             ConfigList(settings=(Setting("scopes.author", "carol", "user"),)), ViewOptions(show_origin=True)
         ),
         "list-nothing": ConfigList(settings=()),

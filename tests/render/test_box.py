@@ -7,15 +7,15 @@ from rich.cells import cell_len
 
 from scopes.render.box import draw_box, fit_widths, truncate_spans
 from scopes.render.view import Column, Span
-from tests.render.hostile import OUR_COLOURS, hostile_texts
+from tests.render.hostile import OUR_COLORS, hostile_texts
 
 COLUMNS = [Column("ID", "id"), Column("Participants", flexible=True), Column("Branches"), Column("Activity", "time")]
 ROWS = [("conv-001", "code-analyzer,test-runner", "3", "2m ago"), ("conv-002", "general-purpose", "1", "5m ago")]
 WIDE = [("conv-003", "日本語エージェント 🚀", "1", "1h ago"), ("conv-004", "⚠️ e\u0301 ❤️", "2", "2026-01-31")]
 
 
-def box(rows, *, width=80, title="Active Conversations", colour=False):
-    return list(draw_box(COLUMNS, rows, title=title, width=width, colour=colour))
+def box(rows, *, width=80, title="Active Conversations", color=False):
+    return list(draw_box(COLUMNS, rows, title=title, width=width, color=color))
 
 
 def test_a_titled_box_looks_as_in_the_specification():
@@ -58,14 +58,14 @@ def test_a_narrow_box_shortens_the_flexible_column_first():
 
 
 def test_numbers_can_be_right_aligned():
-    lines = list(draw_box([Column("N", align="right")], [("1",), ("100",)], title=None, width=80, colour=False))
+    lines = list(draw_box([Column("N", align="right")], [("1",), ("100",)], title=None, width=80, color=False))
     assert lines[3:5] == ["│   1 │", "│ 100 │"]
 
 
-def test_colours_do_not_move_anything():
-    coloured = box(ROWS + WIDE, colour=True)
-    assert [OUR_COLOURS.sub("", line) for line in coloured] == box(ROWS + WIDE)
-    assert "\x1b[33mconv-001\x1b[0m" in coloured[4]
+def test_colors_do_not_move_anything():
+    colored = box(ROWS + WIDE, color=True)
+    assert [OUR_COLORS.sub("", line) for line in colored] == box(ROWS + WIDE)
+    assert "\x1b[33mconv-001\x1b[0m" in colored[4]
 
 
 def test_an_ellipsis_has_the_style_of_what_it_shortens():

@@ -12,7 +12,7 @@ from scopes.context.history_block import HistoryRequest, history
 from scopes.context.request import Request
 from scopes.conversation.abandon import abandon
 from scopes.conversation.amend import amend, retract
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch, list_branches
 from scopes.conversation.cat import cat
 from scopes.conversation.changes import changes
@@ -23,13 +23,13 @@ from scopes.conversation.delete import delete, delete_branch
 from scopes.conversation.doctor import doctor
 from scopes.conversation.files import files
 from scopes.conversation.gc import gc
-from scopes.conversation.import_sample import import_sample
 from scopes.conversation.list import list_conversations
 from scopes.conversation.log import log
 from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations, show_operation
 from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
+from scopes.conversation.repair import repair
 from scopes.conversation.resolve_conflict import escalate_conflict, resolve_conflict
 from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
@@ -38,9 +38,10 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
+from scopes.history.messages import plain_message
+from scopes.importers.import_sample import import_sample
 from scopes.memory.actions import done, list_actions
 from scopes.memory.add import add
-from scopes.memory.compact import compact
 from scopes.memory.context import context as memory_context
 from scopes.memory.list import list_memory, show_memory
 from scopes.memory.prune import prune
@@ -49,14 +50,13 @@ from scopes.memory.stats import stats as memory_stats
 from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize
 from scopes.memory.update import update
-from scopes.render.mermaid_view import as_mermaid
 from scopes.render.view_options import ViewOptions
 from scopes.search.search import search
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
 from tests.render.hostile import forbidden
-from tests.render.showing import document, piped, seen
-from tests.render.shown import Shown
+from tests.render.rendering import document, draw_mermaid, piped, seen
+from tests.render.with_options import WithOptions
 
 SAMPLE, MERGED = "conv-001", "login-bug"
 
@@ -70,13 +70,15 @@ COUNTER = SimpleNamespace(method="exact", count=len)
 READS = {
     "list": lambda repo: list_conversations(repo, complete=True),
     "show": lambda repo: show(repo, SAMPLE, abandoned=True),
-    "mermaid": lambda repo: as_mermaid(show(repo, SAMPLE)),
+    "mermaid": lambda repo: draw_mermaid(repo, SAMPLE),
     "branch": lambda repo: list_branches(repo, SAMPLE),
     "log": lambda repo: log(repo, SAMPLE, all_branches=True),
-    "log --oneline": lambda repo: Shown(log(repo, SAMPLE, all_branches=True, bodies=False), ViewOptions(oneline=True)),
-    "log --graph": lambda repo: Shown(log(repo, SAMPLE, all_branches=True, graph=True), ViewOptions(graph=True)),
+    "log --oneline": lambda repo: WithOptions(
+        log(repo, SAMPLE, all_branches=True, bodies=False), ViewOptions(oneline=True)
+    ),
+    "log --graph": lambda repo: WithOptions(log(repo, SAMPLE, all_branches=True, graph=True), ViewOptions(graph=True)),
     "cat": lambda repo: cat(repo, SAMPLE),
-    "cat --raw": lambda repo: Shown(cat(repo, SAMPLE), ViewOptions(raw=True)),
+    "cat --raw": lambda repo: WithOptions(cat(repo, SAMPLE), ViewOptions(raw=True)),
     "tag": lambda repo: list_tags(repo, SAMPLE),
     "files": lambda repo: files(repo, SAMPLE),
     "decisions": lambda repo: decisions(repo, SAMPLE),
@@ -92,6 +94,7 @@ READS = {
     ),
     "history": lambda repo: history(repo, HistoryRequest(where=SAMPLE), estimated(repo)),
     "verify": verify,
+    "repair": repair,
     "doctor": lambda repo: doctor(repo.path, repo),
 }
 WRITES = {
@@ -101,7 +104,7 @@ WRITES = {
     "retract": lambda repo: retract(repo, SAMPLE, f"{SAMPLE}~1", "", author="carol"),
     "summarize --dry-run": lambda repo: summarize(repo, SAMPLE, COUNTER, dry_run=True),
     "summarize": lambda repo: summarize(repo, SAMPLE, COUNTER),
-    "compact": lambda repo: compact(repo, SAMPLE, COUNTER, include_all=True),
+    "compact": lambda repo: summarize(repo, SAMPLE, COUNTER, include_all=True, compact=True),
     "summarize --status": lambda repo: list_summaries(repo, SAMPLE),
     "memory update": update,
     "memory add": lambda repo: add(repo, "Reset every Monday.", agent="carol", actions=["tell them"]),
@@ -131,7 +134,7 @@ WRITES = {
     "gc": gc,
     "merge": lambda repo: merge(repo, MERGED, "analysis/security-review", target="main"),
     "merge that stops": lambda repo: merge(repo, MERGED, "alternative-solution/general-purpose", target="main"),
-    "merge foreseen": lambda repo: merge(repo, MERGED, "analysis/security-review", target="main", dry_run=True),
+    "merge dry-run": lambda repo: merge(repo, MERGED, "analysis/security-review", target="main", dry_run=True),
     "conflicts list": lambda repo: list_conflicts(repo, MERGED),
     "conflicts show": lambda repo: show_conflict(repo, MERGED, "1"),
     "conflicts escalate": lambda repo: escalate_conflict(repo, MERGED, "1", to="carol", author="erin"),
@@ -149,7 +152,7 @@ def sample(repository):
 
 def show_in_every_way(perform):
     """Render the result of `perform` on two terminals, in a pipe and as JSON."""
-    shown = [seen(perform(), 80), seen(perform(), 200, colour=False), piped(perform())]
+    shown = [seen(perform(), 80), seen(perform(), 200, color=False), piped(perform())]
     for text in shown:
         assert forbidden(text.replace("\t", "")) == []
     assert document(perform())["scopes"] == 1
@@ -159,7 +162,7 @@ def show_in_every_way(perform):
 @pytest.mark.parametrize("verb", READS)
 def test_what_is_read_can_be_shown_in_every_way(verb, sample):
     shown = show_in_every_way(lambda: READS[verb](sample))
-    if verb not in {"verify", "config list"}:
+    if verb not in {"verify", "repair", "config list"}:
         assert all(shown)
 
 

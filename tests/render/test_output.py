@@ -38,7 +38,7 @@ def test_a_terminal_gets_a_box():
     assert "│ Tom" in text
 
 
-def test_a_capable_terminal_gets_colours_and_a_pipe_none():
+def test_a_capable_terminal_gets_colors_and_a_pipe_none():
     assert "\x1b[35mTom\x1b[0m" in shown(TOM, terminal=True, environ={"TERM": "xterm"})[0]
     assert "\x1b" not in shown(TOM, environ={"TERM": "xterm"})[0]
     assert shown(TOM, color="always")[0] == "\x1b[35mTom\x1b[0m\t4\n"
@@ -88,7 +88,7 @@ def test_streamed_items_come_out_one_by_one(as_json, first):
     assert written(made)[0].count("\n") == 2
 
 
-def test_streamed_items_bring_their_notes():
+def test_streamed_items_are_followed_by_their_notes():
     made = output(hints=False)
     made.stream([TOM])
     assert written(made)[1] == "note: Tom is old\n"
@@ -141,7 +141,7 @@ def test_a_refusal_is_one_line_and_a_line_for_each_of_its_hint():
     assert written(made)[1] == "error: two lines\nhint: first\nhint: second\n"
 
 
-def test_a_refusal_is_coloured_on_a_terminal():
+def test_a_refusal_is_colored_on_a_terminal():
     made = output(terminal=True, environ={"TERM": "xterm"})
     made.fail(Invalid("bad"))
     assert written(made)[1] == "\x1b[1;31merror:\x1b[0m bad\n"
@@ -248,6 +248,8 @@ def test_a_pipe_never_loads_what_only_a_terminal_needs(as_json):
 
 
 def test_a_box_loads_no_more_of_rich_than_it_needs():
-    loaded = loaded_after("import scopes.render.terminal")
+    """Rich measures the width of text beyond ASCII."""
+    assert "rich.cells" not in loaded_after("import scopes.render.terminal")
+    loaded = loaded_after("import scopes.render.terminal, scopes.render.wrap as wrap; wrap.count_cells('é')")
     assert "rich.cells" in loaded
     assert not {"rich.console", "rich.markdown", "subprocess"} & loaded

@@ -5,13 +5,13 @@ import itertools
 import pytest
 
 from scopes.render.progress import progress
-from tests.render.hostile import ANY_COLOURS, PAYLOADS
+from tests.render.hostile import ANY_COLORS, PAYLOADS
 from tests.render.sample import output, written
 
 XTERM = {"TERM": "xterm"}
 
 
-def told(*, step=0.5, label="importing", total=8, count=8, **options):
+def progress_text(*, step=0.5, label="importing", total=8, count=8, **options):
     """The text on standard error for work that reports progress every `step` seconds."""
     clock = itertools.count(0, step)
     made = output(**{"terminal": True, "environ": XTERM} | options)
@@ -24,26 +24,26 @@ def told(*, step=0.5, label="importing", total=8, count=8, **options):
 
 
 def test_long_work_shows_how_much_is_done():
-    talk = told()
+    talk = progress_text()
     assert "importing" in talk
     assert "2/8" in talk
     assert "8/8" in talk
 
 
 def test_work_of_less_than_a_second_shows_nothing():
-    assert told(step=0.1) == ""
+    assert progress_text(step=0.1) == ""
 
 
 def test_the_bar_is_drawn_at_most_ten_times_a_second():
-    assert told(step=0.01, count=200, total=200).count("importing") <= 15
+    assert progress_text(step=0.01, count=200, total=200).count("importing") <= 15
 
 
 def test_the_bar_is_erased_at_the_end():
-    assert told().endswith(("\x1b[2K", "\x1b[?25h", "\r"))
+    assert progress_text().endswith(("\x1b[2K", "\x1b[?25h", "\r"))
 
 
 def test_work_of_unknown_size_is_counted():
-    assert "5/?" in told(total=None, count=5)
+    assert "5/?" in progress_text(total=None, count=5)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_work_of_unknown_size_is_counted():
 )
 def test_without_a_terminal_nothing_is_shown(options):
     """Output contract 5."""
-    assert told(**options) == ""
+    assert progress_text(**options) == ""
 
 
 def test_the_bar_is_erased_when_the_work_fails():
@@ -70,14 +70,14 @@ def test_the_bar_is_erased_when_the_work_fails():
     assert "\x1b[?25h" in written(made)[1]
 
 
-def test_without_colour_the_bar_has_none():
-    talk = told(environ={"NO_COLOR": "1", **XTERM})
+def test_without_color_the_bar_has_none():
+    talk = progress_text(environ={"NO_COLOR": "1", **XTERM})
     assert "8/8" in talk
-    assert ANY_COLOURS.search(talk) is None
+    assert ANY_COLORS.search(talk) is None
 
 
 @pytest.mark.parametrize("payload", [p for p in PAYLOADS if "\x1b" in p or "\x9b" in p])
 def test_a_label_cannot_control_the_terminal(payload):
-    talk = told(label=payload)
+    talk = progress_text(label=payload)
     assert payload not in talk
     assert "]52" not in talk or "^[]52" in talk

@@ -23,13 +23,14 @@ import scopes.merge
 import scopes.search
 import scopes.tokens
 from scopes.conversation.merge import MergeOutcome
-from scopes.merge.sequencer import ReplayOutcome
+from scopes.merge.replay_control import ReplayOutcome
 from scopes.render.dispatch import NOUN_OF, default_object, find_module, render_text, to_wire
 from scopes.result import RawDocument, Result
-from tests.render.hostile import ANY_COLOURS, PAYLOADS, forbidden
+from tests.render.hostile import ANY_COLORS, PAYLOADS, forbidden
+from tests.render.rendering import document, json_text, piped, seen, with_texts
 from tests.render.results import SAMPLES
-from tests.render.showing import document, json_text, piped, seen, with_texts
-from tests.render.shown import unwrap
+from tests.render.with_options import unwrap
+from tests.support.examples import examples
 
 MODULES = [
     importlib.import_module(f"{package.__name__}.{module.name}")
@@ -73,6 +74,11 @@ def test_every_result_has_both_renderings_in_the_expected_module(kind):
             assert function.__module__ == module
 
 
+@each_kind
+def test_no_result_shown_by_its_fields_has_a_field_called_kind(kind):
+    assert to_wire.find(kind) is not default_object or "kind" not in kind.__dataclass_fields__
+
+
 @pytest.mark.parametrize("kind", sorted(BASES, key=str), ids=lambda kind: kind.__name__)
 def test_a_base_class_of_outcomes_has_no_text_of_its_own(kind):
     with pytest.raises(TypeError, match="has no text rendering"):
@@ -103,7 +109,7 @@ def hostile_samples(noun):
 def test_no_result_can_control_a_terminal(noun, width, at_one_moment):
     """H-71, through every renderer."""
     for hostile in hostile_samples(noun):
-        assert forbidden(ANY_COLOURS.sub("", seen(hostile, width, colour=True))) == []
+        assert forbidden(ANY_COLORS.sub("", seen(hostile, width, color=True))) == []
 
 
 @each_noun
@@ -156,7 +162,7 @@ def test_every_time_is_in_utc_and_every_id_is_whole(noun):
 
 
 @given(st.integers(30, 250))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_no_row_of_a_box_is_wider_than_the_terminal(width):
     for name, result in EVERY_SAMPLE.items():
         for line in seen(result, width).splitlines():
@@ -177,7 +183,7 @@ import sys
 from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
 from tests.render.results import SAMPLES
-from tests.render.shown import unwrap
+from tests.render.with_options import unwrap
 for noun, results in SAMPLES.items():
     for name, result in results.items():
         if not name.startswith("graph"):

@@ -15,13 +15,13 @@ from tests.render.sample import Screen
 XTERM = {"TERM": "xterm"}
 
 
-def test_a_capable_terminal_is_recognised():
+def test_a_capable_terminal_is_recognized():
     assert OutputStream(Screen(), XTERM, "auto").capable
-    assert OutputStream(Screen(), XTERM, "auto").colour
+    assert OutputStream(Screen(), XTERM, "auto").color
     dumb = OutputStream(Screen(), {"TERM": "dumb"}, "auto")
-    assert (dumb.terminal, dumb.capable, dumb.colour) == (True, False, False)
+    assert (dumb.terminal, dumb.capable, dumb.color) == (True, False, False)
     pipe = OutputStream(io.StringIO(), XTERM, "auto")
-    assert (pipe.terminal, pipe.capable, pipe.colour) == (False, False, False)
+    assert (pipe.terminal, pipe.capable, pipe.color) == (False, False, False)
 
 
 @pytest.mark.parametrize(

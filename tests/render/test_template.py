@@ -50,7 +50,7 @@ def test_an_unknown_field_is_refused_with_the_known_ones():
     assert refusal.value.hint.endswith("fields: id, title")
 
 
-def test_a_misspelt_field_gets_the_nearest_one():
+def test_a_misspelled_field_gets_the_nearest_one():
     with pytest.raises(Invalid) as refusal:
         compile_template("{titel}", FIELDS)
     assert refusal.value.hint.startswith("did you mean {title}?")

@@ -4,15 +4,15 @@ from scopes.render.terminal import MAX_MARKDOWN_CHARACTERS, TerminalView
 from scopes.render.view import Column, Span
 
 
-def said(say, *, width=40, colour=False):
+def said(say, *, width=40, color=False):
     """The text that a TerminalView writes when `say` uses it."""
     pieces: list[str] = []
-    say(TerminalView(pieces.append, width=width, colour=colour))
+    say(TerminalView(pieces.append, width=width, color=color))
     return "".join(pieces)
 
 
 def test_a_terminal_view_is_a_terminal():
-    view = TerminalView(print, width=63, colour=True)
+    view = TerminalView(print, width=63, color=True)
     assert view.terminal
     assert view.width == 63
 
@@ -35,9 +35,9 @@ def test_a_line_is_not_broken():
 
 
 def test_spans_are_painted():
-    assert said(lambda v: v.line("on ", Span("main", "branch")), colour=True) == "on \x1b[36mmain\x1b[0m\n"
+    assert said(lambda v: v.line("on ", Span("main", "branch")), color=True) == "on \x1b[36mmain\x1b[0m\n"
     cell = (Span("a", "warn"), Span("b", "warn"))
-    assert "\x1b[33ma\x1b[0m\x1b[33mb\x1b[0m" in said(lambda v: v.rows([Column("N")], [(cell,)]), colour=True)
+    assert "\x1b[33ma\x1b[0m\x1b[33mb\x1b[0m" in said(lambda v: v.rows([Column("N")], [(cell,)]), color=True)
 
 
 def test_a_body_is_folded_with_its_indentation():

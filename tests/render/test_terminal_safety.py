@@ -14,9 +14,9 @@ from scopes.render.terminal import TerminalView
 from scopes.render.view import Column, PlainView, Span
 from scopes.result import Note
 from tests.render import sample
-from tests.render.hostile import ANY_COLOURS, OUR_COLOURS, forbidden, hostile_texts
+from tests.render.hostile import ANY_COLORS, OUR_COLORS, forbidden, hostile_texts
 
-SAYINGS = {
+WAYS = {
     "line": lambda view, text: view.line(text, Span(text, "id"), indent=2),
     "rows": lambda view, text: view.rows([Column("A"), Column("B", "time")], [(text, (Span(text, "bad"), text))]),
     "titled rows": lambda view, text: view.rows([Column("A", flexible=True)], [(text,)], title=text),
@@ -25,24 +25,24 @@ SAYINGS = {
     "markdown": lambda view, text: view.markdown(text, indent=2),
 }
 VIEWS = {
-    "plain": lambda write, colour: PlainView(write, colour=colour),
-    "narrow": lambda write, colour: TerminalView(write, width=40, colour=colour),
-    "wide": lambda write, colour: TerminalView(write, width=200, colour=colour),
+    "plain": lambda write, color: PlainView(write, color=color),
+    "narrow": lambda write, color: TerminalView(write, width=40, color=color),
+    "wide": lambda write, color: TerminalView(write, width=200, color=color),
 }
 
 
-@pytest.mark.parametrize("saying", SAYINGS)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("colour", [False, True])
-def test_no_view_writes_a_control_character(saying, view, colour):
+@pytest.mark.parametrize("color", [False, True])
+def test_no_view_writes_a_control_character(way, view, color):
     @given(hostile_texts)
     def check(text):
         pieces: list[str] = []
-        SAYINGS[saying](VIEWS[view](pieces.append, colour), text)
-        said = "".join(pieces)
-        if colour:
-            said = (ANY_COLOURS if saying == "markdown" else OUR_COLOURS).sub("", said)
-        assert forbidden(said.replace("\t", "") if view == "plain" or saying == "exact" else said) == []
+        WAYS[way](VIEWS[view](pieces.append, color), text)
+        text_written = "".join(pieces)
+        if color:
+            text_written = (ANY_COLORS if way == "markdown" else OUR_COLORS).sub("", text_written)
+        assert forbidden(text_written.replace("\t", "") if view == "plain" or way == "exact" else text_written) == []
 
     check()
 

@@ -72,7 +72,7 @@ def test_an_empty_line_is_a_newline():
 
 
 @pytest.mark.parametrize(("text", "shown"), [("", ""), ("a", "a\n"), ("a\n", "a\n"), ("a\n\n", "a\n\n"), ("\n", "\n")])
-def test_a_body_ends_in_one_newline_that_it_may_bring_itself(text, shown):
+def test_a_body_ends_in_one_newline_even_if_the_text_has_one(text, shown):
     assert said(lambda v: v.body(text)) == shown
 
 
@@ -84,14 +84,14 @@ def test_markdown_is_shown_with_its_marks():
     assert said(lambda v: v.markdown("# *Title*", indent=1)) == " # *Title*\n"
 
 
-def test_nothing_is_coloured_unless_it_was_decided():
+def test_nothing_is_colored_unless_it_was_decided():
     def say(view):
         view.line(Span("x", "bad"))
         view.rows(COLUMNS, [("a", "b")])
         view.body("text", style="dim")
 
     assert "\x1b" not in said(say)
-    assert said(say, colour=True) == "\x1b[1;31mx\x1b[0m\n\x1b[33ma\x1b[0m\t\x1b[2mb\x1b[0m\n\x1b[2mtext\x1b[0m\n"
+    assert said(say, color=True) == "\x1b[1;31mx\x1b[0m\n\x1b[33ma\x1b[0m\t\x1b[2mb\x1b[0m\n\x1b[2mtext\x1b[0m\n"
 
 
 def test_a_span_keeps_its_style_in_a_styled_column():
@@ -113,5 +113,5 @@ def test_remarks_go_to_the_notes_or_to_the_terminal():
     assert said(lambda v: v.aside("3 more"), write_note=notes.append) + said(lambda v: v.aside("3 more")) == ""
     assert notes == ["3 more"]
     pieces = []
-    TerminalView(pieces.append, width=80, colour=False).aside("3 more")
+    TerminalView(pieces.append, width=80, color=False).aside("3 more")
     assert pieces == ["3 more\n"]

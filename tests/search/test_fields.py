@@ -12,7 +12,7 @@ from scopes.importers.run import import_sources
 from scopes.render.text.phrases import UNKNOWN_TIME
 from scopes.search.search import search
 from tests.importers.reading import source_of
-from tests.render.showing import document, piped, seen
+from tests.render.rendering import document, piped, seen
 from tests.support.history import history, say
 
 

@@ -17,6 +17,7 @@ from scopes.search.query import parse
 from scopes.search.search import search
 from tests.index.corpus import dump
 from tests.search.corpora import MESSAGES, QUERIES, append_message, scan, written
+from tests.support.examples import examples
 from tests.support.history import history, say
 from tests.support.store import make_store, remove_object
 
@@ -52,7 +53,7 @@ def perform(repository, conversation, steps):
         yield
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=STEPS, queries=st.lists(QUERIES, min_size=4, max_size=4))
 def test_an_updated_index_finds_what_a_scan_finds_and_equals_a_new_index(tmp_path_factory, steps, queries):
     path = tmp_path_factory.mktemp("drawn")
@@ -192,9 +193,9 @@ def test_a_repaired_conversation_is_found_again(repository, ask):
     """None of its refs moves in between."""
     drawn = history(repository, "main: alpha beta")
     history(repository, "main: alpha")
-    bring_back = remove_object(repository, drawn.oids["beta"])
+    restore = remove_object(repository, drawn.oids["beta"])
     assert (len(ask("alpha").hits), ask("alpha").coverage.damaged) == (1, 1)
-    bring_back()
+    restore()
     found = ask("alpha")
     assert (len(found.hits), found.coverage.damaged) == (2, 0)
     assert ask("alpha").coverage.index == "fresh"

@@ -13,7 +13,7 @@ AS_A_MERE_USER = ("setpriv", "--bounding-set=-dac_override,-dac_read_search,-fow
 
 @pytest.fixture(autouse=True)
 def sealed_configuration(sealed_world):
-    """Point libgit2 at the sealed home: it remembers the home that it was loaded in."""
+    """Point libgit2 at the sealed home; it caches the home directory of the process that loaded it."""
     levels = (ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL)
     before = {level: pygit2.settings.search_path[level] for level in levels}
     for level in levels:
@@ -25,6 +25,6 @@ def sealed_configuration(sealed_world):
 
 
 def pytest_runtest_setup(item):
-    """Leave out what only root may do."""
+    """Skip tests that need root."""
     if item.get_closest_marker("needs_root") and os.geteuid() != 0:
         pytest.skip("needs root")

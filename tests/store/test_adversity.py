@@ -1,6 +1,6 @@
-"""Full and read-only disks, other owners, unreadable homes, limits: a clean error, and no partial change.
+"""Full and read-only disks, other owners, unreadable home_directories, limits: a clean error, and no partial change.
 
-Each is real: a small file system, a read-only mount, another owner, a process without the capabilities of root.
+Every condition is real: a small file system, a read-only mount, another owner, a process without root's capabilities.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def mount(*words):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """Mount file systems of a given size; they go with the test."""
+    """Return a function that mounts a file system of a given size; it is unmounted after the test."""
     place = tmp_path / "disk"
     place.mkdir()
 
@@ -70,7 +70,7 @@ def small_disk(tmp_path):
 
 @pytest.fixture
 def read_only(tmp_path):
-    """Show a directory once more, read-only."""
+    """Bind-mount a directory read-only at another path."""
     place = tmp_path / "read-only"
     place.mkdir()
 
@@ -95,24 +95,24 @@ def refused(said, *words):
 
 
 def fill(place, left):
-    """Leave so many bytes."""
+    """Fill the disk until only this many bytes are free."""
     room = os.statvfs(place)
     filler = os.path.join(place, "filler")
     write_bytes(filler, b"x" * max(room.f_bavail * room.f_frsize - left, 0))
     return filler
 
 
-def say(repository, text):
+def append_text(repository, text):
     append(repository, MAIN, lambda tip: write_message(repository, text, tip), "append")
     return text
 
 
-def say_until_full(repository):
+def append_until_full(repository):
     """Append until the first failure; return the confirmed messages and the error."""
     confirmed = []
     for number in range(200):
         try:
-            confirmed.append(say(repository, str(number)))
+            confirmed.append(append_text(repository, str(number)))
         except Inaccessible as error:
             return confirmed, error.message
     raise AssertionError("the disk never was full")
@@ -121,24 +121,24 @@ def say_until_full(repository):
 @pytest.mark.needs_root
 @pytest.mark.parametrize("durable", [True, False])
 def test_on_a_full_disk_confirmed_appends_are_stored_and_refused_ones_are_not(small_disk, durable):
-    """P2, F-55: 400 kB, messages until nothing goes any more, then room again."""
+    """P2, F-55: append to a disk of 400 kB until it is full, then free space and append again."""
     place = small_disk("size=400k")
     repository = make_store(os.path.join(place, "store.git"), {} if durable else FAST)
     make_branch(repository, "root")
     filler = fill(place, 60_000)
-    confirmed, refusal = say_until_full(repository)
+    confirmed, refusal = append_until_full(repository)
     assert "the disk is full" in refusal
     assert subjects(open_store(repository)) == [*confirmed[::-1], "root"]
     assert len(confirmed) > 1
     assert_sound(repository)
     os.unlink(filler)
-    say(repository, "again")
+    append_text(repository, "again")
     assert subjects(open_store(repository))[:2] == ["again", confirmed[-1]]
 
 
 @pytest.mark.needs_root
 def test_an_operation_on_a_full_disk_is_atomic(small_disk):
-    """P3, F-55: for every amount of room from nothing to enough."""
+    """P3, F-55: with every amount of free space from none to enough."""
     place = small_disk("size=1m")
     repository = make_store(os.path.join(place, "store.git"))
     one, two = write_chain(repository, "one", "two")
@@ -168,7 +168,7 @@ def test_a_disk_without_free_inodes_is_reported_as_full(small_disk):
     place = small_disk("size=4m,nr_inodes=110")
     repository = make_store(os.path.join(place, "store.git"))
     make_branch(repository, "root")
-    confirmed, refusal = say_until_full(repository)
+    confirmed, refusal = append_until_full(repository)
     assert "the disk is full" in refusal
     assert subjects(open_store(repository)) == [*confirmed[::-1], "root"]
     assert len(confirmed) > 1
@@ -185,7 +185,7 @@ def test_no_store_is_created_on_a_full_disk(small_disk):
 
 @pytest.mark.parametrize("limit", [1, 100, 600])
 def test_a_file_size_limit_is_handled_like_a_full_disk(repository, limit):
-    """F-58: no root needed; every file that is written is too large."""
+    """F-58: every file that is written exceeds the limit; needs no root."""
     make_branch(repository, "root")
     git(repository, "pack-refs", "--all")
     before = state_of(repository)
@@ -198,7 +198,7 @@ def test_a_file_size_limit_is_handled_like_a_full_disk(repository, limit):
     assert_sound(repository)
 
 
-# A read-only disk, and one that may not be read
+# A read-only disk, and a disk without read permission
 
 
 @pytest.mark.needs_root
@@ -218,7 +218,7 @@ def test_a_read_only_store_can_be_read_and_refuses_writes(repository, read_only,
 
 @pytest.mark.needs_root
 def test_a_read_only_store_shows_a_pending_operation_completely(repository, read_only):
-    """P3, F-60: nobody can finish it, and nobody needs to."""
+    """P3, F-60: readers see its new values although no writer can finish it."""
     (tip,) = make_branch(repository, "one")
     make_branch(repository, "one", ref=HEADS + "two")
     operation = git(repository, "rev-parse", "refs/scopes/operations").strip()
@@ -245,7 +245,7 @@ def test_a_read_only_store_shows_a_pending_operation_completely(repository, read
     ],
 )
 def test_missing_permissions_are_reported(repository, part, act, words):
-    """F-61: as a user without root's powers."""
+    """F-61: as a user who is not root."""
     make_branch(repository, "one")
     path = os.path.join(repository.path, part)
     os.chmod(path, 0)
@@ -260,7 +260,7 @@ def test_missing_permissions_are_reported(repository, part, act, words):
 @pytest.mark.needs_root
 @pytest.mark.parametrize("part", [".", "objects", "refs/heads/conv-001", "logs", "logs/refs/heads/conv-001"])
 def test_a_failed_write_to_a_read_only_directory_changes_nothing(repository, part):
-    """F-61: the ref is where it was, and nothing half-written lies about."""
+    """F-61: the ref has not moved, and no partial file is left."""
     make_branch(repository, "one")
     before = state_of(repository)
     path = os.path.join(repository.path, part)
@@ -277,12 +277,12 @@ def test_a_failed_write_to_a_read_only_directory_changes_nothing(repository, par
     assert_sound(repository)
 
 
-# Somebody else's store
+# A store of another user
 
 
 @pytest.mark.needs_root
 def test_a_store_of_another_user_is_refused_until_it_is_trusted(repository, sealed_world):
-    """F-62: libgit2's check stays on; the hint works as it is written."""
+    """F-62: libgit2's ownership check stays on, and following the hint makes the store usable."""
     make_branch(repository, "one")
     for top, directories, files in os.walk(repository.path):
         for name in [*directories, *files, "."]:
@@ -297,10 +297,10 @@ def test_a_store_of_another_user_is_refused_until_it_is_trusted(repository, seal
     assert run(code, repository.path) == ""
 
 
-# A home that cannot be used
+# An unusable home directory
 
 
-def homes(tmp_path):
+def home_directories(tmp_path):
     return {
         "unset": None,
         "gone": os.path.join(tmp_path, "gone"),
@@ -312,7 +312,7 @@ def homes(tmp_path):
 
 
 @pytest.mark.needs_root
-@pytest.mark.parametrize("home", sorted(homes("/")))
+@pytest.mark.parametrize("home", sorted(home_directories("/")))
 def test_an_unreadable_home_directory_is_ignored(repository, tmp_path, home):
     """F-64, storage pitfall 16."""
     make_branch(repository, "one")
@@ -323,14 +323,14 @@ def test_an_unreadable_home_directory_is_ignored(repository, tmp_path, home):
     (tmp_path / "odd" / ".gitconfig").mkdir()
     os.chmod(tmp_path / "shut" / ".gitconfig", 0)
     os.chmod(tmp_path / "closed", 0)
-    place = homes(tmp_path)[home]
+    place = home_directories(tmp_path)[home]
     before = [*AS_A_MERE_USER, "env", *(["-u", "HOME"] if place is None else [f"HOME={place}"])]
     said = [run(act, repository.path, before=before) for act in (READ, WRITE, MOVE)]
     assert said == ["1 commit", "written", "moved"]
 
 
 def test_a_malformed_configuration_file_is_reported_with_its_line(repository, sealed_world):
-    """The user's own file or the store's: nothing of the store is damaged by it."""
+    """The user's file or the store's; the store itself is not reported as damaged."""
     make_branch(repository, "one")
     for path in (str(sealed_world / ".gitconfig"), os.path.join(repository.path, "config")):
         sound = b"[scopes]\n" if path.endswith(".gitconfig") else read_bytes(path)
@@ -362,6 +362,6 @@ def test_with_few_file_descriptors_a_command_works_or_refuses_cleanly(repository
 
 
 def test_the_resource_limits_of_the_test_process_are_unchanged(repository):
-    """The tests above set theirs in processes of their own."""
+    """The tests above set limits in subprocesses only."""
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 100
     assert Process("print(1)", repository.path).finish() == "1"

@@ -23,7 +23,7 @@ print(*write_conversation(repository))
 
 
 def messages():
-    """Return a message of every shape: odd text, a decision, files, a tool's words, no time."""
+    """Return messages of every shape: odd text, a decision, files, a tool's output, no time."""
     identifiers = (MessageId(f"{'a' * 25}{letter}") for letter in "abcdefg")
     return [
         Message(id=next(identifiers), author=Author("Jörg Ü <x>", "human"), kind="prompt", parts=text_parts("Grüße,\n\0 \ud800 \u2028 \U0001f600"), time="2026-01-01T12:00:00.123+02:00"),
@@ -44,7 +44,7 @@ def write_conversation(repository):
 
 
 def test_a_conversation_has_these_commit_ids(repository):
-    """P11: golden ids; a change of them is a change of the format."""
+    """P11: golden ids; if they change, the stored format has changed."""
     assert write_conversation(repository) == (ROOT, TIP)
 
 
@@ -62,7 +62,7 @@ WORLDS = {
         "GIT_AUTHOR_DATE": "1 +0000",
     },
     "another width": {"COLUMNS": "20", "TERM": "xterm"},
-    "optimised": {"PYTHONOPTIMIZE": "2"},
+    "optimized": {"PYTHONOPTIMIZE": "2"},
 }
 
 
@@ -80,14 +80,14 @@ def test_umask_and_path_do_not_change_a_commit(tmp_path, umask):
 
 
 def test_current_time_and_random_bytes_do_not_change_a_commit(repository, monkeypatch):
-    """The clock and random bytes are used where a message is made, not where it is written."""
+    """The clock and random bytes are read when a message is created, not when it is written."""
     monkeypatch.setattr(clock, "read_clock", lambda: 1 / 0)
     monkeypatch.setattr(clock, "random_bytes", lambda size: 1 / 0)
     assert write_conversation(repository) == (ROOT, TIP)
 
 
 def test_the_store_contains_no_data_of_the_machine(tmp_path):
-    """Not even its own path, once one looks at the objects and refs; the configuration is the same too."""
+    """Objects, refs and configuration do not even contain the path of the store."""
     first, second = (make_store(tmp_path / name) for name in ("one.git", "another.git"))
     for store in (first, second):
         git(store, "update-ref", "refs/heads/conv-001/main", write_conversation(store)[1])
@@ -98,7 +98,7 @@ def test_the_store_contains_no_data_of_the_machine(tmp_path):
 
 
 def test_git_shows_the_times_of_the_messages(repository):
-    """A message without a time stands at the time of the one before; a time before 1970 is 1970."""
+    """A message without a time has the time of the message before it; a time before 1970 becomes 1970."""
     _, tip = write_conversation(repository)
     shown = git(repository, "log", "--reverse", "--format=%at %ct %ai", tip).splitlines()
     noon = parse_time("2026-01-01T10:00:00Z") // 10**9

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scopes.errors import Corrupt, Invalid
+from scopes.errors import Corrupt, Invalid, Refused
 from scopes.store.config import COMMANDS, SETTINGS, Config, Setting, check_key, user_config
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS
 from tests.support.store import git, open_store, write_bytes
@@ -27,7 +27,7 @@ def flag(key, value, origin="flag"):
     return {key: Setting(key, value, origin)}
 
 
-# Who wins
+# Precedence
 
 
 def test_a_higher_level_overrides_a_lower_one(repository, user_file):
@@ -56,18 +56,30 @@ def test_a_setting_from_the_environment_is_listed_with_its_variable(repository):
     assert list(config.walk())[-1] == ("scopes.hints", "false", "SCOPES_HINTS")
 
 
-# Who may name a program
+# Settings that name a program
 
 
 @pytest.mark.parametrize("key", sorted(COMMANDS))
 @pytest.mark.parametrize("spelling", [str, str.upper, str.title])
 def test_a_command_setting_of_the_store_is_ignored(repository, tmp_path, key, spelling):
-    """I-72, P14: also not by another spelling or through an included file."""
+    """I-72, P14: also with another spelling, or in an included file."""
     section, name = key.split(".")
-    config = at_store(repository, f"[{section}]\n\t{name} = touch pwned\n[include]\n\tpath = {tmp_path}/more\n")
-    write_bytes(tmp_path / "more", f"[{section}]\n\t{name} = touch pwned\n".encode())
+    config = at_store(repository, f"[{section}]\n\t{name} = touch pwned\n")
     assert open_store(repository).config.find(spelling(key)) is None
     assert config.find(key) is None
+    write_bytes(tmp_path / "more", f"[{section}]\n\t{name} = touch pwned\n".encode())
+    with pytest.raises(Refused, match=r"include\.path"):
+        at_store(repository, f"[include]\n\tpath = {tmp_path}/more\n")
+
+
+def test_the_store_cannot_lower_the_threshold_at_which_it_packs_itself(repository, user_file):
+    """P14: packing starts git; only the user, the environment and flags decide when."""
+    key = "scopes.packThreshold"
+    assert at_store(repository, "[scopes]\n\tpackThreshold = 1\n").find_integer(key, 6000) == 6000
+    user_file("[scopes]\n\tpackThreshold = 70\n")
+    assert open_store(repository).config.find_integer(key, 6000) == 70
+    for origin in ("environment", "flag"):
+        assert open_store(repository, flag(key, "7", origin)).config.find_integer(key, 6000) == 7
 
 
 @pytest.mark.parametrize("key", sorted(COMMANDS))
@@ -79,7 +91,7 @@ def test_a_command_setting_of_the_user_or_a_flag_is_used(repository, user_file, 
     assert open_store(repository, flag(key, "project", ".scopes.toml")).config.find(key) == "better"
 
 
-# Values nobody can use
+# Invalid values
 
 
 @pytest.mark.parametrize("value", ["", "x", "-1", "1.5", "1k", "9" * 10, "9" * 5000, "²", "\u0663", " 7 x"])
@@ -147,6 +159,6 @@ def test_the_keys_of_scopes_are_accepted(key):
     "key", ["", "scopes", "scopes.", "core.hooksPath", "user.name", "xscopes.author", "merge.rule.x", "alias.x"]
 )
 def test_other_keys_are_refused_with_the_list_of_keys(key):
-    with pytest.raises(Invalid, match="is not a setting of scopes") as caught:
+    with pytest.raises(Invalid, match="unknown setting") as caught:
         check_key(key)
     assert "scopes.author" in caught.value.hint

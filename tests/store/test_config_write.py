@@ -39,7 +39,7 @@ def test_every_value_is_read_back_unchanged(repository, value):
 
 
 def test_the_lock_file_of_a_dead_writer_is_removed(repository, monkeypatch):
-    """P4: it stays the same for a second, which no living writer's does."""
+    """P4: a lock file that does not change for a second belongs to no living writer."""
     monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.05)
     write_bytes(path_of(repository) + ".lock", b"half a configur")
     assert write(repository, "carol") is True
@@ -64,7 +64,7 @@ def test_the_file_is_synced_before_the_command_returns(repository, monkeypatch):
 
 
 def test_a_failed_sync_leaves_the_setting_and_is_reported(repository, monkeypatch):
-    """P2: a failure is never silent about what happened all the same."""
+    """P2: the error says that the setting was written anyway."""
     monkeypatch.setattr(config_write, "sync", lambda path: os.stat(path + "/gone"))
     with pytest.raises(Inaccessible, match="was written, but could not be synced"):
         write(repository, "carol")

@@ -67,22 +67,22 @@ def test_damaged_lines_of_packed_refs_are_skipped(store):
     assert list_conversations(store) == ["conv-001", "conv-002", "conv-005"]
 
 
-CHOICE = {"explicit": None, "environment": None, "data_home": "/data"}
+ENVIRONMENT = {"XDG_DATA_HOME": "/data"}
 
 
 def test_the_flag_overrides_the_environment_and_the_environment_the_default(tmp_path):
     cwd = str(tmp_path)
-    assert choose_store(**CHOICE | {"explicit": "a", "environment": "b"}, cwd=cwd) == str(tmp_path / "a")
-    assert choose_store(**CHOICE | {"environment": "b"}, cwd=cwd) == str(tmp_path / "b")
-    assert choose_store(**CHOICE, cwd=cwd) == "/data/scopes/store.git"
+    assert choose_store({"SCOPES_STORE": "b", **ENVIRONMENT}, cwd, "a") == str(tmp_path / "a")
+    assert choose_store({"SCOPES_STORE": "b", **ENVIRONMENT}, cwd) == str(tmp_path / "b")
+    assert choose_store(ENVIRONMENT, cwd) == "/data/scopes/store.git"
 
 
 def test_the_store_of_a_project_is_used_once_it_exists(tmp_path):
     git(tmp_path / ".git", "init", "-q")
-    assert choose_store(**CHOICE, cwd=str(tmp_path)) == "/data/scopes/store.git"
+    assert choose_store(ENVIRONMENT, str(tmp_path)) == "/data/scopes/store.git"
     (tmp_path / ".git" / "scopes" / "objects").mkdir(parents=True)
     (tmp_path / "deep" / "down").mkdir(parents=True)
-    assert choose_store(**CHOICE, cwd=str(tmp_path / "deep" / "down")) == str(tmp_path / ".git" / "scopes")
+    assert choose_store(ENVIRONMENT, str(tmp_path / "deep" / "down")) == str(tmp_path / ".git" / "scopes")
 
 
 def test_all_worktrees_share_the_store_of_the_project(tmp_path):

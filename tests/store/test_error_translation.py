@@ -17,7 +17,7 @@ OID = "5ffbbbb4384b96cc9dffb03ed88ff1501fba2693"
 
 @pytest.fixture(params=["store.git", "already exists/is locked.git", "it's failed to lock file.git"])
 def store(request, tmp_path):
-    """Make stores in places whose names read like libgit2's reasons."""
+    """Create stores in directories whose names look like libgit2's error texts."""
     store = make_store(tmp_path / request.param)
     make_branch(store, "one")
     return store
@@ -66,7 +66,7 @@ def test_a_held_lock_is_recognized(store):
 
 
 def test_a_lock_that_appears_between_check_and_creation_is_a_held_lock():
-    """libgit2 looks for the file first; the second text is rare, so it is quoted from its source."""
+    """libgit2 checks for the file before it creates it; the error of the race is rare, so its text is taken from libgit2's source."""
     error = OSError("failed to create locked file '/a/b.lock': File exists")
     assert (is_moved(error), is_locked(error)) == (False, True)
     assert not is_locked(OSError("failed to create locked file '/a/b.lock': Permission denied"))
@@ -94,7 +94,7 @@ def test_conflicting_names_are_neither_moved_nor_locked(store):
     ],
 )
 def test_a_system_error_becomes_an_exception_that_names_the_action(code, word, tmp_path):
-    """F-55, F-57, F-58, F-60, F-61, F-63: by its number, and by libgit2's text where there is no number."""
+    """F-55, F-57, F-58, F-60, F-61, F-63: by its errno, or by libgit2's text where there is no errno."""
     with_path = f"failed to write '/x/input/output error': {os.strerror(code)}"
     for error in (OSError(code, os.strerror(code)), pygit2.GitError(with_path)):
         found = refusal("save it", str(tmp_path), error)

@@ -21,7 +21,7 @@ def day(number):
 
 @pytest.fixture
 def commits(repository):
-    """Log three days: a branch is made, it goes to the trash, another is made."""
+    """Write the operations of three days: create a branch, delete it, create another."""
     one, two = write_chain(repository, "one", "two")
     trash = refs.trash_ref("conv-001", "op", MAIN)
     move(repository, (MAIN, None, one), time=day(1))
@@ -71,7 +71,7 @@ def test_remaining_operations_are_unchanged(repository, commits):
 
 
 def test_gc_collects_expired_objects_and_no_others(repository, commits):
-    """P7: only the trash's own message is gone."""
+    """P7: only the message of the deleted branch is gone."""
     one, two = commits
     other = write_chain(repository, "three")[0]
     move(repository, (HEADS + "third", None, other), time=day(4))
@@ -92,7 +92,7 @@ def test_gc_collects_expired_objects_and_no_others(repository, commits):
 def test_an_interrupted_expire_is_complete_for_readers_and_finished_by_the_next_writer(
     repository, commits, monkeypatch
 ):
-    """P3, P4: its commit point is one ref, as for an operation."""
+    """P3, P4: its commit point is one ref update, as for an operation."""
     left = iter(range(1))
     real = recovery._set
 
@@ -113,7 +113,7 @@ def test_an_interrupted_expire_is_complete_for_readers_and_finished_by_the_next_
 
 
 def test_the_reflog_does_not_keep_expired_objects(repository, commits):
-    """Git would keep it for another month."""
+    """Git would keep them for another month."""
     old_tip = repository.raw_ref(refs.OPERATIONS)
     expire_before(repository, day(3))
     assert old_tip not in git(repository, "rev-list", "--all", "--reflog").split()
@@ -124,7 +124,7 @@ def test_an_empty_log_expires_nothing(repository):
 
 
 def test_without_the_log_no_trash_expires(repository, commits):
-    """D-41: without the log nobody knows what the trash is."""
+    """D-41: without the log the age of trash refs is unknown."""
     git(repository, "update-ref", "-d", refs.OPERATIONS)
     assert expire_before(repository, None) == (0, 0)
     assert len(repository.list_refs(refs.TRASH)) == 1

@@ -8,11 +8,12 @@ import random
 
 import pytest
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.new import new
 from scopes.conversation.verify import verify
 from scopes.errors import Inaccessible
+from scopes.history.messages import plain_message
 from scopes.store import refs, transactions
 from scopes.store.expire import expire
 from scopes.store.maintenance import pack
@@ -30,6 +31,13 @@ from tests.support.store import (
     write_bytes,
 )
 
+REPAIR = """
+from scopes.conversation.repair import repair
+done = repair(open_store(path), dry_run=len(sys.argv) > 2)
+for where, action in done.repairs:
+    print(where, action, sep="|")
+print(done.quarantine)
+"""
 LOOK = """
 from scopes.conversation.verify import verify
 for finding in verify(open_store(path)).findings:
@@ -40,7 +48,7 @@ SIDE = "refs/heads/conv-001/side"
 
 @pytest.fixture(autouse=True)
 def conversation(repository):
-    """Make a conversation of two branches, nine messages."""
+    """Create a conversation with two branches and nine messages."""
     new(repository, title="a title", participants=["carol"])
     for number in range(6):
         append(repository, "conv-001", plain_message("carol", f"message {number} " * 20))
@@ -51,11 +59,17 @@ def conversation(repository):
 
 
 def findings(repository):
-    """Look in a process of its own, since libgit2 remembers; looking must change nothing."""
+    """Check in a subprocess, because libgit2 caches objects; assert that the check changes no file."""
     before = files_of(repository.path)
     found = [tuple(line.split("|")) for line in run(LOOK, repository.path).splitlines()]
     assert files_of(repository.path) == before
     return found
+
+
+def repaired(repository, *options):
+    """Repair the store in a process of its own; return the refs and files that were repaired, and the quarantine."""
+    *done, quarantine = run(REPAIR, repository.path, *options).splitlines()
+    return [line.split("|")[0] for line in done], quarantine
 
 
 def problems(repository):
@@ -91,7 +105,7 @@ def test_an_intact_store_has_no_findings_loose_or_packed(repository):
 @pytest.mark.parametrize("damage", ["flipped", "truncated", "empty"])
 @pytest.mark.parametrize("revision", [f"{MAIN}~1", f"{MAIN}~1^{{tree}}", f"{MAIN}~1:message.json", f"{MAIN}:state"])
 def test_a_damaged_loose_object_is_reported(repository, revision, damage):
-    """D-36, D-37, P10: and the message that it belongs to."""
+    """D-36, D-37, P10: together with the message that it belongs to."""
     oid = git(repository, "rev-parse", revision).strip()
     path = loose_path(repository, oid)
     stored = read_bytes(path)
@@ -118,10 +132,10 @@ def test_a_damaged_message_is_reported_with_its_object_id(repository):
     assert any(where == f"conv-001/main: message {identifier}" for where, _ in problems(repository))
 
 
-@pytest.mark.parametrize(("suffix", "cure"), [("pack", "backup"), ("idx", "git index-pack")])
+@pytest.mark.parametrize(("suffix", "cure"), [("pack", "backup"), ("idx", "scopes repair")])
 @pytest.mark.parametrize("place", ["first", "middle", "last"])
 def test_a_flipped_bit_in_a_pack_or_its_index_is_found(repository, suffix, cure, place):
-    """D-36: libgit2 verifies nothing that comes out of a pack."""
+    """D-36: libgit2 does not verify objects that it reads from a pack."""
     path = packed(repository).removesuffix("pack") + suffix
     size = os.path.getsize(path)
     flip(path, {"first": 0, "middle": size // 2, "last": size - 1}[place])
@@ -139,7 +153,7 @@ def test_a_truncated_pack_is_found(repository, rest):
 
 
 def test_a_flipped_bit_in_the_commit_graph_is_found_and_gc_repairs_it(repository):
-    """Derived data: git itself stops at it."""
+    """It is derived data, but git stops at it."""
     packed(repository)
     path = os.path.join(repository.path, "objects", "info", "commit-graph")
     flip(path, os.path.getsize(path) // 2)
@@ -163,20 +177,23 @@ def test_every_flipped_bit_of_a_pack_is_found(repository):
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage\n", b"1234567\n", b"\0" * 41])
-def test_a_damaged_ref_file_is_reported_with_a_command_that_repairs_it(repository, content):
-    """D-38: git and libgit2 leave it out of every listing."""
+def test_a_damaged_ref_file_is_reported_and_repaired(repository, content):
+    """D-38: git and libgit2 omit it from every listing."""
     tip = repository.find_ref(SIDE)
     write_bytes(f"{repository.path}/{SIDE}", content)
     ((severity, where, problem, cure),) = findings(repository)
     assert (severity, where, problem) == ("error", "conv-001/side", "its file is damaged")
-    assert os.system(cure) == 0
+    assert cure == "repair it: scopes repair"
+    where, quarantine = repaired(repository)
+    assert where == ["conv-001/side"]
+    assert read_bytes(f"{quarantine}/{SIDE}") == content
     assert open_store(repository).find_ref(SIDE) == tip
     assert findings(repository) == []
 
 
 @pytest.mark.parametrize("damage", [b"", b"conv-001/maio", b"conv-003/main"])
 def test_a_branch_missing_from_packed_refs_is_reported_although_git_fsck_passes(repository, damage):
-    """D-39: packed-refs has no checksum; the messages since the last operation are not lost to the cure."""
+    """D-39: packed-refs has no checksum; the repair keeps the messages since the last operation."""
     git(repository, "pack-refs", "--all")
     tip = repository.find_ref(MAIN)
     path = f"{repository.path}/packed-refs"
@@ -186,13 +203,14 @@ def test_a_branch_missing_from_packed_refs_is_reported_although_git_fsck_passes(
     git(repository, "fsck", "--strict")
     ((severity, _, problem, cure),) = [finding for finding in findings(repository) if finding[1] == "conv-001/main"]
     assert (severity, problem) == ("error", "it is missing, and no operation deleted it")
-    assert os.system(cure) == 0
+    assert cure == "repair it: scopes repair"
+    assert "conv-001/main" in repaired(repository)[0]
     assert open_store(repository).find_ref(MAIN) == tip
 
 
 @pytest.mark.parametrize("name", ["refs/heads/sonv-001/main", "refs/scopes/meta/sonv-001"])
 def test_a_ref_without_reflog_and_operation_is_reported(repository, name):
-    """D-39: a bit that turned in a name that a newer file hides leaves nothing missing, but something more."""
+    """D-39: a bit flipped in a packed name that a loose ref overrides leaves no ref missing, but adds one."""
     path = f"{repository.path}/packed-refs"
     git(repository, "pack-refs", "--all")
     head, *lines = read_bytes(path).decode().splitlines(keepends=True)
@@ -220,7 +238,7 @@ def test_without_packed_refs_every_packed_ref_is_reported_missing(repository):
 
 
 def test_a_missing_branch_is_reported_after_the_log_expired(repository):
-    """Nothing but its reflog remembers it."""
+    """Only its reflog is left."""
     with exclusive_write(repository):
         expire(repository, 2**63)
     assert findings(repository) == []
@@ -228,13 +246,14 @@ def test_a_missing_branch_is_reported_after_the_log_expired(repository):
     assert ("conv-001/side", "it is missing, and no operation deleted it") in problems(repository)
 
 
-def test_a_missing_symbolic_ref_is_reported_with_a_command_that_repairs_it(repository):
+def test_a_missing_symbolic_ref_is_reported_and_repaired(repository):
     active = refs.active_ref("conv-001")
     value = repository.find_ref(active)
     os.unlink(f"{repository.path}/{active}")
     ((_, where, _, cure),) = findings(repository)
     assert where == active
-    assert os.system(cure) == 0
+    assert cure == "repair it: scopes repair"
+    assert repaired(repository)[0] == [active]
     assert open_store(repository).find_ref(active) == value
 
 

@@ -10,6 +10,7 @@ from scopes.errors import NotFound
 from scopes.ids import Oid
 from scopes.store.graph import is_ancestor, walk_newest_first, walk_oldest_first
 from scopes.store.packs.bulk import bulk_objects
+from tests.support.examples import examples
 from tests.support.store import (
     Process,
     git,
@@ -51,7 +52,9 @@ def reachable(parents, tips, hidden):
     return found
 
 
-on_store = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+on_store = settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @on_store

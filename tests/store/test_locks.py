@@ -67,7 +67,7 @@ def test_after_the_timeout_the_error_names_the_holder(tmp_path):
 
 
 def test_a_former_holder_is_not_named(tmp_path):
-    """The one that held it once is this very process, which lives."""
+    """The former holder is this process, which is still running."""
     assert take(tmp_path)
     with Holder(tmp_path, "shared"), pytest.raises(Busy) as caught:
         take(tmp_path)
@@ -108,7 +108,7 @@ def test_a_waiting_process_gets_the_lock_as_soon_as_it_is_free(tmp_path):
 
 
 def test_an_exclusive_writer_is_not_starved_by_appends(tmp_path):
-    """E-50: four processes share the lock without a moment in which nobody has it."""
+    """E-50: four processes share the lock so that it is never free."""
     code = """
 from scopes.store.locks import StoreLock
 lock = StoreLock(path)
@@ -131,7 +131,7 @@ while time.monotonic() < end and not os.path.exists(path + '/stop'):
 
 @pytest.mark.parametrize("umask", ["0", "0o22"])
 def test_lock_files_are_readable_by_the_owner_alone_and_the_umask_is_restored(tmp_path, umask):
-    """P13: the bits that a careless umask would give away."""
+    """P13: with a umask that would allow more."""
     code = f"""
 from scopes.store.locks import StoreLock
 os.umask({umask})
@@ -187,7 +187,7 @@ def test_no_descriptor_is_left_open(tmp_path):
 
 
 def test_the_lock_works_between_threads(tmp_path):
-    """One lock object each: the kernel tells open files apart, not threads."""
+    """Each thread has its own lock object, because the kernel locks open files, not threads."""
     inside = threading.Event()
     leave = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Reading loose objects: those that git wrote, and every way in which a file can be damaged."""
+"""Reading loose objects written by git, and damaged ones."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_missing_loose_object_is_none(objects):
 
 
 def test_every_truncated_object_is_corrupt_and_none_hangs(repository, objects):
-    """D-37; libgit2 1.9.7 spins for ever on most of these lengths (issue 7342)."""
+    """D-37; libgit2 1.9.7 loops forever on most of these lengths (issue 7342)."""
     oid = repository.write(BLOB, random.Random(1).randbytes(500))
     stored = read_bytes(loose_path(repository, oid))
     for length in range(len(stored)):
@@ -98,7 +98,7 @@ def test_a_file_with_a_wrong_header_is_corrupt(objects, content):
 
 
 def test_the_content_of_another_object_is_corrupt(objects):
-    """A file that was put under a wrong name."""
+    """A file under the wrong name."""
     put(objects, Oid("5" * 40), zlib.compress(b"blob 1\0x"))
     with pytest.raises(Corrupt):
         find_loose(objects, Oid("5" * 40))
@@ -106,7 +106,7 @@ def test_the_content_of_another_object_is_corrupt(objects):
 
 @pytest.mark.parametrize("damage", ["truncated", "empty", "missing", "sound"])
 def test_a_command_ends_at_a_damaged_object(repository, damage):
-    """D-36, D-37, D-40: in a process of its own, with a limit on its time."""
+    """D-36, D-37, D-40: in a subprocess with a timeout."""
     oid = write_message(repository, "one" * 100)
     path = loose_path(repository, oid)
     stored = read_bytes(path)

@@ -9,14 +9,17 @@ from hypothesis import strategies as st
 from scopes.errors import NotFound
 from scopes.ids import Oid
 from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, split_histories
+from tests.support.examples import examples
 from tests.support.store import NOON, git, write_chain, write_message
 
-on_store = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+on_store = settings(
+    max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @st.composite
 def graphs(draw):
-    """Draw for every commit its parents among those before it, and a time that need not fit; then two of them."""
+    """Draw the parents of every commit among the earlier ones, an arbitrary time for each, and two commits."""
     size = draw(st.integers(2, 14))
     parents = [sorted(draw(st.sets(st.integers(0, n - 1), max_size=min(n, 2)))) if n else [] for n in range(size)]
     times = draw(st.lists(st.integers(NOON, NOON + 20), min_size=size, max_size=size))
@@ -32,7 +35,7 @@ def draw_graph(repository, parents, times):
 
 
 def ancestors(parents, number):
-    """Return a commit and everything below it."""
+    """Return a commit and all its ancestors."""
     found, stack = set(), [number]
     while stack:
         at = stack.pop()

@@ -25,6 +25,7 @@ from scopes.store.objects import (
     parse_tip,
     parse_tree,
 )
+from tests.support.examples import examples
 from tests.support.store import CAROL, NOON, assert_sound, git, write_message
 
 HOSTILE = [
@@ -228,12 +229,12 @@ def test_any_bytes_are_parsed_as_a_commit_or_corrupt(data):
             continue
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     names=st.lists(st.text("ab.-0=%é", min_size=1, max_size=4), unique=True, max_size=12), trees=st.integers(0, 2**12)
 )
 def test_a_tree_has_the_same_bytes_as_with_libgit2(repository, names, trees):
-    """The order of `a`, `a.b`, `a/` and `a0` is git's own."""
+    """Git has its own order of `a`, `a.b`, `a/` and `a0`."""
     blob, tree = repository.write(BLOB, b"x"), repository.write(TREE, b"")
     builder = repository.git.TreeBuilder()
     entries = []

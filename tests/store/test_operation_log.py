@@ -49,7 +49,7 @@ def test_operations_are_yielded_newest_first_with_their_commits(repository):
 
 
 def test_the_log_ends_at_its_first_operation(repository):
-    """The record's parents hold the log and the old and new tips; only the first may be an operation."""
+    """The parents of a record are the previous record and the old and new tips; only the first is read as an operation."""
     one, two = write_chain(repository, "one", "two")
     move(repository, (MAIN, None, two))
     assert logged(repository) == [["main"]]
@@ -58,7 +58,7 @@ def test_the_log_ends_at_its_first_operation(repository):
 
 
 def test_a_message_that_looks_like_an_operation_is_not_one(repository):
-    """B-20: its text looks like our trailer."""
+    """B-20: its text looks like a trailer of scopes."""
     forged = write_message(repository, "Scopes-Operation: forged\n\nScopes-Operation: forged")
     move(repository, (MAIN, None, forged))
     assert logged(repository) == [["main"]]
@@ -92,7 +92,7 @@ def test_a_log_with_a_missing_commit_is_not_found(repository):
 
 
 def test_a_commit_that_is_not_an_operation_is_corrupt(repository):
-    """Somebody moved the log to a message."""
+    """The log ref points to a message."""
     repository.write(TREE, b"")
     empty = format_commit(tree=EMPTY_TREE, parents=[], author=CAROL, time=NOON, subject="x", trailers=[])
     for oid in (write_message(repository, "one"), repository.write(COMMIT, empty)):

@@ -33,7 +33,7 @@ def test_an_overlay_has_the_objects_and_refs_of_its_store(repository):
 
 
 def test_objects_written_into_an_overlay_are_discarded(repository):
-    """Also whole packs, of which an import of very much makes several."""
+    """Also whole packs, of which a large import writes several."""
     before = walk(repository)
     with overlay_of(repository) as shadow:
         with bulk_objects(shadow) as objects:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from scopes.errors import Corrupt
 from scopes.store.raw_refs import read_ref_files
+from tests.support.examples import examples
 from tests.support.store import HEADS, MAIN, files_of, git, write_bytes, write_chain
 
 ACTIVE = "refs/scopes/active/conv-001"
@@ -25,7 +26,7 @@ def tips(repository):
 
 
 def as_git_sees_them(repository, prefix=""):
-    """Ask the git program, which shows a symbolic ref only with what it points at."""
+    """Return the refs that the git program lists; it omits a symbolic ref whose target does not exist."""
     lines = git(repository, "for-each-ref", "--format=%(refname) %(objectname) %(symref)").splitlines()
     rows = [line.split(" ") for line in lines if line.startswith(prefix)]
     return {name: f"ref: {target}" if target else oid for name, oid, target in rows}
@@ -35,7 +36,7 @@ def listed(store, prefixes):
     return read_ref_files(store, prefixes).list_refs(prefixes)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 def test_loose_and_packed_refs_together_agree_with_git(repository, tips, steps):
     for number, (step, name) in enumerate(steps):
@@ -78,7 +79,7 @@ def test_a_loose_ref_overrides_packed_refs(repository, tips):
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 41, b"ref: \n", b"abc\n", b"\xff", b"5" * 39])
 def test_a_damaged_loose_ref_hides_its_packed_value_and_no_other_ref(repository, tips, content):
-    """D-38: an empty file is what a power cut leaves; the packed value is from before."""
+    """D-38: a power cut leaves an empty file; the packed value is outdated."""
     git(repository, "update-ref", MAIN, tips[0])
     git(repository, "update-ref", HEADS + "other", tips[1])
     git(repository, "pack-refs", "--all")
@@ -113,7 +114,7 @@ def test_an_invalid_line_of_packed_refs_is_corrupt(repository, tips, line):
 
 
 def test_packed_refs_with_an_incomplete_last_line_are_corrupt(repository, tips):
-    """D-39: the name of the last branch would be another one."""
+    """D-39: the last branch would have another name."""
     git(repository, "update-ref", MAIN, tips[0])
     git(repository, "pack-refs", "--all")
     whole = files_of(repository.path)["packed-refs"]

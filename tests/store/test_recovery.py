@@ -39,13 +39,13 @@ class Killed(BaseException):
 
 
 @pytest.fixture
-def quick(monkeypatch):
+def fast_stale_locks(monkeypatch):
     """Treat a lock file as stale sooner than after a second."""
     monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.1)
 
 
 def die_at(repository, turn, *changes):
-    """Commit an operation and die before its turn-th change of a file; the commit point itself is turn 0."""
+    """Commit an operation and die before its change of a file number `turn`; the commit point is number 0."""
     real, left = recovery._set, iter(range(turn))
 
     def change(*arguments):
@@ -61,7 +61,7 @@ def die_at(repository, turn, *changes):
 
 @pytest.fixture
 def drawn(repository):
-    """Draw three refs and a symbolic one, and say how an operation changes them all."""
+    """Draw three refs and a symbolic ref, and an operation that changes all of them."""
     one, two = write_chain(repository, "one", "two")
     active = refs.active_ref("conv-001")
     move(repository, (MAIN, None, one), (HEADS + "old", None, two), (active, None, f"ref: {MAIN}"))
@@ -83,7 +83,7 @@ def without_log(values):
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("turn", range(MOVES + 1))
 def test_a_process_that_dies_during_an_operation_did_nothing_or_all_of_it(repository, drawn, turn, packed):
-    """P3, P4: readers see it before anybody has repaired anything, and the next writer repairs it."""
+    """P3, P4: readers see the result before any repair, and the next writer repairs the refs."""
     before, changes, after = drawn
     if packed:
         git(repository, "pack-refs", "--all")
@@ -109,7 +109,7 @@ def test_an_append_after_a_death_finishes_the_operation_first(repository, drawn,
 
 
 def test_a_process_that_dies_during_recovery_does_no_harm(repository, drawn):
-    """P4: every roll-forward is cut short after one more step."""
+    """P4: each attempt to roll forward dies one step later."""
     _, changes, after = drawn
     die_at(repository, 1, *changes)
     for _ in range(MOVES):
@@ -163,7 +163,7 @@ def test_a_failing_disk_leaves_the_operation_committed(repository, drawn, monkey
 
 
 def test_a_ref_that_git_moved_is_not_changed(repository, drawn):
-    """D-43: nobody's commit is thrown away by a roll-forward."""
+    """D-43: a roll-forward discards no commit of another program."""
     _, changes, after = drawn
     die_at(repository, 1, *changes)
     by_hand = write_message(repository, "by hand")
@@ -189,7 +189,7 @@ def test_a_marker_that_is_not_an_operation_stops_writers(repository):
     assert repository.raw_ref(MAIN) == tip
 
 
-# Real deaths
+# Killed processes
 
 ENDLESS = """
 repository = open_store(path)
@@ -203,7 +203,7 @@ while True:
 
 
 def test_a_process_killed_at_any_time_leaves_an_intact_store(repository):
-    """P3, P4: SIGKILL, six times, at moments nobody chose."""
+    """P3, P4: SIGKILL at six arbitrary times."""
     one, two = write_chain(repository, "one", "two")
     names = [f"{HEADS}b{number}" for number in range(8)]
     move(repository, *((name, None, one) for name in names))
@@ -223,7 +223,7 @@ def test_a_process_killed_at_any_time_leaves_an_intact_store(repository):
     assert_sound(repository)
 
 
-# Files nobody will remove
+# Files of dead processes
 
 
 def test_the_files_of_a_dead_process_are_listed(repository):
@@ -242,8 +242,8 @@ def test_the_files_of_a_dead_process_are_listed(repository):
 NAMES = ["tmp_fix", "tmp-fix", ".tmp-x", "logs/x", "lock", "x.lock.y"]
 
 
-def test_a_branch_named_like_a_temporary_file_is_not_listed(repository, quick):
-    """A name of the user's choice, in refs and in reflogs."""
+def test_a_branch_named_like_a_temporary_file_is_not_listed(repository, fast_stale_locks):
+    """The user chose the name; it is in refs and in reflogs."""
     names = [HEADS + name for name in NAMES if not name.startswith(".")]
     names += ["refs/heads/tmp_conversation/logs", "refs/scopes/meta/tmp_conversation", "refs/scopes/active/tmp-x"]
     tip = write_message(repository, "one")
@@ -255,7 +255,7 @@ def test_a_branch_named_like_a_temporary_file_is_not_listed(repository, quick):
     assert open_store(repository).list_refs() == before
 
 
-def test_an_unchanged_lock_file_is_removed_and_a_changing_one_is_not(tmp_path, quick):
+def test_an_unchanged_lock_file_is_removed_and_a_changing_one_is_not(tmp_path, fast_stale_locks):
     dead, living, ends = (str(tmp_path / name) for name in ("dead", "living", "ends"))
     for path in (dead, living, ends):
         write_bytes(path, b"")

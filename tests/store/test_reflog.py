@@ -105,7 +105,7 @@ def test_a_deleted_branch_has_no_value(repository, log):
     [b"garbage\n", b"\n\n", b"\0" * 60, b"\xff\xfe\n", line(ONE, TWO, 5)[:50], b"z" * 200, line(ONE, TWO, "²")],
 )
 def test_a_damaged_line_is_skipped(repository, log, damage):
-    """D-38: a torn last line is what a power cut leaves."""
+    """D-38: a power cut leaves a partial last line."""
     log(line(NULL_OID, ONE, 100), damage)
     assert [m.new for m in walk_moves(repository, MAIN)] == [ONE]
 
@@ -126,7 +126,7 @@ def test_entries_of_other_programs_are_read(repository, log, raw, reason):
 
 
 def test_a_reflog_without_its_ref_is_still_read(repository):
-    """D-39: what is left of a branch that vanished from packed-refs."""
+    """D-39: the only trace of a branch that is lost from packed-refs."""
     (tip,) = make_branch(repository, "one")
     os.unlink(f"{repository.path}/{MAIN}")
     assert [m.new for m in walk_moves(repository, MAIN)] == [tip]

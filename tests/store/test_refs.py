@@ -1,4 +1,4 @@
-"""Names of refs, and names that conflict on some file system."""
+"""Names of refs, and names that conflict on some file systems."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scopes.errors import Invalid
 from scopes.ids import BranchName, ConversationId, OperationId
 from scopes.store import refs
+from tests.support.examples import examples
 from tests.support.store import git, write_message
 
 CONVERSATION = ConversationId("conv-001")
@@ -77,7 +78,7 @@ def test_a_branch_ref_is_split_into_conversation_and_branch():
     ],
 )
 def test_names_that_conflict_on_some_file_system_are_refused(existing, added, other):
-    """A-5, storage pitfall 10: directory against file, upper against lower case."""
+    """A-5, storage pitfall 10: a directory and a file, upper and lower case."""
     with pytest.raises(Invalid) as caught:
         check([existing], added)
     assert f"'{other}'" in caught.value.message
@@ -103,14 +104,14 @@ def test_names_with_a_common_prefix_do_not_conflict():
 
 
 def test_conflicts_between_existing_refs_are_ignored():
-    """A plain git command may have made it."""
+    """A git command may have created them."""
     check(["conv-001/X", "conv-001/x"], "conv-001/y")
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(ref_names, unique=True, min_size=2, max_size=5))
 def test_accepted_names_can_be_files_on_a_case_insensitive_file_system(tmp_path_factory, names):
-    """The model: a disk that folds case, on which every name must come back as it was written."""
+    """The model is a disk that folds case; every name must be read back as it was written."""
     *existing, added = names
     try:
         refs.check_name_conflicts([], existing)
@@ -132,7 +133,7 @@ def _directories(name):
 
 @pytest.mark.parametrize(("first", "second"), [("x", "x/y"), ("x/y", "x"), ("x", "x/y/z")])
 def test_git_refuses_the_same_conflicts_of_files_and_directories(repository, first, second):
-    """The half of the rule that git has too."""
+    """Git has this part of the rule too."""
     tip = write_message(repository, "one")
     git(repository, "update-ref", f"refs/heads/conv-001/{first}", tip)
     command = ["git", f"--git-dir={repository.path}", "update-ref", f"refs/heads/conv-001/{second}", tip]

@@ -35,7 +35,7 @@ from tests.support.store import (
 
 
 def set_marker(repository, *changes):
-    """Take an operation to its commit point and no further."""
+    """Commit an operation, but move none of its refs."""
     what = operation(*(RefChange(*change) for change in changes))
     previous = repository.raw_ref(refs.OPERATIONS)
     commit = write_operation(repository, what, previous)
@@ -53,7 +53,7 @@ def test_a_path_without_a_store_is_not_found(tmp_path):
 
 
 def test_another_repository_is_not_a_store(tmp_path):
-    """D-43: nobody's working repository is taken for a store of ours."""
+    """D-43: a user's own repository is not opened as a store."""
     subprocess.run(["git", "init", "-q", str(tmp_path / "project")], check=True)
     for path in (tmp_path / "project", tmp_path / "project" / ".git"):
         with pytest.raises(Corrupt, match="is not a scopes store"):
@@ -72,7 +72,7 @@ def test_an_unsupported_kind_of_repository_is_refused_by_name(repository, extens
 
 @pytest.mark.parametrize("lost", ["HEAD", "objects", "refs"])
 def test_an_incomplete_store_is_refused(tmp_path, lost):
-    """Also where the place's own name reads like another reason."""
+    """Also where the path looks like the text of another error."""
     repository = make_store(tmp_path / "owner's extensions" / "store.git")
     os.rename(os.path.join(repository.path, lost), os.path.join(repository.path, "lost"))
     with pytest.raises(Corrupt, match="cannot open the store"):
@@ -81,7 +81,7 @@ def test_an_incomplete_store_is_refused(tmp_path, lost):
 
 @pytest.mark.parametrize("version", ["2", "999", "2.1", "1k", "-1", "x", "", "9" * 5000])
 def test_a_store_of_a_newer_format_is_read_only(repository, version):
-    """P17, D-46: a version that cannot be understood is newer than all that can."""
+    """P17, D-46: a version that is not a number counts as newer."""
     (tip,) = make_branch(repository, "one")
     git(repository, "config", "scopes.formatVersion", version)
     newer = open_store(repository)
@@ -138,14 +138,14 @@ def test_an_object_of_another_kind_is_corrupt(repository):
     with pytest.raises(Corrupt, match="is not a tree"):
         read_tree(repository, blob)
     with pytest.raises(Corrupt, match="is not an operation"):
-        read_operation(repository, write_message(repository, "one"))
+        read_operation(repository, read_commit(repository, write_message(repository, "one")))
 
 
 @pytest.mark.parametrize(
     "oid", ["", "abc", "z" * 40, "A" * 40, "../" * 13 + "x", "/dev/zero", "a/" * 20, "1" * 39, "1" * 41, "\0" * 40]
 )
 def test_an_invalid_object_id_is_corrupt_and_not_used_as_a_path(repository, oid):
-    """A commit from outside may name anything as its tree."""
+    """A foreign commit may contain any text as its tree."""
     with pytest.raises(Corrupt, match=r"is not an object id|is damaged"):
         repository.read(Oid(oid))
 
@@ -182,7 +182,7 @@ def test_an_unknown_ref_is_none(repository, name):
     "content", [b"", b"garbage\n", b"ref: \n", b"5ffbbbb4384b96cc\n", b"\0" * 41, b"z" * 40 + b"\n", b"\xff"]
 )
 def test_a_damaged_ref_is_corrupt_and_others_are_read(repository, content):
-    """D-38: a truncated ref is what a power cut leaves."""
+    """D-38: a power cut leaves a truncated ref."""
     (tip,) = make_branch(repository, "one")
     write_bytes(f"{repository.path}/{HEADS}bad", content)
     with pytest.raises(Corrupt, match=r"bad is damaged") as caught:
@@ -193,7 +193,7 @@ def test_a_damaged_ref_is_corrupt_and_others_are_read(repository, content):
 
 @pytest.mark.parametrize("line", [b"garbage", b"zz refs/heads/x", b"\xff\xfe\0", b"0" * 40])
 def test_damaged_packed_refs_are_corrupt_and_give_no_wrong_value(repository, line):
-    """D-39: libgit2 searches a single name without reading the rest."""
+    """D-39: libgit2 looks up a single name without reading the whole file."""
     (tip,) = make_branch(repository, "one")
     git(repository, "pack-refs", "--all")
     packed = read_bytes(f"{repository.path}/packed-refs")
@@ -207,7 +207,7 @@ def test_damaged_packed_refs_are_corrupt_and_give_no_wrong_value(repository, lin
 
 
 def test_a_pending_operation_is_visible_completely(repository):
-    """P3: the refs have not moved yet, and nobody can tell."""
+    """P3: readers cannot see that the refs have not moved yet."""
     one, two = write_chain(repository, "one", "two")
     move(repository, (MAIN, None, one), (HEADS + "old", None, one), (refs.ACTIVE + "conv-001", None, f"ref: {MAIN}"))
     active = f"ref: {HEADS}new"
@@ -224,7 +224,7 @@ def test_a_pending_operation_is_visible_completely(repository):
 
 @pytest.mark.parametrize("later", [0, 1, 3])
 def test_a_stale_marker_is_ignored(repository, later):
-    """A power cut, or a plain `git pack-refs` beside us, may bring back the marker of an operation that is done."""
+    """A power cut or a concurrent `git pack-refs` may restore the marker of a finished operation."""
     one, two = write_chain(repository, "one", "two")
     done = move(repository, (MAIN, None, one))
     for number in range(later):
@@ -248,30 +248,30 @@ def test_an_operation_during_a_read_is_visible_completely(repository, monkeypatc
     reader = open_store(repository)
     look = reader._raw_refs
 
-    def look_slowly(prefixes):
+    def read_slowly(prefixes):
         monkeypatch.setattr(reader, "_raw_refs", look)
         first = look(prefixes)
         move(repository, *((name, one, two) for name in names))
         return {name: value if name < names[2] else look(prefixes)[name] for name, value in first.items()}
 
-    monkeypatch.setattr(reader, "_raw_refs", look_slowly)
+    monkeypatch.setattr(reader, "_raw_refs", read_slowly)
     assert set(reader.list_refs(HEADS).values()) == {two}
 
 
 def test_refs_packed_during_a_read_are_not_missed(repository, monkeypatch):
-    """P6: he has read the one file before, and finds the other gone after."""
+    """P6: the reader read packed-refs before packing, and finds the loose ref deleted after it."""
     tips = write_chain(repository, "one", "two")
     names = [HEADS + "a", HEADS + "b"]
     move(repository, *zip(names, (None, None), tips, strict=True))
     reader = open_store(repository)
     look = reader._raw_refs
 
-    def look_slowly(prefixes):
+    def read_slowly(prefixes):
         monkeypatch.setattr(reader, "_raw_refs", look)
         git(repository, "pack-refs", "--all")
         return {names[0]: tips[0]}
 
-    monkeypatch.setattr(reader, "_raw_refs", look_slowly)
+    monkeypatch.setattr(reader, "_raw_refs", read_slowly)
     assert reader.list_refs(HEADS) == dict(zip(names, tips, strict=True))
 
 
@@ -307,7 +307,7 @@ def test_readers_see_every_operation_completely_or_not_at_all(repository):
 
 
 def test_readers_see_every_ref_while_refs_are_packed(repository):
-    """P6: packing writes all refs into one file, then takes their own files away."""
+    """P6: packing writes all refs into one file and then deletes the loose ones."""
     one, two = write_chain(repository, "one", "two")
     names = [f"{HEADS}b{number:03}" for number in range(200)]
     move(repository, *((name, None, one) for name in names))

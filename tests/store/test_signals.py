@@ -13,7 +13,7 @@ from tests.support.store import MAIN, Process, assert_sound, make_branch, run, s
 
 @pytest.fixture(autouse=True)
 def handlers():
-    """Make every signal of interest an exception, as the command line does with Ctrl-C."""
+    """Let every deferred signal raise an exception, as the command line does for Ctrl-C."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def interrupt(number, frame):
@@ -75,7 +75,7 @@ def test_an_exception_in_the_block_comes_first_and_restores_the_signals():
 
 
 def test_in_another_thread_nothing_is_deferred():
-    """Python delivers signals to the main thread alone."""
+    """Python runs signal handlers in the main thread only."""
     masks = []
 
     def work():
@@ -106,7 +106,7 @@ except KeyboardInterrupt:
 
 
 def test_an_interrupt_received_by_another_thread_is_deferred(tmp_path):
-    """The kernel gives it to whichever thread does not block it, and Python runs the handler in the main one."""
+    """The kernel delivers it to a thread that does not block it, and Python runs the handler in the main thread."""
     assert run(THREADED, tmp_path, int(signal.SIGINT)) == "inside interrupted"
 
 
@@ -126,7 +126,7 @@ except KeyboardInterrupt:
 
 
 def test_an_interrupted_process_reports_what_was_committed(repository):
-    """P12: `committed` says whether the message is recorded, and it is right."""
+    """P12: `committed` is set exactly if the message is recorded."""
     make_branch(repository, "root")
     for turn in range(6):
         before = len(subjects(repository))

@@ -16,6 +16,7 @@ from scopes.store.operation_log import walk_operations
 from scopes.store.reflog import walk_moves
 from scopes.store.repository import read_commit
 from scopes.store.transactions import append, commit_operation, exclusive_write
+from tests.support.examples import examples
 from tests.support.store import (
     HEADS,
     MAIN,
@@ -35,12 +36,12 @@ from tests.support.store import (
 )
 
 
-def say(repository, text, ref=MAIN):
+def append_text(repository, text, ref=MAIN):
     return append(repository, ref, lambda tip: write_message(repository, text, tip), f"append: {text}")
 
 
 @pytest.fixture
-def quick(monkeypatch):
+def fast_stale_locks(monkeypatch):
     """Treat a lock file as stale sooner than after a second."""
     monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.2)
 
@@ -50,7 +51,7 @@ def quick(monkeypatch):
 
 def test_an_append_moves_the_ref_and_writes_the_reflog(repository):
     (root,) = make_branch(repository, "one")
-    oid = say(repository, "two")
+    oid = append_text(repository, "two")
     assert repository.find_ref(MAIN) == oid
     assert read_commit(repository, oid).parents == (root,)
     first = next(walk_moves(repository, MAIN))
@@ -62,25 +63,25 @@ def test_an_append_moves_the_ref_and_writes_the_reflog(repository):
 def test_an_append_to_a_packed_ref_works(repository):
     make_branch(repository, "one")
     git(repository, "pack-refs", "--all")
-    say(repository, "two")
+    append_text(repository, "two")
     assert subjects(open_store(repository)) == ["two", "one"]
 
 
 def test_an_append_to_a_missing_ref_is_not_found(repository):
     with pytest.raises(NotFound, match="there is no conv-001/main"):
-        say(repository, "one")
+        append_text(repository, "one")
     assert repository.list_refs() == {}
 
 
 def test_after_a_lost_race_the_commit_is_built_again(repository):
-    """E-52: the race is lost once, on purpose."""
+    """E-52: the test moves the ref once during the append."""
     make_branch(repository, "one")
     other, tips = open_store(repository), []
 
     def build(tip):
         tips.append(tip)
         if len(tips) == 1:
-            say(other, "faster")
+            append_text(other, "faster")
         return write_message(repository, "two", tip)
 
     append(repository, MAIN, build, "append")
@@ -89,7 +90,7 @@ def test_after_a_lost_race_the_commit_is_built_again(repository):
 
 
 def test_after_several_lost_races_the_exclusive_lock_is_taken(repository):
-    """A plain git command knows no lock of ours and is faster every time, up to a point."""
+    """A git command takes no lock of scopes and moves the ref before each of several attempts."""
     make_branch(repository, "one")
     turns = []
 
@@ -103,7 +104,7 @@ def test_after_several_lost_races_the_exclusive_lock_is_taken(repository):
     assert subjects(repository) == ["two", *(f"git {n}" for n in range(10, 0, -1)), "one"]
 
 
-def test_an_append_that_never_succeeds_is_busy(repository, quick):
+def test_an_append_that_never_succeeds_is_busy(repository, fast_stale_locks):
     make_branch(repository, "one")
 
     def build(tip):
@@ -139,11 +140,11 @@ def test_a_failing_build_changes_nothing_and_releases_the_lock(repository):
     with pytest.raises(Inaccessible):
         append(repository, MAIN, build, "append")
     assert state_of(repository) == before
-    say(repository, "two")
+    append_text(repository, "two")
 
 
 def test_a_ref_is_never_moved_to_a_missing_commit(repository):
-    """Storage, write path: what libgit2's create_commit did on a full disk."""
+    """Storage, write path: libgit2's create_commit did this on a full disk."""
     make_branch(repository, "one")
     before = state_of(repository)
     with pytest.raises((Inaccessible, transactions.ScopesError)):
@@ -182,7 +183,7 @@ def appended(processes, count):
 
 
 def test_eight_processes_lose_none_of_800_appends(repository):
-    """P5: 800 of 800, none twice; and each process's own messages stand in its order."""
+    """P5: all 800, none twice, and those of each process in their order."""
     make_branch(repository, "root")
     writers = [Process(APPENDER, repository.path, writer, 100) for writer in range(8)]
     for writer in writers:
@@ -197,7 +198,7 @@ def test_eight_processes_lose_none_of_800_appends(repository):
 
 
 def test_concurrent_appends_operations_and_packing_all_succeed(repository):
-    """P5, P7, E-50: four appenders, one that moves refs by fives, one that packs."""
+    """P5, P7, E-50: four processes append, one moves five refs at a time, one packs."""
     make_branch(repository, "root")
     one, two = write_chain(repository, "one", "two")
     others = [Process(MOVER, repository.path, one, two), Process(PACKER, repository.path)]
@@ -211,20 +212,20 @@ def test_concurrent_appends_operations_and_packing_all_succeed(repository):
     assert_sound(repository)
 
 
-# Locks that others left or hold
+# Locks of dead and of other processes
 
 
 @pytest.mark.parametrize("lock", [MAIN, "packed-refs", refs.PENDING, refs.OPERATIONS, HEADS + "new", HEADS + "old"])
-def test_the_lock_file_of_a_dead_process_blocks_no_operation(repository, quick, lock):
+def test_the_lock_file_of_a_dead_process_blocks_no_operation(repository, fast_stale_locks, lock):
     """E-47: the append, the commit point, the moves, the log."""
     one, two = write_chain(repository, "one", "two")
     move(repository, (MAIN, None, one), (HEADS + "old", None, one))
     git(repository, "pack-refs", "--all")
     write_bytes(f"{repository.path}/{lock}.lock", b"")
-    say(repository, "hello")
+    append_text(repository, "hello")
     tip = repository.find_ref(MAIN)
     move(repository, (MAIN, tip, two), (HEADS + "old", one, None), (HEADS + "new", None, one))
-    say(repository, "again")
+    append_text(repository, "again")
     assert open_store(repository).list_refs(HEADS) == {MAIN: repository.raw_ref(MAIN), HEADS + "new": one}
     assert repository.raw_ref(refs.PENDING) is None
     assert repository.raw_ref(HEADS + "old") is None
@@ -247,7 +248,7 @@ def test_the_lock_file_of_a_running_git_is_not_removed(repository, monkeypatch, 
     monkeypatch.setattr(recovery.os, "unlink", recorded_unlink)
     git_is_done = threading.Timer(0.4, unlink, [path])
     git_is_done.start()
-    say(repository, "two")
+    append_text(repository, "two")
     move(repository, (MAIN, repository.find_ref(MAIN), None))
     git_is_done.join()
     assert repository.find_ref(MAIN) is None
@@ -279,7 +280,7 @@ def test_an_operation_moves_all_its_refs(repository):
 
 
 def test_an_operation_keeps_what_undo_needs(repository):
-    """P7: the values before and after are parents of its record, and the log is the first."""
+    """P7: the parents of its record are the log first, then the values before and after."""
     one, two = write_chain(repository, "one", "two")
     first = move(repository, (MAIN, None, one))
     second = move(repository, (MAIN, one, two), (refs.active_ref("conv-001"), None, f"ref: {MAIN}"))
@@ -294,7 +295,7 @@ def test_an_operation_keeps_what_undo_needs(repository):
 
 
 def test_an_operation_with_an_outdated_old_value_is_refused_and_changes_nothing(repository):
-    """E-52: moved, gone, there already; the other changes of the operation do not happen either."""
+    """E-52: a ref was moved, deleted or created; the other changes of the operation are not made either."""
     one, two = write_chain(repository, "one", "two")
     move(repository, (MAIN, None, two))
     before = state_of(repository)
@@ -340,7 +341,7 @@ def test_a_name_may_become_a_directory_or_change_its_case_in_one_operation(repos
 
 
 def test_a_marker_that_cannot_be_set_is_no_commit_point(repository, monkeypatch):
-    """A plain git command set it meanwhile: the operation has not happened and must not report success."""
+    """A git command set it meanwhile: the operation was not committed and must not report success."""
     one, two = write_chain(repository, "one", "two")
     move(repository, (MAIN, None, one))
     write = transactions.write_operation
@@ -358,11 +359,11 @@ def test_a_marker_that_cannot_be_set_is_no_commit_point(repository, monkeypatch)
     move(repository, (MAIN, one, two))
 
 
-# What a failed update left behind
+# Failed updates of a ref
 
 
 def test_a_failure_after_the_move_is_a_success_if_the_sync_succeeds(repository, monkeypatch):
-    """F-57: the ref stands there, but the sync of its directory failed."""
+    """F-57: the ref was moved, but the sync of its directory failed."""
     (tip,) = make_branch(repository, "one")
     transactions._check_failed_move(repository, MAIN, tip, OSError("sync"))
 
@@ -396,7 +397,7 @@ class Killed(BaseException):
 
 
 def dying(monkeypatch, turn):
-    """Die before the turn-th change of a ref's file."""
+    """Die before the change of a ref number `turn`."""
     real, left = recovery._set, iter(range(turn))
 
     def change(*arguments):
@@ -407,10 +408,10 @@ def dying(monkeypatch, turn):
     monkeypatch.setattr(recovery, "_set", change)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 def test_refs_behave_like_a_dictionary_although_processes_die(tmp_path_factory, steps):
-    """P3, P4, P16: every operation may die at any of its changes; readers see the dictionary before or after."""
+    """P3, P4, P16: an operation may die at any of its changes; readers see the refs before or after it."""
     repository = make_store(tmp_path_factory.mktemp("model") / "store.git")
     values = write_chain(repository, "zero", "one", "two")
     model = {}

@@ -10,6 +10,7 @@ from scopes.errors import Corrupt, NotFound
 from scopes.ids import Oid
 from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, TreeEntry, format_commit, format_tree
 from scopes.store.trees import diff_blobs, find_blob, find_entry, read_blob, update_tree, walk_blobs
+from tests.support.examples import examples
 from tests.support.store import CAROL, NOON, assert_sound, git
 
 components = st.sampled_from(["a", "a=", "a.b", "a0", "b", "é", "%2F", "c="])
@@ -50,7 +51,7 @@ def side_by_side(changes):
     return not any(other.startswith(path + "/") for path in changes for other in changes)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.dictionaries(paths, contents | st.none(), max_size=6).filter(side_by_side), max_size=4))
 def test_a_tree_behaves_like_a_dictionary_of_paths(repository, rounds):
     tree, files = None, {}
@@ -63,7 +64,7 @@ def test_a_tree_behaves_like_a_dictionary_of_paths(repository, rounds):
         assert update_tree(repository, None, files) == tree
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(*[st.dictionaries(paths, contents, max_size=6).filter(side_by_side)] * 2)
 def test_applying_a_difference_to_one_tree_gives_the_other(repository, before, after):
     old, new = (update_tree(repository, None, files) for files in (before, after))
@@ -91,7 +92,7 @@ def test_equal_subtrees_are_not_read_for_a_difference(repository):
 
 
 def test_a_tree_without_files_is_the_empty_tree(repository):
-    """A directory goes with its last file."""
+    """A directory is removed with its last file."""
     assert update_tree(repository, None, {}) == EMPTY_TREE
     tree = update_tree(repository, None, {"a/b/c=": b"x"})
     assert update_tree(repository, tree, {"a/b/c=": None}) == EMPTY_TREE
@@ -133,7 +134,7 @@ def test_foreign_entries_are_kept_by_a_change(repository):
 
 
 def test_a_tree_deeper_than_python_recurses_is_walked(repository):
-    """G-65: nobody promised that a tree from outside is shallow."""
+    """G-65: a foreign tree may have any depth."""
     tree = repository.write(TREE, format_tree([TreeEntry("x", repository.write(BLOB, b"x"), is_tree=False)]))
     for _ in range(1500):
         tree = repository.write(TREE, format_tree([TreeEntry("d", tree, is_tree=True)]))

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scopes.clock import new_id, now
-from scopes.conversation.append import MessageAppended, append, plain_message
+from scopes.conversation.append import MessageAppended, append
 from scopes.conversation.branch import branch
 from scopes.conversation.log import log
 from scopes.conversation.new import new
+from scopes.history.messages import plain_message
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.model.validation import check_message

@@ -7,7 +7,7 @@ import pytest
 from scopes.errors import Refused
 from scopes.tokens.choose import FETCH_HINT, choose_tokenizer
 from scopes.tokens.encodings import ENCODINGS
-from scopes.tokens.models import find_model
+from scopes.tokens.models import resolve_model
 from scopes.tokens.rank_files import RankFilePaths
 from tests.tokens.conftest import INSTALLED
 
@@ -37,19 +37,19 @@ def test_a_rank_file_with_a_wrong_hash_is_not_used_and_noted(nowhere, tmp_path):
 
 def test_a_model_without_a_public_encoding_is_never_exact(exact, tmp_path):
     paths = RankFilePaths(str(tmp_path), None, INSTALLED)
-    choice = choose_tokenizer(paths, find_model("claude-opus-4-5"))
+    choice = choose_tokenizer(paths, resolve_model("claude-opus-4-5"))
     assert (choice.tokenizer.method, choice.tokenizer.name) == ("estimate", "o200k_base*130")
     assert (exact.tokenizer.count(TEXT), choice.tokenizer.count(TEXT)) == (10, 13)
     with pytest.raises(Refused):
-        choose_tokenizer(paths, find_model("claude-opus-4-5"), strict=True)
+        choose_tokenizer(paths, resolve_model("claude-opus-4-5"), strict=True)
 
 
 def test_a_model_counts_with_its_own_encoding(exact, tmp_path):
-    choice = choose_tokenizer(RankFilePaths(str(tmp_path), None, INSTALLED), find_model("gpt-4"), strict=True)
+    choice = choose_tokenizer(RankFilePaths(str(tmp_path), None, INSTALLED), resolve_model("gpt-4"), strict=True)
     assert (choice.tokenizer.name, choice.notes) == ("cl100k_base", ())
     assert choice.tokenizer.count("日本語") != exact.tokenizer.count("日本語")
 
 
 def test_the_factor_of_a_model_also_scales_an_estimate(nowhere):
-    plain, scaled = (choose_tokenizer(nowhere, find_model(name)).tokenizer for name in ("gpt-4o", "gemini-2.5-pro"))
+    plain, scaled = (choose_tokenizer(nowhere, resolve_model(name)).tokenizer for name in ("gpt-4o", "gemini-2.5-pro"))
     assert scaled.count(TEXT) == -(-plain.count(TEXT) * 110 // 100)

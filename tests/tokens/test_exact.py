@@ -17,12 +17,15 @@ from scopes.tokens.encodings import ENCODINGS
 from scopes.tokens.exact import MAX_TOKEN_BYTES, ExactTokenizer, chunks_of, parts_of
 from scopes.tokens.rank_files import RankFilePaths, find_vocabulary, walk_rank_files
 from tests.cli.running import environment
+from tests.support.examples import examples
 from tests.tokens.conftest import INSTALLED
 from tests.tokens.transcripts import TRANSCRIPTS, texts_of
 
-lasting = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-quick = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-slow = settings(quick, max_examples=25)
+lasting = settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+quick = settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+slow = settings(quick, max_examples=examples(25))
 AWKWARD = "aZ09 '\"_-/!\n\r\t²½\u0661é\u0301\u017f—─中日привет\u3000\xa0\x85\x1c\x7f\u2028😀sReLlD"
 texts = st.text(max_size=40) | st.text(AWKWARD, max_size=40) | st.text(string.printable, max_size=60)
 

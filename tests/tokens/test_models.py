@@ -6,7 +6,7 @@ import pytest
 
 from scopes.errors import Invalid
 from scopes.store.config import Setting, check_key, check_value
-from scopes.tokens.models import MODELS, find_model
+from scopes.tokens.models import MODELS, resolve_model
 
 
 def setting(key, value):
@@ -21,31 +21,31 @@ def setting(key, value):
     ],
 )  # fmt: skip
 def test_the_longest_matching_prefix_wins(name, row):
-    assert find_model(name).name == row
+    assert resolve_model(name).name == row
 
 
 @pytest.mark.parametrize("name", ["", "gtp-4o", "llama-3", "/"])
 def test_an_unknown_model_is_refused_with_a_hint_how_to_add_it(name):
     with pytest.raises(Invalid) as refusal:
-        find_model(name)
+        resolve_model(name)
     assert "scopes config set scopes.model." in (refusal.value.hint or "")
 
 
 def test_the_hint_names_similar_models():
     with pytest.raises(Invalid) as refusal:
-        find_model("gtp-4o")
+        resolve_model("gtp-4o")
     assert "gpt-4o" in (refusal.value.hint or "")
 
 
 def test_a_setting_adds_a_model():
     rows = [setting("scopes.model.llama-3.window", "8192"), setting("scopes.model.llama-3.factor", "1.15")]
-    assert find_model("llama-3-70b", rows)[1:] == (8192, "o200k_base", 115, True)
+    assert resolve_model("llama-3-70b", rows)[1:] == (8192, "o200k_base", 115, True)
 
 
 def test_a_setting_changes_a_model():
     rows = [setting("scopes.model.claude.window", "1000000"), setting("scopes.model.gpt-4.1.encoding", "cl100k_base")]
-    assert find_model("claude-sonnet-4-5", rows).window == 1_000_000
-    assert find_model("gpt-4.1", rows).encoding == "cl100k_base"
+    assert resolve_model("claude-sonnet-4-5", rows).window == 1_000_000
+    assert resolve_model("gpt-4.1", rows).encoding == "cl100k_base"
 
 
 @pytest.mark.parametrize(
@@ -61,16 +61,16 @@ def test_a_setting_changes_a_model():
 )
 def test_an_invalid_setting_is_refused_with_its_key(field, value):
     with pytest.raises(Invalid, match=rf"scopes\.model\.x\.{field}"):
-        find_model("x", [setting(f"scopes.model.x.{field}", value)])
+        resolve_model("x", [setting(f"scopes.model.x.{field}", value)])
 
 
 def test_a_row_without_a_window_does_not_match():
     with pytest.raises(Invalid):
-        find_model("x", [setting("scopes.model.x.factor", "2")])
+        resolve_model("x", [setting("scopes.model.x.factor", "2")])
 
 
 def test_every_row_matches_its_own_name():
-    assert [row for row in MODELS if find_model(row.name) != row] == []
+    assert [row for row in MODELS if resolve_model(row.name) != row] == []
 
 
 @pytest.mark.parametrize("key", ["scopes.model.gpt-4.1.window", "scopes.model.x.factor", "SCOPES.MODEL.x.Encoding"])

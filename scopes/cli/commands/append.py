@@ -18,7 +18,7 @@ from scopes.cli.append_input import (
 from scopes.cli.arguments import AuthorKind, AuthorName, ConversationOrBranch, OnBranch, author_of
 from scopes.cli.invocation import Invocation
 from scopes.conversation.append import append_to
-from scopes.history.revisions import resolve_branch
+from scopes.history.handles import Store
 from scopes.store.maintenance import pack_when_needed
 
 
@@ -80,21 +80,19 @@ def append(
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    conversation_id, branch_name = resolve_branch(repository, conversation, branch)
+    target = Store(repository).branch(conversation, branch)
     if lines is not None:
         refuse_with_lines(text, author, data)
-        code = invocation.stream(
-            append_lines(repository, conversation_id, branch_name, walk_documents(invocation, lines))
-        )
+        code = invocation.stream(append_lines(target, walk_documents(invocation, lines)))
         invocation.output().hint("undo them together with: scopes undo")
         return code
     fields = Fields(
-        kind=kind, to=to, reply_to=complete_message_id(repository, conversation_id, reply_to), time=time,
+        kind=kind, to=to, reply_to=complete_message_id(repository, target.conversation.id, reply_to), time=time,
         work_item=work_item, task=task, activity=activity, tool=tool, model=model, status=status,
         stop_reason=stop_reason, files=files, parts=parts, data=data,
     )  # fmt: skip
     content = None if text is None else read_text(invocation, text)
     message = compose_message(author_of(invocation, author, author_kind), content, fields)
-    code = invocation.show(append_to(repository, conversation_id, branch_name, message))
+    code = invocation.show(append_to(target, message))
     pack_when_needed(repository)
     return code

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from scopes.cli.invocation import Invocation
-from scopes.cli.token_options import budget_shares, known_model
-from scopes.context.budget import PRESETS, plan_budget
+from scopes.cli.token_options import known_model
+from scopes.context.budget import PRESETS, configured_shares, plan_budget
 from scopes.errors import Invalid
 
 
@@ -35,4 +35,4 @@ def budget(
         window = row.window
     if window is None:
         raise Invalid("no window is given", hint="for example: --window 200000, or --model gpt-4o")
-    return invocation.show(plan_budget(window, preset, model=model, default=budget_shares(invocation)))
+    return invocation.show(plan_budget(window, preset, model=model, default=configured_shares(invocation.config())))

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from scopes.cli.arguments import BuiltIn, ConversationOrBranch, Everything, Ratio, SummaryDryRun
-from scopes.cli.invocation import Invocation
-from scopes.cli.token_options import tokenizer_for
-from scopes.memory.compact import compact as run_compact
-from scopes.memory.summarize import DEFAULT_RATIO
+from scopes.cli.arguments import BuiltIn, ConversationOrBranch
+from scopes.cli.summary_options import Everything, Ratio, SummaryDryRun, SummaryOptions, summarize_from_options
 
 
 def compact(
@@ -30,16 +27,5 @@ def compact(
       scopes conv compact conv-001/main --ratio 0.1
       scopes conv compact conv-001 --dry-run
     """
-    invocation: Invocation = context.obj
-    ratio = DEFAULT_RATIO if ratio is None else ratio
-    tokenizer = tokenizer_for(invocation, None, strict=False).tokenizer
-    result = run_compact(
-        invocation.repository(),
-        conversation,
-        tokenizer,
-        ratio=ratio,
-        include_all=include_all,
-        dry_run=dry_run,
-        built_in=built_in,
-    )
-    return invocation.show(result)
+    options = SummaryOptions(ratio, include_all, dry_run, built_in)
+    return summarize_from_options(context.obj, conversation, options, compact=True)

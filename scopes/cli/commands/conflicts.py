@@ -8,7 +8,7 @@ import typer
 
 from scopes.cli.arguments import AuthorKind, AuthorName, Conflict, Conversation, NulRows, Template, author_of
 from scopes.cli.invocation import Invocation
-from scopes.cli.resolve_input import Edit, Reason, Take, Value, resolve_from_options
+from scopes.cli.resolve_input import Edit, Reason, ResolveOptions, Take, Value, resolve_from_options
 from scopes.conversation.conflicts import list_conflicts, show_conflict
 from scopes.conversation.resolve_conflict import escalate_conflict
 
@@ -79,18 +79,8 @@ def conflicts_resolve(
       scopes conflicts resolve conv-001 1 --edit
       scopes conv merge conv-001 --continue
     """
-    invocation: Invocation = context.obj
-    return resolve_from_options(
-        invocation,
-        conversation,
-        conflict,
-        take=take,
-        value=value,
-        edit=edit,
-        reason=reason,
-        author=author,
-        author_kind=author_kind,
-    )
+    options = ResolveOptions(take, value, edit, reason, author, author_kind)
+    return resolve_from_options(context.obj, conversation, conflict, options)
 
 
 def conflicts_intervene(
@@ -112,19 +102,8 @@ def conflicts_intervene(
       scopes conflicts intervene conv-001 1 --take target --reason "the audit is next week"
       scopes conflicts intervene conv-001 1 --value "wait for the audit" --reason "nobody is sure"
     """
-    invocation: Invocation = context.obj
-    return resolve_from_options(
-        invocation,
-        conversation,
-        conflict,
-        take=take,
-        value=value,
-        edit=edit,
-        reason=reason,
-        author=author,
-        author_kind=author_kind,
-        intervening=True,
-    )
+    options = ResolveOptions(take, value, edit, reason, author, author_kind)
+    return resolve_from_options(context.obj, conversation, conflict, options, intervening=True)
 
 
 def conflicts_escalate(

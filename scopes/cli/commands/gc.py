@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from scopes.cli.invocation import Invocation
-from scopes.cli.token_options import cache_directory
 from scopes.conversation.gc import gc as run_gc
 from scopes.conversation.gc import parse_cutoff, plan_gc
 
@@ -40,5 +39,5 @@ def gc(
     if expire is not None:
         parse_cutoff(expire)  # before the question
         invocation.confirm(f"delete everything that was moved to the trash before {expire}?")
-    caches = (invocation.index_directory, os.path.join(cache_directory(invocation), "contexts"))
+    caches = (invocation.index_directory, os.path.join(invocation.cache_directory, "contexts"))
     return invocation.show(run_gc(invocation.repository(), expire_before=expire, caches=caches))

@@ -9,6 +9,7 @@ import typer
 from scopes.cli.arguments import NulRows, Template
 from scopes.cli.invocation import Invocation
 from scopes.render.progress import progress
+from scopes.render.view_options import ViewOptions
 from scopes.search.search import search as run_search
 
 
@@ -69,4 +70,4 @@ def search(
             any_word=any_word,
             on_progress=on_progress,
         )
-    return invocation.show(found, nul=nul, template=template)
+    return invocation.show(found, nul=nul, template=template, options=ViewOptions(around=around > 0))

@@ -8,7 +8,7 @@ import typer
 
 from scopes.cli.arguments import Conversation
 from scopes.cli.invocation import Invocation
-from scopes.conversation.show import RECENT
+from scopes.conversation.show import RECENT, read_drawing
 from scopes.conversation.show import show as run_show
 from scopes.render.mermaid_view import as_mermaid
 
@@ -35,7 +35,8 @@ def show(
       scopes conv show conv-001 --json
     """
     invocation: Invocation = context.obj
-    view = run_show(
-        invocation.repository(), conversation, recent=recent, abandoned=abandoned, without_subject=form == "mermaid"
-    )
-    return invocation.show(as_mermaid(view) if form == "mermaid" else view)
+    repository = invocation.repository()
+    view = run_show(repository, conversation, recent=recent, abandoned=abandoned)
+    if form == "mermaid":
+        return invocation.show(as_mermaid(view, read_drawing(repository, view)))
+    return invocation.show(view)

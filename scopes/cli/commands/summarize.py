@@ -6,13 +6,11 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import BuiltIn, ConversationOrBranch, Everything, Ratio, SummaryDryRun
+from scopes.cli.arguments import BuiltIn, ConversationOrBranch
 from scopes.cli.invocation import Invocation
-from scopes.cli.token_options import tokenizer_for
+from scopes.cli.summary_options import Everything, Ratio, SummaryDryRun, SummaryOptions, summarize_from_options
 from scopes.errors import Invalid
 from scopes.memory.summaries import list_summaries
-from scopes.memory.summarize import DEFAULT_RATIO
-from scopes.memory.summarize import summarize as run_summarize
 
 
 def summarize(
@@ -41,15 +39,4 @@ def summarize(
         if ratio is not None or include_all or dry_run or built_in:
             raise Invalid("--status cannot be combined with other options", hint="leave out the other options")
         return invocation.show(list_summaries(invocation.repository(), conversation))
-    ratio = DEFAULT_RATIO if ratio is None else ratio
-    tokenizer = tokenizer_for(invocation, None, strict=False).tokenizer
-    result = run_summarize(
-        invocation.repository(),
-        conversation,
-        tokenizer,
-        ratio=ratio,
-        include_all=include_all,
-        dry_run=dry_run,
-        built_in=built_in,
-    )
-    return invocation.show(result)
+    return summarize_from_options(invocation, conversation, SummaryOptions(ratio, include_all, dry_run, built_in))

@@ -10,10 +10,11 @@ import typer
 from scopes.cli.download import download
 from scopes.cli.input import STANDARD_INPUT, open_input
 from scopes.cli.invocation import Invocation
-from scopes.cli.token_options import ModelName, Strict, cache_directory, rank_file_paths, tokenizer_for
+from scopes.cli.token_options import ModelName, Strict, tokenizer_for
 from scopes.context.count import count_conversation, count_text
 from scopes.tokens.encodings import DEFAULT_ENCODING
 from scopes.tokens.fetch import fetch_ranks
+from scopes.tokens.rank_files import rank_file_paths
 from scopes.tokens.status import tokens_status as run_tokens_status
 
 
@@ -42,7 +43,7 @@ def tokens_count(
     if what == STANDARD_INPUT or os.path.lexists(what):
         with open_input(invocation, what) as file:
             return invocation.show(count_text(what, file.read(), choice))
-    return invocation.show(count_conversation(invocation.repository(), what, choice, cache_directory(invocation)))
+    return invocation.show(count_conversation(invocation.repository(), what, choice, invocation.cache_directory))
 
 
 def tokens_fetch(
@@ -60,7 +61,7 @@ def tokens_fetch(
       scopes tokens fetch cl100k_base
     """
     invocation: Invocation = context.obj
-    return invocation.show(fetch_ranks(rank_file_paths(invocation), encoding, download))
+    return invocation.show(fetch_ranks(rank_file_paths(invocation.environ), encoding, download))
 
 
 def tokens_status(context: typer.Context) -> int:
@@ -74,4 +75,4 @@ def tokens_status(context: typer.Context) -> int:
       scopes tokens status --json
     """
     invocation: Invocation = context.obj
-    return invocation.show(run_tokens_status(rank_file_paths(invocation)))
+    return invocation.show(run_tokens_status(rank_file_paths(invocation.environ)))

@@ -43,7 +43,11 @@ class StandardFolders:
 
 
 class Format(Protocol):
-    """A transcript format. Everything that is special to one agent's transcripts is here or in its package."""
+    """A transcript format. Everything that is special to one agent's transcripts is here or in its package.
+
+    The one exception is how an agent words its tool calls and results: `scopes.model.agent_tools` has a table of that,
+    because memory and the renderers read it, and they do not import the importers.
+    """
 
     @property
     def name(self) -> str:
@@ -76,7 +80,7 @@ class Format(Protocol):
 
 
 def choose_format(formats: Sequence[Format], source: Source) -> Format:
-    """Return the first format that recognises the source.
+    """Return the first format that recognizes the source.
 
     Raises:
         CannotImport: none does.

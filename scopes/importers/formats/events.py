@@ -48,7 +48,7 @@ class Session:
 class Draft:
     """A complete message without an id.
 
-    key: unique within the source
+    key: unique within the session; `str(record.number)` is, but `record.line` is not
     parent: key of an earlier draft; None for the first message of a line of history
     native_ids: the source's own ids of the message, best first
     usage: token counts (input_uncached, cache_read, cache_write, output, reasoning) and the source's object (`raw`)

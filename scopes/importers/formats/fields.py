@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
 
 from scopes.clock import parse_time
@@ -24,3 +25,16 @@ def time_field(value: Mapping[str, Any]) -> str | None:
     """Return the record's timestamp if it is valid, else None."""
     time = text_field(value, "timestamp")
     return time if time is not None and parse_time(time) is not None else None
+
+
+def content_hash(content: object, errors: str = "strict") -> str | None:
+    """Return the hash of a file's content; None if it is not text that UTF-8 can encode.
+
+    `errors` is that of `str.encode`: `surrogatepass` also hashes text with lone surrogates.
+    """
+    if not isinstance(content, str):
+        return None
+    try:
+        return f"sha256:{sha256(content.encode('utf-8', errors)).hexdigest()}"
+    except UnicodeEncodeError:
+        return None

@@ -23,9 +23,14 @@ _CUT_OFF = "truncated (incomplete last record)"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One document of a source; if it has a `problem`, it has no value. `line` counts from 1."""
+    """One document of a source; if it has a `problem`, it has no value.
+
+    line: counts from 1; two documents on one line have the same
+    number: counts documents from 0; no two of a source have the same, so a draft's key can be made of it
+    """
 
     line: int
+    number: int
     span: ByteRange
     value: Any = None
     problem: str | None = None
@@ -37,7 +42,7 @@ def walk_records(stream: BinaryIO, size: int) -> Iterator[Record]:
     Blank lines belong to the previous record, at the beginning to the first one. Whitespace alone yields no record.
     """
     held: Record | None = None
-    start = offset = number = 0
+    start = offset = number = count = 0
     while offset < size:
         line, length = _read_line(stream, size - offset)
         if not length:
@@ -45,7 +50,8 @@ def walk_records(stream: BinaryIO, size: int) -> Iterator[Record]:
         number += 1
         offset += length
         span = ByteRange(start, offset - start)
-        records = _parse_line(line, number, span)
+        records = _parse_line(line, number, count, span)
+        count += len(records)
         if held is not None and not records:
             held = replace(held, span=ByteRange(held.span.offset, offset - held.span.offset))
         for record in records:
@@ -69,25 +75,25 @@ def _read_line(stream: BinaryIO, left: int) -> tuple[bytes | None, int]:
     return None, length
 
 
-def _parse_line(line: bytes | None, number: int, span: ByteRange) -> list[Record]:
-    """Parse the documents of one line; `span` includes blank lines before it."""
+def _parse_line(line: bytes | None, number: int, count: int, span: ByteRange) -> list[Record]:
+    """Parse the documents of one line; `span` includes blank lines before it, `count` records come before."""
     if line is None:
-        return [Record(number, span, None, f"the line is longer than {MAX_LINE_BYTES >> 20} MiB")]
+        return [Record(number, count, span, None, f"the line is longer than {MAX_LINE_BYTES >> 20} MiB")]
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError:
-        return [Record(number, span, None, "not valid UTF-8")]
+        return [Record(number, count, span, None, "not valid UTF-8")]
     if number == 1:
         text = text.removeprefix(codecs.BOM_UTF8.decode())
     try:
-        return [Record(number, span, decode(text))]
+        return [Record(number, count, span, decode(text))]
     except RecursionError:
-        return [Record(number, span, None, "nested too deeply")]
+        return [Record(number, count, span, None, "nested too deeply")]
     except ValueError:
-        return _parse_adjacent(text, number, span, "not valid JSON" if text.endswith("\n") else _CUT_OFF)
+        return _parse_adjacent(text, number, count, span, "not valid JSON" if text.endswith("\n") else _CUT_OFF)
 
 
-def _parse_adjacent(text: str, number: int, span: ByteRange, reason: str) -> list[Record]:
+def _parse_adjacent(text: str, number: int, count: int, span: ByteRange, reason: str) -> list[Record]:
     """Parse adjacent documents; the part that cannot be parsed is the last record."""
     records: list[Record] = []
     begin, done = span.offset, 0
@@ -101,7 +107,7 @@ def _parse_adjacent(text: str, number: int, span: ByteRange, reason: str) -> lis
             problem, position = reason, len(text)
         position = _skip_whitespace(text, position)
         length = leading + len(text[done:position].encode("utf-8"))
-        records.append(Record(number, ByteRange(begin, length), value, problem))
+        records.append(Record(number, count + len(records), ByteRange(begin, length), value, problem))
         begin, done, leading = begin + length, position, 0
     return records
 

@@ -1,21 +1,25 @@
-"""Formats for conflicts shared by several renderers: severity, status, key, agents, sides."""
+"""Formats shared by the renderers of conflicts, merges and replays: severity, status, sides, what to do next."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.loading import load
 from scopes.merge.conflict_keys import MESSAGES, group_of, shown_key
 from scopes.render.text.claims import claim_text
-from scopes.render.text.phrases import SHORT_ID_LENGTH, identifier
+from scopes.render.text.phrases import SHORT_ID_LENGTH, identifier, write_hint, write_outcome
 from scopes.render.view import Span, View
+from scopes.render.wrap import truncate_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from scopes.conversation.merge import MergeAborted
+    from scopes.ids import BranchName
+    from scopes.merge.replay_control import ReplayAborted
     from scopes.model.conflicts import Conflict, Position
-    from scopes.render.colour import Style
+    from scopes.render.color import Style
 
+MAX_LINES = 20
 _STYLE_OF_SEVERITY: Mapping[str, Style] = {"high": "bad", "medium": "warn", "low": "dim"}
 _STYLE_OF_STATUS: Mapping[str, Style] = {"escalated": "warn", "resolved": "good"}
 _BANDS = ((0.2, "Very Low"), (0.4, "Low"), (0.6, "Medium"), (0.8, "High"))
@@ -61,22 +65,63 @@ def _side_spans(key: str, positions: Sequence[Position]) -> Iterator[str | Span]
             yield Span(position.agent, "agent")
 
 
-def write_conflict_lines(view: View, numbered: Iterable[tuple[int, Conflict]], sides: tuple[str, str]) -> None:
-    """Write conflicts in three lines each, with both sides; `sides` are the names of target and source."""
-    for number, conflict in numbered:
-        kind = Span(conflict.type, "heading")
-        name = identifier(view, conflict.id)
-        line = (f"{number:>2}  ", kind, "  ", severity(conflict), "  ", conflict_key(view, conflict), "  ", name)
-        view.line(*fit_line(view, line))
-        width = max(map(len, sides))
-        for word, branch, positions in (("target", sides[0], conflict.target), ("source", sides[1], conflict.source)):
-            where = (f"    {word} ", Span(f"{branch:<{width}}", "branch"), "  ")
-            view.line(*fit_line(view, (*where, *_side_spans(conflict.key, positions))))
+def write_resolution_branch(view: View, branch: BranchName) -> None:
+    """Name the conflict-resolution branch after a stop."""
+    view.line("resolve the conflicts on this branch, which is now active:")
+    view.line(Span(branch, "active"), indent=4)
+
+
+def write_open_conflicts(view: View, conflicts: Sequence[Conflict], sides: tuple[str, str]) -> None:
+    """List the open conflicts after a blank line; `sides` are the names of target and source."""
+    unresolved = [(number, each) for number, each in enumerate(conflicts, 1) if each.status != "resolved"]
+    view.line()
+    for number, conflict in unresolved[:MAX_LINES]:
+        _write_conflict(view, number, conflict, sides)
+    write_more(view, len(unresolved))
+
+
+def write_more(view: View, count: int) -> None:
+    """Write how many lines of a list are left out."""
+    if count > MAX_LINES:
+        view.line(Span(f"    … and {count - MAX_LINES:,} more", "dim"))
+
+
+def write_next_commands(view: View, conversation: str, kind: str, conflicts: Sequence[Conflict]) -> None:
+    """List the commands that resolve a conflict, and that continue, skip or abort a merge, rebase or cherry-pick."""
+    first = next((each.id[:SHORT_ID_LENGTH] for each in conflicts if each.status != "resolved"), "ID")
+    if view.hints:
+        view.line()
+    write_hint(view, f"show one:        scopes conflicts show {conversation} {first}")
+    write_hint(view, f"resolve it:      scopes conflicts resolve {conversation} {first} --take source")
+    write_hint(view, f"then continue:   scopes conv {kind} {conversation} --continue")
+    if kind != "merge":
+        write_hint(view, f"or skip it:      scopes conv {kind} {conversation} --skip")
+    write_hint(view, f"or abort it:     scopes conv {kind} {conversation} --abort")
+
+
+def write_aborted(view: View, result: MergeAborted | ReplayAborted) -> None:
+    """Write which branch was deleted, and which one is active."""
+    deleted = Span(f"{result.conversation}/{result.branch}", "branch")
+    active = Span(result.active_branch, "active")
+    write_outcome(
+        view, result.branch, "aborted ", deleted, "; the active branch is ", active, operation=result.operation
+    )
+
+
+def _write_conflict(view: View, number: int, conflict: Conflict, sides: tuple[str, str]) -> None:
+    """Write a conflict in three lines, with both sides."""
+    kind = Span(conflict.type, "heading")
+    name = identifier(view, conflict.id)
+    line = (f"{number:>2}  ", kind, "  ", severity(conflict), "  ", conflict_key(view, conflict), "  ", name)
+    view.line(*fit_line(view, line))
+    width = max(map(len, sides))
+    for word, branch, positions in (("target", sides[0], conflict.target), ("source", sides[1], conflict.source)):
+        where = (f"    {word} ", Span(f"{branch:<{width}}", "branch"), "  ")
+        view.line(*fit_line(view, (*where, *_side_spans(conflict.key, positions))))
 
 
 def fit_line(view: View, line: tuple[str | Span, ...]) -> Iterable[str | Span]:
     """Return a line truncated to the terminal; unchanged elsewhere."""
     if not view.terminal:
         return line
-    cut: tuple[Span, ...] = load("scopes.render.wrap:truncate_line")(line, view.width)
-    return cut
+    return truncate_line(line, view.width)

@@ -7,7 +7,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from scopes.history.messages import display_time
-from scopes.loading import load
 from scopes.merge.conflict_keys import shown_key
 from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_text
@@ -23,15 +22,17 @@ from scopes.render.text.phrases import (
     write_outcome,
 )
 from scopes.render.view import Cell, Column, Span, View
+from scopes.render.wrap import count_cells, truncate_line, wrap_line
 from scopes.sanitize import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from scopes.conversation.conflicts import ConflictList, ConflictRow, ConflictView
+    from scopes.conversation.conflicts import ConflictList, ConflictView
     from scopes.conversation.resolve_conflict import ConflictResolved
+    from scopes.merge.conflict_list import ConflictRow
     from scopes.model.conflicts import Conflict, Position, Resolution
-    from scopes.render.colour import Style
+    from scopes.render.color import Style
 
 _WIDE = 110
 _TERMINAL_COLUMNS = (
@@ -59,7 +60,7 @@ _PIPED_COLUMNS = (
 _CONFLICT_VIEW_WIDE = 120
 _INDENT = "    "
 _BETWEEN = Span(" │ ", "dim")
-_MOST_LINES = 40
+_MAX_LINES = 40
 Line: TypeAlias = tuple[str | Span, ...]
 
 
@@ -193,9 +194,8 @@ def _write_sides(result: ConflictView, view: View) -> None:
 
 
 def _write_columns(view: View, left: Iterable[Line], right: Iterable[Line], width: int) -> None:
-    cells: Callable[[str], int] = load("rich.cells:cell_len")
     for one, other in zip_longest(left, right, fillvalue=()):
-        used = sum(cells(part if isinstance(part, str) else part.text) for part in one)
+        used = sum(count_cells(part if isinstance(part, str) else part.text) for part in one)
         view.line(*one, " " * (width - used), _BETWEEN, *other)
 
 
@@ -232,7 +232,7 @@ def _attribution(view: View, position: Position) -> Iterator[str | Span]:
 
 
 def _cut(view: View, line: Line, width: int) -> Iterator[Line]:
-    yield load("scopes.render.wrap:truncate_line")(line, width) if view.terminal else line
+    yield truncate_line(line, width) if view.terminal else line
 
 
 def _folded(view: View, text: str, indent: str, width: int, style: Style) -> Iterator[Line]:
@@ -240,9 +240,8 @@ def _folded(view: View, text: str, indent: str, width: int, style: Style) -> Ite
     lines = clean(text).expandtabs(8).removesuffix("\n").split("\n")
     rows = lines
     if view.terminal:
-        fold: Callable[[str, int], Iterable[str]] = load("scopes.render.wrap:wrap_line")
-        rows = [row for line in lines for row in fold(line, max(width - len(indent), 20))]
-    most = _MOST_LINES if view.terminal else len(rows)
+        rows = [row for line in lines for row in wrap_line(line, max(width - len(indent), 20))]
+    most = _MAX_LINES if view.terminal else len(rows)
     for row in rows[:most]:
         yield indent, Span(row, style)
     if len(rows) > most:

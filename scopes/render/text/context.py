@@ -60,8 +60,11 @@ def render_context(result: Context, view: View) -> None:
 
 @render_text.register
 def render_history_block(result: HistoryBlock, view: View) -> None:
-    """Write the block byte for byte."""
+    """Write the block byte for byte, and with `--preview` its size as a remark."""
     _write_exactly(view, result.text)
+    if view.options.preview:
+        counts = f"{result.messages} of {result.total} messages, {result.truncated} of them truncated"
+        view.aside(f"{counts}: {result.tokens} tokens")
 
 
 def _write_exactly(view: View, text: str) -> None:
@@ -85,7 +88,7 @@ def _write_stats(result: Context, view: View) -> None:
         "Tokens": f"{tokens} of {result.max_tokens:,} ({result.utilisation:.1%})",
         "Counted": result.method,
         "Turns": f"{result.turns_included:,}, {result.turns_excluded:,} left out",
-        "Sessions": f"{result.sessions_included:,}, {result.sessions_excluded:,} left out",
+        "Conversations": f"{result.conversations_included:,}, {result.conversations_excluded:,} left out",
         "Files": f"{len(result.files_embedded):,}, {len(result.files_skipped):,} left out",
         "Filtered": f"{result.filtered_count:,}",
     }

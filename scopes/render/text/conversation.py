@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from scopes.clock import now_nanoseconds
 from scopes.conversation.show import INTERRUPTED, SYNTHETIC, BranchSummary, ConversationView
 from scopes.history.messages import NO_TEXT, MessageHead, display_time
-from scopes.loading import load
 from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago
 from scopes.render.text.phrases import (
@@ -17,11 +16,14 @@ from scopes.render.text.phrases import (
     counted,
     identifier,
     stale_mark,
+    sub_agent_label,
     subject,
+    summarize,
     write_field,
     write_outcome,
 )
 from scopes.render.view import Column, Span, View
+from scopes.render.wrap import truncate_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 _WIDE = 100
 _NO_FORK = {
-    SYNTHETIC: "nobody spoke here, the program alone wrote",
+    SYNTHETIC: "no user or agent messages",
     INTERRUPTED: "an answer that was interrupted, and nothing after it",
 }
 _AFTER_NAME = len("├─ " + " (100 messages)" + " *ACTIVE*" + " · 100 in all" + " · merged")
@@ -118,13 +120,9 @@ def _recent_line(head: MessageHead, message: Message | None, view: View) -> tupl
     who = author(head.author, head.author_kind)
     room = view.width - len(when) - len(who.text) - 3 if view.terminal else None
     spoken = room is None and head.subject != NO_TEXT
-    summary = (
-        (subject(head),)
-        if spoken
-        else load("scopes.render.text.message_summary:summarize_message")(head, message, (), room)
-    )
+    summary = (subject(head),) if spoken else summarize(head, message, room)
     line = (Span(when, "time"), " ", who, ": ", *summary)
-    return load("scopes.render.wrap:truncate_line")(line, view.width) if view.terminal else line
+    return truncate_line(line, view.width) if view.terminal else line
 
 
 def _branch_spans(branch: BranchSummary, view: View) -> Iterator[str | Span]:
@@ -144,7 +142,7 @@ def _branch_spans(branch: BranchSummary, view: View) -> Iterator[str | Span]:
         yield from stale_mark(branch.newer)
     if branch.sub_agent is not None:
         yield Span(" · ", "dim")
-        yield load("scopes.render.text.message_summary:sub_agent_label")(*branch.sub_agent)
+        yield sub_agent_label(*branch.sub_agent)
     if branch.reason is not None:
         yield Span(f" · no fork: {_NO_FORK[branch.reason]}", "dim")
     if branch.status != "active":

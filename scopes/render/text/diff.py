@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference
-    from scopes.render.colour import Style
+    from scopes.render.color import Style
 
 _PIPED_COLUMNS = (Column("Mark"), Column("What"), Column("Key"), Column("Author"), Column("Time"), Column("Text"))
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
-_MOST_WORDS = 2000
+_MAX_WORDS = 2000
 
 
 @render_text.register
@@ -37,12 +37,12 @@ def render_difference(result: Difference, view: View) -> None:
 def compare_words(left: str, right: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
     """Return both texts as spans, `bad` and `good` where words differ; long texts are not compared by word."""
     one, two = _WORDS.findall(left), _WORDS.findall(right)
-    if len(one) > _MOST_WORDS or len(two) > _MOST_WORDS:
+    if len(one) > _MAX_WORDS or len(two) > _MAX_WORDS:
         return (Span(left, "bad"),), (Span(right, "good"),)
     steps = SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
-    ours = tuple(_spans(((one[a:b], tag) for tag, a, b, _, _ in steps), "bad"))
-    theirs = tuple(_spans(((two[c:d], tag) for tag, _, _, c, d in steps), "good"))
-    return ours, theirs
+    bad = tuple(_spans(((one[a:b], tag) for tag, a, b, _, _ in steps), "bad"))
+    good = tuple(_spans(((two[c:d], tag) for tag, _, _, c, d in steps), "good"))
+    return bad, good
 
 
 def _write_counts(result: Difference, view: View) -> None:

@@ -2,7 +2,7 @@ r"""Draw the commit graph of `scopes conv log --graph`, row by row while commits
 
     ● │     a merge: its first parent stays in its column,
     ├─┼─╮   its second parent opens a column; a crossed line is unrelated
-    │ │ ●   a commit whose parent another column already waits for
+    │ │ ●   a commit whose parent is next in another column already
     ├─┼─╯   joins that column
 
 A column keeps its position until its line of history ends; then it is reused. Git moves the columns to the right of a
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from scopes.ids import Oid
 
-Cell = tuple[str, int]  # one character and the column whose colour it has
+Cell = tuple[str, int]  # one character and the column whose color it has
 Row = tuple[Cell, ...]
 _Picture = tuple[list[Cell], list[list[Cell]]]  # the row of a commit and the rows of its edges
 
@@ -80,7 +80,7 @@ class _Step:
 
 
 class _Lanes:
-    """The commit that each column waits for."""
+    """The next commit of each column."""
 
     def __init__(self) -> None:
         self._waiting: list[Oid | None] = []
@@ -109,7 +109,7 @@ class _Lanes:
             yield self._step(column, target)
         if others:
             yield from self._connect(column, others[1:])
-            yield from self._wait_for(column, others[0])
+            yield from self._mark_parent(column, others[0])
         else:
             before = self.open_columns()
             self._close(column)
@@ -128,8 +128,8 @@ class _Lanes:
         for target in joined:
             yield self._step(column, target)
 
-    def _wait_for(self, column: int, parent: Oid) -> Iterator[_Step]:
-        """Let the column wait for a parent; a column further right that waits for it is merged into this one."""
+    def _mark_parent(self, column: int, parent: Oid) -> Iterator[_Step]:
+        """Continue the column with a parent; a column further right with the same next commit is merged into it."""
         before = self.open_columns()
         elsewhere = self._column.get(parent)
         if elsewhere is not None:
@@ -211,10 +211,10 @@ def _ascii_rows(source: int, target: int, passing: frozenset[int], width: int) -
         slash, leaves, arrives, ground = "\\", 2 * source + 1, 2 * target - 1, range(2 * source + 2, 2 * target - 2)
     else:
         slash, leaves, arrives, ground = "/", 2 * source - 1, 2 * target + 1, range(2 * target + 3, 2 * source - 1)
-    colour = max(source, target)
+    color = max(source, target)
     rows = [_bars(passing, width, "|") for _ in range(1 if leaves == arrives else 2)]
-    rows[0][leaves] = rows[-1][arrives] = (slash, colour)
+    rows[0][leaves] = rows[-1][arrives] = (slash, color)
     for place in ground:
         if rows[0][place][0] == " ":
-            rows[0][place] = ("_", colour)
+            rows[0][place] = ("_", color)
     return rows

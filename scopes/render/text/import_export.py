@@ -11,8 +11,8 @@ from scopes.render.view import Column, Span, View
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scopes.conversation.import_sample import SampleImported
     from scopes.exporters.atomic_save import ExportSaved
+    from scopes.importers.import_sample import SampleImported
     from scopes.importers.results import Imported
     from scopes.importers.verify_source import SourceVerification
 
@@ -56,6 +56,9 @@ def render_imported(result: Imported, view: View) -> None:
     if view.terminal and result.operation is None and not result.dry_run and not view.options.report and result.sources:
         extent = f"{counted(len(result.sources), 'source')}, {counted(len(result.conversations), 'conversation')}"
         view.line(f"Nothing new in {extent}.")
+        return
+    if view.terminal and result.other_sessions and not result.sources:
+        view.line("There are no sessions of this project to import.")
         return
     view.rows(columns, rows, title="Would Be Imported" if result.dry_run else "Imported")
     if view.terminal:

@@ -35,7 +35,7 @@ _PIPED_COLUMNS = (
     Column("Source", hidden=True),
 )
 _BORDERS = 12  # the border of a box of five columns and the gaps between them
-_LEAST_TITLE = 12
+_MIN_TITLE_WIDTH = 12
 
 
 @render_text.register
@@ -55,7 +55,7 @@ def _write_table(rows: list[tuple[str | Span, ...]], view: View) -> None:
     people = sorted(len(str(row[1])) for row in rows)
     others = sum(max(len(_TERMINAL_COLUMNS[i].name), *(len(str(row[i])) for row in rows)) for i in (0, 2, 3))
     room = view.width - others - _BORDERS
-    whole = room - max(people[-1], len(_TERMINAL_COLUMNS[1].name)) >= _LEAST_TITLE
+    whole = room - max(people[-1], len(_TERMINAL_COLUMNS[1].name)) >= _MIN_TITLE_WIDTH
     titled = any(_text(row[-1]) for row in rows) and (whole or 2 * people[len(people) // 2] <= room)
     columns = (
         *_TERMINAL_COLUMNS[:1],

@@ -8,7 +8,7 @@ from scopes.conversation.log import Log, LogEntry
 from scopes.history.messages import NO_TEXT, display_time
 from scopes.loading import load
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import SHORT_ID_LENGTH, UNKNOWN_TIME
+from scopes.render.text.phrases import SHORT_ID_LENGTH, UNKNOWN_TIME, summary_text
 from scopes.render.view import Column, Span, View
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def render_log(result: Log, view: View) -> None:
     if options.graph:
         load("scopes.render.text.log_graph:write_graph")(entries, view, oneline=options.oneline, full=options.full)
     elif view.terminal:
-        load("scopes.render.text.log_entry:write_entries")(entries, view, oneline=options.oneline, full=options.full)
+        _write_entries(entries, view, oneline=options.oneline, full=options.full)
     elif options.oneline:
         view.rows(_PIPED_ONELINE, ((f"{entry.head.id[:SHORT_ID_LENGTH]} {_subject(entry)}",) for entry in entries))
     else:
@@ -47,9 +47,13 @@ def render_log(result: Log, view: View) -> None:
 def render_log_entry(result: LogEntry, view: View) -> None:
     """Write one message of a log."""
     if view.terminal:
-        load("scopes.render.text.log_entry:write_entries")([result], view, oneline=False)
+        _write_entries([result], view, oneline=False)
     else:
         _write_rows([result], view)
+
+
+def _write_entries(entries: Iterable[LogEntry], view: View, *, oneline: bool, full: bool = False) -> None:
+    load("scopes.render.text.log_entry:write_entries")(entries, view, oneline=oneline, full=full)
 
 
 def _write_rows(entries: Iterable[LogEntry], view: View) -> None:
@@ -60,8 +64,7 @@ def _subject(entry: LogEntry) -> str:
     """Return the subject of a message, or a summary of its parts if it has no text."""
     if entry.message is None or entry.head.subject != NO_TEXT:
         return entry.head.subject
-    summary: str = load("scopes.render.text.message_summary:summary_text")(entry.head, entry.message)
-    return summary
+    return summary_text(entry.head, entry.message)
 
 
 def _row(entry: LogEntry) -> tuple[str | Span, ...]:

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from scopes.conversation.log import LogEntry
     from scopes.model.message import Message, Part
-    from scopes.render.colour import Style
+    from scopes.render.color import Style
 
 MAX_ROWS = 20
 _INDENT = Span("    ")
-_NARROWEST = 20
+_MIN_WIDTH = 20
 _RULE = "━"
 _BREAKS: dict[str, tuple[str, Style]] = {"interrupt": ("■ interrupted", "warn"), "error": ("▲ error", "bad")}
 
@@ -48,7 +48,7 @@ def entry_lines(entry: LogEntry, view: View, width: int | None, *, oneline: bool
     if oneline:
         yield _one_line(entry, width)
         return
-    room = None if width is None else max(width - len(_INDENT.text), _NARROWEST)
+    room = None if width is None else max(width - len(_INDENT.text), _MIN_WIDTH)
     message = entry.message
     is_terse = message is not None and not full and _is_terse(message)
     if entry.head.kind == "compaction":
@@ -84,7 +84,7 @@ def _one_line(entry: LogEntry, width: int | None) -> Line:
     used = sum(len(part if isinstance(part, str) else part.text) for part in start)
     origin = tuple(part for span in spawn_mark(entry.message) for part in (span, Span(": ")))
     used += sum(len(span.text) for span in origin)
-    room = None if width is None else max(width - used, _NARROWEST)
+    room = None if width is None else max(width - used, _MIN_WIDTH)
     return _truncated((*start, *origin, *summarize_message(head, entry.message, entry.results, room)), width)
 
 
@@ -222,7 +222,7 @@ def _whole_message(message: Message, room: int | None) -> Iterator[Line]:
 def _rows(text: str, room: int | None, style: Style, indent: int = 0) -> Iterator[Line]:
     before = Span(_INDENT.text + " " * indent)
     for line in clean(text).expandtabs(8).removesuffix("\n").split("\n") if text else ():
-        for row in [line] if room is None else wrap_line(line, max(room - indent, _NARROWEST)):
+        for row in [line] if room is None else wrap_line(line, max(room - indent, _MIN_WIDTH)):
             yield (before, Span(row, style)) if row else ()
 
 

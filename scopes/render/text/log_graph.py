@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from scopes.conversation.log import LogEntry
-    from scopes.render.colour import Style
+    from scopes.render.color import Style
 
 _LANES: tuple[Style, ...] = ("good", "warn", "human", "agent", "branch")
 

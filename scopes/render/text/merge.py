@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING
 
 from scopes.merge.conflict_keys import shown_key
 from scopes.render.dispatch import render_text
-from scopes.render.text.conflict_phrases import write_conflict_lines
+from scopes.render.text.conflict_phrases import (
+    MAX_LINES,
+    write_aborted,
+    write_more,
+    write_next_commands,
+    write_open_conflicts,
+    write_resolution_branch,
+)
 from scopes.render.text.phrases import counted, identifier, write_hint, write_outcome
 from scopes.render.view import Span, View
 
 if TYPE_CHECKING:
     from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
-
-_MOST_LINES = 20
 
 
 @render_text.register
@@ -53,42 +58,24 @@ def render_merged(result: Merged, view: View) -> None:
 @render_text.register
 def render_conflicted(result: MergeConflicted, view: View) -> None:
     """List the open conflicts, and the commands to resolve them and to continue."""
-    unresolved = [(number, each) for number, each in enumerate(result.conflicts, 1) if each.status != "resolved"]
     if not view.terminal:
         view.line(result.branch)
         return
-    number = counted(len(unresolved), "conflict")
+    number = counted(sum(each.status != "resolved" for each in result.conflicts), "conflict")
     unchanged = "would be unchanged" if result.dry_run else "is unchanged"
     view.line(_target(result), f" {unchanged}: ", Span(number, "heading"), " with ", _source(result))
     if not result.dry_run:
-        view.line("resolve the conflicts on this branch, which is now active:")
-        view.line(Span(result.branch, "active"), indent=4)
-    view.line()
-    write_conflict_lines(view, unresolved[:_MOST_LINES], (result.target, result.source))
-    if len(unresolved) > _MOST_LINES:
-        view.line(Span(f"    … and {len(unresolved) - _MOST_LINES:,} more", "dim"))
+        write_resolution_branch(view, result.branch)
+    write_open_conflicts(view, result.conflicts, (result.target, result.source))
     _write_resolved(result, view)
-    if not result.dry_run and view.hints:
-        _write_commands(result, unresolved[0][1].id, view)
+    if not result.dry_run:
+        write_next_commands(view, result.conversation, "merge", result.conflicts)
 
 
 @render_text.register
 def render_aborted(result: MergeAborted, view: View) -> None:
     """Write which branch was deleted, and which one is active."""
-    deleted = Span(f"{result.conversation}/{result.branch}", "branch")
-    active = Span(result.active_branch, "active")
-    write_outcome(
-        view, result.branch, "aborted ", deleted, "; the active branch is ", active, operation=result.operation
-    )
-
-
-def _write_commands(result: MergeConflicted, first: str, view: View) -> None:
-    conversation = result.conversation
-    view.line()
-    write_hint(view, f"show one:        scopes conflicts show {conversation} {first[:8]}")
-    write_hint(view, f"resolve it:      scopes conflicts resolve {conversation} {first[:8]} --take source")
-    write_hint(view, f"then continue:   scopes conv merge {conversation} --continue")
-    write_hint(view, f"or abort it:     scopes conv merge {conversation} --abort")
+    write_aborted(view, result)
 
 
 def _write_resolved(result: MergeOutcome, view: View) -> None:
@@ -98,12 +85,11 @@ def _write_resolved(result: MergeOutcome, view: View) -> None:
         return
     view.line()
     view.line(f"resolved automatically: {counted(len(resolved), 'conflict')}")
-    for conflict in resolved[:_MOST_LINES]:
+    for conflict in resolved[:MAX_LINES]:
         if conflict.resolution is not None:
             choice = f"{conflict.resolution.strategy}: {conflict.resolution.choice}"
             view.line(f"    {conflict.type}  {shown_key(conflict.key)}  ", Span(choice, "dim"))
-    if len(resolved) > _MOST_LINES:
-        view.line(Span(f"    … and {len(resolved) - _MOST_LINES:,} more", "dim"))
+    write_more(view, len(resolved))
 
 
 def _target(result: MergeOutcome) -> Span:

@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.history.sub_agents import is_spawned, spawner_of
-from scopes.loading import load
 from scopes.render.text.part import format_reasoning, part_line
-from scopes.render.text.phrases import SHORT_ID_LENGTH, SUBJECT_LENGTH, subject
+from scopes.render.text.phrases import sub_agent_label, subject
 from scopes.render.text.tool import calls_line
 from scopes.render.text.tool_outcome import call_failed, format_extent, result_line
 from scopes.render.view import Span
+from scopes.render.wrap import truncate_text
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
     from scopes.history.messages import MessageHead
     from scopes.model.message import Message, Part
-    from scopes.render.colour import Style
+    from scopes.render.color import Style
 
 _MARKS: dict[str, tuple[str, Style]] = {
     "compaction": ("━━ compaction ━━ ", "active"),
     "interrupt": ("■ interrupted ", "warn"),
     "error": ("▲ error ", "bad"),
 }
-_NARROWEST = 20
-_LONGEST = 1000  # characters of text used for one line
+_MIN_WIDTH = 20
+_MAX_CHARACTERS = 1000  # characters of text used for one line
 
 
 def summarize_message(
@@ -35,7 +35,7 @@ def summarize_message(
     mark = (Span(text, style),) if text else ()
     if message is None:
         return *mark, Span(subject(head))
-    text_line = " ".join(message.text[:_LONGEST].split())
+    text_line = " ".join(message.text[:_MAX_CHARACTERS].split())
     if is_folded(message) and (text_line or not message.parts or message.parts[0].type == "text"):
         much = format_extent(message.text)
         rest: tuple[Span, ...] = (Span(f" · {much}", "dim"),) if much else ()
@@ -44,12 +44,6 @@ def summarize_message(
         rest = _called_tools(message, results)
         return *mark, Span(_truncated(text_line, room, (*mark, *rest))), *rest
     return *mark, *_summarize_without_text(head, message, results, room)
-
-
-def summary_text(head: MessageHead, message: Message) -> str:
-    """Return the summary of a message without text, no longer than the subject of a commit."""
-    line = clean_line("".join(span.text for span in summarize_message(head, message, (), None)))
-    return line if len(line) <= SUBJECT_LENGTH else f"{line[: SUBJECT_LENGTH - 1]}…"
 
 
 def is_folded(message: Message) -> bool:
@@ -62,19 +56,12 @@ def spawn_mark(message: Message | None) -> tuple[Span, ...]:
     return () if message is None or not is_spawned(message) else (sub_agent_label(None, spawner_of(message)),)
 
 
-def sub_agent_label(agent: str | None, spawner: str | None) -> Span:
-    """Return `sub-agent explorer of k3x9abcd`, without the parts that are unknown."""
-    parts = ("⮡ sub-agent", agent, f"of {spawner[:SHORT_ID_LENGTH]}" if spawner else None)
-    return Span(" ".join(filter(None, parts)), "branch")
-
-
 def _truncated(text: str, room: int | None, others: tuple[Span, ...]) -> str:
     """Truncate a text to the room that the other spans leave."""
     if room is None:
         return text
     used = sum(len(span.text) for span in others)
-    truncated: str = load("scopes.render.wrap:truncate_text")(clean_line(text), max(room - used, _NARROWEST))
-    return truncated
+    return truncate_text(clean_line(text), max(room - used, _MIN_WIDTH))
 
 
 def _called_tools(message: Message, results: tuple[Part, ...]) -> tuple[Span, ...]:

@@ -13,10 +13,10 @@ from scopes.render.view import Span, View
 
 if TYPE_CHECKING:
     from scopes.model.message import FileTouch, Part
-    from scopes.render.colour import Style
+    from scopes.render.color import Style
 
 INDENT = 4
-_LONGEST_LINE = 1000
+_MAX_LINE_LENGTH = 1000
 _SHORT = 60
 
 
@@ -40,7 +40,7 @@ def format_reasoning(text: str) -> str:
         return "thinking: (not written down by its agent)"
     first, _, rest = text.strip().partition("\n")
     long = f", {counted(len(text), 'character')}" if rest or len(first) > _SHORT else ""
-    return f"thinking{long}: {first[:_LONGEST_LINE]}{' …' if rest else ''}"
+    return f"thinking{long}: {first[:_MAX_LINE_LENGTH]}{' …' if rest else ''}"
 
 
 def whole_part(part: Part) -> tuple[tuple[Span, ...], Iterator[tuple[str, Style]]]:
@@ -144,4 +144,4 @@ def _json(value: Any, *, indent: int | None) -> str:
 
 def _first_line(text: str) -> str:
     first, _, rest = text.strip().partition("\n")
-    return f"{first[:_LONGEST_LINE]} …" if rest or len(first) > _LONGEST_LINE else first
+    return f"{first[:_MAX_LINE_LENGTH]} …" if rest or len(first) > _MAX_LINE_LENGTH else first

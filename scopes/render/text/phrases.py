@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.clock import now_nanoseconds
+from scopes.loading import load
 from scopes.render.relative_time import ago
 from scopes.render.view import Span, View
+from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
     from scopes.history.messages import MessageHead
     from scopes.ids import OperationId
+    from scopes.model.message import Message
 
 SHORT_ID_LENGTH = 8
 SUBJECT_LENGTH = 72
@@ -47,6 +50,24 @@ def author(name: str, kind: str) -> Span:
 def subject(head: MessageHead) -> str:
     """Return the subject of a message, with an ellipsis if the commit cut it at 72 characters."""
     return head.subject if len(head.subject) < SUBJECT_LENGTH else f"{head.subject}…"
+
+
+def summarize(head: MessageHead, message: Message | None, room: int | None = None) -> tuple[Span, ...]:
+    """Return a message as one line of about `room` cells. What formats its parts is loaded only now."""
+    line: tuple[Span, ...] = load("scopes.render.text.message_summary:summarize_message")(head, message, (), room)
+    return line
+
+
+def summary_text(head: MessageHead, message: Message) -> str:
+    """Return the summary of a message without text, no longer than the subject of a commit."""
+    line = clean_line("".join(span.text for span in summarize(head, message)))
+    return line if len(line) <= SUBJECT_LENGTH else f"{line[: SUBJECT_LENGTH - 1]}…"
+
+
+def sub_agent_label(agent: str | None, spawner: str | None) -> Span:
+    """Return `sub-agent explorer of k3x9abcd`, without the parts that are unknown."""
+    parts = ("⮡ sub-agent", agent, f"of {spawner[:SHORT_ID_LENGTH]}" if spawner else None)
+    return Span(" ".join(filter(None, parts)), "branch")
 
 
 def counted(number: int, one: str) -> str:

@@ -5,18 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.conflict_phrases import write_conflict_lines
+from scopes.render.text.conflict_phrases import (
+    MAX_LINES,
+    write_aborted,
+    write_more,
+    write_next_commands,
+    write_open_conflicts,
+    write_resolution_branch,
+)
 from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, identifier, write_hint, write_outcome
 from scopes.render.view import Span, View
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scopes.merge.replay import Rewrite
-    from scopes.merge.sequencer import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
+    from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
+    from scopes.merge.rewrite import Rewrite
     from scopes.model.conflicts import Conflict
-
-_MOST_LINES = 20
 
 
 @render_text.register
@@ -39,9 +44,9 @@ def render_replayed(result: Replayed, view: View) -> None:
         case "rebase", _:
             words = _branch(result), " would be rebased onto ", _base(result), f": {count}"
         case _, False:
-            words = f"picked {count} for ", _branch(result)
+            words = f"picked {count} onto ", _branch(result)
         case _:
-            words = f"{count} would be picked for ", _branch(result)
+            words = f"{count} would be picked onto ", _branch(result)
     write_outcome(view, result.moved_branch, *words)
     if not view.terminal:
         return
@@ -62,25 +67,20 @@ def render_replay_conflicted(result: ReplayConflicted, view: View) -> None:
     unchanged = " would be unchanged: " if result.dry_run else " is unchanged: "
     view.line(_branch(result), unchanged, Span(number, "heading"), " at message ", identifier(view, result.stopped))
     if not result.dry_run:
-        view.line("resolve the conflicts on this branch, which is now active:")
-        view.line(Span(result.branch, "active"), indent=4)
+        write_resolution_branch(view, result.branch)
         view.line(f"{counted(len(result.moved), 'message')} done, {result.remaining:,} to do after this one")
     sides: tuple[str, str] = result.moved_branch, result.stopped[:SHORT_ID_LENGTH]
     if result.kind == "rebase":
         sides = result.onto or "", result.moved_branch
-    _write_conflicts(view, result.conflicts, sides)
+    write_open_conflicts(view, result.conflicts, sides)
     if not result.dry_run:
-        _write_commands(view, result)
+        write_next_commands(view, result.conversation, result.kind, result.conflicts)
 
 
 @render_text.register
 def render_replay_aborted(result: ReplayAborted, view: View) -> None:
     """Write which branch was deleted, and which one is active."""
-    deleted = Span(f"{result.conversation}/{result.branch}", "branch")
-    active = Span(result.active_branch, "active")
-    write_outcome(
-        view, result.branch, "aborted ", deleted, "; the active branch is ", active, operation=result.operation
-    )
+    write_aborted(view, result)
 
 
 def _branch(result: ReplayOutcome) -> Span:
@@ -92,36 +92,13 @@ def _base(result: ReplayOutcome) -> Span:
 
 
 def _write_rewrites(view: View, moved: Sequence[Rewrite]) -> None:
-    for rewrite in moved[:_MOST_LINES]:
+    for rewrite in moved[:MAX_LINES]:
         old, new = identifier(view, rewrite.old), identifier(view, rewrite.new)
         view.line(identifier(view, rewrite.id), "  ", old, " → ", new, indent=4)
-    if len(moved) > _MOST_LINES:
-        view.line(Span(f"    … and {len(moved) - _MOST_LINES:,} more", "dim"))
-
-
-def _write_conflicts(view: View, conflicts: Sequence[Conflict], sides: tuple[str, str]) -> None:
-    """List the open conflicts; `sides` are the names of target and source."""
-    unresolved = [(number, each) for number, each in enumerate(conflicts, 1) if each.status != "resolved"]
-    view.line()
-    write_conflict_lines(view, unresolved[:_MOST_LINES], sides)
-    if len(unresolved) > _MOST_LINES:
-        view.line(Span(f"    … and {len(unresolved) - _MOST_LINES:,} more", "dim"))
+    write_more(view, len(moved))
 
 
 def _write_resolved(view: View, conflicts: Sequence[Conflict]) -> None:
     resolved = [each for each in conflicts if each.resolution is not None]
     if resolved:
         view.line(f"resolved automatically: {counted(len(resolved), 'conflict')}")
-
-
-def _write_commands(view: View, result: ReplayConflicted) -> None:
-    """List the commands that resolve a conflict, and that continue or abort."""
-    conversation = result.conversation
-    first = next((conflict.id[:8] for conflict in result.conflicts if conflict.status != "resolved"), "ID")
-    if view.hints:
-        view.line()
-    write_hint(view, f"show one:        scopes conflicts show {conversation} {first}")
-    write_hint(view, f"resolve it:      scopes conflicts resolve {conversation} {first} --take source")
-    write_hint(view, f"then continue:   scopes conv {result.kind} {conversation} --continue")
-    write_hint(view, f"or skip it:      scopes conv {result.kind} {conversation} --skip")
-    write_hint(view, f"or abort it:     scopes conv {result.kind} {conversation} --abort")

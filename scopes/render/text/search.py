@@ -5,22 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.history.messages import display_time
-from scopes.loading import load
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import UNKNOWN_TIME, author, counted, identifier, short_time, subject
+from scopes.render.text.phrases import (
+    UNKNOWN_TIME,
+    author,
+    counted,
+    identifier,
+    short_time,
+    subject,
+    summarize,
+    summary_text,
+)
 from scopes.render.view import Cell, Column, Span, View
+from scopes.render.wrap import truncate_line, wrap_line
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scopes.search.hits import Neighbour, SearchHit
+    from scopes.search.hits import Neighbor, SearchHit
     from scopes.search.search import Search, SearchCoverage
     from scopes.search.snippet import Piece
 
 _INDENT = 4
 _MAX_ROWS = 3
-_NARROWEST = 20
+_MIN_WIDTH = 20
 _INDEX = {
     "fresh": "",
     "updated": "updated",
@@ -36,7 +45,7 @@ def render_search(result: Search, view: View) -> None:
     """Write the hits and, on a terminal, how much was searched."""
     if not view.terminal:
         rows = (row for hit in result.hits for row in _piped_rows(hit))
-        view.rows(_columns(around=result.context > 0), rows)
+        view.rows(_columns(around=view.options.around), rows)
         _write_gaps(result.coverage, view)
         return
     for hit in result.hits:
@@ -54,14 +63,14 @@ def render_search_hit(result: SearchHit, view: View) -> None:
     where = Span(f"{result.conversation}/{result.branch}", "branch")
     when = short_time(view, display_time(head))
     part = () if result.part == "text" else (Span(f" · {result.part.replace('_', ' ')}", "dim"),)
-    _write_neighbours(result.before, view)
+    _write_neighbors(result.before, view)
     kind = Span(f" · {head.kind}", "dim")
     state = (" · ", Span(_state(result), "warn")) if _state(result) else ()
     who = author(head.author, head.author_kind)
     view.line(where, " ", identifier(view, head.id), " ", who, kind, *part, " · ", when, *state)
-    for row in _rows(result.snippet, max(view.width - _INDENT, _NARROWEST)):
+    for row in _rows(result.snippet, max(view.width - _INDENT, _MIN_WIDTH)):
         view.line(*row, indent=_INDENT)
-    _write_neighbours(result.after, view)
+    _write_neighbors(result.after, view)
     view.line()
 
 
@@ -109,22 +118,18 @@ def _columns(*, around: bool) -> tuple[Column, ...]:
 
 
 def _piped_rows(hit: SearchHit) -> Iterator[tuple[Cell, ...]]:
-    """Yield the rows of a hit and its neighbours, in order."""
-    for offset, neighbour in enumerate(hit.before, start=-len(hit.before)):
-        yield _neighbour_row(hit, neighbour, offset)
+    """Yield the rows of a hit and its neighbors, in order."""
+    for offset, neighbor in enumerate(hit.before, start=-len(hit.before)):
+        yield _neighbor_row(hit, neighbor, offset)
     yield _row(hit)
-    for offset, neighbour in enumerate(hit.after, start=1):
-        yield _neighbour_row(hit, neighbour, offset)
+    for offset, neighbor in enumerate(hit.after, start=1):
+        yield _neighbor_row(hit, neighbor, offset)
 
 
-def _neighbour_row(hit: SearchHit, neighbour: Neighbour, offset: int) -> tuple[Cell, ...]:
-    head = neighbour.head
+def _neighbor_row(hit: SearchHit, neighbor: Neighbor, offset: int) -> tuple[Cell, ...]:
+    head = neighbor.head
     time = display_time(head) or UNKNOWN_TIME
-    text = (
-        head.subject
-        if neighbour.message is None
-        else load("scopes.render.text.message_summary:summary_text")(head, neighbour.message)
-    )
+    text = head.subject if neighbor.message is None else summary_text(head, neighbor.message)
     return str(offset), hit.conversation, hit.branch, head.id, time, head.author, head.kind, text, head.oid, "", "", ""
 
 
@@ -170,7 +175,7 @@ def _rows(pieces: tuple[Piece, ...], width: int) -> Iterator[tuple[Span, ...]]:
         return
     marks = [span.style for span in spans for _ in span.text]
     at = 0
-    for number, row in enumerate(load("scopes.render.wrap:wrap_line")(text, width)):
+    for number, row in enumerate(wrap_line(text, width)):
         if number == _MAX_ROWS:
             break
         at = text.index(row, at)
@@ -184,10 +189,8 @@ def _rows(pieces: tuple[Piece, ...], width: int) -> Iterator[tuple[Span, ...]]:
         yield tuple(cells)
 
 
-def _write_neighbours(neighbours: tuple[Neighbour, ...], view: View) -> None:
-    summarize = load("scopes.render.text.message_summary:summarize_message")
-    fit = load("scopes.render.wrap:truncate_line")
-    for head, message in neighbours:
+def _write_neighbors(neighbors: tuple[Neighbor, ...], view: View) -> None:
+    for head, message in neighbors:
         start = (identifier(view, head.id), " ", author(head.author, head.author_kind), ": ")
-        summary = (Span(subject(head), "dim"),) if message is None else summarize(head, message, (), None)
-        view.line(*fit((*start, *summary), view.width - _INDENT), indent=_INDENT)
+        summary = (Span(subject(head), "dim"),) if message is None else summarize(head, message)
+        view.line(*truncate_line((*start, *summary), view.width - _INDENT), indent=_INDENT)

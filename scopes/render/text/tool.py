@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from scopes.loading import load
 from scopes.model.agent_tools import PATCH_MARKS, STEP_LISTS, STEP_TEXTS
 from scopes.render.text.phrases import counted
 from scopes.render.text.tool_outcome import call_failed, outcome_spans
 from scopes.render.view import Span
+from scopes.render.wrap import truncate_text
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ _ARGUMENTS = (
 )  # fmt: skip
 _PATHS = frozenset({"file_path", "filePath", "notebook_path", "path"})
 _WITHIN = frozenset({"pattern", "query"})  # arguments that are searched for in a path
-_LONGEST = 1000
-_NARROWEST = 12  # cells of an argument that are worth showing
+_MAX_CHARACTERS = 1000
+_MIN_WIDTH = 12  # cells of an argument that are worth showing
 
 Line = tuple[Span, ...]
 
@@ -33,10 +33,10 @@ def call_line(part: Part, results: Iterable[Part] = (), room: int | None = None)
     name = Span(_text(part.fields.get("name")) or "unknown tool", "key")
     ended = outcome_spans(part.fields.get("call_id"), results)
     text, is_path = main_argument(part)
-    argument = clean_line(text)[:_LONGEST]
+    argument = clean_line(text)[:_MAX_CHARACTERS]
     if room is not None and argument:
         used = sum(len(clean_line(span.text)) for span in ended) + len(clean_line(name.text)) + 3
-        argument = load("scopes.render.wrap:truncate_text")(argument, max(room - used, _NARROWEST), tail=is_path)
+        argument = truncate_text(argument, max(room - used, _MIN_WIDTH), tail=is_path)
     return Span("→ "), name, *((Span(f" {argument}"),) if argument else ()), *ended
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.wire.conversation import branch_object
-from scopes.render.wire.fields import known
 from scopes.render.wire.message import head_object
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @to_wire.register
 def format_branch_created(result: BranchCreated) -> dict[str, object]:
     """Return the new branch."""
-    return known(
+    return without_none(
         kind="branch",
         conversation=result.conversation,
         name=result.name,
@@ -43,7 +43,7 @@ def format_branch_list(result: BranchList) -> dict[str, object]:
 @to_wire.register
 def format_branch_switched(result: BranchSwitched) -> dict[str, object]:
     """Return the active branch; without an operation it was active before."""
-    return known(
+    return without_none(
         kind="switch",
         conversation=result.conversation,
         branch=result.branch,
@@ -55,7 +55,7 @@ def format_branch_switched(result: BranchSwitched) -> dict[str, object]:
 @to_wire.register
 def format_branch_abandoned(result: BranchAbandoned) -> dict[str, object]:
     """Return the branch and its status; without an operation it had that status before."""
-    return known(
+    return without_none(
         kind="abandon",
         conversation=result.conversation,
         branch=result.branch,
@@ -68,7 +68,7 @@ def format_branch_abandoned(result: BranchAbandoned) -> dict[str, object]:
 @to_wire.register
 def format_branch_rewound(result: BranchRewound) -> dict[str, object]:
     """Return the old and the new tip; without `message` the branch is empty."""
-    return known(
+    return without_none(
         kind="rewind",
         conversation=result.conversation,
         branch=result.branch,
@@ -85,7 +85,7 @@ def format_branch_rewound(result: BranchRewound) -> dict[str, object]:
 @to_wire.register
 def format_tagged(result: Tagged) -> dict[str, object]:
     """Return the tag; its commit is absent if it was removed."""
-    return known(
+    return without_none(
         kind="tag",
         conversation=result.conversation,
         name=result.tag,

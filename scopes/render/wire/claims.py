@@ -1,18 +1,16 @@
-"""Format claims as JSON: blame, decisions, files, diff."""
+"""Format claims as JSON: blame, decisions, files."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
-from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
-from scopes.render.wire.fields import known
 from scopes.render.wire.message import head_object
 
 if TYPE_CHECKING:
     from scopes.conversation.blame import BlameList
     from scopes.conversation.decisions import DecisionList
-    from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, DiffSide
     from scopes.conversation.files import FileList
 
 
@@ -20,10 +18,12 @@ if TYPE_CHECKING:
 def format_blame_list(result: BlameList) -> dict[str, object]:
     """Return the claims, sorted by key."""
     rows = [
-        known(key=row.key, agent=row.agent) | {"value": row.value, "message": head_object(row.head)}
+        without_none(key=row.key, agent=row.agent) | {"value": row.value, "message": head_object(row.head)}
         for row in result.rows
     ]
-    place = known(conversation=result.revision.conversation, branch=result.revision.branch, oid=result.revision.oid)
+    place = without_none(
+        conversation=result.revision.conversation, branch=result.revision.branch, oid=result.revision.oid
+    )
     return {"kind": "blame", **place, "rows": rows}
 
 
@@ -41,7 +41,7 @@ def format_decision_list(result: DecisionList) -> dict[str, object]:
 def format_file_list(result: FileList) -> dict[str, object]:
     """Return the files, each with the messages that touched it, oldest first."""
     files = [
-        known(
+        without_none(
             path=row.path,
             operations=row.operations,
             messages=list(row.messages),
@@ -52,48 +52,3 @@ def format_file_list(result: FileList) -> dict[str, object]:
         for row in result.files
     ]
     return {"kind": "file-list", "conversation": result.conversation, "files": files}
-
-
-@to_wire.register_with_options
-def format_difference(result: Difference, options: ViewOptions = DEFAULT_OPTIONS) -> dict[str, object]:
-    """Return the differences; with `--stat` only their counts."""
-    counts = {
-        "only_left": len(result.only_left),
-        "only_right": len(result.only_right),
-        "changed": len(result.changed),
-        "claims": len(result.claims),
-    }
-    shape: dict[str, object] = {
-        "kind": "diff",
-        "equal": result.exit_code == 0,
-        "left": _place(result.left),
-        "right": _place(result.right),
-        "counts": counts,
-    }
-    if options.stat:
-        return shape
-    return shape | {
-        "only_left": [head_object(head) for head in result.only_left],
-        "only_right": [head_object(head) for head in result.only_right],
-        "changed": [_changed(message) for message in result.changed],
-        "claims": [_claim(claim) for claim in result.claims],
-    }
-
-
-def _place(side: DiffSide) -> dict[str, object]:
-    place = side.revision
-    return known(name=side.name, conversation=place.conversation, branch=place.branch, oid=place.oid)
-
-
-def _changed(message: ChangedMessage) -> dict[str, object]:
-    return {"id": message.head.id, "left": message.left.text, "right": message.right.text}
-
-
-def _claim(claim: ChangedClaim) -> dict[str, object]:
-    """Return a claim; a side without it is absent."""
-    sides = {name: value for name, value, there in _sides(claim) if there}
-    return known(key=claim.key, agent=claim.agent) | sides
-
-
-def _sides(claim: ChangedClaim) -> tuple[tuple[str, object, bool], ...]:
-    return ("left", claim.left, claim.in_left), ("right", claim.right, claim.in_right)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.fields import known, utc
+from scopes.render.wire.fields import utc
 from scopes.render.wire.message import head_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from scopes.conversation.conflicts import ConflictList, ConflictRow, ConflictView
+    from scopes.conversation.conflicts import ConflictList, ConflictView
     from scopes.conversation.resolve_conflict import ConflictResolved
+    from scopes.merge.conflict_list import ConflictRow
     from scopes.model.conflicts import Conflict, Position, Resolution
 
 _NO_TEXTS: Mapping[str, str] = {}
@@ -44,7 +46,7 @@ def conflict_object(number: int, conflict: Conflict, texts: Mapping[str, str] = 
 def format_conflict_list(result: ConflictList) -> dict[str, object]:
     """Return the conflicts, each with its conversation and branch."""
     listed = [conflict_object(row.number, row.conflict) | _place(row) for row in result.conflicts]
-    return known(kind="conflict-list", conversation=result.conversation, conflicts=listed)
+    return without_none(kind="conflict-list", conversation=result.conversation, conflicts=listed)
 
 
 @to_wire.register
@@ -79,7 +81,7 @@ def _side(positions: Sequence[Position], texts: Mapping[str, str]) -> dict[str, 
 
 def _position(position: Position, texts: Mapping[str, str]) -> dict[str, object]:
     text = texts.get(position.message or "")
-    origin = known(message=position.message, agent=position.agent, confidence=position.confidence, text=text)
+    origin = without_none(message=position.message, agent=position.agent, confidence=position.confidence, text=text)
     return {"value": position.value, **origin}
 
 
@@ -96,7 +98,7 @@ def _resolution(resolution: Resolution) -> dict[str, object]:
 
 
 def _place(row: ConflictRow) -> dict[str, object]:
-    return known(
+    return without_none(
         conversation=row.conversation,
         branch=row.branch,
         source_branch=row.source,

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.context.turns import USER
+from scopes.fence import fenced
+from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
-from scopes.render.wire.fields import known
 from scopes.sanitize import RECORDED
 
 if TYPE_CHECKING:
     from scopes.context.budget import Budget
     from scopes.context.count import TokenCount
     from scopes.context.history_block import HistoryBlock
-    from scopes.context.result import Context
+    from scopes.context.result import Context, ContextMessage
     from scopes.tokens.fetch import RanksFetched
     from scopes.tokens.status import TokenStatus
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 @to_wire.register
 def format_budget(result: Budget) -> dict[str, object]:
     """Return a window and its parts."""
-    return known(
+    return without_none(
         kind="budget",
         window=result.window,
         model=result.model,
@@ -45,15 +46,15 @@ def context_document(result: Context, *, explain: bool = False) -> dict[str, obj
         "tokens_used": result.tokens_used,
         "max_tokens": result.max_tokens,
         "method": result.method,
-        "messages": [known(**message._asdict()) for message in result.messages],
+        "messages": [_format_message(message) for message in result.messages],
         "files_embedded": [file._asdict() for file in result.files_embedded],
         "files_skipped": [file._asdict() for file in result.files_skipped],
         "summary": result.summary,
         "metadata": dict(result.metadata),
         "filtered_count": result.filtered_count,
         "average_relevance": result.average_relevance,
-        "sessions_included": result.sessions_included,
-        "sessions_excluded": result.sessions_excluded,
+        "sessions_included": result.conversations_included,
+        "sessions_excluded": result.conversations_excluded,
         "turns_included": result.turns_included,
         "turns_excluded": result.turns_excluded,
         "formatted_history": result.formatted_history,
@@ -61,14 +62,20 @@ def context_document(result: Context, *, explain: bool = False) -> dict[str, obj
         "context_id": result.context_id,
     }
     if explain:
-        document["explained"] = [known(**each._asdict()) for each in result.explained]
+        document["explained"] = [without_none(**each._asdict()) for each in result.explained]
     return document
+
+
+def _format_message(message: ContextMessage) -> dict[str, object]:
+    """Return a turn; the key of its conversation is `session`."""
+    names = {"conversation": "session"}
+    return without_none(**{names.get(name, name): value for name, value in message._asdict().items()})
 
 
 @to_wire.register
 def format_history_block(result: HistoryBlock) -> dict[str, object]:
     """Return a block of history and its range of messages."""
-    return known(
+    return without_none(
         kind="history",
         conversation=result.conversation,
         branch=result.branch,
@@ -94,7 +101,8 @@ def chat_messages(result: Context) -> list[dict[str, str]]:
         "A summary, or files as they are now, and what was said before." if any(parts) else "What was said before."
     )
     label = f"{RECORDED}. {follows}" if result.formatted_history.startswith("# Context of ") else ""
-    first = "\n\n".join(filter(None, (label, *parts)))
+    body = "".join(f"{part}\n\n" for part in parts if part)
+    first = "\n\n".join(filter(None, (label, fenced("history", body, result.mark).strip() if body else "")))
     opening = [{"role": "user", "content": first}] if first else []
     return opening + [
         {"role": "user" if message.role == USER else "assistant", "content": message.text}
@@ -105,7 +113,7 @@ def chat_messages(result: Context) -> list[dict[str, str]]:
 @to_wire.register
 def format_token_count(result: TokenCount) -> dict[str, object]:
     """Return a token count and its method."""
-    return known(
+    return without_none(
         kind="tokens",
         what=result.what,
         tokens=result.tokens,

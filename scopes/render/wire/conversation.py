@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.fields import known, staleness, utc
+from scopes.render.wire.fields import staleness, utc
 from scopes.render.wire.message import head_object
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 @to_wire.register
 def format_conversation_view(result: ConversationView) -> dict[str, object]:
     """Return one conversation with its branches."""
-    return known(
+    return without_none(
         kind="conversation",
         id=result.id,
         uuid=result.uuid,
@@ -44,7 +45,7 @@ def format_branch_summary(result: BranchSummary) -> dict[str, object]:
 
 def branch_object(branch: BranchSummary) -> dict[str, object]:
     """Return a branch: `messages` counts its own messages, `total` all that are reachable from its tip."""
-    return known(
+    return without_none(
         name=branch.name,
         messages=branch.messages,
         total=branch.total,
@@ -59,13 +60,16 @@ def branch_object(branch: BranchSummary) -> dict[str, object]:
         created_at=utc(branch.created_at),
         last_activity=branch.last_activity,
         summary=staleness(branch.newer) or None,
+        compactions=branch.compactions,
+        interrupts=branch.interrupts,
+        sub_agent=None if branch.sub_agent is None else without_none(**branch.sub_agent._asdict()),
     )
 
 
 @to_wire.register
 def format_conversation_created(result: ConversationCreated) -> dict[str, object]:
     """Return the new conversation."""
-    return known(
+    return without_none(
         kind="conversation",
         id=result.id,
         uuid=result.uuid,
@@ -79,7 +83,7 @@ def format_conversation_created(result: ConversationCreated) -> dict[str, object
 @to_wire.register
 def format_renamed(result: Renamed) -> dict[str, object]:
     """Return the old and the new name; an absent title means that there is none."""
-    return known(
+    return without_none(
         kind="rename",
         conversation=result.conversation,
         what=result.what,
@@ -92,7 +96,7 @@ def format_renamed(result: Renamed) -> dict[str, object]:
 @to_wire.register
 def format_conversation_deleted(result: ConversationDeleted) -> dict[str, object]:
     """Return the conversation that was moved to the trash."""
-    return known(
+    return without_none(
         kind="delete",
         conversation=result.conversation,
         branches=result.branches,
@@ -118,7 +122,7 @@ def format_branch_deleted(result: BranchDeleted) -> dict[str, object]:
 def format_stats(result: Stats) -> dict[str, object]:
     """Return the counts; times are absent without messages, tokens if none were recorded."""
     total = result.all_tokens
-    return known(
+    return without_none(
         kind="stats",
         conversation=result.conversation,
         conversations=result.conversations if result.conversation is None else None,
@@ -144,4 +148,4 @@ def format_stats(result: Stats) -> dict[str, object]:
 
 def _tokens(tokens: Tokens) -> dict[str, object]:
     """Return recorded token usage; `input` is all input, cached or not."""
-    return known(input=tokens.input, **tokens._asdict())
+    return without_none(input=tokens.input, **tokens._asdict())

@@ -1,13 +1,8 @@
-"""Rules shared by all JSON objects: unknown fields are absent, times are in UTC."""
+"""Fields shared by several JSON objects: times in UTC, and whether a summary is stale."""
 
 from __future__ import annotations
 
 from scopes.clock import format_time, parse_time
-
-
-def known(**fields: object) -> dict[str, object]:
-    """Return the fields that are not None."""
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 def utc(time: str | None) -> str | None:

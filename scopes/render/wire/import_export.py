@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
-from scopes.render.wire.fields import known
 
 if TYPE_CHECKING:
-    from scopes.conversation.import_sample import SampleImported
     from scopes.exporters.atomic_save import ExportSaved
+    from scopes.importers.import_sample import SampleImported
     from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
     from scopes.importers.verify_source import SourceVerification
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @to_wire.register
 def format_sample_imported(result: SampleImported) -> dict[str, object]:
     """Return the conversation of the sample; without an operation it existed before."""
-    return known(
+    return without_none(
         kind="import",
         conversation=result.conversation,
         messages=result.messages,
@@ -31,12 +31,13 @@ def format_sample_imported(result: SampleImported) -> dict[str, object]:
 @to_wire.register_with_options
 def format_imported(result: Imported, options: ViewOptions = DEFAULT_OPTIONS) -> dict[str, object]:
     """Return every source and conversation, with `--report` also byte counts; `warnings` repeat the notes."""
-    return known(
+    return without_none(
         kind="import",
         sources=[_source(source, report=options.report) for source in result.sources],
         conversations=[_conversation(row) for row in result.conversations],
         skipped=[_skipped(found, report=options.report) for found in result.skipped] or None,
         warnings=[note.text for note in result.notes],
+        sessions_of_other_projects=result.other_sessions or None,
         dry_run=result.dry_run or None,
         operation=result.operation,
     )
@@ -51,7 +52,7 @@ def format_source_verification(result: SourceVerification) -> dict[str, object]:
         "unparsed": result.unparsed_bytes,
         "new": result.new_bytes,
     }
-    return known(
+    return without_none(
         kind="certificate",
         path=result.path,
         format=result.format,
@@ -66,7 +67,7 @@ def format_source_verification(result: SourceVerification) -> dict[str, object]:
         messages=result.messages,
         messages_away=result.away,
         findings=[
-            known(severity=found.severity, where=found.where, problem=found.problem, cure=found.cure)
+            without_none(severity=found.severity, where=found.where, problem=found.problem, cure=found.cure)
             for found in result.findings
         ],
     )
@@ -75,7 +76,7 @@ def format_source_verification(result: SourceVerification) -> dict[str, object]:
 @to_wire.register
 def format_export_saved(result: ExportSaved) -> dict[str, object]:
     """Return the file, or the directory and its files; an export of original bytes has no number of messages."""
-    return known(
+    return without_none(
         kind="export",
         conversation=result.conversation,
         path=result.path,
@@ -88,14 +89,14 @@ def format_export_saved(result: ExportSaved) -> dict[str, object]:
 
 def _skipped(found: Skipped, *, report: bool) -> dict[str, object]:
     account = found.account if report else None
-    return known(
+    return without_none(
         path=found.path, reason=found.reason, account=None if account is None else _source(account, report=True)
     )
 
 
 def _source(source: SourceImported, *, report: bool) -> dict[str, object]:
     account = {"message": source.message_bytes, "state": source.state_bytes, "unparsed": source.unparsed_bytes}
-    return known(
+    return without_none(
         path=source.path,
         format=source.format,
         records=source.records,
@@ -110,7 +111,7 @@ def _source(source: SourceImported, *, report: bool) -> dict[str, object]:
 
 
 def _conversation(row: ConversationImported) -> dict[str, object]:
-    return known(
+    return without_none(
         id=row.id,
         uuid=row.uuid,
         title=row.title,

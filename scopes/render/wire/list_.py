@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.fields import known, utc
+from scopes.render.wire.fields import utc
 
 if TYPE_CHECKING:
     from scopes.conversation.list_cached import ConversationList
@@ -23,7 +24,7 @@ def format_conversation_list(result: ConversationList) -> dict[str, object]:
 
 
 def _summary_object(summary: ConversationSummary) -> dict[str, object]:
-    return known(
+    return without_none(
         id=summary.id,
         uuid=summary.uuid,
         title=summary.title,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.fields import known, utc
+from scopes.render.wire.fields import utc
 from scopes.render.wire.message import head_object
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 def format_memory_updated(result: MemoryUpdated) -> dict[str, object]:
     """Return the new entries and the number of branches with too little new text."""
     entries = [_entry(entry) for entry in result.entries]
-    return known(
+    return without_none(
         kind="memory-update",
         entries=entries,
         waiting=result.waiting,
@@ -39,7 +40,7 @@ def format_memory_updated(result: MemoryUpdated) -> dict[str, object]:
 def format_memory_added(result: MemoryAdded) -> dict[str, object]:
     """Return the new entry."""
     dry_run = None if result.operation else True
-    return known(kind="memory-entry", **_entry(result.entry), dry_run=dry_run, operation=result.operation)
+    return without_none(kind="memory-entry", **_entry(result.entry), dry_run=dry_run, operation=result.operation)
 
 
 @to_wire.register
@@ -77,7 +78,7 @@ def format_memory_context(result: MemoryContext) -> dict[str, object]:
 @to_wire.register
 def format_memory_stats(result: MemoryStats) -> dict[str, object]:
     """Return the counts; times are absent if there are no entries."""
-    return known(
+    return without_none(
         kind="memory-stats",
         total=result.total,
         this_week=result.this_week,
@@ -98,7 +99,7 @@ def format_action_list(result: ActionList) -> dict[str, object]:
 @to_wire.register
 def format_action_done(result: ActionDone) -> dict[str, object]:
     """Return the closed action item; without an operation it was closed before."""
-    return known(
+    return without_none(
         kind="memory-action", **result.item._asdict(), dry_run=result.dry_run or None, operation=result.operation
     )
 
@@ -106,7 +107,7 @@ def format_action_done(result: ActionDone) -> dict[str, object]:
 @to_wire.register
 def format_memory_pruned(result: MemoryPruned) -> dict[str, object]:
     """Return the ids of the removed entries, newest first."""
-    return known(
+    return without_none(
         kind="memory-prune",
         removed=[entry.id for entry in result.entries],
         remaining=result.remaining,
@@ -118,7 +119,7 @@ def format_memory_pruned(result: MemoryPruned) -> dict[str, object]:
 @to_wire.register
 def format_summarized(result: Summarized) -> dict[str, object]:
     """Return a summary; id and oid are absent if it was not stored."""
-    return known(
+    return without_none(
         kind="summary",
         id=result.id,
         oid=result.oid,
@@ -150,8 +151,8 @@ def format_summary_list(result: SummaryList) -> dict[str, object]:
 
 
 def _entry(entry: MemoryEntry) -> dict[str, object]:
-    sources = known(messages=list(entry.sources.messages), tip=entry.sources.tip)
-    return known(
+    sources = without_none(messages=list(entry.sources.messages), tip=entry.sources.tip)
+    return without_none(
         id=entry.id,
         agent=entry.agent,
         conversation=entry.conversation,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.wire.conflicts import conflict_object
-from scopes.render.wire.fields import known
 
 if TYPE_CHECKING:
     from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome
@@ -27,7 +27,7 @@ def fast_forwarded(result: FastForwarded) -> dict[str, object]:
 @to_wire.register
 def merged(result: Merged) -> dict[str, object]:
     """List the merged messages, and name the merge message."""
-    return _outcome(result, "merged") | known(message=result.message)
+    return _outcome(result, "merged") | without_none(message=result.message)
 
 
 @to_wire.register
@@ -50,7 +50,7 @@ def aborted(result: MergeAborted) -> dict[str, object]:
 
 def _outcome(result: MergeOutcome, word: str) -> dict[str, object]:
     """Return what every outcome has (S4-9)."""
-    return known(
+    return without_none(
         kind="merge",
         result=word,
         conversation=result.conversation,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.history.messages import MessageHead, display_time
+from scopes.model.encoding import without_none
 from scopes.model.message import FileTouch, Message, payload_key
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.fields import known, staleness, utc
+from scopes.render.wire.fields import staleness, utc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,10 +26,10 @@ def message_object(
     head: MessageHead, message: Message | None, branches: Iterable[BranchName] = ()
 ) -> dict[str, object]:
     """Return a message under its own kind; without its body, only what its commit contains."""
-    tips = known(branches=list(branches) or None)
+    tips: dict[str, object] = without_none(branches=list(branches) or None)
     if message is None:
         return head_object(head) | tips
-    shape = known(
+    shape: dict[str, object] = without_none(
         kind=message.kind,
         id=head.id,
         oid=head.oid,
@@ -59,7 +60,7 @@ def message_object(
 
 def head_object(head: MessageHead) -> dict[str, object]:
     """Return what the commit of a message contains."""
-    return known(
+    return without_none(
         kind=head.kind,
         id=head.id,
         oid=head.oid,
@@ -100,7 +101,7 @@ def format_message_amended(result: MessageAmended) -> dict[str, object]:
 @to_wire.register
 def format_message_view(result: MessageView) -> dict[str, object]:
     """Return one message with its conversation and branch."""
-    return message_object(result.head, result.message) | known(
+    return message_object(result.head, result.message) | without_none(
         conversation=result.conversation, branch=result.branch, **staleness(result.newer)
     )
 
@@ -120,7 +121,7 @@ def format_log(result: Log) -> dict[str, object]:
 @to_wire.register
 def format_search_hit(result: SearchHit) -> dict[str, object]:
     """Return one hit; `message` is what its commit contains."""
-    return known(
+    return without_none(
         kind="search-hit",
         conversation=result.conversation,
         branch=result.branch,
@@ -129,17 +130,17 @@ def format_search_hit(result: SearchHit) -> dict[str, object]:
         retracted=result.retracted or None,
         amended=result.amended or None,
         part=result.part,
-        snippet=[known(text=piece.text, found=piece.found or None) for piece in result.snippet],
+        snippet=[without_none(text=piece.text, found=piece.found or None) for piece in result.snippet],
         message=head_object(result.head),
-        before=[head_object(neighbour.head) for neighbour in result.before] or None,
-        after=[head_object(neighbour.head) for neighbour in result.after] or None,
+        before=[head_object(neighbor.head) for neighbor in result.before] or None,
+        after=[head_object(neighbor.head) for neighbor in result.after] or None,
     )
 
 
 @to_wire.register
 def format_search_coverage(result: SearchCoverage) -> dict[str, object]:
     """Return how much was searched; this is the last line of the output."""
-    return known(
+    return without_none(
         kind="search",
         query=result.query,
         shown=result.shown,
@@ -166,4 +167,4 @@ def format_search(result: Search) -> dict[str, object]:
 
 
 def _file_object(touch: FileTouch) -> dict[str, object]:
-    return known(path=touch.path, op=touch.op, content_hash=touch.content_hash, **{"from": touch.source})
+    return without_none(path=touch.path, op=touch.op, content_hash=touch.content_hash, **{"from": touch.source})

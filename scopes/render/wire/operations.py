@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.fields import known, utc
+from scopes.render.wire.fields import utc
 
 if TYPE_CHECKING:
     from scopes.conversation.changes import Change, ChangeLog
@@ -29,7 +30,7 @@ def format_operation_view(result: OperationView) -> dict[str, object]:
 @to_wire.register
 def format_undone(result: Undone) -> dict[str, object]:
     """Return the operation or append that was undone or redone, and the operation that did it."""
-    return known(
+    return without_none(
         kind="redo" if result.redo else "undo",
         target=_operation_object(result.target),
         operation=result.operation,
@@ -61,14 +62,14 @@ def format_change_log(result: ChangeLog) -> dict[str, object]:
 
 def _operation_object(record: Operation) -> dict[str, object]:
     """Return an operation under its own kind; `old` or `new` is absent if the ref did not exist."""
-    return known(
+    return without_none(
         kind=record.kind,
         id=record.id,
         summary=record.summary,
         command=record.command,
         actor=record.actor,
         time=record.time,
-        refs=[known(ref=change.ref, old=change.old, new=change.new) for change in record.changes],
+        refs=[without_none(ref=change.ref, old=change.old, new=change.new) for change in record.changes],
         undoes=record.undoes,
         details=record.details or None,
     )

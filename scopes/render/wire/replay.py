@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.wire.conflicts import conflict_object
-from scopes.render.wire.fields import known
 
 if TYPE_CHECKING:
-    from scopes.merge.sequencer import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome
+    from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome
 
 
 @to_wire.register
@@ -46,7 +46,7 @@ def aborted(result: ReplayAborted) -> dict[str, object]:
 def _outcome(result: ReplayOutcome, word: str) -> dict[str, object]:
     """Return the fields that every outcome has (S4-20)."""
     rebase = result.kind == "rebase"
-    return known(
+    return without_none(
         kind=result.kind,
         result=word,
         conversation=result.conversation,

@@ -1,18 +1,22 @@
-"""Format the store and its settings as JSON: init, verify, gc, doctor, config."""
+"""Format the store and its settings as JSON: init, verify, repair, gc, doctor, config."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.fields import known
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scopes.conversation.config import ConfigList, ConfigValue
     from scopes.conversation.doctor import Diagnosis
     from scopes.conversation.gc import GarbageCollected
     from scopes.conversation.init import StoreCreated
+    from scopes.conversation.repair import Repaired
     from scopes.conversation.verify import Verification
+    from scopes.store.fsck import Finding
 
 
 @to_wire.register
@@ -31,17 +35,27 @@ def format_verification(result: Verification) -> dict[str, object]:
         "conversations": result.conversations,
         "branches": result.branches,
         "messages": result.messages,
-        "findings": [
-            known(severity=found.severity, where=found.where, problem=found.problem, cure=found.cure)
-            for found in result.findings
-        ],
+        "findings": _format_findings(result.findings),
     }
+
+
+@to_wire.register
+def format_repaired(result: Repaired) -> dict[str, object]:
+    """Return every repair and every defect that remains."""
+    return without_none(
+        kind="repair",
+        path=result.path,
+        dry_run=result.dry_run,
+        repairs=[{"where": repair.where, "action": repair.action} for repair in result.repairs],
+        remaining=_format_findings(result.remaining),
+        quarantine=result.quarantine,
+    )
 
 
 @to_wire.register
 def format_garbage_collected(result: GarbageCollected) -> dict[str, object]:
     """Return the size of the object database before and after packing."""
-    return known(
+    return without_none(
         kind="gc",
         path=result.path,
         bytes_before=result.bytes_before,
@@ -58,14 +72,14 @@ def format_garbage_collected(result: GarbageCollected) -> dict[str, object]:
 @to_wire.register
 def format_diagnosis(result: Diagnosis) -> dict[str, object]:
     """Return every check."""
-    checks = [known(name=c.name, state=c.state, detail=c.detail, cure=c.cure) for c in result.checks]
+    checks = [without_none(name=c.name, state=c.state, detail=c.detail, cure=c.cure) for c in result.checks]
     return {"kind": "doctor", "healthy": result.exit_code == 0, "checks": checks}
 
 
 @to_wire.register
 def format_config_value(result: ConfigValue) -> dict[str, object]:
     """Return one setting; its value is absent if it was removed."""
-    return known(
+    return without_none(
         kind="config",
         key=result.key,
         value=result.value,
@@ -80,3 +94,7 @@ def format_config_list(result: ConfigList) -> dict[str, object]:
     """Return every value of every setting, weakest level first."""
     settings = [{"key": setting.key, "value": setting.value, "origin": setting.origin} for setting in result.settings]
     return {"kind": "config-list", "settings": settings}
+
+
+def _format_findings(findings: Iterable[Finding]) -> list[dict[str, object]]:
+    return [without_none(severity=f.severity, where=f.where, problem=f.problem, cure=f.cure) for f in findings]

@@ -1,7 +1,6 @@
 """Format the bytes of a pack and of its index, version 2 (git's format document `gitformat-pack`).
 
-The index of a pack is held in a dictionary and two arrays, about 170 bytes of memory for each object. Nothing here
-reads or writes files.
+Nothing here reads or writes files.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import struct
 import sys
 import zlib
 from array import array
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from scopes.store.objects import BLOB, COMMIT, TREE
@@ -55,62 +55,44 @@ def parse_entry(entry: bytes) -> tuple[str, bytes]:
     return _KINDS[entry[0] >> 4 & 0x07], zlib.decompress(memoryview(entry)[start:])
 
 
-class PackIndex:
-    """The objects of one pack in the order in which they were written; names are 20 raw bytes."""
+def format_index(
+    names: Sequence[bytes],
+    offsets: Iterable[int],
+    checksums: Iterable[int],
+    pack_checksum: bytes,
+    *,
+    largest_short_offset: int = LARGEST_SHORT_OFFSET,
+) -> bytes:
+    """Format the index file of the pack that ends in `pack_checksum`.
 
-    def __init__(self) -> None:
-        self._rows: dict[bytes, int] = {}
-        self._offsets: array[int] = array("Q")
-        self._checksums: array[int] = array("I")
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __contains__(self, name: bytes) -> bool:
-        return name in self._rows
-
-    def add(self, name: bytes, offset: int, checksum: int) -> None:
-        """Add an entry that begins at `offset`; `checksum` is the CRC-32 of its bytes in the pack, header included."""
-        self._rows[name] = len(self._offsets)
-        self._offsets.append(offset)
-        self._checksums.append(checksum)
-
-    def read_extent(self, name: bytes, end_of_pack: int) -> tuple[int, int]:
-        """Return start and end of the entry of a name that is in this index."""
-        row = self._rows[name]
-        following = row + 1
-        return self._offsets[row], self._offsets[following] if following < len(self._offsets) else end_of_pack
-
-    def format(self, pack_checksum: bytes, *, largest_short_offset: int = LARGEST_SHORT_OFFSET) -> bytes:
-        """Format the index file of the pack that ends in `pack_checksum`."""
-        names = sorted(self._rows)
-        rows = [self._rows[name] for name in names]
-        body = b"".join(
-            (
-                _INDEX_MAGIC_AND_VERSION,
-                _count_first_bytes(names),
-                b"".join(names),
-                _big_endian(array("I", (self._checksums[row] for row in rows))),
-                *self._format_offsets(rows, largest_short_offset),
-                pack_checksum,
-            )
+    `names` are 20 raw bytes each, sorted; offsets and CRC-32 checksums of the entries are in the same order.
+    """
+    body = b"".join(
+        (
+            _INDEX_MAGIC_AND_VERSION,
+            _count_first_bytes(names),
+            b"".join(names),
+            _big_endian(array("I", checksums)),
+            *_format_offsets(offsets, largest_short_offset),
+            pack_checksum,
         )
-        return body + hashlib.sha1(body, usedforsecurity=False).digest()
-
-    def _format_offsets(self, rows: list[int], largest_short_offset: int) -> tuple[bytes, bytes]:
-        short: array[int] = array("I")
-        long: array[int] = array("Q")
-        for row in rows:
-            offset = self._offsets[row]
-            if offset > largest_short_offset:
-                short.append(_LONG_OFFSET | len(long))
-                long.append(offset)
-            else:
-                short.append(offset)
-        return _big_endian(short), _big_endian(long)
+    )
+    return body + hashlib.sha1(body, usedforsecurity=False).digest()
 
 
-def _count_first_bytes(names: list[bytes]) -> bytes:
+def _format_offsets(offsets: Iterable[int], largest_short_offset: int) -> tuple[bytes, bytes]:
+    short: array[int] = array("I")
+    long: array[int] = array("Q")
+    for offset in offsets:
+        if offset > largest_short_offset:
+            short.append(_LONG_OFFSET | len(long))
+            long.append(offset)
+        else:
+            short.append(offset)
+    return _big_endian(short), _big_endian(long)
+
+
+def _count_first_bytes(names: Iterable[bytes]) -> bytes:
     """Return, for each possible first byte, how many names begin with it or a smaller one, as big-endian numbers."""
     counts = [0] * 256
     for name in names:

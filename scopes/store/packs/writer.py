@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import zlib
+from array import array
 from binascii import unhexlify
 from collections import OrderedDict
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from scopes.errors import Inaccessible, ScopesError
 from scopes.ids import Oid
 from scopes.store.error_translation import refusal
 from scopes.store.objects import BLOB, COMMIT, TREE
-from scopes.store.packs.format import PackIndex, format_entry, format_pack_header, parse_entry
+from scopes.store.packs.format import LARGEST_SHORT_OFFSET, format_entry, format_index, format_pack_header, parse_entry
 
 DEFAULT_FLUSH_BYTES = 64 << 20
 
@@ -187,6 +188,44 @@ class PackWriter:
     def _refuse_when_stopped(self) -> None:
         if self._stopped:
             raise self._failure
+
+
+class PackIndex:
+    """The objects of one pack in the order in which they were written; names are 20 raw bytes.
+
+    A dictionary and two arrays take about 170 bytes of memory for each object.
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[bytes, int] = {}
+        self._offsets: array[int] = array("Q")
+        self._checksums: array[int] = array("I")
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __contains__(self, name: bytes) -> bool:
+        return name in self._rows
+
+    def add(self, name: bytes, offset: int, checksum: int) -> None:
+        """Add an entry that begins at `offset`; `checksum` is the CRC-32 of its bytes in the pack, header included."""
+        self._rows[name] = len(self._offsets)
+        self._offsets.append(offset)
+        self._checksums.append(checksum)
+
+    def read_extent(self, name: bytes, end_of_pack: int) -> tuple[int, int]:
+        """Return start and end of the entry of a name that is in this index."""
+        row = self._rows[name]
+        following = row + 1
+        return self._offsets[row], self._offsets[following] if following < len(self._offsets) else end_of_pack
+
+    def format(self, pack_checksum: bytes, *, largest_short_offset: int = LARGEST_SHORT_OFFSET) -> bytes:
+        """Format the index file of the pack that ends in `pack_checksum`."""
+        names = sorted(self._rows)
+        rows = [self._rows[name] for name in names]
+        offsets = (self._offsets[row] for row in rows)
+        checksums = (self._checksums[row] for row in rows)
+        return format_index(names, offsets, checksums, pack_checksum, largest_short_offset=largest_short_offset)
 
 
 class _TemporaryFile:

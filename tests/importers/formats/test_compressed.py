@@ -32,7 +32,7 @@ def test_the_plain_bytes_are_read(tmp_path):
 
 
 def test_the_plain_bytes_are_counted(tmp_path):
-    """Positions in other files are those of the plain text."""
+    """Offsets are those of the plain text."""
     assert plain_size(*pack(tmp_path / "a.jsonl.zst")) == len(LINES)
     assert plain_size(*pack(tmp_path / "b.jsonl.zst", pieces=3)) == len(LINES)
 
@@ -55,7 +55,7 @@ def test_a_damaged_file_is_refused(tmp_path, damage):
 
 
 def test_a_file_with_an_extreme_compression_ratio_is_refused(tmp_path, monkeypatch):
-    """C-34: a thousand times as large as it looks."""
+    """C-34: a plain size of over 1000 times the compressed size."""
     monkeypatch.setattr(compressed, "_UNSUSPICIOUS_BYTES", 1000)
     path, size = pack(tmp_path / "a.jsonl.zst", b"x" * 10_000_000)
     with pytest.raises(CannotImport, match="too large when decompressed"):

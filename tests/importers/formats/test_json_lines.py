@@ -28,7 +28,7 @@ def spans(records):
     return [(record.span.offset, record.span.length) for record in records]
 
 
-def tile(records, size):
+def are_adjacent(records, size):
     """Return True if the records are adjacent and cover every byte."""
     end = 0
     for offset, length in spans(records):
@@ -47,7 +47,7 @@ def test_every_byte_is_in_exactly_one_record(data):
     """Transcripts 8.11."""
     records = read(data)
     nothing = not data.decode(errors="replace").removeprefix("\ufeff").strip()
-    assert tile(records, len(data)) or (nothing and not records)
+    assert are_adjacent(records, len(data)) or (nothing and not records)
 
 
 @given(st.lists(st.recursive(st.none() | st.text() | st.integers(), st.lists, max_leaves=5), min_size=1))
@@ -92,7 +92,7 @@ def test_only_the_given_number_of_bytes_is_read():
     data = b'{"a":1}\n{"b":2}\n'
     records = list(walk_records(BytesIO(data), len(data) - 4))
     assert [record.problem for record in records] == [None, CUT]
-    assert tile(records, len(data) - 4)
+    assert are_adjacent(records, len(data) - 4)
 
 
 @pytest.mark.parametrize(
@@ -143,10 +143,10 @@ def test_a_line_that_is_too_long_is_a_problem(monkeypatch):
     records = read(at_limit + over + b"1\n" + b"y" * 500)
     assert [record.value for record in records] == ["x" * 97, None, 1, None]
     assert records[1].problem == records[3].problem == "the line is longer than 0 MiB"
-    assert tile(records, len(at_limit + over) + 2 + 500)
+    assert are_adjacent(records, len(at_limit + over) + 2 + 500)
 
 
 def test_very_many_adjacent_documents_are_read():
-    """A copy of the rest of the line for each of them would take hours."""
+    """Copying the rest of the line for each document would take hours."""
     data = b"{}" * 100_000
-    assert tile(read(data), len(data))
+    assert are_adjacent(read(data), len(data))

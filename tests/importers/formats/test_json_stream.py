@@ -15,12 +15,12 @@ from scopes.importers.formats.json_stream import find_value_end, skip_blanks, so
 
 
 def is_object(text, start):
-    """Objects that name themselves are documents here."""
+    """Return True at an object with a name; such objects are the documents of these tests."""
     return text.startswith('{"n"', start)
 
 
 def walk(data):
-    """Return the documents of bytes, after checking that their stretches cover all."""
+    """Return the documents of bytes; assert that their ranges cover all bytes."""
     found = list(walk_documents(BytesIO(data), len(data), is_object))
     at = 0
     for document in found:
@@ -161,7 +161,7 @@ def test_a_long_array_is_not_held_in_memory(monkeypatch):
 
 
 def test_bytes_added_during_reading_are_not_read():
-    """A file that grows while it is read."""
+    """The file grows while it is read."""
     data = b'{"n":1}\n{"n":2}\n'
     assert [document.text for document in walk_documents(BytesIO(data), 8, is_object)] == ['{"n":1}']
 

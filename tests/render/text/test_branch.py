@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import BRANCHES, OPERATION, SAMPLES, branch
-from tests.render.showing import piped, seen, seen_lines
 
 BRANCH = SAMPLES["branch"]
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from tests.render.rendering import piped, seen_lines
 from tests.render.results import CALL, CHANGES, PROMPT, SAMPLES, change, oid
-from tests.render.showing import piped, seen_lines
 
 CHANGE = SAMPLES["changes"]
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import SAMPLES
-from tests.render.showing import piped, seen, seen_lines
 
 CONFIG = SAMPLES["config"]
 

@@ -9,8 +9,8 @@ from scopes.model.conflicts import Position
 from scopes.render.text.claims import claim_text
 from scopes.render.text.conflict_phrases import _side_spans, confidence, conflict_agents
 from scopes.render.view import Span
+from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import CONFLICT_ROWS, DISAGREED, PROMPT, SAMPLES
-from tests.render.showing import piped, seen, seen_lines
 
 CONFLICT = SAMPLES["conflicts"]
 
@@ -98,8 +98,8 @@ def test_a_piped_row_has_whole_ids_and_times():
     ]  # fmt: skip
 
 
-def test_only_the_severity_and_what_was_decided_are_coloured(at_one_moment):
-    text = seen(ConflictList(conversation=None, conflicts=CONFLICT_ROWS[:1]), 80, colour=True)
+def test_only_the_severity_and_what_was_decided_are_colored(at_one_moment):
+    text = seen(ConflictList(conversation=None, conflicts=CONFLICT_ROWS[:1]), 80, color=True)
     assert "\x1b[1;31mhigh\x1b[0m" in text
     assert "decision-disagreement  " in text
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from tests.render.rendering import piped, seen_lines
 from tests.render.results import SAMPLES
-from tests.render.showing import piped, seen_lines
 
 LIFECYCLE = SAMPLES["conversation"]
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from tests.render.rendering import piped, seen_lines
 from tests.render.results import DECIDED, SAMPLES
-from tests.render.showing import piped, seen_lines
 
 DECISIONS = SAMPLES["decisions"]
 

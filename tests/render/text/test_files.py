@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from tests.render.rendering import piped, seen_lines
 from tests.render.results import CALL, PROMPT, SAMPLES
-from tests.render.showing import piped, seen_lines
 
 FILES = SAMPLES["files"]
 

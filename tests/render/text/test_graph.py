@@ -123,7 +123,7 @@ def test_further_lines_of_text_are_next_to_the_open_columns():
     assert [text(merge.commit), *map(text, merge.edges), text(merge.rest)] == ["●   ", "├─╮ ", "│ │ "]
 
 
-def test_a_line_takes_the_colour_of_the_column_it_leads_to_or_comes_from():
+def test_a_line_takes_the_color_of_the_column_it_leads_to_or_comes_from():
     merge, _, joining, _ = draw(history("M a b; b r; a r; r"))
     assert merge.edges[0] == (("├", 0), ("─", 1), ("╮", 1), (" ", 1))
     assert joining.edges[0] == (("├", 0), ("─", 1), ("╯", 1), (" ", 1))
@@ -197,8 +197,8 @@ def moves_in_boxes(page: Page) -> dict[Place, set[Place]]:
         for span in re.finditer("[├╰╭][─┼┬]+[┤╯╮]", row):
             ends = {span.start() // 2, span.end() // 2}
             source = next((k for k in ends if not links[k] & DOWN), page.commit_column[number])
-            begun = {k for k in range(min(ends), max(ends)) if row[2 * k] == "┬"}
-            moves[number, source] |= {(number + 1, k) for k in (ends | begun) - {source}}
+            opened = {k for k in range(min(ends), max(ends)) if row[2 * k] == "┬"}
+            moves[number, source] |= {(number + 1, k) for k in (ends | opened) - {source}}
     return moves
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scopes.importers.results import Skipped
+from tests.render.rendering import document, piped, seen_lines
 from tests.render.results import SAMPLES
-from tests.render.showing import document, piped, seen_lines
 
 
 def test_the_sample_says_whether_it_was_there():

@@ -8,8 +8,8 @@ import pytest
 
 from scopes.conversation.list_cached import ConversationList
 from scopes.errors import Invalid
+from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import SUMMARIES
-from tests.render.showing import piped, seen, seen_lines
 
 LIST = ConversationList(conversations=SUMMARIES)
 

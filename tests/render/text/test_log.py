@@ -9,9 +9,9 @@ from scopes.model.message import Part
 from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
 from scopes.render.view_options import ViewOptions
+from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import CALL, CALL_BODY, DECIDED, DECIDED_BODY, ENTRIES, LONG, PROMPT, SAMPLES, body, head
-from tests.render.showing import piped, seen, seen_lines
-from tests.render.shown import Shown
+from tests.render.with_options import WithOptions
 
 LOG = SAMPLES["log"]
 WHERE = "(scopes conv cat length22)"
@@ -74,7 +74,7 @@ def test_a_oneline_log_has_a_line_each_that_fits():
 def test_a_subject_that_the_commit_cut_shows_it():
     of = head("word", "carol", "x" * 72)
     log = Log(items=[LogEntry(head=of, message=None, branches=())], conversation="c")
-    assert seen_lines(Shown(log, ViewOptions(oneline=True)), 200) == [f"word2222 carol: {'x' * 72}…"]
+    assert seen_lines(WithOptions(log, ViewOptions(oneline=True)), 200) == [f"word2222 carol: {'x' * 72}…"]
 
 
 def test_the_author_of_a_system_message_is_system():
@@ -180,7 +180,7 @@ def test_a_graph_streams(oneline):
 
 def test_an_empty_log_is_empty():
     nothing = replace(LOG["log"], items=())
-    assert piped(nothing) == seen(nothing) == seen(Shown(nothing, ViewOptions(graph=True))) == ""
+    assert piped(nothing) == seen(nothing) == seen(WithOptions(nothing, ViewOptions(graph=True))) == ""
 
 
 def test_a_log_streams():

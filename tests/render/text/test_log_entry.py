@@ -13,9 +13,10 @@ from scopes.conversation.log import Log
 from scopes.model.message import FileTouch, Part
 from scopes.render.view_options import ViewOptions
 from tests.render.hostile import forbidden
+from tests.render.rendering import document, piped, seen, seen_lines
 from tests.render.session import SESSION
-from tests.render.showing import document, piped, seen, seen_lines
-from tests.render.shown import Shown
+from tests.render.with_options import WithOptions
+from tests.support.examples import examples
 
 BY_ID = {entry.head.id.rstrip("7"): entry for entry in SESSION}
 
@@ -29,7 +30,7 @@ def shown(word, *, width=80, full=False, **changes):
         head=entry.head._replace(**head),
         message=replace(entry.message, **changes, **{k: v for k, v in head.items() if k == "kind"}),
     )
-    return seen_lines(Shown(Log(items=[entry], conversation="c"), ViewOptions(full=full)), width)
+    return seen_lines(WithOptions(Log(items=[entry], conversation="c"), ViewOptions(full=full)), width)
 
 
 @pytest.fixture(autouse=True)
@@ -112,15 +113,15 @@ def test_full_wraps_long_lines():
 
 def test_a_pipe_gets_the_same_rows_with_full():
     log = Log(items=SESSION, conversation="c")
-    full = Shown(log, ViewOptions(full=True))
+    full = WithOptions(log, ViewOptions(full=True))
     assert piped(full) == piped(log)
     assert document(full) == document(log)
 
 
 @given(st.integers(20, 250), st.booleans(), st.booleans(), st.booleans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_no_line_of_a_session_is_wider_than_the_terminal(width, graph, oneline, full):
-    log = Shown(Log(items=SESSION, conversation="c"), ViewOptions(graph=graph, oneline=oneline, full=full))
+    log = WithOptions(Log(items=SESSION, conversation="c"), ViewOptions(graph=graph, oneline=oneline, full=full))
     text = seen(log, width)
     assert forbidden(text) == []
     if width >= 40:

@@ -4,9 +4,9 @@ import re
 
 from scopes.conversation.log import Log, LogEntry, log
 from scopes.render.view_options import ViewOptions
+from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import ENTRIES, SAMPLES, head
-from tests.render.showing import piped, seen, seen_lines
-from tests.render.shown import Shown
+from tests.render.with_options import WithOptions
 from tests.support.history import history
 
 LOG = SAMPLES["log"]
@@ -15,7 +15,7 @@ LOG = SAMPLES["log"]
 def drawn(entries, width=80, *, oneline=True):
     """The lines of a graph on a terminal."""
     return seen_lines(
-        Shown(Log(items=entries, conversation="conv-001"), ViewOptions(graph=True, oneline=oneline)), width
+        WithOptions(Log(items=entries, conversation="conv-001"), ViewOptions(graph=True, oneline=oneline)), width
     )
 
 
@@ -79,8 +79,8 @@ def test_a_piped_graph_has_whole_ids_and_is_not_folded(at_one_moment):
     assert "│     line 8" + " and so on" * 8 + "\n" in shown
 
 
-def test_each_column_has_its_colour():
-    shown = seen(LOG["graph-oneline"].replaced(items=ENTRIES), colour=True)
+def test_each_column_has_its_color():
+    shown = seen(LOG["graph-oneline"].replaced(items=ENTRIES), color=True)
     assert shown.startswith("\x1b[32m● \x1b[0m\x1b[33mlength22\x1b[0m")
     assert "\x1b[32m├\x1b[0m\x1b[33m─╮\x1b[0m\n" in shown
 
@@ -89,6 +89,7 @@ def test_a_real_history_is_drawn(repository):
     drawing = history(repository, "main: a b c", "fix@b: d e")
     found = log(repository, drawing.conversation, all_branches=True, graph=True)
     lines = [
-        re.sub(r"[a-z2-7]{8} ", "", line) for line in seen_lines(Shown(found, ViewOptions(graph=True, oneline=True)))
+        re.sub(r"[a-z2-7]{8} ", "", line)
+        for line in seen_lines(WithOptions(found, ViewOptions(graph=True, oneline=True)))
     ]
     assert lines == ["● (fix) carol: e", "● carol: d", "│ ● (main) carol: c", "├─╯", "● carol: b", "● carol: a"]

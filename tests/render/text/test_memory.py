@@ -9,8 +9,8 @@ import pytest
 from scopes.memory.actions import ActionList, ActionRow
 from scopes.memory.list import MemoryList
 from scopes.memory.search import MemoryHit, MemoryHits
+from tests.render.rendering import seen
 from tests.render.results import REMEMBERED, TO_DO
-from tests.render.showing import seen
 
 LONG = replace(REMEMBERED, agent="a-planner-with-a-long-name", summary="A very long summary. " * 20)
 ITEM = TO_DO._replace(id=TO_DO.id + "2", text="Something long to do. " * 20)

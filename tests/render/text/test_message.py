@@ -7,8 +7,8 @@ import pytest
 from scopes.model.message import Author, Part
 from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
+from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import CALL, CALL_BODY, PROMPT, SAMPLES, body, head
-from tests.render.showing import piped, seen, seen_lines
 
 MESSAGE = SAMPLES["message"]
 CAT = MESSAGE["cat"]
@@ -125,8 +125,8 @@ def test_an_empty_text_leaves_no_blank_line():
     assert piped(cat_of("")).splitlines()[-1] == "Kind: plain"
 
 
-@pytest.mark.parametrize(("kind", "colour"), [("human", "1;34"), ("agent", "35"), ("tool", "35")])
-def test_people_and_agents_differ_in_colour(kind, colour, at_one_moment):
+@pytest.mark.parametrize(("kind", "color"), [("human", "1;34"), ("agent", "35"), ("tool", "35")])
+def test_people_and_agents_differ_in_color(kind, color, at_one_moment):
     result = cat_of("x")
     message = replace(result.message, author=Author("carol", kind))
-    assert f"\x1b[{colour}mcarol\x1b[0m ({kind})" in seen(replace(result, message=message), colour=True)
+    assert f"\x1b[{color}mcarol\x1b[0m ({kind})" in seen(replace(result, message=message), color=True)

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import CREATE, OPERATION, SAMPLES, UNDO
-from tests.render.showing import piped, seen, seen_lines
 
 OPERATIONS = SAMPLES["operations"]
 

@@ -17,7 +17,7 @@ from scopes.render.view import PlainView, Span
 from tests.render.results import head
 
 PIPE = PlainView(print)
-TERMINAL = TerminalView(print, width=80, colour=False)
+TERMINAL = TerminalView(print, width=80, color=False)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.render.rendering import piped, seen
 from tests.render.results import SAMPLES
-from tests.render.showing import piped, seen
 
 
 @pytest.mark.parametrize("noun", SAMPLES)

@@ -10,15 +10,19 @@ from scopes.history.messages import NO_TEXT
 from scopes.model.message import Author, Message, Part
 from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
-from scopes.search.hits import Neighbour
+from scopes.render.view_options import ViewOptions
+from scopes.search.hits import Neighbor
 from scopes.search.search import Search
 from scopes.search.snippet import Piece
+from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import CALL, DEEP, FOUND, HIT
-from tests.render.showing import piped, seen, seen_lines
+from tests.render.with_options import WithOptions
+
+AROUND = ViewOptions(around=True)
 
 
-def test_a_match_is_highlighted_with_colour():
-    assert "\x1b[1;32mlogin\x1b[0m" in seen(HIT, colour=True)
+def test_a_match_is_highlighted_with_color():
+    assert "\x1b[1;32mlogin\x1b[0m" in seen(HIT, color=True)
 
 
 def test_a_snippet_takes_three_rows_at_most_and_every_row_fits():
@@ -30,7 +34,7 @@ def test_a_snippet_takes_three_rows_at_most_and_every_row_fits():
 
 def test_highlights_survive_wrapping():
     broken = replace(HIT, snippet=(Piece("so " * 18), Piece("login again", found=True)), after=())
-    shown = seen(broken, 64, colour=True)
+    shown = seen(broken, 64, color=True)
     assert "\x1b[1;32mlogin\x1b[0m" in shown
     assert "\x1b[1;32magain\x1b[0m" in shown
 
@@ -54,10 +58,10 @@ def asides(result):
     return notes
 
 
-def answer(*hits, context=0, **coverage):
+def answer(*hits, **coverage):
     """Make an answer of these hits."""
     covered = replace(FOUND, **{"shown": len(hits), "hits": len(hits), **coverage})
-    return Search(items=(*hits, covered), hits=hits, coverage=covered, context=context)
+    return Search(items=(*hits, covered), hits=hits, coverage=covered)
 
 
 @pytest.mark.parametrize(
@@ -78,27 +82,27 @@ def test_a_pipe_gets_notes_about_what_the_rows_do_not_show(result, said):
 
 
 def test_rows_around_a_hit_count_from_it():
-    rows = [row.split("\t") for row in piped(answer(HIT, DEEP, context=1)).splitlines()]
+    rows = [row.split("\t") for row in piped(WithOptions(answer(HIT, DEEP), AROUND)).splitlines()]
     assert [(row[0], row[3][:6]) for row in rows] == [
         ("0", "prompt"),
         ("1", "callit"),
         ("-1", "callit"),
         ("0", "secure"),
     ]
-    assert piped(answer(replace(HIT, after=()), context=1)).startswith("0\tconv-001\t")
+    assert piped(WithOptions(answer(replace(HIT, after=())), AROUND)).startswith("0\tconv-001\t")
     assert piped(answer(replace(HIT, after=()))).startswith("conv-001\t")
 
 
-def test_a_template_can_distinguish_a_hit_from_its_neighbours():
-    assert piped(answer(HIT, context=1), template="{offset} {kind}") == "0 prompt\n1 answer\n"
+def test_a_template_can_distinguish_a_hit_from_its_neighbors():
+    assert piped(WithOptions(answer(HIT), AROUND), template="{offset} {kind}") == "0 prompt\n1 answer\n"
 
 
-def test_a_neighbour_without_text_is_summarized_as_in_a_log():
+def test_a_neighbor_without_text_is_summarized_as_in_a_log():
     parts = (Part("tool_call", {"call_id": "1", "name": "Bash", "input": {"command": "pytest -q"}}),)
-    silent = Neighbour(
+    silent = Neighbor(
         CALL._replace(subject=NO_TEXT), Message(id=CALL.id, author=Author("planner"), kind="answer", parts=parts)
     )
-    result = answer(replace(HIT, after=(silent,)), context=1)
+    result = WithOptions(answer(replace(HIT, after=(silent,))), AROUND)
     assert "pytest -q" in seen(result)
     assert "pytest -q" in piped(result).splitlines()[1]
     assert NO_TEXT not in seen(result) + piped(result)

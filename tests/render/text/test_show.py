@@ -6,8 +6,8 @@ import pytest
 
 from scopes.history.sub_agents import SubAgent
 from scopes.model.message import Part
+from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import BRANCHES, EMPTY_VIEW, VIEW, body, branch, head
-from tests.render.showing import piped, seen, seen_lines
 
 SPECIFIED = """\
 Conversation: conv-001
@@ -101,8 +101,8 @@ def test_an_old_message_shows_its_date(at_one_moment):
     assert seen_lines(view)[-1] == "[2025-11-22] code-analyzer: long ago"
 
 
-def test_ids_branches_and_agents_have_colours(at_one_moment):
-    shown = seen(VIEW, colour=True)
+def test_ids_branches_and_agents_have_colors(at_one_moment):
+    shown = seen(VIEW, color=True)
     assert "\x1b[1mConversation:\x1b[0m \x1b[33mconv-001\x1b[0m\n" in shown
     assert "\x1b[1;32m *ACTIVE*\x1b[0m" in shown
     assert "\x1b[36manalysis/security-review\x1b[0m (5 messages)" in shown
@@ -116,6 +116,8 @@ def test_a_long_branch_name_hides_the_total():
     assert f"└─ {name} (10 messages) · 17 in all · merged" in seen(view, 120)
 
 
-@pytest.mark.parametrize(("reason", "words"), [("synthetic", "nobody spoke"), ("interrupted", "was interrupted")])
+@pytest.mark.parametrize(
+    ("reason", "words"), [("synthetic", "no user or agent messages"), ("interrupted", "was interrupted")]
+)
 def test_a_branch_that_is_not_a_fork_says_why_it_exists(reason, words, at_one_moment):
     assert words in piped(branch("fork/a1", 3, 3, parent="main", reason=reason))

@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scopes.conversation.doctor import Check
+from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import SAMPLES
-from tests.render.showing import piped, seen, seen_lines
 
 STORE = SAMPLES["store"]
 
@@ -45,8 +45,8 @@ def test_warnings_alone_leave_a_store_sound():
 
 
 def test_damage_is_red_and_soundness_green():
-    assert seen(STORE["damaged"], colour=True).startswith("\x1b[1;31merror:\x1b[0m")
-    assert seen(STORE["sound"], colour=True).startswith("\x1b[32msound: \x1b[0m")
+    assert seen(STORE["damaged"], color=True).startswith("\x1b[1;31merror:\x1b[0m")
+    assert seen(STORE["sound"], color=True).startswith("\x1b[32msound: \x1b[0m")
 
 
 def test_packing_shows_the_size_before_and_after():
@@ -77,6 +77,6 @@ def test_doctor_without_checks_says_nothing():
     assert seen(replace(STORE["doctor"], checks=())) == ""
 
 
-def test_a_state_of_a_newer_version_has_no_colour():
+def test_a_state_of_a_newer_version_has_no_color():
     odd = replace(STORE["doctor"], checks=(Check("sky", "blue", "clear"),))
-    assert seen(odd, colour=True).startswith("blue    \x1b[1msky")
+    assert seen(odd, color=True).startswith("blue    \x1b[1msky")

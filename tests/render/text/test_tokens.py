@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from tests.render.rendering import document, piped, seen_lines
 from tests.render.results import SAMPLES
-from tests.render.showing import document, piped, seen_lines
 
 TOKENS = SAMPLES["tokens"]
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from tests.render.rendering import document, piped, seen, seen_lines
 from tests.render.results import SAMPLES
-from tests.render.showing import document, piped, seen, seen_lines
 
 CERTIFICATES = SAMPLES["verify_source"]
 

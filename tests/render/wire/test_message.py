@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from scopes.model.message import Author, Message, Part
-from scopes.render.wire.fields import known, utc
+from scopes.render.wire.fields import utc
 from scopes.render.wire.message import head_object, message_object
 from tests.render.results import CALL, CALL_BODY, DECIDED, DECIDED_BODY, PROMPT, SECURE, body, message_id
 
@@ -120,7 +120,3 @@ def test_without_a_body_the_subject_is_used():
 )
 def test_times_are_written_in_utc(time, written):
     assert utc(time) == written
-
-
-def test_only_none_is_unknown():
-    assert known(a=None, b=0, c="", d=[], e=False) == {"b": 0, "c": "", "d": [], "e": False}

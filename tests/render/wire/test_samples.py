@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from tests.render.rendering import document
 from tests.render.results import SAMPLES
-from tests.render.showing import document
 
 
 @pytest.mark.parametrize("noun", SAMPLES)

@@ -22,8 +22,9 @@ from hypothesis import strategies as st
 from scopes.errors import Inaccessible
 from scopes.ids import Oid
 from scopes.store.packs import writer as packing
-from scopes.store.packs.format import PackIndex, format_entry, format_pack_header, parse_entry
-from scopes.store.packs.writer import PackWriter, _RecentObjects
+from scopes.store.packs.format import format_entry, format_pack_header, parse_entry
+from scopes.store.packs.writer import PackIndex, PackWriter, _RecentObjects
+from tests.support.examples import examples
 from tests.support.store import git_bytes
 
 ANYBODY = b"carol <carol@agents.scopes> 1767225600 +0000"
@@ -99,7 +100,7 @@ def read_all(repo, oids):
     return {oid: (repo.get(oid).type_str, repo.get(oid).read_raw()) for oid in oids}
 
 
-# What git says of it
+# Compared with git
 
 
 def test_git_finds_nothing_wrong_with_a_finished_pack(store, tmp_path):
@@ -168,7 +169,7 @@ def test_the_empty_blob_and_the_empty_tree_are_objects_too(store):
     assert git_bytes(store, "cat-file", "-t", EMPTY_TREE) == b"tree\n"
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(OBJECTS, st.sampled_from([60, 1000, 1 << 20]))
 def test_any_set_of_objects_is_read_back_from_packs_accepted_by_git(blobs, flush_bytes):
     with tempfile.TemporaryDirectory() as directory:
@@ -186,7 +187,7 @@ def test_any_set_of_objects_is_read_back_from_packs_accepted_by_git(blobs, flush
 
 
 def pack_by_hand(count):
-    """Return a pack as bytes, its index not yet written, and its checksum."""
+    """Return the bytes of a pack, its unwritten index, and its checksum."""
     index, pack = PackIndex(), bytearray(format_pack_header(count))
     for number in range(count):
         data = b"object %d" % number
@@ -238,7 +239,7 @@ def test_an_entry_ends_where_the_next_begins():
     assert b"c" * 20 not in index
 
 
-# Once, and no more
+# Each object once
 
 
 def test_an_object_written_twice_is_stored_once(store):
@@ -341,7 +342,7 @@ def test_unfinished_objects_can_be_read_back(store):
         assert [pack.find(oid) for oid in written] == [None] * len(written)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(OBJECTS, st.integers(1, 100_000))
 def test_find_returns_written_objects_with_any_cache_size(blobs, flush_bytes):
     with tempfile.TemporaryDirectory() as directory:
@@ -380,7 +381,7 @@ def test_an_object_larger_than_the_cache_is_not_cached():
     assert recent.find(b"d") == ("commit", b"x")
 
 
-# Seen from elsewhere
+# Seen by other processes
 
 
 def test_an_open_repository_sees_a_finished_pack_without_a_refresh(store):
@@ -454,7 +455,7 @@ def test_without_durability_nothing_is_synced(store, calls):
     assert calls == [("rename", ".pack"), ("rename", ".idx")]
 
 
-# When it fails
+# Failures
 
 
 def write_then_raise(pack, stop):
@@ -586,7 +587,7 @@ def test_a_swallowed_interrupt_installs_nothing_and_leaves_no_file(store, monkey
 
 
 def run_apart(program, store):
-    """Run a program that writes packs into the store, in a process of its own."""
+    """Run a program that writes packs into the store in a subprocess."""
     imports = (
         "import os\nfrom scopes.store.packs.writer import PackWriter\nfrom scopes.errors import Inaccessible\n"
         + program
@@ -666,7 +667,7 @@ def test_packs_finished_before_the_disk_is_full_are_kept(small_disk):
 
 
 def test_a_header_written_in_several_short_writes_is_complete(store, monkeypatch):
-    """Reliability P2: without its number of objects a pack is lost with all that is in it."""
+    """Reliability P2: a pack whose header has no number of objects cannot be read."""
     whole = os.pwrite
     monkeypatch.setattr(os, "pwrite", lambda file, data, at: whole(file, data[:5], at))
     with writer(store) as pack:

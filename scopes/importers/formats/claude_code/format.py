@@ -1,4 +1,4 @@
-"""The Claude Code format: recognise a transcript and yield its events.
+"""The Claude Code format: recognize a transcript and yield its events.
 
 A file is a log of linked records. Several lines make one answer, and telemetry records sit between the messages in the
 chain of links. Messages are linked directly, so that a fork remains only where the user went back.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from scopes.importers.formats.fields import object_field, text_field
+from scopes.importers.formats.fields import content_hash, object_field, text_field
 
 _FILE_TOOLS = {
     "Read": ("file_path", "read"),
@@ -81,20 +81,10 @@ class ToolCalls:
             self._by_prompt.setdefault(_digest(prompt), []).append(spawn)
 
 
-def hash_of(content: object) -> str | None:
-    """Return the hash of a file's content; None if it is not text that UTF-8 can encode."""
-    if not isinstance(content, str):
-        return None
-    try:
-        return f"sha256:{sha256(content.encode('utf-8')).hexdigest()}"
-    except UnicodeEncodeError:
-        return None
-
-
 def _build_call(message: str, name: str, arguments: dict[str, Any]) -> ToolCall:
     field, op = _FILE_TOOLS.get(name, (None, None))
     path = None if field is None else text_field(arguments, field)
-    return ToolCall(message, name, path, op, hash_of(arguments.get("content")) if name == "Write" else None)
+    return ToolCall(message, name, path, op, content_hash(arguments.get("content")) if name == "Write" else None)
 
 
 def _digest(text: str) -> bytes:

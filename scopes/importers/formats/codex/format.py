@@ -1,4 +1,4 @@
-"""The Codex format: recognise a rollout and yield its events."""
+"""The Codex format: recognize a rollout and yield its events."""
 
 from __future__ import annotations
 

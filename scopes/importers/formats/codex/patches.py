@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
 from typing import Any
 
-from scopes.importers.formats.fields import text_field
+from scopes.importers.formats.fields import content_hash, text_field
 from scopes.model.message import FileTouch, Part
 
 _HEADING = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$")
@@ -55,9 +54,9 @@ def touched_by_changes(changes: Mapping[str, Any]) -> tuple[FileTouch, ...]:
     return tuple(touch for touch in found if touch is not None)
 
 
-def hash_of(content: str) -> str:
-    """Return the hash of a file's content."""
-    return f"sha256:{sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()}"
+def _hash(content: str) -> str | None:
+    """Return the hash of a file's content, which may have lone surrogates."""
+    return content_hash(content, "surrogatepass")
 
 
 def _texts(given: object) -> Iterator[str]:
@@ -70,13 +69,13 @@ def _set_content_hash(touches: list[FileTouch], added: list[str] | None) -> None
     """Set the hash of the last file if it was added with complete content (`added`)."""
     if added is not None:
         content = "".join(f"{line}\n" for line in added)
-        touches[-1] = FileTouch(touches[-1].path, touches[-1].op, hash_of(content))
+        touches[-1] = FileTouch(touches[-1].path, touches[-1].op, _hash(content))
 
 
 def _read_change(path: str, change: Mapping[str, Any]) -> FileTouch | None:
     match change:
         case {"type": "add", "content": str(content)}:
-            return FileTouch(path, "create", hash_of(content))
+            return FileTouch(path, "create", _hash(content))
         case {"type": "add"}:
             return FileTouch(path, "create")
         case {"type": "delete"}:

@@ -1,4 +1,4 @@
-"""The OpenAI chat completions format: recognise message lists and yield their events.
+"""The OpenAI chat completions format: recognize message lists and yield their events.
 
 A conversation is an array of messages, or an object with such an array under `messages` or `traj`. A file has one
 conversation, a sequence of them (JSON lines), or an array of them. Each message follows the previous one.

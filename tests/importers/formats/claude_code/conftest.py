@@ -1,4 +1,4 @@
-"""The folder of real transcripts. They are not in this repository; without them the tests that read them are skipped."""
+"""The folder of real transcripts, which are not in this repository. Without them the tests that read them are skipped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FOLDER = Path(os.environ.get("SCOPES_TEST_TRANSCRIPTS") or BESIDE) / "claude-cod
 
 @pytest.fixture
 def real():
-    """Give the sources of real sessions by the name of their file."""
+    """Return a function from the name of a file to the source of that real session."""
     if not FOLDER.is_dir():
         pytest.skip("the real transcripts are not here")
 

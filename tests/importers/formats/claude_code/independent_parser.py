@@ -1,4 +1,4 @@
-"""An independent parser of transcripts, to check the importer against: it decodes whole files and follows links itself."""
+"""An independent parser of transcripts, to compare the importer with: it decodes whole files and follows links itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DECODER = json.JSONDecoder()
 
 
 def raw_records(path):
-    """Decode a file; glued documents are taken apart, nothing else is forgiven."""
+    """Decode a file; several documents on a line are separated, and everything else must be valid."""
     found = []
     for line in Path(path).read_bytes().decode().split("\n"):
         position = 0
@@ -22,7 +22,7 @@ def raw_records(path):
 
 
 class Raw:
-    """The records of a file, and which messages they make."""
+    """The records of a file, and the messages that they belong to."""
 
     def __init__(self, path):
         self.records = raw_records(path)
@@ -38,7 +38,7 @@ class Raw:
         }  # fmt: skip
 
     def label(self, record):
-        """Name the message that a record belongs to: an answer by its id, results by their answer, others by themselves."""
+        """Return the key of a record's message: the id of an answer, the answer of results, else the record's own id."""
         content = record["message"]["content"]
         if record["type"] == "assistant" and record["message"].get("model") != "<synthetic>":
             return "answer", record["message"].get("id") or record["requestId"]
@@ -50,12 +50,12 @@ class Raw:
         return [label for label, _ in groupby(map(self.label, self.spoken))]
 
     def family(self, record):
-        """Name an answer together with all results of its tools."""
+        """Return a key that an answer shares with all results of its tools."""
         kind, name = self.label(record)
         return name if kind == "single" else ("turn", name)
 
     def spoken_above(self, record):
-        """Follow links up to a message record."""
+        """Follow parent links to a message record."""
         above = self.by_uuid.get(record.get("parentUuid") or record.get("logicalParentUuid"))
         while above is not None and above["type"] not in ("user", "assistant"):
             above = self.by_uuid.get(above.get("parentUuid") or above.get("logicalParentUuid"))
@@ -67,16 +67,16 @@ class Raw:
             above = self.spoken_above(record)
             if above is not None and self.family(above) != self.family(record):
                 children[self.family(above)].add(self.family(record))
-        return sum(1 for families in children.values() if len(families) > 1)
+        return sum(1 for groups in children.values() if len(groups) > 1)
 
     def beginnings(self):
-        """Count messages without a predecessor; a cleared context does not begin a new line."""
+        """Count messages without a parent; a cleared context does not begin a new line of history."""
         roots = [record for record in self.records if record.get("parentUuid", "") is None]
         cleared = sum(record.get("data", {}).get("hookName") == "SessionStart:clear" for record in roots[1:])
         return len({self.family(record) for record in self.spoken if self.spoken_above(record) is None}) - cleared
 
     def tokens(self, name):
-        """Add up one count over the answers, each with its last line."""
+        """Sum one count over the answers, using the last line of each."""
         last = {}
         for record in self.records:
             if record["type"] == "assistant" and "usage" in record["message"]:

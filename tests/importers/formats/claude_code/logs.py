@@ -86,7 +86,7 @@ class Log:
         return self.user(text, isCompactSummary=True, isVisibleInTranscriptOnly=True, **fields)
 
     def state(self, kind, **fields):
-        """Add a record of the session, which has no uuid and no place in the chain."""
+        """Add a record of the session, without a uuid and without links."""
         self.records.append({"type": kind, "sessionId": self.session, **fields})
 
     def data(self):
@@ -109,7 +109,7 @@ def call(name, tool="Bash", **asked):
 
 
 def read(log):
-    """Read a log, or bytes; returns the events, checked."""
+    """Read a log or bytes, check the events and return them."""
     data = log if isinstance(log, bytes) else log.data()
     events = list(ClaudeCode().walk_events(bytes_source(data)))
     check(events, len(data))
@@ -129,7 +129,7 @@ def ending(log):
 
 
 def tree(log):
-    """Return every message with the one before it, by their best native names."""
+    """Return the parent of every message, both by their native names."""
     found = drafts(log)
     names = {draft.key: name_of(draft) for draft in found}
     return [(name_of(draft), names.get(draft.parent)) for draft in found]
@@ -140,13 +140,13 @@ def name_of(draft):
 
 
 def forks(found):
-    """Return how many messages are followed by more than one."""
+    """Return the number of messages with more than one child."""
     parents = [draft.parent for draft in found if draft.parent is not None]
     return sum(1 for parent in set(parents) if parents.count(parent) > 1)
 
 
 def check(events, size):
-    """Assert what holds for every source: the order of events, spans that tile it, parents that are known, storability."""
+    """Assert what holds for every source: the order of events, spans that cover it, known parents, messages that can be stored."""
     assert isinstance(events[0], Session)
     assert isinstance(events[-1], Ending)
     end = 0

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from scopes.importers.formats.claude_code.format import ClaudeCode
 from tests.importers.formats.claude_code.logs import Log, bytes_source, call, drafts, states, text, tree
+from tests.support.examples import examples
 
 
 def linked(links):
-    """Make a log of prompts, each given by its own name and its parent's."""
+    """Return a log of prompts, each given by its name and its parent's."""
     log = Log()
     for name, parent in links:
         log.user(f"I am {name}", uuid=name, parent=parent)
@@ -30,7 +31,7 @@ def test_children_of_one_parent_wait_in_file_order():
 
 
 def test_a_hook_that_is_written_before_its_parent_keeps_the_chain():
-    """Hooks' attachments are persisted before the records that they hang on."""
+    """Attachments of hooks are written before their parents."""
     log = Log()
     log.user("Sell tea", uuid="a")
     log.add("attachment", parent="b", uuid="hook", attachment={"type": "hook_success"})
@@ -78,7 +79,7 @@ def test_of_two_records_with_one_uuid_the_first_that_has_its_parent_is_the_messa
 
 
 def test_deferred_records_are_not_held_in_memory():
-    """Each of them waits for the last record; only their places are kept."""
+    """Each of them waits for the last record; only their byte ranges are kept."""
     log = Log()
     for _ in range(300):
         log.user("x" * 20_000, parent="root")
@@ -97,7 +98,7 @@ def test_very_many_cycles_are_cut():
     assert len(drafts(linked(links))) == 4000
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdefz") | st.none()), min_size=1, max_size=12))
 def test_any_links_make_a_forest_that_holds_every_record_once(links):
     log = linked(links)

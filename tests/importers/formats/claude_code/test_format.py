@@ -1,4 +1,4 @@
-"""Which bytes are a Claude Code transcript, whatever the file is called."""
+"""Which bytes are recognised as a Claude Code transcript, under any file name."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def short_log():
     return log
 
 
-def test_a_session_is_recognised_by_its_content():
+def test_a_session_is_recognized_by_its_content():
     """Transcripts fact 10."""
     assert ClaudeCode().sniff(short_log().data())
     assert ClaudeCode().sniff(b"\xef\xbb\xbf\n" + short_log().data())
@@ -56,7 +56,7 @@ def test_a_session_is_recognised_by_its_content():
         {"type": "permission-mode", "permissionMode": "auto", "sessionId": "s"},
     ],
 )
-def test_a_session_that_begins_with_states_is_recognised(value):
+def test_a_session_that_begins_with_states_is_recognized(value):
     assert sniff(value)
 
 
@@ -81,7 +81,7 @@ def test_damage_before_the_first_good_record_does_not_hide_a_session():
     assert ClaudeCode().sniff(b'{"type":"user","mess\n\xff\xff\n' + short_log().data())
 
 
-def test_a_first_record_longer_than_the_head_is_recognised():
+def test_a_first_record_longer_than_the_head_is_recognized():
     log = Log()
     log.user("x" * 2 * SNIFF_BYTES)
     assert ClaudeCode().sniff(log.data()[:SNIFF_BYTES])
@@ -102,13 +102,13 @@ def test_reading_is_a_function_of_the_bytes():
     assert read(short_log()) == read(short_log())
 
 
-def test_records_that_name_only_their_agent_are_recognised():
+def test_records_that_name_only_their_agent_are_recognized():
     """A sub-agent's file, whose folder names the session."""
     record = {"type": "user", "isSidechain": True, "agentId": "a0ad4f4", "message": {"content": "Look"}}
     assert ClaudeCode().sniff(json.dumps(record).encode())
 
 
-def test_the_first_recognisable_record_is_enough():
+def test_the_first_recognizable_record_is_enough():
     log = Log()
     log.user("Hello")
     assert ClaudeCode().sniff(log.data() + b'{"type":"user","sessionId":"session-1","isSidechain":false}\n')

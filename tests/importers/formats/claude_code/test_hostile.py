@@ -13,6 +13,7 @@ from scopes.errors import CannotImport
 from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.events import Draft, Unparsed
 from tests.importers.formats.claude_code.logs import Log, bytes_source, call, check, drafts, read, text, thinking
+from tests.support.examples import examples
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "", "\ud800"])
 WORDS = st.sampled_from(
@@ -58,7 +59,7 @@ RECORD = st.fixed_dictionaries(
     },
 )  # fmt: skip
 BEGIN = b'{"type":"mode","sessionId":"s"}\n'
-SLOW = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def sample():
@@ -100,7 +101,7 @@ def test_any_damaged_bytes_are_read_without_an_exception(edits):
     data = SAMPLE
     for start, length, instead in edits:
         data = data[:start] + instead + data[start + length :]
-    survive(data)
+    read_any(data)
 
 
 @SLOW
@@ -114,10 +115,10 @@ def test_lines_in_any_order_and_number_are_read(order):
 @given(st.binary() | st.text().map(lambda words: words.encode("utf-8", "replace")))
 def test_any_bytes_are_sniffed_and_read_without_an_exception(data):
     ClaudeCode().sniff(data)
-    survive(data)
+    read_any(data)
 
 
-def survive(data):
+def read_any(data):
     """Read bytes that may have lost every session id."""
     try:
         events = list(ClaudeCode().walk_events(bytes_source(data)))
@@ -129,7 +130,7 @@ def survive(data):
 @pytest.mark.parametrize("size", [0, 1, 7, 100, len(SAMPLE) // 2, len(SAMPLE) - 1])
 def test_an_incomplete_file_is_read_to_its_end(size):
     """C-21."""
-    survive(SAMPLE[:size])
+    read_any(SAMPLE[:size])
 
 
 def test_a_truncated_last_line_is_reported_and_the_rest_is_read():

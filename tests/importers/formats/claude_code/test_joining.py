@@ -29,7 +29,7 @@ def session_log(*, ended=True):
 
 
 def agent_log(session=..., **fields):
-    """Draw a sub-agent's file; without a session its records do not name one."""
+    """Return a sub-agent's file; if no session is given, its records do not name one."""
     log = Log(session)
     log.user("Search the shop", isSidechain=True, agentId=AGENT, **fields)
     log.answer("s1", text("There is tea"), isSidechain=True, agentId=AGENT, **fields)
@@ -37,7 +37,7 @@ def agent_log(session=..., **fields):
 
 
 def write(tmp_path, **logs):
-    """Write a session and its sub-agent where Claude Code keeps them; returns the sources."""
+    """Write a session and its sub-agent to the paths of Claude Code; return the sources."""
     paths = {"session": tmp_path / f"{FOLDER}.jsonl", "agent": tmp_path / FOLDER / "subagents" / f"agent-{AGENT}.jsonl"}
     for name, log in logs.items():
         paths[name].parent.mkdir(parents=True, exist_ok=True)

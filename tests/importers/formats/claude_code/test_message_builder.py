@@ -1,4 +1,4 @@
-"""One message per answer, one for the results that follow it, and forks only where the user went back."""
+"""One message per answer, one for the results after it, and forks only where the user went back."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from scopes.importers.formats.claude_code import message_builder
 from tests.importers.formats.claude_code.logs import Log, call, drafts, forks, name_of, states, text, thinking, tree
+from tests.support.examples import examples
 
 
 def kinds(log):
@@ -14,7 +15,7 @@ def kinds(log):
 
 
 def is_line(log):
-    """Tell whether every message follows the one before it in the file."""
+    """Return True if every message follows the one before it in the file."""
     found = drafts(log)
     return [draft.parent for draft in found] == [None, *(draft.key for draft in found[:-1])]
 
@@ -44,7 +45,7 @@ def test_states_between_the_lines_do_not_end_an_answer():
 
 
 def test_results_of_parallel_calls_are_one_message_in_one_line():
-    """Transcripts fact 1: each result hangs on the line of its call."""
+    """Transcripts fact 1: the parent of each result is the line of its call."""
     log = Log()
     log.user("Sell tea")
     first = log.answer("m1", call("c1"))
@@ -127,7 +128,7 @@ def test_two_prompts_below_one_message_are_a_fork():
 
 
 def test_two_answers_to_one_prompt_are_a_fork():
-    """Transcripts fact 1: the synthetic answer that is written when the user leaves the session."""
+    """Transcripts fact 1: a synthetic answer is written when the user leaves the session."""
     log = Log()
     prompt = log.user("Sell tea")
     log.answer("m1", text("\n\n"))
@@ -154,7 +155,7 @@ def test_every_prompt_is_a_message_of_its_own():
 
 
 def test_a_message_that_grows_too_large_is_split(monkeypatch):
-    """Reliability P15: a message is held in memory while its lines come."""
+    """Reliability P15: an open message is held in memory."""
     assert message_builder.MAX_BYTES == 32 << 20
     monkeypatch.setattr("scopes.importers.formats.claude_code.message_builder.MAX_BYTES", 2500)
     log = Log()
@@ -168,7 +169,7 @@ def test_a_message_that_grows_too_large_is_split(monkeypatch):
 
 
 def test_a_repeated_record_counts_once():
-    """A resume writes the last record again, glued to the line before, with fields in another order."""
+    """A resumed session writes the last record again, on the same line, with its fields in another order."""
     log = Log()
     log.user("Hello")
     log.answer("m1", text("Hi"), uuid="same")
@@ -183,7 +184,7 @@ STEPS = st.sampled_from(["prompt", "answer", "result", "progress", "interrupt", 
 
 
 def grow(log, step, name, above):
-    """Add a record of some kind, below the last one or below an earlier one."""
+    """Add a record of some kind, as a child of the last one or of an earlier one."""
     spoken = [record["uuid"] for record in log.records if "uuid" in record]
     below = {} if above is None else {"parent": spoken[above % len(spoken)] if spoken else "phantom"}
     match step:
@@ -208,7 +209,7 @@ def grow(log, step, name, above):
 
 
 def check_growth(log):
-    """Assert that every beginning of a file yields a beginning of its messages, but for the last one, which is open."""
+    """Assert that every prefix of a file yields a prefix of its messages, except for the last one, which is open."""
     whole = drafts(log)
     for size in range(1, len(log.records)):
         part = Log()
@@ -221,7 +222,7 @@ def check_growth(log):
             assert found[-1].parts == opened.parts[: len(found[-1].parts)]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.tuples(STEPS, st.integers(0, 2), st.integers(0, 20) | st.none()), min_size=1, max_size=14))
 def test_a_further_record_changes_only_the_last_message(steps):
     """Transcripts 8.2."""

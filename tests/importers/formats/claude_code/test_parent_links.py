@@ -77,7 +77,7 @@ def test_a_microcompaction_changes_nothing():
 
 
 def test_a_link_to_a_missing_record_is_bridged():
-    """Such links are common after a resume; who breaks off there loses everything before."""
+    """Such links are common after a resume; the history before them must not be lost."""
     log = Log()
     log.user("Sell tea")
     log.answer("m1", text("Done"))

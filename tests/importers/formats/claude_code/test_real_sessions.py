@@ -14,7 +14,7 @@ from scopes.importers.formats.events import Draft, State, Unparsed
 from tests.importers.formats.claude_code.independent_parser import Raw
 from tests.importers.formats.claude_code.logs import check, forks
 
-SIZES = {  # messages, forks, beginnings
+SIZES = {  # messages, forks, messages without a parent
     "concat-json-line_115": (120, 1, 1),
     "empty-text-fork": (112, 1, 1),
     "microcompact": (108, 0, 1),
@@ -70,7 +70,7 @@ def test_tokens_are_those_of_the_last_line_of_every_answer(real, name):
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_every_record_is_read_and_recognised_by_its_content(real, name):
+def test_every_record_is_read_and_recognized_by_its_content(real, name):
     """Transcripts fact 10, 8.11."""
     assert isinstance(choose_format([ClaudeCode()], real(name)), ClaudeCode)
     assert not [event for event in read(real(name)) if isinstance(event, Unparsed)]
@@ -119,17 +119,17 @@ def test_a_sub_agents_file_is_a_part_of_a_session(real):
 
 
 def test_titles_are_those_of_the_session_itself(real):
-    """Transcripts 2.1: the summaries that a file begins with are other sessions'."""
-    titled, summarised = real("v2.1.159_mode_away-summary"), real("v2.1.7_3compactions_6interrupts")
+    """Transcripts 2.1: the summaries at the start of a file belong to other sessions."""
+    titled, summarized = real("v2.1.159_mode_away-summary"), real("v2.1.7_3compactions_6interrupts")
     titles = [record["aiTitle"] for record in Raw(titled.path).records if record["type"] == "ai-title"]
     assert read(titled)[-1].title == titles[-1]
-    raw = Raw(summarised.path)
+    raw = Raw(summarized.path)
     assert not any(record["leafUuid"] in raw.by_uuid for record in raw.records if record["type"] == "summary")
-    assert read(summarised)[-1].title is None
+    assert read(summarized)[-1].title is None
 
 
 def test_a_file_that_was_read_has_the_hash_of_the_file_edited_next(real):
-    """An edit's record holds the file as it was before."""
+    """The record of an edit contains the file before the edit."""
     source = real("microcompact")
     before = {}
     for record in Raw(source.path).spoken:

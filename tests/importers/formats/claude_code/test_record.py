@@ -195,7 +195,7 @@ def test_records_without_a_type_are_kept_unparsed():
 
 
 def test_a_record_of_unknown_type_is_reported_and_its_children_keep_their_parent():
-    """Transcripts section 4, rule 5: counted, however much it looks like a message."""
+    """Transcripts section 4, rule 5: it is counted as unparsed even if it looks like a message."""
     log = Log()
     first = log.user("Hello")
     log.add("brand-new-kind", message={"role": "user", "content": "Important"})

@@ -79,7 +79,7 @@ def test_an_interrupted_command_is_marked():
 
 
 @pytest.mark.parametrize(
-    ("beside", "structured"),
+    ("tool_use_result", "structured"),
     [
         ({"stdout": "done", "stderr": "", "interrupted": False, "isImage": False}, None),
         ({"stdout": "done", "stderr": "no tea", "interrupted": False}, {"stderr": "no tea"}),
@@ -96,8 +96,8 @@ def test_an_interrupted_command_is_marked():
         ({}, None),
     ],
 )
-def test_additional_fields_of_a_structured_result_are_kept(beside, structured):
-    assert only(results(toolUseResult=beside)).get("structured") == structured
+def test_additional_fields_of_a_structured_result_are_kept(tool_use_result, structured):
+    assert only(results(toolUseResult=tool_use_result)).get("structured") == structured
 
 
 def test_a_file_that_was_read_keeps_its_lines_but_not_its_text_twice():
@@ -107,7 +107,7 @@ def test_a_file_that_was_read_keeps_its_lines_but_not_its_text_twice():
 
 
 @pytest.mark.parametrize(
-    ("beside", "touch"),
+    ("tool_use_result", "touch"),
     [
         (seen(), FileTouch("/shop/a.txt", "read", digest("tea\n"))),
         (seen(startLine=2), FileTouch("/shop/a.txt", "read")),
@@ -123,15 +123,16 @@ def test_a_file_that_was_read_keeps_its_lines_but_not_its_text_twice():
         ({"notebook_path": "/shop/b.ipynb", "updated_file": "{}"}, FileTouch("/shop/b.ipynb", "edit", digest("{}"))),
     ],
 )
-def test_files_are_taken_from_structured_results(beside, touch):
-    assert results("Edit", toolUseResult=beside).files == (touch,)
+def test_files_are_taken_from_structured_results(tool_use_result, touch):
+    assert results("Edit", toolUseResult=tool_use_result).files == (touch,)
 
 
 @pytest.mark.parametrize(
-    "beside", [{"filePath": "/shop/a.txt", "operation": "hover"}, {"file": {"base64": "aGk="}}, {"filePath": 7}]
+    "tool_use_result",
+    [{"filePath": "/shop/a.txt", "operation": "hover"}, {"file": {"base64": "aGk="}}, {"filePath": 7}],
 )
-def test_a_result_that_merely_mentions_a_file_touches_none(beside):
-    assert results("LSP", toolUseResult=beside).files == ()
+def test_a_result_that_merely_mentions_a_file_touches_none(tool_use_result):
+    assert results("LSP", toolUseResult=tool_use_result).files == ()
 
 
 @pytest.mark.parametrize(

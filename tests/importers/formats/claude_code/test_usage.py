@@ -19,7 +19,7 @@ def sums(log):
 
 
 def test_the_last_line_of_an_answer_counts():
-    """Transcripts fact 2: the first one is a partial count, and adding them up counts the same tokens again."""
+    """Transcripts fact 2: the first line has a partial count, and a sum would count the same tokens twice."""
     log = Log()
     for tokens, block in [(1, thinking("Hm")), (1, text("I look")), (260, call("c1"))]:
         log.answer("m1", block, tokens=tokens)
@@ -29,7 +29,7 @@ def test_the_last_line_of_an_answer_counts():
 
 
 def test_an_answer_with_results_between_its_lines_is_counted_once():
-    """Each message has the usage since the previous one, so that none changes when the file grows."""
+    """Each message has the usage since the previous one, so that no message changes when the file grows."""
     log = Log()
     for number, tokens in enumerate([5, 5, 90]):
         log.answer("m1", call(f"c{number}"), tokens=tokens)

@@ -15,7 +15,7 @@ PATCH = "*** Begin Patch\n*** Add File: tea.py\n+PRICE = 4\n*** End Patch\n"
 
 
 class Rollout:
-    """A thread's records; each is written a second after the one before."""
+    """The records of a thread, one second apart."""
 
     def __init__(self, thread=THREAD, start=0, **meta):
         self.records = []
@@ -91,14 +91,14 @@ def tokens(given, cached=0, output=0, reasoning=0):
 
 
 def short_rollout():
-    """Draw a turn with one tool call."""
+    """Return a turn with one tool call."""
     rollout = Rollout().turn().user("Sell tea")
     rollout.think().say("I look first.").call("c1").count(tokens(100, 40, 10, 5), tokens(100, 40, 10, 5))
     return rollout.output("c1").say("Done.", "final_answer").count(tokens(250, 140, 15, 5), tokens(150, 100, 5))
 
 
 def read(rollout, path="/rollout.jsonl"):
-    """Read a rollout, or bytes; returns the events, checked."""
+    """Read a rollout or bytes, check the events and return them."""
     return events_of(Codex(), rollout if isinstance(rollout, bytes) else rollout.data(), path)
 
 
@@ -121,5 +121,5 @@ def kinds(rollout):
 
 
 def texts(draft):
-    """Return the texts of a message's parts, whatever sort they are of."""
+    """Return the texts of a message's parts of any type."""
     return [part.text for part in draft.parts if part.text]

@@ -34,7 +34,7 @@ def test_the_results_of_one_answer_are_one_message():
 
 
 def test_a_call_between_results_begins_a_new_answer():
-    """Calls interleave: the later ones are an answer of their own."""
+    """Calls and results interleave; the later calls are an answer of their own."""
     found = messages_of(Rollout().call("c1").output("c1").call("c2").output("c2"))
     assert [draft.kind for draft in found] == ["answer", "tool-results"] * 2
     assert [draft.reply_to for draft in found] == [None, found[0].key, None, found[2].key]
@@ -85,7 +85,7 @@ def test_an_answer_does_not_continue_in_another_turn(event):
 
 
 def test_an_answer_does_not_continue_after_its_usage():
-    """A usage ends an answer of the interface."""
+    """A usage record ends an answer of the API."""
     found = messages_of(Rollout().say("One").count(tokens(10)).say("Two").count(tokens(30)))
     assert [(texts(draft), draft.usage["input_uncached"]) for draft in found] == [(["One"], 10), (["Two"], 20)]
 
@@ -106,7 +106,7 @@ def test_the_last_message_is_open_and_active():
     assert ending.active == ending.open == messages_of(rollout)[1].key
 
 
-def test_no_message_changes_once_the_next_has_begun():
+def test_no_message_changes_after_the_next_one_starts():
     """Storage, open messages: closed by the first record of another message."""
     rollout = (
         Rollout()

@@ -11,14 +11,14 @@ ABORTED = "<turn_aborted>\nStopped."
 
 
 def tree(rollout):
-    """Return every message's text with that of the one before it."""
+    """Return the text of every message with the text of its parent."""
     found = messages_of(rollout)
     names = {draft.key: "".join(texts(draft)) for draft in found}
     return [(names[draft.key], names.get(draft.parent)) for draft in found]
 
 
 def test_an_interruption_is_one_message():
-    """The notice to the model and the event are the same interruption."""
+    """The notice to the model and the event report the same interruption."""
     found = messages_of(Rollout().say("I look").user(ABORTED).event("turn_aborted", reason="interrupted"))
     assert [(draft.kind, draft.author.kind, draft.status) for draft in found] == [
         ("answer", "agent", "interrupted"),
@@ -110,7 +110,7 @@ def test_a_compaction_by_the_provider_is_a_compaction():
 
 
 def test_the_answer_used_for_a_compaction_is_a_summary():
-    """0.169 marks it."""
+    """Codex 0.169 marks it."""
     rollout = Rollout().user("Hi").say("Hello").event("task_started")
     rollout.say("We greeted.").records[-1]["metadata"] = {"compaction_output": True}
     assert kinds(rollout) == "prompt answer summary"

@@ -21,7 +21,7 @@ GREETING = "You are the newly spawned agent. Go on."
 
 
 def parent():
-    """Draw what the parent had written by the time of the fork."""
+    """Return what the parent had written at the time of the fork."""
     rollout = (
         Rollout(PARENT).turn(OLD_TURN).user("Sell tea").think().call("c1").count(tokens(100, 0, 10), tokens(100, 0, 10))
     )
@@ -32,7 +32,7 @@ def parent():
 
 
 def fork(own=lambda rollout: rollout, **meta):
-    """Draw a fork: its session record, all that the parent wrote, with the fork's time, and then its own."""
+    """Return a fork: its session record, the parent's records with the time of the fork, then its own."""
     rollout = Rollout(THREAD, forked_from_id=PARENT, **meta)
     time = rollout.records[0]["timestamp"]
     rollout.records += [record | {"timestamp": time} for record in parent().records]
@@ -40,7 +40,7 @@ def fork(own=lambda rollout: rollout, **meta):
     return rollout
 
 
-def go_on(rollout):
+def continue_thread(rollout):
     return (
         rollout.turn(NEW_TURN)
         .count(tokens(250, 0, 15))
@@ -52,30 +52,30 @@ def go_on(rollout):
 
 def test_copies_are_marked_and_own_messages_are_not():
     """Transcripts fact 4: copies have the fork's time."""
-    found = messages_of(fork(go_on))
+    found = messages_of(fork(continue_thread))
     assert [draft.precision for draft in found] == ["restamped"] * 4 + ["exact"] * 2
 
 
 def test_copies_are_messages_of_the_parent():
     """Ids depend on the content, not on the time."""
-    copies, originals = messages_of(fork(go_on))[:4], messages_of(parent())
+    copies, originals = messages_of(fork(continue_thread))[:4], messages_of(parent())
     assert [content_bytes(draft) for draft in copies] == [content_bytes(draft) for draft in originals]
     assert copies[0].time != originals[0].time
 
 
 def test_the_fork_continues_after_its_copies():
-    found = messages_of(fork(go_on))
+    found = messages_of(fork(continue_thread))
     assert found[4].parent == found[3].key
 
 
 def test_copied_usage_is_not_counted_again():
     """The inherited total is subtracted."""
-    found = messages_of(fork(go_on))
+    found = messages_of(fork(continue_thread))
     assert [draft.usage["input_uncached"] for draft in found if draft.usage] == [50]
 
 
 def test_copies_without_totals_do_not_hide_the_usage_of_the_fork():
-    """0.142: the parent's record is there, its history is not, and totals begin at nothing."""
+    """Codex 0.142: the parent's session record is copied, its history is not, and totals start at zero."""
     rollout = (
         Rollout(THREAD, forked_from_id=PARENT)
         .meta(PARENT)
@@ -94,8 +94,8 @@ def test_a_fork_that_was_not_continued_is_all_copies():
 
 
 def test_the_first_record_owns_the_file():
-    """Two session records: the first one counts."""
-    assert messages_of(fork(go_on))[4].cwd == "/home/carol/shop"
+    """Of two session records the first one counts."""
+    assert messages_of(fork(continue_thread))[4].cwd == "/home/carol/shop"
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def spawn(rollout):
 
 
 def test_the_first_message_of_a_spawned_agent_is_its_own():
-    """It is the only record in front of the first turn that the parent did not write."""
+    """It is the only record before the first turn that the parent did not write."""
     found = messages_of(fork(spawn, source=SPAWN))
     assert [draft.precision for draft in found] == ["restamped"] * 5 + ["exact"] * 3
     assert found[5].parts[0].fields["output"] == GREETING

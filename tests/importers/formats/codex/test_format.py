@@ -1,4 +1,4 @@
-"""Which bytes are a rollout of Codex, and that each of its records is kept."""
+"""Which bytes are recognised as a rollout of Codex, and that each of its records is kept."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ def lines(*values):
     return "".join(json.dumps(value) + "\n" for value in values).encode()
 
 
-def test_a_rollout_is_recognised_by_its_content():
+def test_a_rollout_is_recognized_by_its_content():
     """Transcripts fact 10."""
     assert Codex().sniff(short_rollout().data())
     assert Codex().sniff(b"\xef\xbb\xbf\n" + short_rollout().data())
 
 
-def test_a_rollout_of_the_old_form_is_recognised():
+def test_a_rollout_of_the_old_form_is_recognized():
     assert Codex().sniff(lines(*LEGACY))
     assert Codex().sniff(lines(*LEGACY[1:]))
 
 
-def test_a_rollout_with_a_bad_first_line_is_recognised():
+def test_a_rollout_with_a_bad_first_line_is_recognized():
     """A bad first line must not hide the session."""
     assert Codex().sniff(b'{"timestamp":"2026-\n' + short_rollout().data())
 
 
-def test_a_rollout_with_a_first_line_longer_than_the_head_is_recognised():
+def test_a_rollout_with_a_first_line_longer_than_the_head_is_recognized():
     rollout = Rollout(base_instructions={"text": "x" * SNIFF_BYTES})
     assert Codex().sniff(rollout.data()[:SNIFF_BYTES])
 

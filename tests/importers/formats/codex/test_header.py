@@ -63,12 +63,12 @@ def test_a_fork_without_copies_has_its_position_in_the_base():
 
 
 def test_the_base_of_the_history_overrides_the_forked_thread():
-    """A rewind to before the fork point: the history is the first thread's, the fork was of the second."""
+    """After a rewind to before the fork point, the history is the first thread's although the second was forked."""
     assert session(forked_from_id=SEGMENT, history_base=BASE).base == PARENT
 
 
 def test_the_first_message_of_a_fork_has_no_parent_in_its_own_file():
-    """The machine attaches it to the base's message at that byte."""
+    """The importer attaches it to the message of the base at that byte."""
     rollout = Rollout(forked_from_id=PARENT, history_base=BASE).user("In the fork")
     assert messages_of(rollout)[0].parent is None
 
@@ -85,7 +85,7 @@ def test_a_compressed_page_is_the_same_part():
 
 @pytest.mark.parametrize("base", [BASE | {"thread_id": THREAD}, BASE | {"thread_id": SEGMENT}])
 def test_a_page_under_another_file_name_is_a_part(base):
-    """It must not take the place of the thread's first file."""
+    """It must not replace the first file of the thread."""
     found = session("/page.jsonl", history_base=base)
     assert found.part
     assert found.part == session("/other.jsonl", history_base=base).part

@@ -22,6 +22,7 @@ from tests.importers.formats.codex.rollouts import (
     tokens,
 )
 from tests.importers.reading import drafts, unparsed
+from tests.support.examples import examples
 
 WORDS = st.sampled_from(
     ["", "x", "c1", "\ud800", "\x00", "a\u2028b", "<turn_aborted>", PATCH, THREAD, PARENT, NEW_TURN]
@@ -74,11 +75,11 @@ RECORD = st.fixed_dictionaries(
     {"type": st.sampled_from(KINDS) | JUNK, "payload": PAYLOAD | JUNK},
     optional={"timestamp": st.just("2026-04-11T10:00:00Z") | JUNK, "metadata": JUNK, "ordinal": JUNK},
 )
-SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def sample():
-    """Draw a fork with one of everything in it."""
+    """Return a fork with a record of every kind."""
     rollout = (
         Rollout(THREAD, forked_from_id=PARENT)
         .meta(PARENT)

@@ -178,13 +178,13 @@ def test_an_image_has_bytes_or_a_url(url, fields):
 @pytest.mark.parametrize("code", [0, 1, 127, -1])
 @pytest.mark.parametrize("form", [CHUNK, COMMAND, PLAIN])
 def test_plain_text_output_is_kept_and_its_exit_code_is_read(form, code):
-    """0.98 and later."""
+    """Codex 0.98 and later."""
     assert read_output({"output": form % code}) == {"output": form % code, "exit_code": code, "is_error": code != 0}
 
 
 @pytest.mark.parametrize("code", [0, 2])
 def test_wrapped_output_is_the_text_inside(code):
-    """0.36 to 0.73, and patches."""
+    """Codex 0.36 to 0.73, and patches."""
     assert read_output({"output": WRAPPED % code}) == {"output": "tea.py\n", "exit_code": code, "is_error": code != 0}
 
 
@@ -272,7 +272,7 @@ def test_instructions_are_injected(role):
 
 
 def test_declared_kinds_override_the_text():
-    """0.169: the provenance is marked."""
+    """Codex 0.169 marks the provenance."""
     assert speaker("<environment_context>", kinds=["user.text"]) == ("human", "prompt")
     assert speaker("Sell tea", kinds=["environments.environment_context"]) == ("injected", "meta")
     assert speaker("Look", "x", kinds=["user.text", "user.image"]) == ("human", "prompt")

@@ -9,7 +9,7 @@ from scopes.importers.run import import_sources
 from scopes.store.init import create_store
 from scopes.store.repository import open_repository
 from tests.importers.formats.codex.rollouts import NEW_TURN, PARENT, THREAD, Rollout, short_rollout, tokens
-from tests.importers.formats.codex.test_fork_copies import fork, go_on, parent
+from tests.importers.formats.codex.test_fork_copies import continue_thread, fork, parent
 from tests.importers.reading import real_transcript, source_of
 
 PAGES = ("019d0002-5555-7555-8555-555555555555", "019d0003-6666-7666-8666-666666666666")
@@ -37,9 +37,9 @@ def test_a_rollout_is_imported_once(repository, tmp_path):
 
 
 def test_a_copied_history_makes_no_second_commit(repository, tmp_path):
-    """0 duplicate commits versus its parent."""
+    """The fork adds no commit for a message of its parent."""
     done = import_files(
-        repository, write(tmp_path / "fork.jsonl", fork(go_on)), write(tmp_path / "parent.jsonl", parent())
+        repository, write(tmp_path / "fork.jsonl", fork(continue_thread)), write(tmp_path / "parent.jsonl", parent())
     )
     assert len(done.conversations) == 1
     assert done.conversations[0].messages == 4 + 2
@@ -66,15 +66,15 @@ def test_a_fork_follows_the_message_where_it_was_made(repository, tmp_path):
 
 
 def test_a_rollout_without_its_base_is_imported_with_a_note(repository, tmp_path):
-    """Missing parent: a clear warning, and the own part is still imported."""
-    done = import_files(repository, write(tmp_path / "fork.jsonl", fork(go_on)))
+    """There is a note, and the fork's own messages are imported."""
+    done = import_files(repository, write(tmp_path / "fork.jsonl", fork(continue_thread)))
     assert done.conversations[0].messages == 6
     assert PARENT in done.notes[0].text
 
 
 def test_a_rollout_imported_in_steps_equals_one_imported_whole(repository, tmp_path):
     """Only new commits are added, and they are the same."""
-    data = fork(go_on).data()
+    data = fork(continue_thread).data()
     path = tmp_path / "a.jsonl"
     ends = [place + 1 for place, byte in enumerate(data) if byte == ord("\n")]
     for end in ends[5::3] + ends[-1:]:
@@ -94,7 +94,7 @@ def first_message(repository, branch):
 
 
 def page(tmp_path, name, base, text):
-    """Write a page of PARENT's thread that continues the end of another file of it."""
+    """Write a page of PARENT's thread that continues another file of the thread."""
     thread, end = base
     position = {"thread_id": thread, "end_ordinal_exclusive": 9, "end_byte_offset": end}
     rollout = Rollout(PARENT, start=90, history_mode="paginated", history_base=position).user(text).say("Yes")
@@ -129,13 +129,13 @@ def test_a_fork_of_a_page_continues_that_page(repository, tmp_path):
 
 
 def spawned(parent_thread=PARENT):
-    """Draw a sub-agent that has no copy of its parent's history."""
+    """Return a sub-agent without a copy of its parent's history."""
     spawn = {"subagent": {"thread_spawn": {"parent_thread_id": parent_thread, "agent_nickname": "Emmy"}}}
     return Rollout(THREAD, start=60, source=spawn).turn(NEW_TURN).user("Look").say("I did")
 
 
 def spawner():
-    """Draw the parent of a sub-agent."""
+    """Return the parent of a sub-agent."""
     rollout = Rollout(PARENT).turn().user("Sell tea").call("c1", "spawn_agent")
     return rollout.event("collab_agent_spawn_end", call_id="c1", new_thread_id=THREAD).output("c1").say("Done")
 
@@ -143,21 +143,21 @@ def spawner():
 def test_a_sub_agent_names_the_message_that_started_it(repository, tmp_path):
     import_files(repository, write(tmp_path / "agent.jsonl", spawned()), write(tmp_path / "parent.jsonl", spawner()))
     call = list(walk_heads_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))[1]
-    told = first_message(repository, "subagent/emmy").extra["spawned_by"]
-    assert told == {"thread": PARENT, "call_id": "c1", "message": call.id}
+    origin = first_message(repository, "subagent/emmy").extra["spawned_by"]
+    assert origin == {"thread": PARENT, "call_id": "c1", "message": call.id}
 
 
 def test_copies_do_not_name_the_call_of_the_sub_agent(repository, tmp_path):
     """Copied messages of a sub-agent are its parent's; its own first message names the call that started it."""
     spawn = {"subagent": {"thread_spawn": {"parent_thread_id": PARENT, "agent_nickname": "Emmy"}}}
-    import_files(repository, write(tmp_path / "fork.jsonl", fork(go_on, source=spawn)))
+    import_files(repository, write(tmp_path / "fork.jsonl", fork(continue_thread, source=spawn)))
     tip = list_branch_tips(repository, "conv-001")["main"]
     messages = [read_message(repository, head.oid) for head in walk_heads_oldest_first(repository, [tip])]
     assert ["spawned_by" in message.extra for message in messages] == [False] * 4 + [True, False]
 
 
 def test_a_late_usage_belongs_to_the_answer_also_after_repeated_imports(repository, tmp_path):
-    """0.139 writes the usage after the results."""
+    """Codex 0.139 writes the usage after the results."""
     rollout = Rollout().turn().user("Hi").call("c1").output("c1").count(tokens(10)).say("Done").count(tokens(30))
     data = rollout.data()
     ends = [place + 1 for place, byte in enumerate(data) if byte == ord("\n")]

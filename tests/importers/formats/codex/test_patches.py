@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import pytest
 
-from scopes.importers.formats.codex.patches import hash_of, touched_by_call, touched_by_changes, touched_by_patch
+from scopes.importers.formats.codex.patches import touched_by_call, touched_by_changes, touched_by_patch
 from scopes.model.message import FileTouch, Part
 
 PATCH = """*** Begin Patch
@@ -104,4 +104,5 @@ def test_an_addition_without_content_has_no_hash():
 
 
 def test_content_with_half_a_surrogate_pair_has_a_hash():
-    assert hash_of("\ud800").startswith("sha256:")
+    (touched,) = touched_by_changes({"a": {"type": "add", "content": "\ud800"}})
+    assert touched.content_hash.startswith("sha256:")

@@ -23,7 +23,7 @@ real = pytest.mark.parametrize("name", NAMES or ["none"])
 
 
 def records_of(name):
-    """Read a file's records in the plainest way, two on a line included."""
+    """Decode the records of a file, also two on one line."""
     with open(real_transcript("codex", name), encoding="utf-8") as stream:
         text = "[" + re.sub(r"\}\s*\{(?=\"timestamp\")", "},{", stream.read()) + "]"
     return json.loads(text)
@@ -63,7 +63,7 @@ def totals(records):
 
 
 def used(name):
-    """Add up what a thread itself used: the last total of each stretch in which it grows, without what was inherited."""
+    """Return the sum that a thread itself used: the last total before each restart of the count, less the inherited total."""
     records = records_of(name)
     found = totals(records)
     last = [
@@ -82,7 +82,7 @@ def used(name):
 
 
 @real
-def test_every_real_file_is_recognised(name):
+def test_every_real_file_is_recognized(name):
     with open(real_transcript("codex", name), "rb") as stream:
         assert Codex().sniff(stream.read(1 << 18))
 

@@ -59,7 +59,7 @@ def test_a_report_on_an_unknown_call_is_a_state():
 
 @pytest.mark.parametrize("ending", ["task_complete", "turn_aborted"])
 def test_reports_on_calls_without_results_are_states_once_the_turn_has_ended(ending):
-    """Bounded memory: what was reported is not kept beyond its turn."""
+    """Bounded memory: reports are kept until the end of their turn only."""
     events = read(
         Rollout().patch("c1").event("patch_apply_end", call_id="c1", success=True, changes=CHANGES).event(ending)
     )
@@ -132,7 +132,7 @@ def test_a_report_without_changes_leaves_the_files_to_the_patch():
 
 
 def test_the_newer_items_have_the_same_reports():
-    """0.169: item_completed."""
+    """Codex 0.169: item_completed."""
     item = {"type": "CommandExecution", "id": "c1", "exit_code": 2, "cwd": "file:///shop", "parsed_cmd": READ}
     assert result(Rollout().call("c1").event("item_completed", item=item).output("c1"))[0]["exit_code"] == 2
     item = {"type": "CommandExecution", "id": "c1", "exit_code": 0, "cwd": "file:///shop", "parsed_cmd": READ}
@@ -144,11 +144,11 @@ def test_the_newer_items_have_the_same_reports():
 
 
 @pytest.mark.parametrize(
-    ("told", "failed"),
+    ("outcome", "failed"),
     [({"Ok": {"content": [], "isError": True}}, True), ({"Err": "gone"}, True), ({"Ok": {"isError": False}}, False)],
 )
-def test_a_remote_tool_reports_success_or_failure(told, failed):
-    rollout = Rollout().call("c1", "mail").event("mcp_tool_call_end", call_id="c1", result=told).output("c1")
+def test_a_remote_tool_reports_success_or_failure(outcome, failed):
+    rollout = Rollout().call("c1", "mail").event("mcp_tool_call_end", call_id="c1", result=outcome).output("c1")
     assert result(rollout)[0]["is_error"] is failed
 
 
@@ -174,10 +174,10 @@ def test_a_report_of_another_shape_adds_nothing_to_the_files(event, fields):
 
 
 def test_reports_do_not_change_content_bytes():
-    """Copies of a history lack them, and must be the same messages."""
+    """Copies of a history have no reports, and must be the same messages."""
     plain = Rollout().patch("c1", PATCH).output("c1", kind="custom_tool_call_output")
-    told = Rollout().patch("c1", PATCH).event("patch_apply_end", call_id="c1", success=True, changes=CHANGES)
-    told.output("c1", kind="custom_tool_call_output")
+    rollout = Rollout().patch("c1", PATCH).event("patch_apply_end", call_id="c1", success=True, changes=CHANGES)
+    rollout.output("c1", kind="custom_tool_call_output")
     assert [content_bytes(draft) for draft in messages_of(plain)] == [
-        content_bytes(draft) for draft in messages_of(told)
+        content_bytes(draft) for draft in messages_of(rollout)
     ]

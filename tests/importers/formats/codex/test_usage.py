@@ -16,7 +16,7 @@ COUNTS = ("input_uncached", "cache_read", "cache_write", "output", "reasoning")
 
 
 def sums(found):
-    """Add up what all messages used."""
+    """Return the sum of the usage of all messages."""
     used = [draft.usage or {} for draft in found]
     return {name: total for name in COUNTS if (total := sum(usage.get(name, 0) for usage in used))}
 
@@ -72,7 +72,7 @@ def test_a_smaller_total_starts_again_from_zero():
 
 
 def test_a_total_equal_to_the_last_answer_starts_again_although_it_is_larger():
-    """0.73: a resumed session counts from nothing."""
+    """Codex 0.73: a resumed session counts from zero."""
     rollout = (
         Rollout().say("One").count(tokens(100), tokens(100)).user("And?").say("Two").count(tokens(130), tokens(130))
     )
@@ -90,7 +90,7 @@ def test_the_first_total_of_a_fork_without_a_copy_counts_its_last_answer_only():
 
 
 def test_a_record_counts_and_the_total_that_follows_does_not():
-    """0.16x: both are written; not both are counted."""
+    """Codex 0.16x writes both; only one is counted."""
     rollout = Rollout().call("c1").add("token_usage_record", record(tokens(70, 0, 5), tokens(570, 0, 50))).output("c1")
     rollout.count(tokens(570, 0, 50), tokens(70, 0, 5)).say("Done").add(
         "token_usage_record", record(tokens(30), tokens(600, 0, 50))
@@ -115,13 +115,13 @@ def test_a_file_written_by_older_and_newer_versions_is_counted_once():
 
 
 def test_a_usage_before_its_answer_belongs_to_it():
-    """0.36: the total comes before the items."""
+    """Codex 0.36: the total comes before the items."""
     rollout = Rollout().user("Hi").count(tokens(10)).think().call("c1").output("c1").count(tokens(30)).say("Done")
     assert [(draft.usage or {}).get("input_uncached") for draft in messages_of(rollout)] == [None, 10, None, 20]
 
 
 def test_a_usage_after_the_results_belongs_to_the_answer():
-    """0.139: results and their answer are closed together."""
+    """Codex 0.139: results and their answer are closed together."""
     rollout = (
         Rollout()
         .call("c1")
@@ -211,7 +211,7 @@ def test_repeated_totals_do_not_change_the_sum(answers):
 
 
 def _repeats(answers):
-    """Two sessions of one answer each may have used the very same: then the second looks like a repetition."""
+    """If two sessions of one answer each have equal usage, the second looks like a repetition."""
     return any(first[:2] == second[:2] and second[3] for first, second in pairwise(answers))
 
 

@@ -13,6 +13,7 @@ from scopes.importers.formats.base import SNIFF_BYTES
 from scopes.importers.formats.events import Draft, Ending, Session, State, Unparsed
 from scopes.importers.formats.openai.format import OpenAIMessages
 from tests.importers.reading import check, drafts, events_of, real_transcript, source_of, states, unparsed
+from tests.support.examples import examples
 
 SYSTEM = {"role": "system", "content": "Be brief"}
 HI = {"role": "user", "content": "Hi"}
@@ -25,11 +26,11 @@ FOUND = {"role": "tool", "tool_call_id": "c1", "name": "look", "content": "tea"}
 YES = {"role": "assistant", "content": "Yes"}
 TALK = [SYSTEM, HI, LOOK, FOUND, YES]
 RECORD = {"task_id": 3, "reward": 1.0, "info": {"task": {"actions": []}}, "traj": TALK, "trial": 2}
-SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def read(value):
-    """Read a document, a text or bytes; returns the events, checked."""
+    """Read a document, a text or bytes, check the events and return them."""
     data = (
         value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else json.dumps(value).encode()
     )
@@ -67,14 +68,14 @@ def lengths(events):
         lines({"messages": TALK}),
     ],
 )
-def test_a_list_is_recognised_at_any_position(value):
+def test_a_list_is_recognized_at_any_position(value):
     data = value if isinstance(value, str) else json.dumps(value, indent=2)
     assert OpenAIMessages().sniff(data.encode())
     assert OpenAIMessages().sniff(b"\xef\xbb\xbf\n" + data.encode())
     assert lengths(read(data)) == [5]
 
 
-def test_a_list_longer_than_the_sniffed_head_is_recognised():
+def test_a_list_longer_than_the_sniffed_head_is_recognized():
     for value in (TALK, {"messages": TALK}, [RECORD]):
         data = json.dumps(value).replace('"Yes"', '"' + "y" * SNIFF_BYTES + '"').encode()
         assert OpenAIMessages().sniff(data[:SNIFF_BYTES])

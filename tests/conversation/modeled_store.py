@@ -27,7 +27,7 @@ class Killed(BaseException):
     """Raised instead of killing the process."""
 
 
-class ModelledStore(RuleBasedStateMachine):
+class ModeledStore(RuleBasedStateMachine):
     """Apply every step to a store and to a dict, and compare them afterwards.
 
     The dict's keys are `(conversation, "branch", name)` with the chain of message numbers since the root,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from scopes.conversation.append import append, plain_message
+from scopes.conversation.append import append
 from scopes.conversation.changes import changes
 from scopes.conversation.decisions import decisions
 from scopes.conversation.delete import delete
 from scopes.conversation.files import files
-from scopes.conversation.import_sample import import_sample
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations
 from scopes.conversation.rename import rename_conversation
@@ -15,7 +14,9 @@ from scopes.conversation.show import show
 from scopes.conversation.tag import list_tags
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
+from scopes.history.messages import plain_message
 from scopes.history.revisions import list_branch_tips
+from scopes.importers.import_sample import import_sample
 from tests.support.store import git, make_store, open_store, refs
 
 

@@ -1,6 +1,7 @@
-"""Run a rebase or cherry-pick: replay all messages, or stop at the first conflict; continue, skip or abort it.
+"""Begin a rebase or cherry-pick, and `--continue`, `--skip` or `--abort` one that stopped on conflicts.
 
-Rebase and cherry-pick share this flow and its outcomes. What they do differently is in `ReplayVerb`.
+Rebase and cherry-pick share this flow and its outcomes; what they do differently is in `ReplayVerb`. Which messages are
+replayed is in `replay_plan`, the new commits are written in `rewrite`, the saved state is in `replay_state`.
 """
 
 from __future__ import annotations
@@ -8,32 +9,30 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypedDict
 
-from scopes.history.revisions import find_conversation
+from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.automatic_resolution import Policy, read_policy
 from scopes.merge.in_progress import abort
-from scopes.merge.replay import Rewrite, Stop
 from scopes.merge.replay_plan import ReplayPlan
 from scopes.merge.replay_state import (
     REBASE,
     ReplayState,
-    find_replay,
     read_current_tip,
+    read_replay,
     with_stop_applied,
     write_end,
     write_stop,
 )
+from scopes.merge.rewrite import Rewrite, Stop
 from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note, Result
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write
-
-_Outcome = TypeVar("_Outcome", bound="ReplayOutcome")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,18 +168,18 @@ def continue_replay(verb: ReplayVerb, repository: Repository, conversation: str,
         Conflicted: a conflict is still open.
         Refused: the branch was changed in the meantime in a way that the replay cannot include.
     """
-    conversation_id = find_conversation(repository, conversation)
+    conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        state = find_replay(repository, conversation_id, branch, verb.kind)
+        state = read_replay(repository, conversation_id, branch, verb.kind)
         tip = state.resolution.tip
         return _replay_rest(verb, repository, with_stop_applied(repository, state), tip, "merged")
 
 
 def skip_message(verb: ReplayVerb, repository: Repository, conversation: str, branch: str | None) -> ReplayOutcome:
     """Replay the rest without the message that it stopped at; raises as `continue_replay` does."""
-    conversation_id = find_conversation(repository, conversation)
+    conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        state = find_replay(repository, conversation_id, branch, verb.kind)
+        state = read_replay(repository, conversation_id, branch, verb.kind)
         return _replay_rest(verb, repository, state, state.resolution.target_tip, "abandoned")
 
 
@@ -190,9 +189,9 @@ def abort_replay(verb: ReplayVerb, repository: Repository, conversation: str, br
     Raises:
         NotFound, Ambiguous: none is in progress, or there are several and no branch is named.
     """
-    conversation_id = find_conversation(repository, conversation)
+    conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        state = find_replay(repository, conversation_id, branch, verb.kind)
+        state = read_replay(repository, conversation_id, branch, verb.kind)
         active, operation = abort(repository, state.resolution)
     return ReplayAborted(
         kind=verb.kind,
@@ -213,11 +212,20 @@ def _replay_rest(verb: ReplayVerb, repository: Repository, state: ReplayState, t
 
 def _preview(state: ReplayState, plan: ReplayPlan) -> ReplayOutcome:
     """Return the outcome of a dry run."""
+    common = _common_fields(state, plan)
     if plan.result.stop is not None:
-        return _stopped(state, plan, plan.result.stop, moved=plan.result.moved, dry_run=True)
+        return ReplayConflicted(
+            **common,
+            branch=state.branch,
+            tip=None,
+            moved=plan.result.moved,
+            stopped=plan.result.stop.id,
+            remaining=len(plan.result.todo),
+            dry_run=True,
+        )
     if plan.result.tip == state.original:
-        return _outcome(ReplayUpToDate, state, plan, dry_run=True)
-    return _outcome(Replayed, state, plan, moved=plan.result.moved, dry_run=True)
+        return ReplayUpToDate(**common, branch=state.branch, tip=None, dry_run=True)
+    return Replayed(**common, branch=state.branch, tip=None, moved=plan.result.moved, dry_run=True)
 
 
 def _carry_out(
@@ -232,17 +240,24 @@ def _carry_out(
     """Move the branch from `current` to the end of the plan, or stop where the plan stops; its objects are written."""
     result = plan.result
     state = replace(state, moved=(*state.moved, *result.moved))
+    common = _common_fields(state, plan)
     if result.stop is not None:
         tx = Transaction(repository, state.conversation)
         name = write_stop(tx, state, result.stop, result.todo)
         summary = verb.stop_summary(state, result.stop)
         stopped = tx.commit(f"{verb.kind}-conflict", summary, metadata_message=f"stop on {name}")
-        return _stopped(
-            state, plan, result.stop, branch=name, tip=result.stop.new, moved=state.moved, operation=stopped.id
+        return ReplayConflicted(
+            **common,
+            branch=name,
+            tip=result.stop.new,
+            moved=state.moved,
+            stopped=result.stop.id,
+            remaining=len(result.todo),
+            operation=stopped.id,
         )
     if result.tip == current and state.in_progress is None:
-        return _outcome(ReplayUpToDate, state, plan, tip=result.tip)
-    notes = (*plan.notes, *verb.end_notes(repository, state))
+        return ReplayUpToDate(**common, branch=state.branch, tip=result.tip)
+    common["notes"] += verb.end_notes(repository, state)
     tx = Transaction(repository, state.conversation)
     tx.move_branch(state.branch, current, result.tip)
     write_end(tx, state, status)
@@ -255,25 +270,26 @@ def _carry_out(
         metadata_message=f"{verb.kind} {state.branch}",
         details=verb.details(state, plan),
     )
-    return replace(
-        _outcome(Replayed, state, plan, tip=result.tip, moved=state.moved, operation=operation.id), notes=notes
-    )
+    return Replayed(**common, branch=state.branch, tip=result.tip, moved=state.moved, operation=operation.id)
 
 
-def _stopped(state: ReplayState, plan: ReplayPlan, stop: Stop, **fields: Any) -> ReplayConflicted:
-    return _outcome(ReplayConflicted, state, plan, stopped=stop.id, remaining=len(plan.result.todo), **fields)
+class _CommonFields(TypedDict):
+    """The fields that all kinds of outcome have in common."""
+
+    kind: str
+    conversation: ConversationId
+    moved_branch: BranchName
+    onto: str | None
+    conflicts: tuple[Conflict, ...]
+    notes: tuple[Note, ...]
 
 
-def _outcome(outcome: type[_Outcome], state: ReplayState, plan: ReplayPlan, **fields: Any) -> _Outcome:
-    """Make an outcome; `fields` are those that differ between the kinds of outcome."""
-    common = {
+def _common_fields(state: ReplayState, plan: ReplayPlan) -> _CommonFields:
+    return {
         "kind": state.kind,
         "conversation": state.conversation,
         "moved_branch": state.branch,
         "onto": state.target if state.kind == REBASE else None,
-        "branch": state.branch,
-        "tip": None,
         "conflicts": plan.result.conflicts,
         "notes": plan.notes,
     }
-    return outcome(**{**common, **fields})

@@ -18,10 +18,10 @@ from scopes.model.message import Author, Part
 CREATED = "2026-02-01T10:00:00Z"
 
 
-class Toy:
-    """Reads the toy format."""
+class DemoFormat:
+    """Reads the demo format."""
 
-    name = "toy"
+    name = "demo"
     file_suffixes = (".jsonl",)
     standard_folders = None
     sub_agent_fields: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ def session_of(value):
     known = {"end_byte_offset": value.get("end"), "line": value.get("line")}
     details = {name: detail for name, detail in known.items() if detail}
     return Session(
-        format="toy", native_id=value["session"], part=value.get("part"), base=value.get("base"),
+        format="demo", native_id=value["session"], part=value.get("part"), base=value.get("base"),
         created=value.get("created", CREATED), cwd="/home/carol/shop", details=details,
     )  # fmt: skip
 
@@ -68,7 +68,7 @@ def draft_of(value, span):
 
 
 def write_transcript(path, *records):
-    """Write records as a toy transcript."""
+    """Write records as a demo transcript."""
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return Source(str(path), path.stat().st_size)
 

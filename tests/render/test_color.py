@@ -4,13 +4,13 @@ from typing import get_args
 
 import pytest
 
-from scopes.render.colour import PALETTE, Style, decide_colour, is_dumb, paint
+from scopes.render.color import PALETTE, Style, decide_color, is_dumb, paint
 
 XTERM = {"TERM": "xterm"}
 
 
 @pytest.mark.parametrize(
-    ("flag", "environ", "is_terminal", "coloured"),
+    ("flag", "environ", "is_terminal", "colored"),
     [
         ("auto", XTERM, True, True),
         ("auto", XTERM, False, False),
@@ -29,9 +29,9 @@ XTERM = {"TERM": "xterm"}
         ("auto", {"CLICOLOR": "1", **XTERM}, False, False),
     ],
 )
-def test_the_flag_beats_the_environment_and_the_environment_the_terminal(flag, environ, is_terminal, coloured):
+def test_the_flag_beats_the_environment_and_the_environment_the_terminal(flag, environ, is_terminal, colored):
     """Output contract 5."""
-    assert decide_colour(flag, environ, is_terminal=is_terminal) is coloured
+    assert decide_color(flag, environ, is_terminal=is_terminal) is colored
 
 
 def test_a_terminal_without_term_is_dumb():
@@ -40,7 +40,7 @@ def test_a_terminal_without_term_is_dumb():
     assert not is_dumb({"TERM": "vt100"})
 
 
-def test_every_style_has_a_colour():
+def test_every_style_has_a_color():
     assert set(PALETTE) == set(get_args(Style)) - {""}
 
 

@@ -11,10 +11,11 @@ from scopes.history.revisions import list_branch_tips
 from scopes.merge.automatic_resolution import Policy
 from scopes.merge.conflict_keys import MESSAGES, group_of
 from scopes.merge.divergence import changes_by_key, changes_on, state_of
-from scopes.merge.replay import divergence_of, replay_commits
+from scopes.merge.rewrite import divergence_of, rewrite_commits
 from scopes.store.repository import read_commit
 from scopes.store.trees import update_tree
 from tests.support.decisions import decide
+from tests.support.examples import examples
 from tests.support.history import history, say
 from tests.support.store import make_store
 
@@ -26,7 +27,7 @@ PATHS = st.sampled_from([
 STATES = st.dictionaries(PATHS, st.sampled_from([b"1", b"2"]), max_size=8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(before=STATES, after=STATES, data=st.data())
 def test_changes_on_some_keys_are_a_subset_of_all_changes(before, after, data):
     with tempfile.TemporaryDirectory() as directory:
@@ -55,7 +56,7 @@ def test_a_replay_stops_at_the_first_conflict_and_lists_the_rest(repository):
     after = say(repository, "conv-001/fix", "c")
     commits = [read_commit(repository, oid) for oid in (drawn.oids["b"], said.oid, after.oid)]
     onto = list_branch_tips(repository, drawn.conversation)["main"]
-    line = replay_commits(repository, onto, commits, Policy(), [read_commit(repository, onto)])
+    line = rewrite_commits(repository, onto, commits, Policy(), [read_commit(repository, onto)])
     assert [moved.id for moved in line.moved] == [drawn.ids["b"]]
     assert (line.stop.id, line.stop.parent, line.todo) == (said.id, line.tip, (after.oid,))
     assert read_commit(repository, line.stop.new).parents == (line.tip,)
@@ -65,7 +66,7 @@ def test_a_replay_stops_at_the_first_conflict_and_lists_the_rest(repository):
 def test_messages_already_on_the_new_base_keep_their_commits(repository):
     drawn = history(repository, "main: a b c")
     commits = [read_commit(repository, drawn.oids[word]) for word in "bc"]
-    line = replay_commits(repository, drawn.oids["a"], commits, Policy(), [])
+    line = rewrite_commits(repository, drawn.oids["a"], commits, Policy(), [])
     assert [(moved.old, moved.new) for moved in line.moved] == [(commit.oid, commit.oid) for commit in commits]
 
 
@@ -73,6 +74,6 @@ def test_a_key_with_an_open_conflict_keeps_the_value_of_the_new_base(repository)
     history(repository, "main: a", "fix@a:")
     onto = decide(repository, "conv-001/main", "jwt").oid
     commit = read_commit(repository, decide(repository, "conv-001/fix", "sessions").oid)
-    line = replay_commits(repository, onto, [commit], Policy(), [read_commit(repository, onto)])
+    line = rewrite_commits(repository, onto, [commit], Policy(), [read_commit(repository, onto)])
     changed = changes_by_key(repository, state_of(repository, onto), state_of(repository, line.stop.new))
     assert [group_of(key) for key in changed] == ["conflicts"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from scopes.conversation.new import next_conversation_id
+from scopes.history.conversations import next_conversation_id
 from scopes.history.messages import write_message_blob, write_message_commit, write_root_commit
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, conversation_ids
@@ -139,5 +139,5 @@ def _create_conversation(
     for tag, oid in sample.tags.items():
         tx.set_tag(tag, oid)
     tx.activate(BranchName(document["active"]))
-    summary = f"bring in the sample as {conversation}"
+    summary = f"import the sample as {conversation}"
     return tx.commit("import", summary, metadata_message=f"create {conversation}").id

@@ -1,6 +1,7 @@
-"""Replay messages on top of another commit: the change of each is merged into the state there.
+"""Rewrite commits on top of another commit: the step of a rebase or cherry-pick that writes the new commits.
 
-A replayed message keeps its bytes, its id and its time; its commit gets a new parent and a new state.
+A replayed message keeps its bytes, its id and its time; its commit gets a new parent, and a new state into which its
+change is merged. No ref moves here.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class ReplayResult:
     notes: tuple[Note, ...] = ()
 
 
-def replay_commits(
+def rewrite_commits(
     objects: Objects, onto: Oid, commits: Sequence[Commit], policy: Policy, new_in_target: Sequence[Commit]
 ) -> ReplayResult:
     """Replay commits one after the other on top of `onto`; a commit whose parent is the tip already is kept.

@@ -1,4 +1,4 @@
-"""Show a result in memory: as text on a terminal of some width or in a pipe, and as a JSON document."""
+"""Render a result in memory: as text for a terminal of some width or for a pipe, and as a JSON document."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ import json
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+from scopes.conversation.show import read_drawing, show
 from scopes.render.dispatch import render_text
 from scopes.render.json_line import result_line
+from scopes.render.mermaid_view import as_mermaid
 from scopes.render.template import TemplateView
 from scopes.render.terminal import TerminalView
 from scopes.render.view import PlainView, View
 from scopes.render.view_options import ViewOptions
 from scopes.result import Result
-from tests.render.shown import Shown, unwrap
+from tests.render.with_options import WithOptions, unwrap
 
 
-def piped(sample: Result | Shown, *, template: str | None = None, nul: bool = False) -> str:
+def piped(sample: Result | WithOptions, *, template: str | None = None, nul: bool = False) -> str:
     """Return the text written to a pipe."""
     pieces: list[str] = []
     end = "\0" if nul else "\n"
@@ -26,33 +28,33 @@ def piped(sample: Result | Shown, *, template: str | None = None, nul: bool = Fa
         if template is None
         else TemplateView(pieces.append, template=template, end=end, options=options)
     )
-    return _shown(result, view, pieces)
+    return _render(result, view, pieces)
 
 
-def seen(sample: Result | Shown, width: int = 80, *, colour: bool = False, hints: bool = True) -> str:
+def seen(sample: Result | WithOptions, width: int = 80, *, color: bool = False, hints: bool = True) -> str:
     """Return the text written to a terminal."""
     pieces: list[str] = []
     result, options = unwrap(sample)
-    view = TerminalView(pieces.append, width=width, colour=colour, hints=hints, options=options)
-    return _shown(result, view, pieces)
+    view = TerminalView(pieces.append, width=width, color=color, hints=hints, options=options)
+    return _render(result, view, pieces)
 
 
-def seen_lines(result: Result | Shown, width: int = 80, **options: bool) -> list[str]:
+def seen_lines(result: Result | WithOptions, width: int = 80, **options: bool) -> list[str]:
     """Return the lines written to a terminal."""
     return seen(result, width, **options).splitlines()
 
 
-def _shown(result: Result, view: View, pieces: list[str]) -> str:
+def _render(result: Result, view: View, pieces: list[str]) -> str:
     render_text(result, view)
     return "".join(pieces)
 
 
-def document(sample: Result | Shown) -> dict[str, Any]:
+def document(sample: Result | WithOptions) -> dict[str, Any]:
     """Return the JSON object of a result."""
     return json.loads(json_text(sample))
 
 
-def json_text(sample: Result | Shown) -> str:
+def json_text(sample: Result | WithOptions) -> str:
     """Return the line of JSON of a result."""
     result, options = unwrap(sample)
     return result_line(result, options)
@@ -73,3 +75,9 @@ def with_texts(value: Any, change: Any) -> Any:
     if isinstance(value, tuple | list):
         return type(value)(with_texts(item, change) for item in value)
     return value
+
+
+def draw_mermaid(repository, conversation, **options):
+    """Return the diagram that `show --format mermaid` prints."""
+    view = show(repository, conversation, **options)
+    return as_mermaid(view, read_drawing(repository, view))

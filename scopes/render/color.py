@@ -1,4 +1,4 @@
-"""Decide whether to use colour, and map the named styles to the sixteen colours of the terminal."""
+"""Decide whether to use color, and map the named styles to the sixteen colors of the terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Style: TypeAlias = Literal[
     "", "id", "branch", "agent", "human", "time", "dim", "good", "bad", "warn", "heading", "active", "key"
 ]
 
-# The sixteen colours of the terminal follow its theme, light or dark.
+# The sixteen colors of the terminal follow its theme, light or dark.
 PALETTE: dict[Style, str] = {
     "id": "33",
     "branch": "36",
@@ -26,8 +26,8 @@ PALETTE: dict[Style, str] = {
 }
 
 
-def decide_colour(flag: str, environ: Mapping[str, str], *, is_terminal: bool) -> bool:
-    """Return True if output is coloured.
+def decide_color(flag: str, environ: Mapping[str, str], *, is_terminal: bool) -> bool:
+    """Return True if output is colored.
 
     The first that applies decides: `--color`, NO_COLOR, CLICOLOR_FORCE or FORCE_COLOR, CLICOLOR=0, a terminal that is
     not dumb.

@@ -1,0 +1,104 @@
+"""Read what concerns a whole conversation: its root, its participants, all its messages; choose ids for new ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeAlias
+
+from scopes.errors import NotFound, Refused
+from scopes.history.messages import (
+    MESSAGE_FILE,
+    STATE_DIRECTORY,
+    MessageHead,
+    is_root,
+    read_message,
+    walk_heads_oldest_first,
+)
+from scopes.history.revisions import list_branch_tips, resolve_conversation
+from scopes.ids import AgentName, ConversationId, Oid
+from scopes.model.conversation import Root, decode_root
+from scopes.model.message import Message
+from scopes.model.path_encoding import decode_component
+from scopes.store import refs
+from scopes.store.graph import walk_newest_first
+from scopes.store.objects import Commit, Tip, TreeEntry
+from scopes.store.repository import Repository, read_commit, read_tree
+from scopes.store.trees import find_blob, find_entry
+
+ParticipantCache: TypeAlias = dict[Oid, frozenset[AgentName]]
+"""The participants by tree; the same tree occurs in very many commits."""
+
+_PARTICIPANTS: Final = "participants"
+_NUMBERED = re.compile(r"conv-([0-9]{3,9})")
+
+
+def read_root(repository: Repository, tip: Commit, expected: Oid | None) -> Root:
+    """Read a conversation's root: the commit `expected` if it is one, or else the end of the history of `tip`.
+
+    Raises:
+        NotFound: the history has no root.
+    """
+    commit = read_commit(repository, expected) if expected is not None and repository.has(expected) else tip
+    if not is_root(commit):
+        commit = next((c for c in walk_newest_first(repository, [tip.oid]) if is_root(c)), commit)
+    data = find_blob(repository, commit.tree, MESSAGE_FILE) if is_root(commit) else None
+    if data is None:
+        raise NotFound(f"the history of {tip.oid} has no root", hint="see: scopes verify")
+    return decode_root(data)
+
+
+def participants_of(
+    repository: Repository, tips: Iterable[Commit | Tip], cache: ParticipantCache | None = None
+) -> tuple[AgentName, ...]:
+    """Return everybody who wrote a message, or was named at the start, on one of the branches; sorted."""
+    cache = {} if cache is None else cache
+    participants: set[AgentName] = set()
+    for tip in tips:
+        state = find_entry(repository, tip.tree, STATE_DIRECTORY)
+        if state is not None:
+            if state.oid not in cache:
+                cache[state.oid] = _read_participants(repository, state, cache)
+            participants |= cache[state.oid]
+    return tuple(sorted(participants))
+
+
+def walk_all_messages(
+    repository: Repository, conversation: str
+) -> tuple[ConversationId, Iterator[tuple[MessageHead, Message]]]:
+    """Resolve a conversation; return its id and all messages of all its branches with their bodies, oldest first."""
+    conversation_id = resolve_conversation(repository, conversation)
+    heads = walk_heads_oldest_first(repository, list_tips_by_time(repository, conversation_id))
+    return conversation_id, ((head, read_message(repository, head.oid)) for head in heads)
+
+
+def list_tips_by_time(repository: Repository, conversation: ConversationId) -> list[Oid]:
+    """Return the tips of all branches, each once, the oldest first; a walk begins with the last of them."""
+    tips = set(list_branch_tips(repository, conversation).values())
+    return sorted(tips, key=lambda oid: (read_commit(repository, oid).time, oid))
+
+
+def next_conversation_id(repository: Repository) -> ConversationId:
+    """Return `conv-` and the highest number ever used plus one; includes deleted conversations, ignores case."""
+    highest = 0
+    for ref in repository.list_refs(refs.HEADS, refs.META, refs.TRASH):
+        tail = ref.removeprefix(refs.HEADS).removeprefix(refs.META).removeprefix(refs.TRASH)
+        match = _NUMBERED.fullmatch(tail.partition("/")[0].lower())
+        highest = max(highest, int(match[1]) if match else 0)
+    return ConversationId(f"conv-{highest + 1:03d}")
+
+
+def refuse_taken(repository: Repository, conversation: ConversationId) -> None:
+    """Raise Refused if a conversation with this id exists; the id of a deleted one may be used again."""
+    if repository.list_refs(f"{refs.HEADS}{conversation}/", refs.meta_ref(conversation)):
+        raise Refused(f"conversation {conversation} already exists", hint="choose another name")
+
+
+def _read_participants(repository: Repository, state: TreeEntry, cache: ParticipantCache) -> frozenset[AgentName]:
+    entry = find_entry(repository, state.oid, _PARTICIPANTS) if state.is_tree else None
+    if entry is None or not entry.is_tree:
+        return frozenset()
+    if entry.oid not in cache:
+        names = read_tree(repository, entry.oid)
+        cache[entry.oid] = frozenset(AgentName(decode_component(name.removesuffix("="))) for name in names)
+    return cache[entry.oid]

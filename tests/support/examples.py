@@ -1,0 +1,18 @@
+"""How many examples a property test draws: a quarter in an ordinary run, all of them with `TEST_EXAMPLES=all`.
+
+The examples are drawn anew in every run, so a quarter of them in each of many runs finds what all of them find in one.
+"""
+
+from __future__ import annotations
+
+import os
+
+LEAST = 5
+DEFAULT = 100  # hypothesis's own number
+
+
+def examples(count: int = DEFAULT) -> int:
+    """Return the number of examples of a test that is to have `count` of them in a thorough run."""
+    if os.environ.get("TEST_EXAMPLES") == "all":
+        return count
+    return min(count, max(LEAST, count // 4))
