@@ -100,7 +100,7 @@ def test_dry_runs_exit_with_0_and_change_nothing(busy):
 
 def test_the_date_of_an_expire_is_checked_before_the_question(busy):
     error = busy.run_refused("gc", "--expire", "foo", code=2)
-    assert error["message"] == "'foo' is not a time"
+    assert error["message"] == "'foo' is not a valid time"
 
 
 def test_on_a_terminal_an_append_says_how_to_take_it_back(busy):

@@ -33,7 +33,7 @@ class ModeledStore(RuleBasedStateMachine):
     The dict's keys are `(conversation, "branch", name)` with the chain of message numbers since the root,
     `(conversation, "tag", name)` with such a chain, and `(conversation, "active")`. An operation is represented by
     its changes to the dict; undo reverts them, and is refused if a value was changed since. An append is one too, but
-    it does not end redo; `begun` counts both, because undo goes by when they were done, not by when they were redone.
+    it does not end redo; `started` counts both, because undo goes by when they were done, not by when they were redone.
     """
 
     def __init__(self):
@@ -45,7 +45,7 @@ class ModeledStore(RuleBasedStateMachine):
         self.said = []
         self.done = []
         self.undone = []
-        self.begun = itertools.count()
+        self.started = itertools.count()
         self.change_log = {}
         self.death = None
 
@@ -103,7 +103,7 @@ class ModeledStore(RuleBasedStateMachine):
             return
         self.survive(act)
         keys = [key for key in {*self.model, *after} if self.model.get(key) != after.get(key)]
-        self.done.append((next(self.begun), {key: (self.model.get(key), after.get(key)) for key in keys}))
+        self.done.append((next(self.started), {key: (self.model.get(key), after.get(key)) for key in keys}))
         self.undone.clear()
         self.model = after
 
@@ -130,7 +130,7 @@ class ModeledStore(RuleBasedStateMachine):
             key = (conversation, "branch", name)
             before = self.model[key]
             self.model[key] = (*before, self.note(text, message.id))
-            self.done.append((next(self.begun), {key: (before, self.model[key])}))
+            self.done.append((next(self.started), {key: (before, self.model[key])}))
 
     def taken(self, conversation, name, leaving=None):
         """Predict how a new name is refused: it exists, or `x` and `x/y` would both exist."""

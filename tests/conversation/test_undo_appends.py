@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 import pytest
-from scopes.conversation.import_sample import import_sample
 
 from scopes.conversation.append import append_to
 from scopes.conversation.branch import branch
@@ -24,6 +23,7 @@ from scopes.history.appends import APPEND, walk_appends, walk_history
 from scopes.history.handles import Store
 from scopes.history.messages import plain_message
 from scopes.history.revisions import conversation_ids
+from scopes.importers.import_sample import import_sample
 from tests.support.history import history, say, texts
 from tests.support.store import git, move, open_store, read_bytes, refs, write_bytes
 
@@ -248,7 +248,7 @@ def test_an_append_without_an_actor_in_the_reflog_belongs_to_its_author(two):
 def test_after_an_expire_undo_says_why_it_stops_and_an_older_operation_is_named_by_its_id(two):
     done = tag(two, "conv-001", "v1")
     gc(two, expire_before="2026-01-01T00:00:04Z")
-    with pytest.raises(Refused, match=r"gc --expire cannot be undone: delete [0-9]+ operations") as refusal:
+    with pytest.raises(Refused, match=r"gc --expire cannot be undone: delete [0-9]+ operation") as refusal:
         undo(two)
     assert "scopes undo OPERATION" in refusal.value.hint
     with pytest.raises(Refused, match="gc --expire cannot be undone"):
