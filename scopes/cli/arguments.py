@@ -10,8 +10,8 @@ import typer
 
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
-from scopes.ids import parse_agent_name
-from scopes.model.message import AUTHOR_KINDS, Author
+from scopes.loading import load
+from scopes.model.message import Author
 from scopes.store.projects import Project, find_project
 
 Conversation: TypeAlias = Annotated[
@@ -55,17 +55,12 @@ Template: TypeAlias = Annotated[
 BuiltIn: TypeAlias = Annotated[
     bool, typer.Option("--builtin", help="Use the built-in summarizer, not the command in scopes.summarizer")
 ]
-FenceMark: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--mark", metavar="TEXT", help="Mark of the fence: 16 to 64 letters and digits (default: random)"),
-]
 OfAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only entries of this agent")]
 OfProjects: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it (may be repeated)"),
 ]
 AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects")]
-DEFAULT_AUTHOR = "user"
 
 
 def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Author:
@@ -74,11 +69,10 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
     Raises:
         Invalid: the name or the kind is not valid.
     """
-    if kind is not None and kind not in AUTHOR_KINDS:
-        raise Invalid(f"{kind!a} is not a valid author kind", hint="valid kinds: " + ", ".join(AUTHOR_KINDS))
-    if name is not None:
-        return Author(parse_agent_name(name), kind or "agent")
-    return Author(parse_agent_name(invocation.config().find("scopes.author") or DEFAULT_AUTHOR), kind or "human")
+    author = Author(name) if name is not None else load("scopes.history.messages:default_author")(invocation.config())
+    author = author if kind is None else author._replace(kind=kind)
+    checked: Author = load("scopes.history.messages:check_author")(author)
+    return checked
 
 
 def find_named_project(invocation: Invocation, path: str) -> Project:

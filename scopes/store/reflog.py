@@ -23,11 +23,13 @@ from scopes.clock import format_time, wall_nanoseconds
 from scopes.errors import Invalid
 from scopes.ids import Oid, slug
 from scopes.model.path_encoding import decode_component, encode_component
+from scopes.regular_file import open_regular
 from scopes.store import refs
 from scopes.store.objects import Identity
 from scopes.store.repository import Repository
 
 NULL_OID = Oid("0" * 40)
+_BLOCK_BYTES = 1 << 16
 MARK_LENGTH = 16  # hexadecimal digits of an operation's commit in a line of an append
 _ACTOR_DOMAIN = "@actors.scopes"
 _LINE = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40}) ([^\t]*)> ([0-9]{1,18}) [+-][0-9]{4}(?:\t(.*))?")
@@ -98,18 +100,29 @@ def parse_append(move: RefMove) -> AppendNote | None:
 
 def walk_moves(repository: Repository, ref: str) -> Iterator[RefMove]:
     """Yield the moves of a ref, newest first; none if its reflog is missing or unreadable."""
-    try:
-        with open(os.path.join(repository.path, "logs", ref), "rb") as file:
-            lines = file.read().split(b"\n")
-    except OSError:
-        return
-    for line in reversed(lines):
+    for line in _walk_lines_backwards(os.path.join(repository.path, "logs", ref)):
         match = _LINE.fullmatch(line)
         if match is not None:
             old, new, who, seconds, reason = match.groups(b"")
             actor = _actor_of(who.decode("utf-8", "replace"))
             text = reason.decode("utf-8", "replace")
             yield RefMove(Oid(old.decode()), Oid(new.decode()), int(seconds), text, actor)
+
+
+def _walk_lines_backwards(path: str) -> Iterator[bytes]:
+    """Yield the lines of a file, last first, in bounded memory; a line longer than a block is left out."""
+    try:
+        with open_regular(path) as file:
+            end, tail = os.fstat(file.fileno()).st_size, b""
+            while end:
+                start = max(0, end - _BLOCK_BYTES)
+                file.seek(start)
+                first, *lines = (file.read(end - start) + tail).split(b"\n")
+                yield from reversed(lines)
+                tail, end = first[-_BLOCK_BYTES:], start
+            yield tail
+    except OSError:
+        return
 
 
 def find_value_at(repository: Repository, ref: str, seconds: int) -> Oid | None:
