@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import Conversation
+from scopes.cli.arguments import ConversationArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.delete import delete as run_delete
 
 
 def delete(
     context: typer.Context,
-    conversation: Conversation,
+    conversation: ConversationArgument,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be deleted, and change nothing")] = False,
 ) -> int:
     """Delete a conversation.
