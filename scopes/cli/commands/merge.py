@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import Conversation
+from scopes.cli.arguments import ConversationArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge
 from scopes.conversation.merge import merge as run_merge
@@ -15,7 +15,7 @@ from scopes.errors import Invalid
 
 def merge(
     context: typer.Context,
-    conversation: Conversation,
+    conversation: ConversationArgument,
     source: Annotated[
         str | None, typer.Option("--source", metavar="BRANCH", help="The branch or message to merge")
     ] = None,
