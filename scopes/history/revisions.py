@@ -30,7 +30,7 @@ from scopes.store.repository import Repository, read_commit
 MAIN = BranchName("main")
 _STEP = re.compile(r"[~^]([0-9]*)")
 _TIME_SUFFIX = re.compile(r"(?P<name>.*)@\{(?P<time>[^{}]*)\}", re.DOTALL)
-_MIN_PREFIX_LENGTH = 4
+MIN_PREFIX_LENGTH = 4
 _MAX_STEPS = 10**9
 
 
@@ -202,7 +202,7 @@ def _is_prefix_inside(repository: Repository, name: str, conversation: Conversat
 
 
 def _could_be_id(text: str) -> bool:
-    return len(text) >= _MIN_PREFIX_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
+    return len(text) >= MIN_PREFIX_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
 
 
 def _resolve_id(repository: Repository, prefix: str, conversations: Iterable[ConversationId]) -> Revision:
