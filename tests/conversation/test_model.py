@@ -168,7 +168,9 @@ class StoreMachine(ModeledStore):
     def every_branch_has_the_texts_of_the_model(self):
         for key, chain in self.model.items():
             if key[1] == "branch":
-                assert texts(self.repository, f"{key[0]}/{key[2]}") == [self.said[number][0] for number in chain[1:]]
+                assert texts(self.repository, f"{key[0]}/{key[2]}") == [
+                    self.appended[number][0] for number in chain[1:]
+                ]
 
     @invariant()
     def list_and_show_agree_with_the_model(self):
@@ -193,7 +195,7 @@ class StoreMachine(ModeledStore):
             chains = {key[2]: chain for key, chain in self.model.items() if key[:2] == (conversation, "tag")}
             assert tags.keys() == chains.keys()
             for name, (*_, last) in chains.items():
-                assert self.said[last][1] == (None if tags[name].kind == "root" else tags[name].id)
+                assert self.appended[last][1] == (None if tags[name].kind == "root" else tags[name].id)
 
 
 COMMON = settings(deadline=None, suppress_health_check=list(HealthCheck))

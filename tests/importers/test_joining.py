@@ -210,10 +210,10 @@ def test_pages_continue_each_other_and_are_not_sub_agents(repository, tmp_path):
     assert branch_words(repository, "page/p2") == "a b x y z"
 
 
-def pages(tmp_path, *said):
+def pages(tmp_path, *contents):
     """Write a session in pages, each continuing the previous one."""
-    sources, part = [write_transcript(tmp_path / "0.jsonl", *session_records("s1", said[0]))], "s1"
-    for number, page in enumerate(said[1:], 1):
+    sources, part = [write_transcript(tmp_path / "0.jsonl", *session_records("s1", contents[0]))], "s1"
+    for number, page in enumerate(contents[1:], 1):
         records = session_records("s1", page, part=f"p{number}", base=part, end=sources[-1].size, line="page")
         sources.append(write_transcript(tmp_path / f"{number}.jsonl", *records))
         part = f"p{number}"

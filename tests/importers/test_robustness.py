@@ -311,7 +311,7 @@ def test_cycles_and_missing_parents_do_not_stop_an_import(repository, tmp_path):
 
 def texts_of(*words):
     """Return the texts of a session."""
-    return [said for word in words for said in (word, f"{word}: done")]
+    return [text for word in words for text in (word, f"{word}: done")]
 
 
 NAMES = [

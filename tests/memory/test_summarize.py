@@ -115,10 +115,10 @@ def test_a_summary_is_stale_when_its_sources_changed(repository):
 @settings(max_examples=examples(60))
 def test_the_built_in_summary_has_no_more_tokens_than_its_target(texts, ratio):
     """S4-46: except that it has at least one word."""
-    said = [SourceMessage(None, plain_message("planner", text)) for text in texts]
+    sources = [SourceMessage(None, plain_message("planner", text)) for text in texts]
     target = int(sum(words(text) for text in texts) * ratio)
-    made = summarize_built_in(said, ratio, words, original_tokens=sum(map(words, texts)))
-    assert made == summarize_built_in(said, ratio, words, original_tokens=sum(map(words, texts)))
+    made = summarize_built_in(sources, ratio, words, original_tokens=sum(map(words, texts)))
+    assert made == summarize_built_in(sources, ratio, words, original_tokens=sum(map(words, texts)))
     assert 1 <= words(made.text) <= max(target, 1)
 
 

@@ -10,7 +10,7 @@ def test_a_setting_is_its_value_wherever_it_is_read():
     assert seen(CONFIG["get"]) == piped(CONFIG["get"]) == "carol\n"
 
 
-def test_a_written_setting_says_where():
+def test_a_written_setting_prints_its_level():
     assert seen_lines(CONFIG["set"]) == ["scopes.author = carol (store)"]
     assert seen_lines(CONFIG["unset"]) == ["removed scopes.author (user)"]
     assert piped(CONFIG["set"]) == "carol\n"
