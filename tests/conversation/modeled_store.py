@@ -120,7 +120,7 @@ class ModeledStore(RuleBasedStateMachine):
         self.model = {key: value for key, value in after.items() if value is not None}
         target.append(source.pop())
 
-    def say_on(self, conversation, name, words):
+    def append_words(self, conversation, name, words):
         for text in words:
             message = say(self.repository, f"{conversation}/{name}", text)
             self.model[conversation, "branch", name] += (self.note(text, message.id),)

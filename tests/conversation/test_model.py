@@ -41,7 +41,7 @@ class StoreMachine(ModeledStore):
         for name, back, words in (("main", 0, "abcd"), ("fix", 2, "ef"), ("other", 1, "g")):
             if name != "main":
                 self.begin_branch("one", name, "main", back, active=False)
-            self.say_on("one", name, words)
+            self.append_words("one", name, words)
 
     @rule(turn=st.integers(min_value=0, max_value=6))
     def die_in_the_next_operation(self, turn):
@@ -85,7 +85,7 @@ class StoreMachine(ModeledStore):
     @rule(data=st.data(), words=st.lists(TEXTS, min_size=1, max_size=3))
     def append(self, data, words):
         conversation, name, _ = self.pick(data)
-        self.say_on(conversation, name, words)
+        self.append_words(conversation, name, words)
 
     @talking
     @rule(data=st.data(), name=BRANCHES, active=st.booleans())

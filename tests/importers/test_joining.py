@@ -143,11 +143,11 @@ def test_equal_messages_after_a_fork_belong_to_the_base(repository, tmp_path):
     """The fork wrote it first, but it is one message and belongs to the base."""
     same = session_records("s2", "a b d", base="s1")
     same[3] |= {"time": "2026-03-01T00:00:00Z"}
-    said_first = write_transcript(
+    first_contents = write_transcript(
         tmp_path / "fork.jsonl", *same, {"id": "e", "parent": "d", "by": "bot", "say": "say e"}
     )
-    import_demo(repository, base(tmp_path, "a b"), said_first)
-    sources = base(tmp_path, "a b d f"), said_first
+    import_demo(repository, base(tmp_path, "a b"), first_contents)
+    sources = base(tmp_path, "a b d f"), first_contents
     import_demo(repository, *sources)
     assert imported_refs(repository) == refs_after_one_import(tmp_path, *sources)
 

@@ -23,6 +23,6 @@ def test_settings_are_rows_and_show_their_origin_when_asked():
     assert "Origin" not in seen(CONFIG["list"])
 
 
-def test_no_settings_say_so_to_people():
+def test_without_settings_a_sentence_is_printed_on_a_terminal():
     assert seen_lines(CONFIG["list-nothing"]) == ["Nothing is set."]
     assert piped(CONFIG["list-nothing"]) == ""

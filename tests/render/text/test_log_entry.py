@@ -92,7 +92,7 @@ def test_a_sub_agent_prints_the_message_that_started_it(full):
     assert any("⮡ sub-agent of spawn777" in line for line in shown("find", full=full))
 
 
-def test_many_calls_say_how_many_more():
+def test_many_calls_are_counted():
     calls = tuple(Part("tool_call", {"name": "Bash", "input": {"command": str(n)}}) for n in range(25))
     assert shown("spawn", parts=calls)[-2:] == ["    → Bash 19", "    … 5 more lines (scopes conv cat spawn777)"]
 

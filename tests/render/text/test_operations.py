@@ -23,7 +23,7 @@ def test_a_template_reads_the_command():
     assert piped(OPERATIONS["list"], template="{kind}: {command}").splitlines()[0] == "undo: scopes undo"
 
 
-def test_no_operations_say_so_to_people():
+def test_without_operations_a_sentence_is_printed_on_a_terminal():
     assert seen_lines(OPERATIONS["empty-list"]) == ["There are no operations yet."]
     assert piped(OPERATIONS["empty-list"]) == ""
 

@@ -22,6 +22,6 @@ def test_tag_prints_what_was_tagged_and_how_to_undo_it():
     assert piped(TAGS["tagged"]) == piped(TAGS["removed"]) == "good\n"
 
 
-def test_no_tags_say_so_to_people():
+def test_without_tags_a_sentence_is_printed_on_a_terminal():
     assert seen_lines(TAGS["empty-list"]) == ["conv-001 has no tags."]
     assert piped(TAGS["empty-list"]) == ""
