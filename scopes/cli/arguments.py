@@ -10,21 +10,23 @@ import typer
 
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
-from scopes.ids import parse_agent_name
-from scopes.model.message import AUTHOR_KINDS, Author
+from scopes.loading import load
+from scopes.model.message import Author
 from scopes.store.projects import Project, find_project
 
-Conversation: TypeAlias = Annotated[
+ConversationArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique prefix")
 ]
-ConversationOrBranch: TypeAlias = Annotated[
+ConversationOrBranchArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV[/BRANCH]", help="The conversation or one of its branches")
 ]
-Branch: TypeAlias = Annotated[str, typer.Argument(metavar="BRANCH", help="The branch")]
+BranchArgument: TypeAlias = Annotated[str, typer.Argument(metavar="BRANCH", help="The branch")]
 OnBranch: TypeAlias = Annotated[
     str | None, typer.Option("--branch", "-b", metavar="BRANCH", help="The branch (default: the active one)")
 ]
-Message: TypeAlias = Annotated[str, typer.Argument(metavar="MESSAGE", help="The message: an id, main~2 or a tag")]
+MessageArgument: TypeAlias = Annotated[
+    str, typer.Argument(metavar="MESSAGE", help="The message: an id, main~2 or a tag")
+]
 AuthorName: TypeAlias = Annotated[
     str | None, typer.Option("--as", metavar="NAME", help="The agent that writes the message (default: you)")
 ]
@@ -32,9 +34,13 @@ AuthorKind: TypeAlias = Annotated[
     str | None,
     typer.Option("--author-kind", metavar="KIND", help="Kind of author: human, agent, tool, system or injected"),
 ]
-Conflict: TypeAlias = Annotated[
+ConflictArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="ID", help="The conflict: its id, a unique prefix, or its number in the list")
 ]
+OfConversation: TypeAlias = Annotated[
+    str | None, typer.Option("--conversation", metavar="CONV", help="Only what changed this conversation")
+]
+AnyActor: TypeAlias = Annotated[bool, typer.Option("--any-actor", help="Whoever did it, not only you")]
 Since: TypeAlias = Annotated[
     str | None, typer.Option("--since", metavar="WHEN", help="Not before: '2 hours ago', 2026-01-31, ...")
 ]
@@ -51,17 +57,12 @@ Template: TypeAlias = Annotated[
 BuiltIn: TypeAlias = Annotated[
     bool, typer.Option("--builtin", help="Use the built-in summarizer, not the command in scopes.summarizer")
 ]
-FenceMark: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--mark", metavar="TEXT", help="Mark of the fence: 16 to 64 letters and digits (default: random)"),
-]
 OfAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only entries of this agent")]
 OfProjects: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it (may be repeated)"),
 ]
 AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects")]
-DEFAULT_AUTHOR = "user"
 
 
 def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Author:
@@ -70,11 +71,10 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
     Raises:
         Invalid: the name or the kind is not valid.
     """
-    if kind is not None and kind not in AUTHOR_KINDS:
-        raise Invalid(f"{kind!a} is not a valid author kind", hint="valid kinds: " + ", ".join(AUTHOR_KINDS))
-    if name is not None:
-        return Author(parse_agent_name(name), kind or "agent")
-    return Author(parse_agent_name(invocation.config().find("scopes.author") or DEFAULT_AUTHOR), kind or "human")
+    author = Author(name) if name is not None else load("scopes.history.messages:default_author")(invocation.config())
+    author = author if kind is None else author._replace(kind=kind)
+    checked: Author = load("scopes.history.messages:check_author")(author)
+    return checked
 
 
 def find_named_project(invocation: Invocation, path: str) -> Project:

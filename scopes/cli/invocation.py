@@ -128,11 +128,7 @@ class Invocation:
     def overrides(self) -> dict[str, Setting]:
         """Settings from the environment (`SCOPES_LOCK_TIMEOUT`: `scopes.lockTimeout`) and `-c`, by lower-case key."""
         setting = load("scopes.store.config:Setting")
-        overrides: dict[str, Setting] = {}
-        for name, value in self.environ.items():
-            if name.startswith(PREFIX) and name != "SCOPES_STORE":
-                key = "scopes." + name.removeprefix(PREFIX).replace("_", "").lower()
-                overrides[key] = setting(key, value, "environment")
+        overrides: dict[str, Setting] = load("scopes.store.config:environment_settings")(self.environ)
         for text in self.settings:
             key, equals, value = text.partition("=")
             overrides[key.lower()] = setting(key, value if equals else "true", "flag")
@@ -161,11 +157,22 @@ class Invocation:
             self._repository = opened
         return self._repository
 
-    def find_repository(self) -> Repository | None:
-        """Return the selected store; None if it does not exist."""
+    @property
+    def is_store_named(self) -> bool:
+        """Whether the user named the store, with `--store` or SCOPES_STORE: it has to exist then."""
+        return bool(self.store or self.environ.get("SCOPES_STORE"))
+
+    def find_repository(self, *, create: bool = False) -> Repository | None:
+        """Return the selected store; None if it does not exist and the user did not name it, or `create` is set.
+
+        Raises:
+            NotFound: a store that the user named does not exist.
+        """
         try:
             return self.repository()
         except NotFound:
+            if self.is_store_named and not create:
+                raise
             return None
 
     def repository_or_error(self) -> Repository | ScopesError:

@@ -7,18 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scopes.context.collect import Collected
-from scopes.context.files import FileSelection, retry_large, select_files
-from scopes.context.project_files import Project
+from scopes.context.files import FileSelection, Project, retry_large, select_files
 from scopes.context.relevance import score
 from scopes.context.request import Request
 from scopes.context.selection import TurnSelection, best_first, relax_cuts, select_newest, select_relevant
 from scopes.context.truncate import Count, cut_to_fit
 from scopes.context.turns import Turn
-from scopes.fence import PLACEHOLDER, fence_lines
-from scopes.sanitize import RECORDED, TRUNCATED, line_for_prompt
+from scopes.sanitize import MARK_OF_NOTHING, RECORDED, TRUNCATED, fence, fence_mark
 from scopes.tokens.choose import Tokenizer, prepare_for_room
 
-FENCE = "history"
 _FILES = "## Files\n\n"
 _TURNS = "## Conversation\n\n"
 _SUMMARY = "## Summary of what came before\n\n"
@@ -30,13 +27,9 @@ _TEXT_ENDS = ".,;:!?)]}>'\"`-_/*|"  # common last characters before the truncati
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """The text of a context and what it was made from; `scores` and `relevance` are by position of the turn.
+    """The text of a context and what it was made from; `scores` and `relevance` are by position of the turn."""
 
-    `header` precedes the fence, `body` is inside of it; both are empty if nothing fits. `tokens` counts the fence too.
-    """
-
-    header: str
-    body: str
+    text: str
     files_text: str
     tokens: int
     turns: tuple[Turn, ...]
@@ -61,7 +54,7 @@ def assemble(collected: Collected, title: str, request: Request, project: Projec
     relevance, scores = _score(turns, request.task)
     count = tokenizer.count
     _announce_texts(turns, scores, request, tokenizer)
-    header, room = _make_header(title, collected.messages, request, count)
+    header, room = _make_header(title, collected.messages, request.max_tokens, count)
     summary = _fit_summary(collected.summary, room * _SUMMARY_SHARE // 100, count)
     room -= 0 if summary is None else count(summary)
     files, room = _select_files(collected, request, room, project, tokenizer)
@@ -72,10 +65,9 @@ def assemble(collected: Collected, title: str, request: Request, project: Projec
     pieces = _pieces(header, summary, files, selection)
     has_text = any(pieces)
     return Assembled(
-        header=pieces[0],
-        body="".join(pieces[1:]),
+        text=_fenced(pieces) if has_text else "",
         files_text="".join(file.text for file in files.embedded),
-        tokens=sum(map(count, pieces)) + (_fence_tokens(request, count) if has_text else 0),
+        tokens=sum(map(count, pieces)) + (_fence_tokens(count) if has_text else 0),
         turns=tuple(turns),
         selection=selection,
         files=files,
@@ -103,25 +95,25 @@ def _announce_texts(turns: list[Turn], scores: Mapping[int, float], request: Req
     """Announce the texts that will probably be counted, so that the encoding is built once."""
     order = reversed(range(len(turns))) if request.task is None else best_first(scores)
     prepare_for_room(tokenizer, (turns[position].block for position in order), request.max_tokens)
-    tokenizer.prepare((_FILES, _TURNS, *fence_lines(FENCE, request.mark or PLACEHOLDER)))
+    tokenizer.prepare((_FILES, _TURNS, *fence(MARK_OF_NOTHING)))
     tokenizer.prepare((f"\n\n{TRUNCATED}\n\n", *(f"{end}\n{TRUNCATED}\n\n" for end in _TEXT_ENDS)))
 
 
-def _make_header(title: str, messages: int, request: Request, count: Count) -> tuple[str, int]:
+def _make_header(title: str, messages: int, max_tokens: int, count: Count) -> tuple[str, int]:
     """Return the header, with a placeholder for the number of turns, and the tokens left after header and fence.
 
     The header is empty if it would take too large a share. The fence is never left out.
     """
-    escaped = line_for_prompt(title).replace("{", "(").replace("}", ")")
+    escaped = title.replace("{", "(").replace("}", ")")
     header = f"# Context of {escaped}\n\n{RECORDED}. Showing {{}} of {messages} turns.\n\n"
     cost = max(count(header.format(shown)) for shown in (messages, 0))
-    room = max(0, request.max_tokens - _fence_tokens(request, count))
-    return ("", room) if cost * 100 > request.max_tokens * _MAX_HEADER_SHARE else (header, max(0, room - cost))
+    room = max(0, max_tokens - _fence_tokens(count))
+    return ("", room) if cost * 100 > max_tokens * _MAX_HEADER_SHARE else (header, max(0, room - cost))
 
 
-def _fence_tokens(request: Request, count: Count) -> int:
-    """Return the tokens of the fence; of a mark that is drawn later they are known."""
-    return sum(map(count, fence_lines(FENCE, request.mark or PLACEHOLDER)))
+def _fence_tokens(count: Count) -> int:
+    """Return the tokens of the fence, which do not depend on the digits of its mark."""
+    return sum(map(count, fence(MARK_OF_NOTHING)))
 
 
 def _fit_summary(summary: str | None, room: int, count: Count) -> str | None:
@@ -167,6 +159,13 @@ def _pieces(header: str, summary: str | None, files: FileSelection, selection: T
     pieces += [_FILES, *(file.text for file in files.embedded)] if files.embedded else []
     pieces += [_TURNS] if files.embedded and selection.kept else []
     return pieces + [selection.kept[position] for position in sorted(selection.kept)]
+
+
+def _fenced(pieces: list[str]) -> str:
+    """Join the pieces with a fence around all but the header."""
+    header, body = pieces[0], "".join(pieces[1:])
+    begin, end = fence(fence_mark(body))
+    return f"{header}{begin}{body}{end}"
 
 
 def _warn(

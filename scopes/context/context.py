@@ -8,16 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 
 from scopes.clock import now_nanoseconds
-from scopes.context.assemble import FENCE, Assembled, assemble
+from scopes.context.assemble import Assembled, assemble
 from scopes.context.calibrate import calibrate
 from scopes.context.collect import Collected, ReadLimits, collect, resolve_revisions
 from scopes.context.context_cache import ContextCache, key_of, stat_files
-from scopes.context.project_files import Project, ignore_files
+from scopes.context.files import Project
 from scopes.context.request import Request, check_request
-from scopes.context.result import Context, ContextFile, ContextMessage, Explained, UnfencedContext
+from scopes.context.result import Context, ContextFile, ContextMessage, Explained
 from scopes.context.selection import MIN_TURN_TOKENS
 from scopes.context.truncate import Count
-from scopes.fence import draw_mark, fenced
 from scopes.history.messages import count_messages, display_time
 from scopes.history.revisions import Revision, list_branch_tips
 from scopes.result import Note
@@ -34,22 +33,21 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
     """Build a context, or take it from the cache; the history is never changed (S1-27).
 
     Raises:
-        Invalid: a negative budget, an unknown mode, relevance without a task, a task without words, no candidates,
-            an invalid mark, or one that occurs in the recorded text.
+        Invalid: a negative budget, an unknown mode, relevance without a task, a task without words, no candidates.
         NotFound, Ambiguous: there is no such conversation, branch or message, or no message for the work item.
     """
     request = check_request(request)
     revisions = resolve_revisions(repository, request.where, request.work_item, request.at)
     cache = ContextCache(cache_directory, request.cache_seconds)
     key = _cache_key(request, revisions, choice)
-    unfenced = cache.find(key)
-    if unfenced is None:
+    result = cache.find(key)
+    if result is None:
         with CountCache(cache_directory) as counts:
-            unfenced, paths = _build(repository, request, revisions, with_cache(choice, counts))
+            result, paths = _build(repository, request, revisions, with_cache(choice, counts))
             counts.save()
-        if unfenced.context.metadata["messages"]:  # the title of an empty conversation can change without a new message
-            cache.add(key, unfenced, stat_files(os.path.join(request.project, path) for path in paths))
-    result = _with_limits(repository, revisions[-1], _with_fence(unfenced, request.mark), request)
+        if result.metadata["messages"]:  # the title of an empty conversation can change without a new message
+            cache.add(key, result, stat_files(os.path.join(request.project, path) for path in paths))
+    result = _with_limits(repository, revisions[-1], result, request)
     notes = [Note(warning) for warning in result.warnings]
     if cache.damaged:
         notes.insert(0, Note("the cached context was damaged and was built again"))
@@ -69,7 +67,7 @@ def _cache_key(request: Request, revisions: Sequence[Revision], choice: Tokenize
 
 def _build(
     repository: Repository, request: Request, revisions: Sequence[Revision], choice: TokenizerChoice
-) -> tuple[UnfencedContext, list[str]]:
+) -> tuple[Context, list[str]]:
     """Build a context; return also the paths of all files that were considered."""
     last = revisions[-1]
     is_newest_only = request.task is None and not request.explain
@@ -78,21 +76,10 @@ def _build(
     is_past = request.at is not None or _is_past(repository, last)  # the project may have changed since
     limits = ReadLimits(request.include_all, request.work_item, max_messages, as_recorded=is_past)
     collected = collect(repository, revisions, limits)
-    project = Project(request.project, as_recorded=is_past, include_ignored=request.include_ignored)
+    project = Project(request.project, as_recorded=is_past)
     assembled = assemble(collected, _title(last, request.work_item), request, project, tokenizer)
     result = _describe(last, request, tokenizer, collected, assembled)
-    result = replace(result, notes=(*notes, *result.notes))
-    paths = [file.path for file in collected.files] + ignore_files(collected.files, project)
-    return UnfencedContext(result, assembled.header, assembled.body), paths
-
-
-def _with_fence(unfenced: UnfencedContext, mark: str | None) -> Context:
-    """Add the text of a context, with a new mark if none is given; nothing is put around nothing."""
-    context, header, body = unfenced
-    if not (header or body):
-        return context
-    mark = mark or draw_mark(body)
-    return replace(context, formatted_history=header + fenced(FENCE, body, mark), mark=mark)
+    return replace(result, notes=(*notes, *result.notes)), [file.path for file in collected.files]
 
 
 def _is_past(repository: Repository, revision: Revision) -> bool:
@@ -109,13 +96,13 @@ def _title(last: Revision, work_item: str | None) -> str:
 def _describe(
     revision: Revision, request: Request, tokenizer: Tokenizer, collected: Collected, assembled: Assembled
 ) -> Context:
-    """Return the result without its text; its id is the same for the same request on the same history."""
+    """Return the result; its id is the same for the same request on the same history."""
     selection = assembled.selection
     included = sorted(selection.kept)
     conversations = {assembled.turns[position].conversation for position in included}
     identity = key_of(
         tip=revision.oid, options=request.options, limit=request.max_tokens, encoding=tokenizer.name,
-        text=[assembled.header, assembled.body],
+        text=assembled.text,
     )  # fmt: skip
     return Context(
         context_id=f"ctx-{identity[:_ID_LENGTH]}",
@@ -123,8 +110,7 @@ def _describe(
         max_tokens=request.max_tokens,
         tokens_used=assembled.tokens,
         method=tokenizer.method,
-        formatted_history="",
-        mark=None,
+        formatted_history=assembled.text,
         messages=tuple(_message(assembled, position) for position in included),
         files_text=assembled.files_text,
         files_embedded=tuple(ContextFile(file.path, file.tokens, file.turn) for file in assembled.files.embedded),

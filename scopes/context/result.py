@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from scopes.context.project_files import SkippedFile
+from scopes.context.files import SkippedFile
 from scopes.ids import ConversationId
 from scopes.result import Result
 
@@ -50,7 +50,7 @@ class Explained(NamedTuple):
 class Context(Result):
     """A context of at most `max_tokens`; `formatted_history` is its whole text, messages are oldest first.
 
-    `mark` is the mark of its fence, and None if the text is empty. `explained` is filled on request.
+    `explained` is filled on request.
     """
 
     context_id: str
@@ -59,7 +59,6 @@ class Context(Result):
     tokens_used: int
     method: str
     formatted_history: str
-    mark: str | None
     messages: tuple[ContextMessage, ...]
     files_text: str
     files_embedded: tuple[ContextFile, ...]
@@ -79,14 +78,3 @@ class Context(Result):
     def utilisation(self) -> float:
         """Return the used part of the budget, from 0 to 1."""
         return self.tokens_used / self.max_tokens if self.max_tokens else 0.0
-
-
-class UnfencedContext(NamedTuple):
-    """A context without a mark, as it is cached: a mark that was seen in one prompt is in no other.
-
-    `context` has no `formatted_history` yet: that is `header` and, inside the fence, `body`.
-    """
-
-    context: Context
-    header: str
-    body: str

@@ -9,6 +9,7 @@ from scopes.conversation.list import list_conversations
 from scopes.conversation.new import new
 from scopes.conversation.switch import switch
 from scopes.history.messages import plain_message
+from scopes.model.message import Author
 from tests.support.history import history, say
 from tests.support.store import git, remove_object
 
@@ -61,7 +62,7 @@ def test_without_a_title_the_first_prompt_is_listed(repository):
     say(repository, new(repository).id, "(no text)")
     people = new(repository).id
     for kind, text in (("injected", "<rules>"), ("agent", "hello"), ("human", "fix it"), ("human", "thanks")):
-        append(repository, people, plain_message("x", text, author_kind=kind))
+        append(repository, people, plain_message(Author("x", kind), text))
     say(repository, new(repository, title="Login").id, "c")
     new(repository)
     rows = list_conversations(repository, openings=True).conversations
@@ -109,7 +110,7 @@ def test_an_abandoned_branch_counts_and_a_deleted_conversation_does_not(reposito
 
 
 def test_a_conversation_created_with_git_has_its_root(repository):
-    """Catalogue 43: without metadata the root is found by walking the history."""
+    """D-43: without metadata the root is found by walking the history."""
     drawn = history(repository, "main: a b")
     git(repository, "update-ref", "refs/heads/mine/work", drawn.oids["b"])
     first, second = list_conversations(repository, complete=True).conversations

@@ -18,6 +18,7 @@ from scopes.errors import NotFound
 from scopes.history.messages import plain_message
 from scopes.history.sub_agents import SubAgent
 from scopes.ids import AgentName
+from scopes.model.message import Author
 from tests.support.history import history, say
 from tests.support.store import git
 
@@ -143,7 +144,7 @@ def test_compactions_and_interrupts_are_counted_per_branch(repository):
 @pytest.mark.parametrize(("spawned_by", "expected"), [({"message": "k3x9"}, "k3x9"), ({}, None)])
 def test_a_branch_started_by_a_tool_call_names_its_agent_and_the_call(repository, spawned_by, expected):
     history(repository, "main: a", "helper@root:", "other@root: b")
-    first = plain_message("user", "Find it", author_kind="injected")
+    first = plain_message(Author("user", "injected"), "Find it")
     append(repository, "conv-001", replace(first, extra={"spawned_by": spawned_by}), branch="helper")
     append(repository, "conv-001", plain_message("explorer", "Found"), branch="helper")
     agents = {b.name: b.sub_agent for b in show(repository, "conv-001").branches}
@@ -169,7 +170,7 @@ def test_an_unknown_conversation_is_refused(repository):
 
 
 def test_a_branch_created_with_git_is_shown_without_metadata(repository):
-    """Catalogue 43."""
+    """D-43."""
     drawn = history(repository, "main: a b")
     git(repository, "update-ref", "refs/heads/conv-001/mine", drawn.oids["a"])
     mine = summaries(repository)["mine"]
@@ -185,7 +186,7 @@ def test_a_branch_created_with_git_is_shown_without_metadata(repository):
     ],
 )  # fmt: skip
 def test_a_branch_that_was_not_continued_has_a_reason(repository, kinds, reason):
-    """Transcripts section 4: the reason of a branch."""
+    """The reason of a branch."""
     history(repository, "main: a b", "fix@a:")
     for kind in kinds.split():
         append(repository, "conv-001", plain_message("x", kind, kind=kind), branch="fix")

@@ -25,6 +25,7 @@ from scopes.conversation.undo import undo
 from scopes.errors import Invalid, NotFound, ScopesError
 from scopes.history.messages import plain_message
 from scopes.history.revisions import resolve_branch_name, resolve_conversation, resolve_revision
+from scopes.model.message import Author
 from tests.support.history import history
 from tests.support.store import files_of
 
@@ -67,7 +68,7 @@ INSIDE = (
     lambda r, text: branch(r, "conv-001", name="new", start=text),
     lambda r, text: tag(r, "conv-001", "new", text),
     lambda r, text: delete_tag(r, "conv-001", text),
-    lambda r, text: amend(r, "conv-001", text, "new", author="carol"),
+    lambda r, text: amend(r, "conv-001", text, "new", author=Author("carol")),
     lambda r, text: append(r, "conv-001", plain_message("carol", "x"), branch=text),
 )
 CONVERSATIONS = (
@@ -113,7 +114,7 @@ def passed(repository):
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_name_is_refused_and_libgit2_never_sees_it(repository, passed, text):
-    """Catalogue 4-8: a refusal with exit 2, 4 or 5, no traceback, nothing changed."""
+    """A-4, A-5, A-6, A-7, A-8: a refusal with exit 2, 4 or 5, no traceback, nothing changed."""
     before = files_of(f"{repository.path}/refs")
     for look_up in (*PLACES, *INSIDE, *CONVERSATIONS, show_operation, undo):
         with pytest.raises(ScopesError) as refusal:
@@ -127,7 +128,7 @@ def test_a_hostile_name_is_refused_and_libgit2_never_sees_it(repository, passed,
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_name_cannot_be_given_to_a_branch_or_tag(repository, passed, text):
-    """Catalogue 4-7."""
+    """A-4, A-5, A-6, A-7."""
     for make in NEW_NAMES:
         with pytest.raises(Invalid, match=r"is not a valid (branch name|conversation id)") as refusal:
             make(repository, text)
@@ -137,7 +138,7 @@ def test_a_hostile_name_cannot_be_given_to_a_branch_or_tag(repository, passed, t
 
 @pytest.mark.parametrize("text", ["CON", "a.lock", "a..b", "a b", ".a", "a/", "/a", "a//b", "@", "x" * 201])
 def test_a_name_refused_by_git_or_by_a_file_system_is_refused(repository, passed, text):
-    """Catalogue 4-6."""
+    """A-4, A-5, A-6."""
     for make in NEW_NAMES:
         with pytest.raises(Invalid):
             make(repository, text)

@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import ConversationOrBranch
+from scopes.cli.arguments import ConversationOrBranchArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.blame import blame as run_blame
 
 
 def blame(
     context: typer.Context,
-    where: ConversationOrBranch,
+    where: ConversationOrBranchArgument,
     key: Annotated[
         str | None, typer.Option("--key", metavar="KEY", help="A key of the state: decisions/auth, methods")
     ] = None,

@@ -6,16 +6,16 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import Conversation
+from scopes.cli.arguments import ConversationArgument
 from scopes.cli.invocation import Invocation
-from scopes.conversation.merge import abort_merge, continue_merge
+from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge
 from scopes.conversation.merge import merge as run_merge
 from scopes.errors import Invalid
 
 
 def merge(
     context: typer.Context,
-    conversation: Conversation,
+    conversation: ConversationArgument,
     source: Annotated[
         str | None, typer.Option("--source", metavar="BRANCH", help="The branch or message to merge")
     ] = None,
@@ -76,12 +76,14 @@ def merge(
             conversation,
             source or "",
             target=target,
-            strategy=strategy or "automatic",
-            fast_forward=not no_ff,
-            auto_priority=auto_priority,
-            strict=strict,
-            unrelated=allow_unrelated,
-            text=message,
+            options=MergeOptions(
+                strategy=strategy or "automatic",
+                fast_forward=not no_ff,
+                auto_priority=auto_priority,
+                strict=strict,
+                allow_unrelated=allow_unrelated,
+                message=message,
+            ),
             dry_run=dry_run,
         )
     )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import typer
 
-from scopes.cli.arguments import Branch, Conversation
+from scopes.cli.arguments import BranchArgument, ConversationArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.switch import switch as run_switch
 
 
 def switch(
     context: typer.Context,
-    conversation: Conversation,
-    branch: Branch,
+    conversation: ConversationArgument,
+    branch: BranchArgument,
 ) -> int:
     """Make another branch the active one.
 
