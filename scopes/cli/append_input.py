@@ -12,7 +12,7 @@ from scopes.cli.input import STANDARD_INPUT, open_input
 from scopes.cli.invocation import Invocation
 from scopes.clock import new_id, now
 from scopes.conversation.append import MessageAppended, append_to
-from scopes.errors import Invalid
+from scopes.errors import Invalid, Refused
 from scopes.history.handles import Branch
 from scopes.history.messages import head_of, plain_message
 from scopes.history.revisions import resolve_revision
@@ -61,6 +61,16 @@ def read_text(invocation: Invocation, text: str) -> str:
             hint="store the large part as a file and mention it: --file mention:PATH",
         )
     return data.decode("utf-8", "surrogateescape")
+
+
+def refuse_blank(text: str | None) -> None:
+    """Refuse a text that is empty or only white space (D4).
+
+    Raises:
+        Refused: the text is blank.
+    """
+    if text is not None and not text.strip():
+        raise Refused("the message is empty", hint="to store it anyway: --allow-empty")
 
 
 def walk_documents(invocation: Invocation, path: str) -> Iterator[tuple[int, Any]]:

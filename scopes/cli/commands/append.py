@@ -12,6 +12,7 @@ from scopes.cli.append_input import (
     complete_message_id,
     compose_message,
     read_text,
+    refuse_blank,
     refuse_with_lines,
     walk_documents,
 )
@@ -59,6 +60,7 @@ def append(
     stop_reason: Annotated[
         str | None, typer.Option("--stop-reason", metavar="TEXT", help="Why the model stopped")
     ] = None,
+    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Store a text that is empty or blank too")] = False,
     lines: Annotated[
         str | None, typer.Option("--jsonl", metavar="FILE", help="Append each line of JSON; - reads standard input")
     ] = None,
@@ -92,6 +94,8 @@ def append(
         stop_reason=stop_reason, files=files, parts=parts, data=data,
     )  # fmt: skip
     content = None if text is None else read_text(invocation, text)
+    if not (allow_empty or parts or data):
+        refuse_blank(content)
     message = compose_message(author_of(invocation, author, author_kind), content, fields)
     code = invocation.show(append_to(target, message))
     pack_when_needed(repository)
