@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
 import typer
 
 from scopes.cli.invocation import Invocation
-from scopes.errors import Invalid
+from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.history.revisions import resolve_conversation
 from scopes.ids import parse_agent_name
 from scopes.model.message import AUTHOR_KINDS, Author
+from scopes.store.repository import Repository
 
 Conversation: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique prefix")
+]
+LATEST = "@"
+ConversationOrLatest: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="CONV", help="The conversation: its id or a unique prefix (default: the latest)", show_default=False
+    ),
 ]
 ConversationOrBranch: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV[/BRANCH]", help="The conversation or one of its branches")
@@ -23,7 +33,8 @@ OnBranch: TypeAlias = Annotated[
 ]
 Message: TypeAlias = Annotated[str, typer.Argument(metavar="MESSAGE", help="The message: an id, main~2 or a tag")]
 AuthorName: TypeAlias = Annotated[
-    str | None, typer.Option("--as", metavar="NAME", help="The agent that writes the message (default: you)")
+    str | None,
+    typer.Option("--as", "--author", metavar="NAME", help="The agent that writes the message (default: you)"),
 ]
 AuthorKind: TypeAlias = Annotated[
     str | None,
@@ -63,6 +74,32 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
     if name is not None:
         return Author(parse_agent_name(name), kind or "agent")
     return Author(parse_agent_name(invocation.config().find("scopes.author") or DEFAULT_AUTHOR), kind or "human")
+
+
+def names_conversation(repository: Repository, text: str) -> bool:
+    """Return True if a word names a conversation, or several; then it is not the name of a branch, message or file."""
+    try:
+        resolve_conversation(repository, text.partition("/")[0])
+    except NotFound:
+        return False
+    except Ambiguous:
+        return True
+    return True
+
+
+def split_source(repository: Repository, words: Sequence[str | None]) -> tuple[str, str | None]:
+    """Split the words `[CONV] [NAME]` of a command into a conversation and what is named in it.
+
+    `CONV NAME` are both; `CONV/BRANCH` is a branch of CONV; `CONV` alone names nothing; any other single word is a name
+    in the latest conversation.
+    """
+    first, second = words
+    if first is None or second is not None:
+        return first or LATEST, second
+    conversation, slash, branch = first.partition("/")
+    if names_conversation(repository, conversation):
+        return conversation, branch if slash else None
+    return LATEST, first
 
 
 def split_branch(conversation: str, branch: str | None) -> tuple[str, str | None]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import Conversation
+from scopes.cli.arguments import LATEST, ConversationOrLatest
 from scopes.cli.invocation import Invocation
 from scopes.conversation.branch import branch as run_branch
 from scopes.conversation.branch import list_branches
@@ -15,7 +15,7 @@ from scopes.errors import Invalid
 
 def branch(
     context: typer.Context,
-    conversation: Conversation,
+    conversation: ConversationOrLatest = LATEST,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The name of the new branch")] = None,
     purpose: Annotated[
         str | None,

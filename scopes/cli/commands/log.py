@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import NulRows, Since, Template, Until
+from scopes.cli.arguments import LATEST, NulRows, Since, Template, Until
 from scopes.cli.invocation import Invocation
 from scopes.conversation.log import LogFilter
 from scopes.conversation.log import log as run_log
@@ -17,8 +17,12 @@ def log(
     context: typer.Context,
     where: Annotated[
         str,
-        typer.Argument(metavar="WHERE", help="CONV, CONV/BRANCH, CONV/BRANCH~2, CONV@{2 hours ago}, or a range A..B"),
-    ],
+        typer.Argument(
+            metavar="WHERE",
+            help="CONV, CONV/BRANCH, CONV/BRANCH~2, CONV@{2 hours ago}, or a range A..B (default: the latest conversation)",
+            show_default=False,
+        ),
+    ] = LATEST,
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="-- PATH", help="Only messages that touched this file or directory")
     ] = None,
@@ -44,7 +48,8 @@ def log(
     With --json one JSON object per line.
 
     Examples:
-      scopes conv log conv-001
+      scopes log
+      scopes log conv-001 -5
       scopes conv log conv-001 --all --graph --oneline
       scopes conv log conv-001 --full -n 5
       scopes conv log conv-001/analysis/security-review --author reviewer --since '2 days ago'
