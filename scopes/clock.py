@@ -128,5 +128,5 @@ def parse_moment(text: str, now_nanoseconds: int) -> int:
         count = 1 if span["count"].startswith("a") else int(span["count"])
         return now_nanoseconds - count * _UNITS[span["unit"]] * _SECOND
     raise Invalid(
-        f"{text!a} is not a time", hint="for example: '2 hours ago', yesterday, 2026-01-31, 2026-01-31T09:30:00Z"
+        f"{text!a} is not a valid time", hint="for example: '2 hours ago', yesterday, 2026-01-31, 2026-01-31T09:30:00Z"
     )

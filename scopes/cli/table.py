@@ -167,6 +167,7 @@ TABLE = Table(
         _command(UNDO, "conv operations show", "Show what one operation changed"),
         _command(STORE, "init", "Create a store for this project"),
         _command(STORE, "verify", "Check the whole store, or one imported transcript"),
+        _command(STORE, "repair", "Repair what verify finds, where nothing can be lost"),
         _command(STORE, "gc", "Pack the store and delete what has expired"),
         _command(STORE, "doctor", "Check the installation and the store"),
         _command(PROGRAM, "config get", "Print the value of a setting"),

@@ -13,7 +13,7 @@ from scopes.tokens.models import Model
 
 
 class Shares(NamedTuple):
-    """Shares in hundredths: of the window, and of its content part; each mapping adds up to 100."""
+    """Shares in percent: of the window, and of its content part; each mapping adds up to 100."""
 
     window: Mapping[str, int]
     content: Mapping[str, int]
@@ -56,9 +56,9 @@ def plan_budget(
     )
 
 
-def divide(tokens: int, hundredths: Mapping[str, int]) -> dict[str, int]:
+def divide(tokens: int, percent: Mapping[str, int]) -> dict[str, int]:
     """Divide a number by shares, rounding down; the remainder goes to the first parts, one token each."""
-    parts = {name: tokens * share // 100 for name, share in hundredths.items()}
+    parts = {name: tokens * share // 100 for name, share in percent.items()}
     for name in list(parts)[: tokens - sum(parts.values())]:
         parts[name] += 1
     return parts
@@ -94,7 +94,8 @@ def _parse(key: str, text: str | None, default: Mapping[str, int]) -> Mapping[st
     numbers = [int(number) if number.isdecimal() else -1 for number in text.split("/")]
     if len(numbers) != len(default) or min(numbers) < 0 or sum(numbers) != 100:
         raise Invalid(
-            f"{key} is {text!a}", hint=f"{'/'.join(default)} in hundredths that add up to 100, such as 60/20/20"
+            f"invalid {key} {text!a}: must be {len(default)} percentages that add up to 100",
+            hint=f"{'/'.join(default)} in percent, for example: {'/'.join(map(str, default.values()))}",
         )
     return dict(zip(default, numbers, strict=True))
 

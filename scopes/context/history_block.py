@@ -108,7 +108,7 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
     """
     max_tokens, count = request.max_tokens, choice.tokenizer.count
     if request.last < 1:
-        raise Invalid(f"a history of {request.last} messages is not possible", hint="for example: -n 50")
+        raise Invalid(f"invalid number of messages {request.last}: must be at least 1", hint="for example: -n 50")
     if request.tools not in TOOLS:
         raise Invalid(f"{request.tools!a} is not a valid value of --with-tools", hint=f"values: {', '.join(TOOLS)}")
     revision = resolve_revision(repository, request.where)

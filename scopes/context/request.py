@@ -25,7 +25,7 @@ class Request:
     include_all: also take messages older than the last compaction.
     explain: also report for every turn, message and file why it was kept or dropped.
     project: directory whose files may be embedded; empty: no file is read.
-    file_share: share of files in hundredths of the budget for files and turns; None: the default of the mode.
+    file_share: share of files in percent of the budget for files and turns; None: the default of the mode.
     candidates: the maximum number of turns that are considered for a task; None: all (S4-37).
     max_turns, idle_seconds: the context warns when the conversation is full or idle; None: never (S1-24).
     cache_seconds: how long the context may be taken from the cache; 0: never.
@@ -68,7 +68,9 @@ def check_request(request: Request) -> Request:
         Invalid: a negative budget, an unknown mode, relevance without a task, a task without words, no candidates.
     """
     if request.max_tokens < 0:
-        raise Invalid(f"a budget of {request.max_tokens} tokens is negative", hint="for example: --max-tokens 8000")
+        raise Invalid(
+            f"invalid budget {request.max_tokens}: must not be negative", hint="for example: --max-tokens 8000"
+        )
     if request.candidates is not None and request.candidates < 1:
         raise Invalid(f"--candidates must be at least 1, not {request.candidates}", hint="try: --candidates 32")
     mode = request.mode or ("history" if request.task is None else "relevance")

@@ -75,7 +75,7 @@ def changes(
         Invalid: `since` is not a date, or `operation` is not one of OPERATIONS.
     """
     if operation is not None and operation.upper() not in OPERATIONS:
-        raise Invalid(f"{operation!a} is not an operation", hint="operations: " + ", ".join(OPERATIONS))
+        raise Invalid(f"{operation!a} is not a valid operation", hint="operations: " + ", ".join(OPERATIONS))
     conversation_id = resolve_conversation(repository, conversation)
     start = None if since is None else parse_moment(since, now_nanoseconds())
     operations = list(walk_conversation_operations(repository, conversation_id))

@@ -79,7 +79,7 @@ def set_setting(repository: Repository | None, home: str, key: str, value: str |
     if value is not None:
         check_value(key, value)
     if level not in LEVELS:
-        raise Invalid(f"{level!a} is not a level of settings", hint="levels: " + ", ".join(LEVELS))
+        raise Invalid(f"{level!a} is not a valid config level", hint="levels: " + ", ".join(LEVELS))
     if level == "store" and not is_read_from_store(key):
         effect = "starts work by itself" if key.lower() in NOT_FROM_STORE - COMMANDS else "names a command"
         raise Invalid(f"{key} {effect} and is read from your own settings only", hint="set it with --level user")
@@ -101,4 +101,4 @@ def _check_rule(key: str) -> None:
     """Raise Invalid if the key is a merge rule for an unknown type of conflict."""
     conflict_type = key.lower().removeprefix(_RULE)
     if conflict_type != key.lower() and conflict_type not in CONFLICT_TYPES:
-        raise Invalid(f"{conflict_type!a} is not a type of conflict", hint="types: " + ", ".join(CONFLICT_TYPES))
+        raise Invalid(f"{conflict_type!a} is not a valid conflict type", hint="types: " + ", ".join(CONFLICT_TYPES))

@@ -44,7 +44,7 @@ def list_conflicts(
         Invalid: there is no such status.
     """
     if status is not None and status not in STATUSES:
-        raise Invalid(f"{status!a} is not a conflict status", hint="statuses: " + ", ".join(STATUSES))
+        raise Invalid(f"{status!a} is not a valid conflict status", hint="statuses: " + ", ".join(STATUSES))
     conversation_id = None if conversation is None else resolve_conversation(repository, conversation)
     searched = conversation_ids(repository) if conversation_id is None else [conversation_id]
     rows = [row for each in searched for row in walk_conflicts(repository, each)]

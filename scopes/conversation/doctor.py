@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scopes import __version__
-from scopes.errors import ScopesError
+from scopes.errors import Busy, Inaccessible, ScopesError
 from scopes.result import Result
 from scopes.store.containment import list_program_keys
 from scopes.store.git_program import find_git
 from scopes.store.init import FORMAT_VERSION
+from scopes.store.locks import StoreLock
 from scopes.store.maintenance import DEFAULT_PACK_THRESHOLD, estimate_loose_objects
-from scopes.store.recovery import list_leftovers
+from scopes.store.recovery import list_leftovers, list_orphans
 from scopes.store.refs import PENDING
 from scopes.store.repository import Repository, library_versions
 
@@ -84,13 +85,31 @@ def _store_checks(repository: Repository) -> Iterator[Check]:
     loose = estimate_loose_objects(repository)
     many = loose > 2 * DEFAULT_PACK_THRESHOLD
     yield Check("loose objects", "warning" if many else "ok", f"about {loose}", "scopes gc" if many else None)
-    if repository.raw_ref(PENDING) is not None:
+    pending, leftovers = _find_leftovers(repository)
+    if pending:
         yield Check(
             "pending operation", "warning", "one was interrupted", "the next command that writes will finish it"
         )
-    leftovers = len(list(list_leftovers(repository)))
     if leftovers:
         yield Check("leftovers", "warning", f"{leftovers} files of processes that died", "scopes gc")
+
+
+def _find_leftovers(repository: Repository) -> tuple[bool, int]:
+    """Return whether an operation was interrupted, and the number of files of dead processes.
+
+    Only under the exclusive lock are they known to be of dead processes. Nothing is reported while another process
+    writes.
+    """
+    pending, leftovers = repository.raw_ref(PENDING) is not None, len(list(list_leftovers(repository)))
+    if not pending and not leftovers:
+        return False, 0
+    try:
+        with StoreLock(repository.path, timeout_seconds=0).exclusive():
+            return repository.raw_ref(PENDING) is not None, len(list_orphans(repository))
+    except Busy:
+        return False, 0
+    except Inaccessible:
+        return pending, leftovers
 
 
 def _safety_checks(path: str) -> Iterator[Check]:

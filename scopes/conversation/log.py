@@ -145,9 +145,9 @@ class ToolResultTracker:
 
 def _check_options(limit: int | None, *, graph: bool, oldest_first: bool) -> None:
     if limit is not None and limit < 0:
-        raise Invalid(f"the number of messages is {limit}", hint="for example: -n 20")
+        raise Invalid(f"invalid number of messages {limit}: must not be negative", hint="for example: -n 20")
     if graph and oldest_first:
-        raise Invalid("a graph is drawn from the newest message down", hint="leave out --reverse or --graph")
+        raise Invalid("--graph and --reverse cannot be used together", hint="leave out one of them")
 
 
 def _resolve_range(
@@ -181,7 +181,7 @@ def _branches_by_tip(repository: Repository, conversation: ConversationId) -> di
 def _head_filter(only: LogFilter) -> Callable[[MessageHead], bool]:
     """Return the filter as a predicate; dates are parsed here, so that a bad one is refused before the first row."""
     if only.kind is not None and only.kind not in KINDS:
-        raise Invalid(f"{only.kind!a} is not a kind of message", hint="kinds: " + ", ".join(KINDS[1:]))
+        raise Invalid(f"{only.kind!a} is not a valid message kind", hint="kinds: " + ", ".join(KINDS[1:]))
     author = None if only.author is None else header_safe(only.author)  # the form of names in commit headers
     now = now_nanoseconds()
     since = None if only.since is None else parse_moment(only.since, now) // 1_000_000_000

@@ -297,8 +297,8 @@ def _stop_again(repository: Repository, request: _Request, plan: MergePlan, pend
     tx.describe_branch(pending.branch, _entry_in_progress(pending.entry, request, pending.before, tip))
     operation = tx.commit(
         "merge-conflict",
-        f"go on with {request.conversation}/{pending.branch}",
-        metadata_message=f"go on with {pending.branch}",
+        f"continue merge on {request.conversation}/{pending.branch}",
+        metadata_message=f"continue merge on {pending.branch}",
     )
     return _outcome(MergeConflicted, request, plan, branch=pending.branch, tip=tip, operation=operation.id)
 
@@ -315,7 +315,7 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, pending:
     end_resolution(tx, pending, entry_finished(pending.entry, "merged"))
     tx.move_branch(pending.target, request.target_tip, tip)
     summary = f"merge {request.source} into {request.conversation}/{request.target}, its conflicts resolved"
-    operation = tx.commit(KIND, summary, metadata_message=f"leave {pending.branch}")
+    operation = tx.commit(KIND, summary, metadata_message=f"finish {pending.branch}")
     kind: type[MergeOutcome] = FastForwarded if plan.fast_forward else Merged
     return _outcome(kind, request, plan, tip=tip, operation=operation.id)
 

@@ -36,7 +36,7 @@ def list_operations(repository: Repository, *, limit: int | None = None) -> Oper
         Invalid: the limit is negative.
     """
     if limit is not None and limit < 0:
-        raise Invalid(f"the number of operations is {limit}", hint="for example: -n 20")
+        raise Invalid(f"invalid number of operations {limit}: must not be negative", hint="for example: -n 20")
     count = None if limit is None else min(limit, sys.maxsize)
     return OperationList(operations=tuple(record for _, record in islice(walk_operations(repository), count)))
 

@@ -74,7 +74,7 @@ def rename_branch(repository: Repository, conversation: str, branch: str, new: s
         if name == "main":
             raise Refused("the branch main cannot be renamed", hint="create another branch from it: scopes conv branch")
         if new_name in tips:
-            raise Refused(f"there is a branch {new_name!a} in {handle.id} already", hint="choose another name")
+            raise Refused(f"branch {new_name!a} already exists in {handle.id}", hint="choose another name")
         entries = handle.metadata.branches
         tx = Transaction(repository, handle.id)
         tx.rename_branch(name, new_name, tips[name])

@@ -71,7 +71,7 @@ def resolve_conflict(
     if (take is None) == (value is None):
         raise Invalid("a resolution takes a side or has a new value", hint="give one: --take, --value or --edit")
     if take is not None and take not in TAKES:
-        raise Invalid(f"{take!a} is not a side of a conflict", hint="one of: " + ", ".join(TAKES))
+        raise Invalid(f"{take!a} is not a valid side of a conflict", hint="one of: " + ", ".join(TAKES))
     if intervening and not reason.strip():
         raise Invalid("an intervention needs a reason", hint="for example: --reason 'the audit is next week'")
     choice: Choice = "value" if take is None else take

@@ -53,7 +53,7 @@ def tag(repository: Repository, conversation: str, name: str, message: str | Non
             raise Refused(f"{tag_name!a} is a branch of {handle.id}", hint="choose another name for the tag")
         if tag_name in handle.metadata.tags:
             hint = f"remove it first: scopes conv tag {handle.id} {tag_name} --delete"
-            raise Refused(f"there is a tag {tag_name!a} in {handle.id} already", hint=hint)
+            raise Refused(f"tag {tag_name!a} already exists in {handle.id}", hint=hint)
         oid = handle.active_branch.tip if message is None else handle.revision(message).oid
         return _set_tag(handle, tag_name, oid)
 

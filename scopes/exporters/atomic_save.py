@@ -145,7 +145,7 @@ def _translate_errors(path: str) -> Iterator[None]:
 
 def _refusal(path: str, error: OSError) -> ScopesError:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return NotFound(f"there is no directory {_parent(path)!a}", hint="make it first, or check the path")
+        return NotFound(f"directory {_parent(path)!a} not found", hint="create it first, or check the path")
     reason = (error.strerror or "unknown reason").lower()
     return Inaccessible(f"cannot write {path!a}: {reason}", hint="nothing was left there")
 
@@ -155,4 +155,4 @@ def _parent(path: str) -> str:
 
 
 def _exists(path: str) -> Refused:
-    return Refused(f"there is a file {path!a} already", hint="overwrite it with --force, or choose another name")
+    return Refused(f"file {path!a} already exists", hint="overwrite it with --force, or choose another name")

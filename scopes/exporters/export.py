@@ -86,7 +86,7 @@ def export(
     if format_name == ORIGINAL:
         return _export_original(repository, where, source)
     if format_name not in _WRITERS:
-        raise Invalid(f"{format_name!a} is not an export format", hint=f"formats: {', '.join(FORMATS)}")
+        raise Invalid(f"{format_name!a} is not a valid export format", hint=f"formats: {', '.join(FORMATS)}")
     if source is not None:
         raise Invalid("only original bytes have a source to choose", hint=f"add --format {ORIGINAL}")
     if format_name == OPENAI and all_branches:

@@ -72,7 +72,7 @@ def next_conversation_id(repository: Repository) -> ConversationId:
 def refuse_taken(repository: Repository, conversation: ConversationId) -> None:
     """Raise Refused if a conversation with this id exists; the id of a deleted one may be used again."""
     if repository.list_refs(f"{refs.HEADS}{conversation}/", refs.meta_ref(conversation)):
-        raise Refused(f"there is a conversation {conversation} already", hint="choose another name")
+        raise Refused(f"conversation {conversation} already exists", hint="choose another name")
 
 
 def _read_participants(repository: Repository, state: TreeEntry, cache: ParticipantCache) -> frozenset[AgentName]:

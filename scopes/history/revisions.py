@@ -291,7 +291,7 @@ def _resolve_time(repository: Repository, revision: Revision, text: str) -> Revi
     if oid is None or not repository.has(oid):
         when = format_seconds(nanoseconds // 1_000_000_000)
         where = f"{revision.conversation}/{revision.branch}"
-        raise NotFound(f"nothing is known of {where} at {when}", hint=f"see: scopes conv log {where}")
+        raise NotFound(f"no reflog entry for {where} at {when}", hint=f"see: scopes conv log {where}")
     return Revision(revision.conversation, revision.branch, oid)
 
 

@@ -45,7 +45,7 @@ def find_sources(path: str, skipped: list[Skipped] | None = None) -> list[Source
     try:
         status = os.stat(path)
     except FileNotFoundError as error:
-        raise NotFound(f"no such file: {path!a}", hint="name a transcript or a folder of transcripts") from error
+        raise NotFound(f"file {path!a} not found", hint="name a transcript or a folder of transcripts") from error
     except OSError as error:
         raise _cannot_read(path, error) from error
     if stat.S_ISREG(status.st_mode):

@@ -54,7 +54,10 @@ def context(
     """
     for name, number in (("characters", max_characters), ("entries", limit)):
         if number < 1:
-            raise Invalid(f"the number of {name} is {number}", hint="for example: --max-chars 8192 --limit 10")
+            raise Invalid(
+                f"invalid number of {name} {number}: must be at least 1",
+                hint="for example: --max-chars 8192 --limit 10",
+            )
     memory = Memory(repository)
     newest = list(islice((e for e in memory.walk() if agent in (None, e.agent)), min(limit, sys.maxsize)))
     result = write_context(walk_current_entries(repository, newest), max_characters)

@@ -80,7 +80,8 @@ def check_importance(importance: int) -> int:
     """
     if not MIN_IMPORTANCE <= importance <= MAX_IMPORTANCE:
         raise Invalid(
-            f"the importance is {importance}", hint=f"from {MIN_IMPORTANCE} (trivial) to {MAX_IMPORTANCE} (critical)"
+            f"invalid importance {importance}: must be from {MIN_IMPORTANCE} to {MAX_IMPORTANCE}",
+            hint=f"{MIN_IMPORTANCE} is trivial, {MAX_IMPORTANCE} is critical",
         )
     return importance
 

@@ -35,7 +35,7 @@ def list_memory(repository: Repository, *, agent: str | None = None, limit: int 
         Invalid: the limit is negative.
     """
     if limit is not None and limit < 0:
-        raise Invalid(f"the number of entries is {limit}", hint="for example: -n 20")
+        raise Invalid(f"invalid number of entries {limit}: must not be negative", hint="for example: -n 20")
     memory = Memory(repository)
     wanted = islice(
         (e for e in memory.walk() if agent in (None, e.agent)), None if limit is None else min(limit, sys.maxsize)

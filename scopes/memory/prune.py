@@ -42,9 +42,9 @@ def prune(
         Invalid: neither an age nor a number is given, or one of the values is not valid.
     """
     if older_than is None and max_entries is None:
-        raise Invalid("say which entries to delete", hint="--older-than '90 days ago', or --max 500")
+        raise Invalid("no entries selected", hint="--older-than '90 days ago', or --max 500")
     if max_entries is not None and max_entries < 0:
-        raise Invalid(f"the number of entries to keep is {max_entries}", hint="for example: --max 500")
+        raise Invalid(f"invalid number of entries {max_entries}: must not be negative", hint="for example: --max 500")
     if keep_importance is not None:
         check_importance(keep_importance)
     before = None if older_than is None else parse_moment(older_than, now_nanoseconds())

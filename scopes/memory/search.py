@@ -64,7 +64,7 @@ def search(repository: Repository, query: str, only: MemoryFilter | None = None)
     if not words:
         raise Invalid("the query is empty", hint="list all entries: scopes memory list")
     if filters.kind is not None and filters.kind not in KINDS:
-        raise Invalid(f"{filters.kind!a} is not a kind of memory text", hint="kinds: " + ", ".join(KINDS))
+        raise Invalid(f"{filters.kind!a} is not a valid kind of memory text", hint="kinds: " + ", ".join(KINDS))
     if filters.min_importance is not None:
         check_importance(filters.min_importance)
     since = None if filters.since is None else parse_moment(filters.since, now_nanoseconds())

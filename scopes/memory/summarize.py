@@ -97,7 +97,7 @@ def summarize(
         Invalid: the ratio is not above 0 and at most 1.
     """
     if not 0 < ratio <= 1:
-        raise Invalid(f"the ratio is {ratio:g}", hint="a share above 0 and at most 1, for example --ratio 0.3")
+        raise Invalid(f"invalid ratio {ratio:g}: must be above 0 and at most 1", hint="for example: --ratio 0.3")
     handle = Store(repository).branch(branch)
     tip = handle.tip
     given = _collect(repository, tip, tokenizer, include_all=include_all, compact=compact)

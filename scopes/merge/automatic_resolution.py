@@ -37,12 +37,12 @@ def read_policy(config: Config, strategy: str, *, auto_priority: bool = False, s
         Invalid: there is no such strategy or rule.
     """
     if strategy not in STRATEGIES:
-        raise Invalid(f"{strategy!a} is not a merge strategy", hint="strategies: " + ", ".join(STRATEGIES))
+        raise Invalid(f"{strategy!a} is not a valid merge strategy", hint="strategies: " + ", ".join(STRATEGIES))
     rules = {kind: rule for kind in CONFLICT_TYPES if (rule := config.find(f"scopes.merge.rule.{kind}")) is not None}
     for kind, rule in rules.items():
         if rule not in RULES:
             key = f"scopes.merge.rule.{kind}"
-            raise Invalid(f"{rule!a} is not a value of {key}", hint=f"it is one of: {', '.join(RULES)}")
+            raise Invalid(f"{rule!a} is not a valid value of {key}", hint=f"it is one of: {', '.join(RULES)}")
     return Policy(strategy=strategy, rules=rules, auto_priority=auto_priority, strict=strict)
 
 

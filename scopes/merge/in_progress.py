@@ -160,7 +160,7 @@ def abort(repository: Repository, pending: InProgress) -> tuple[BranchName, Oper
     active = end_resolution(tx, pending, None)
     tx.delete_branch(pending.branch, pending.tip)
     summary = f"abort {pending.conversation}/{pending.branch}"
-    return active, tx.commit(f"{pending.kind}-abort", summary, metadata_message=f"leave {pending.branch}")
+    return active, tx.commit(f"{pending.kind}-abort", summary, metadata_message=f"abort {pending.branch}")
 
 
 def list_conflicts_at(objects: Objects, tip: Oid) -> dict[str, Conflict]:

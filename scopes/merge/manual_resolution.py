@@ -93,7 +93,7 @@ def _claim_of_value(key: str, value: Any, actor: str) -> tuple[str, Any]:
     """Return the path and the claim that set a key to a value."""
     group, field = group_of(key), value_field(key)
     if group == "priorities" and value not in URGENCIES:
-        raise Invalid(f"{value!a} is not an urgency", hint="one of: " + ", ".join(URGENCIES))
+        raise Invalid(f"{value!a} is not a valid urgency", hint="one of: " + ", ".join(URGENCIES))
     if (field is not None or group == MESSAGES) and not value.strip():
         what = f"the {field} of {shown_key(key)}" if field is not None else "the new text of a message"
         raise Invalid(f"{what} cannot be empty", hint="for example: --value 'as we agreed'")

@@ -45,7 +45,7 @@ def parse_purpose(text: str) -> str:
     """
     purpose = text.strip().lower().replace("_", "-")
     if purpose not in PURPOSES:
-        raise Invalid(f"{text!a} is not a purpose of a branch", hint="purposes: " + ", ".join(PURPOSES))
+        raise Invalid(f"{text!a} is not a valid branch purpose", hint="purposes: " + ", ".join(PURPOSES))
     return purpose
 
 

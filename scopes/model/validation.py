@@ -20,7 +20,22 @@ RESERVED = ("id", "v", "amends", "retracts", "oid", "parents", "parent_oids", "a
 Checked = TypeVar("Checked", bound=BaseModel)
 NonEmpty = Annotated[str, Field(min_length=1)]
 Confidence = Annotated[float, Field(ge=0, le=1)]
-
+_PROBLEMS = {  # pydantic's type of error -> our text; the texts of `value_error` are written in this module
+    "missing": "is required",
+    "extra_forbidden": "is not a known field",
+    "string_type": "must be text",
+    "bool_type": "must be true or false",
+    "float_type": "must be a number",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "literal_error": "must be {expected}",
+    "string_too_short": "must not be empty",
+    "too_short": "must not be empty",
+    "greater_than_equal": "must be at least {ge:g}",
+    "less_than_equal": "must be at most {le:g}",
+    "string_unicode": "must be valid UTF-8",
+}
 
 _FIRST_TIME = -62_135_596_800_000_000_000  # the years 1 to 9999 in UTC, the range of RFC 3339
 _END_TIME = 253_402_300_800_000_000_000
@@ -225,9 +240,10 @@ def _validate(model: type[Checked], document: Any, what: str) -> Checked:
     try:
         return model.model_validate(document)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(step) for step in first["loc"])
-        problem = first["msg"].removeprefix("Value error, ")
+        sentence = _PROBLEMS.get(first["type"])
+        problem = sentence.format(**first.get("ctx", {})) if sentence else first["msg"].removeprefix("Value error, ")
         raise Invalid(
             f"the {what} is not valid: {where + ': ' if where else ''}{problem}",
             hint="see: scopes help append",

@@ -44,6 +44,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.conversation.list_cached": "list_",
     "scopes.conversation.new": "conversation",
     "scopes.conversation.rename": "conversation",
+    "scopes.conversation.repair": "store",
     "scopes.conversation.resolve_conflict": "conflicts",
     "scopes.conversation.rewind": "branch",
     "scopes.conversation.show": "conversation",

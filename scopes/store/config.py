@@ -189,7 +189,7 @@ def check_key(key: str) -> str:
         Invalid: scopes has no such setting, or only scopes itself may write it.
     """
     if not _KEY.fullmatch(key) or key.lower() == "scopes.formatversion":
-        raise Invalid(f"{key!a} is not a setting of scopes", hint="settings: " + ", ".join(SETTINGS))
+        raise Invalid(f"unknown setting {key!a}", hint="settings: " + ", ".join(SETTINGS))
     return key
 
 

@@ -44,7 +44,7 @@ def _apply(repository: Repository, changes: list[RefChange]) -> None:
     operation = Operation(
         id=OperationId(new_id()),
         kind="expire",
-        summary="let go of old operations and trash",
+        summary="expire operations and trash",
         command=repository.caller.command,
         actor=repository.caller.actor,
         time=now(),

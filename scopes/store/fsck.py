@@ -1,6 +1,6 @@
 """Find damage: check pack files, every reachable object, and every ref against operation log and reflog.
 
-Nothing is repaired. libgit2 does not verify objects from packs, so all bytes are hashed again.
+Nothing is repaired here; see `repair`. libgit2 does not verify objects from packs, so all bytes are hashed again.
 """
 
 from __future__ import annotations
@@ -8,25 +8,30 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from scopes.clock import seconds_of
 from scopes.errors import ScopesError
 from scopes.ids import Oid
 from scopes.store import refs
+from scopes.store.graph import is_ancestor
 from scopes.store.objects import COMMIT, TAG, TREE, parse_commit, parse_tree
 from scopes.store.operation_log import walk_operations
-from scopes.store.recovery import list_leftovers
-from scopes.store.reflog import NULL_OID, list_logged_refs, walk_moves
+from scopes.store.recovery import list_leftovers, list_orphans
+from scopes.store.reflog import NULL_OID, RefMove, list_logged_refs, walk_moves
 from scopes.store.repository import Repository
 
 _BLOCK_BYTES = 1 << 20
 _CHECKSUM_BYTES = 20
+_RESTORE = "restore it from a backup or a clone"
 _LOGGED = (refs.HEADS, refs.META, refs.TRASH, refs.OPERATIONS)
+REPAIR = "repair it: scopes repair"
 _CURES = {
     ".pack": "restore the file from a backup",
-    ".idx": "rebuild it: git index-pack",
-    "commit-graph": "write it again: scopes gc",
+    ".idx": REPAIR,
+    "commit-graph": REPAIR,
 }
 
 
@@ -38,6 +43,28 @@ class Finding:
     where: str
     problem: str
     cure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RefDefect:
+    """A defect of a ref; `value` is what `repair` sets it to, None if that is unknown or would lose something."""
+
+    ref: str
+    severity: str
+    problem: str
+    cure: str | None = None
+    value: str | None = None
+
+    def finding(self) -> Finding:
+        """Return the defect as it is reported."""
+        return Finding(self.severity, _shown(self.ref), self.problem, self.cure)
+
+
+class ObjectDefect(NamedTuple):
+    """A damaged or missing object, and how it is reported."""
+
+    oid: Oid
+    finding: Finding
 
 
 def walk_pack_defects(repository: Repository) -> Iterator[Finding]:
@@ -79,7 +106,7 @@ def ends_with_own_hash(path: str) -> bool:
         return file.read() == digest.digest()
 
 
-def walk_object_defects(repository: Repository, tips: dict[str, Oid]) -> Iterator[Finding]:
+def walk_object_defects(repository: Repository, tips: dict[str, Oid]) -> Iterator[ObjectDefect]:
     """Read and hash every object reachable from the refs; `tips` maps refs to commits."""
     seen: set[Oid] = set()
     for ref, tip in tips.items():
@@ -93,10 +120,11 @@ def walk_object_defects(repository: Repository, tips: dict[str, Oid]) -> Iterato
                 kind, data = repository.read(oid)
                 below = _references(oid, kind, data)
             except ScopesError as error:
-                yield Finding("error", f"{_shown(ref)}: {oid}", error.message, "restore it from a backup or a clone")
+                yield ObjectDefect(oid, Finding("error", f"{_shown(ref)}: {oid}", error.message, _RESTORE))
                 continue
             if not is_hash_of(oid, kind, data):
-                yield Finding("error", f"{_shown(ref)}: {oid}", "its content does not match its id")
+                problem = "its content does not match its id"
+                yield ObjectDefect(oid, Finding("error", f"{_shown(ref)}: {oid}", problem, _RESTORE))
             stack.extend(below)
 
 
@@ -116,7 +144,7 @@ def _references(oid: Oid, kind: str, data: bytes) -> list[Oid]:
     return [entry.oid for entry in parse_tree(data).values()] if kind == TREE else []
 
 
-def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator[Finding]:
+def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator[RefDefect]:
     """Compare the refs with operation log and reflogs: packed-refs has no checksum, so a ref can get lost.
 
     The operation log has the value that the last operation gave a ref; the reflog has every append since.
@@ -132,7 +160,7 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
             for change in operation.changes:
                 expected.setdefault(change.ref, change.new)
     except ScopesError as error:
-        yield Finding("error", refs.OPERATIONS, error.message, "undo cannot go back beyond this point")
+        yield RefDefect(refs.OPERATIONS, "error", error.message, "undo cannot go back beyond this point")
     logged = (ref for ref in list_logged_refs(repository, _LOGGED) if ref not in moving)
     last = {ref: next(walk_moves(repository, ref), None) for ref in logged}
     latest = dict(expected)
@@ -144,44 +172,69 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
     for ref, value in values.items():
         move = last.get(ref)
         if move is not None and move.new not in (value, repository.raw_ref(ref)):
-            # git writes the reflog first: a process that dies before it moves the ref leaves a false entry.
-            severity = "warning" if move.old == value else "error"
-            cure = f"its reflog ends at {move.new}"
-            yield Finding(severity, _shown(ref), "it differs from the last value in its reflog", cure)
+            yield _moved_back(repository, ref, value, move)
         if ref.startswith((refs.HEADS, refs.META)) and ref not in expected and log_begins is not None:
             yield from _unrecorded_ref(repository, ref, log_begins)
         if ref.startswith(refs.ACTIVE) and expected.get(ref, value) != value == repository.find_ref(ref):
             cure = f"choose the active branch again: scopes conv switch {ref.removeprefix(refs.ACTIVE)} BRANCH"
-            yield Finding("error", ref, "it differs from the value that the last operation set", cure)
+            yield RefDefect(ref, "error", "it differs from the value that the last operation set", cure)
 
 
-def _unsorted_ref(ref: str) -> Finding:
+def _unsorted_ref(ref: str) -> RefDefect:
     """Describe a ref that is in packed-refs but that git's binary search does not find."""
-    return Finding("error", _shown(ref), "packed-refs is not sorted: git does not find this ref in it")
+    return RefDefect(ref, "error", "packed-refs is not sorted: git does not find this ref in it", REPAIR)
 
 
-def _lost_ref(repository: Repository, ref: str, value: str) -> Finding:
+def _lost_ref(repository: Repository, ref: str, value: str) -> RefDefect:
     """Describe a lost ref: its file is damaged, which git and libgit2 ignore silently, or it is missing."""
-    path = os.path.join(repository.path, ref)
-    if os.path.isfile(path):
-        return Finding("error", _shown(ref), "its file is damaged", f"echo '{value}' > {path}")
-    command = "symbolic-ref" if value.startswith(refs.SYMBOLIC) else "update-ref"
-    cure = f"git --git-dir={repository.path} {command} {ref} {value.removeprefix(refs.SYMBOLIC)}"
-    return Finding("error", _shown(ref), "it is missing, and no operation deleted it", cure)
+    is_damaged = os.path.isfile(os.path.join(repository.path, ref))
+    problem = "its file is damaged" if is_damaged else "it is missing, and no operation deleted it"
+    if _is_intact(repository, value):
+        return RefDefect(ref, "error", problem, REPAIR, value)
+    return RefDefect(ref, "error", problem, f"restore object {value} from a backup or a clone")
 
 
-def _unrecorded_ref(repository: Repository, ref: str, log_begins: int) -> Iterator[Finding]:
+def _moved_back(repository: Repository, ref: str, value: str, move: RefMove) -> RefDefect:
+    """Describe a ref that differs from the end of its reflog.
+
+    Git writes the reflog first: a process that dies before it moves the ref leaves a false entry. Otherwise the ref
+    can be moved on to the end of its reflog if that keeps all of its messages.
+    """
+    problem, cure = "it differs from the last value in its reflog", f"its reflog ends at {move.new}"
+    if move.old == value:
+        return RefDefect(ref, "warning", problem, cure)
+    with suppress(ScopesError):
+        is_kept = not _is_intact(repository, value) or is_ancestor(repository, Oid(value), move.new)
+        if is_kept and _is_intact(repository, move.new):
+            return RefDefect(ref, "error", problem, REPAIR, move.new)
+    return RefDefect(ref, "error", problem, cure)
+
+
+def _is_intact(repository: Repository, value: str) -> bool:
+    """Return True if a ref could have this value: a symbolic ref, or an object that can be read."""
+    if value.startswith(refs.SYMBOLIC):
+        return True
+    try:
+        return is_hash_of(Oid(value), *repository.read(Oid(value)))
+    except ScopesError:
+        return False
+
+
+def _unrecorded_ref(repository: Repository, ref: str, log_begins: int) -> Iterator[RefDefect]:
     """Report a ref that is not in the operation log, unless its operation may have expired."""
     moves = list(walk_moves(repository, ref))
     if moves and moves[-1].old == NULL_OID and moves[-1].time >= log_begins:
-        yield Finding("warning", _shown(ref), "no operation created it: a git command did")
+        yield RefDefect(ref, "warning", "no operation created it: a git command did")
     elif not os.path.exists(os.path.join(repository.path, "logs", ref)):
-        yield Finding("warning", _shown(ref), "it has no reflog and no operation created it: is packed-refs damaged?")
+        yield RefDefect(ref, "warning", "it has no reflog and no operation created it: is packed-refs damaged?")
 
 
-def walk_leftover_defects(repository: Repository) -> Iterator[Finding]:
-    """Report lock files, temporary files and an unfinished operation that dead processes left."""
-    for path in list_leftovers(repository):
+def walk_leftover_defects(repository: Repository, *, locked: bool) -> Iterator[Finding]:
+    """Report lock files, temporary files and an unfinished operation that dead processes left.
+
+    Without the exclusive lock they may be those of living processes.
+    """
+    for path in list_orphans(repository) if locked else list_leftovers(repository):
         yield Finding("warning", path, "a process died and left this file", "remove it: scopes gc")
     if repository.raw_ref(refs.PENDING) is not None:
         cure = "the next command that writes will finish it"

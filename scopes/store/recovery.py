@@ -107,18 +107,30 @@ def remove_orphan_lock(repository: Repository, ref: str) -> None:
 
 def remove_orphans(paths: Iterable[str]) -> list[str]:
     """Remove those of the files and directories that do not change for a second, and return their paths."""
-    unchanged = {path: found for path in paths if (found := _identity(path)) is not None}
-    deadline = time.monotonic() + _ORPHAN_AFTER_SECONDS
-    while unchanged and time.monotonic() < deadline:
-        time.sleep(0.05)
-        unchanged = {path: found for path, found in unchanged.items() if _identity(path) == found}
-    for path in unchanged:
+    orphans = find_orphans(paths)
+    for path in orphans:
         with contextlib.suppress(OSError):
             if os.path.isdir(path) and not os.path.islink(path):
                 shutil.rmtree(path)  # a private directory of git, see git_program
             else:
                 os.unlink(path)
+    return orphans
+
+
+def find_orphans(paths: Iterable[str]) -> list[str]:
+    """Return those of the files and directories that do not change for a second."""
+    unchanged = {path: found for path in paths if (found := _identity(path)) is not None}
+    deadline = time.monotonic() + _ORPHAN_AFTER_SECONDS
+    while unchanged and time.monotonic() < deadline:
+        time.sleep(0.05)
+        unchanged = {path: found for path, found in unchanged.items() if _identity(path) == found}
     return list(unchanged)
+
+
+def list_orphans(repository: Repository) -> list[str]:
+    """Return the leftovers that do not change for a second, relative to the store; call it under the exclusive lock."""
+    orphans = find_orphans(os.path.join(repository.path, path) for path in list_leftovers(repository))
+    return [os.path.relpath(path, repository.path) for path in orphans]
 
 
 def list_leftovers(repository: Repository) -> Iterator[str]:

@@ -116,15 +116,16 @@ class Repository:
         Objects that are read together are usually stored together, and a miss is slow. The packs are tried last too,
         because a loose object may have been packed a moment ago.
         """
-        found = self._find_packed(oid) if self._last_was_packed else None
+        found = self.find_packed(oid) if self._last_was_packed else None
         if found is None:
             if not is_oid(oid):
                 raise _damage(oid)
             found = find_loose(self._objects, oid)
             self._last_was_packed = found is None
-        return found or self._find_packed(oid)
+        return found or self.find_packed(oid)
 
-    def _find_packed(self, oid: Oid) -> tuple[str, bytes] | None:
+    def find_packed(self, oid: Oid) -> tuple[str, bytes] | None:
+        """Return kind and bytes of an object in a pack, None if no pack has it; raises errors of libgit2."""
         if len(oid) != _OID_LENGTH:
             return None  # libgit2 takes a shorter id as a prefix
         try:

@@ -145,7 +145,7 @@ def test_a_value_of_the_wrong_type_is_refused(conversation):
     conversation.append_on_both("priority", *({"task": "login", "urgency": word} for word in ("low", "high")))
     conversation.merge(code=3)
     error = conversation.run_refused("conflicts", "resolve", conversation.id, "1", "--value", "soon", code=2)
-    assert (error["message"], error["hint"]) == ("'soon' is not an urgency", "one of: low, normal, high, critical")
+    assert (error["message"], error["hint"]) == ("'soon' is not a valid urgency", "one of: low, normal, high, critical")
 
 
 @pytest.mark.parametrize("text", ["NaN", "[" * 300 + "]" * 300, "1" * 5000])

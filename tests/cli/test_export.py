@@ -65,8 +65,7 @@ def test_an_existing_file_is_refused(store, tmp_path):
     done = export(store, "conv-001", "-o", "out.md", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert (
-        done.stderr
-        == "error: there is a file 'out.md' already\nhint: overwrite it with --force, or choose another name\n"
+        done.stderr == "error: file 'out.md' already exists\nhint: overwrite it with --force, or choose another name\n"
     )
     assert (tmp_path / "out.md").read_text() == "mine"
 

@@ -63,7 +63,7 @@ def test_a_dry_run_prints_the_result_and_stores_nothing(remembered):
     foreseen = remembered.run("memory", "update", "--dry-run", "--json")
     assert (foreseen["dry_run"], foreseen["entries"][0]["decisions"]) == (True, ["We agreed on SameSite=Lax."])
     assert "operation" not in foreseen
-    assert remembered.run("memory", "add", "A note", "--dry-run") == "would remember: A note\n"
+    assert remembered.run("memory", "add", "A note", "--dry-run") == "would add: A note\n"
     assert remembered.run("memory", "add", "A note", "--dry-run", "--json")["dry_run"] is True
     assert remembered.run("conv", "operations", "list") == operations
     assert remembered.run("memory", "list") == ""

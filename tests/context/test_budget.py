@@ -70,11 +70,11 @@ def test_shares_that_do_not_add_up_are_refused(text):
 def test_any_shares_divide_a_number_exactly(tokens, weights):
     """S1-14: the remainder goes to the first parts, one token each."""
     left = 100
-    hundredths = {}
+    percent = {}
     for number, weight in enumerate(weights[:-1]):
-        hundredths[f"part-{number}"] = share = min(left, weight)
+        percent[f"part-{number}"] = share = min(left, weight)
         left -= share
-    hundredths["rest"] = left
-    parts = divide(tokens, hundredths)
-    assert (sum(parts.values()), list(parts)) == (tokens, list(hundredths))
-    assert all(0 <= parts[name] - tokens * share // 100 <= 1 for name, share in hundredths.items())
+    percent["rest"] = left
+    parts = divide(tokens, percent)
+    assert (sum(parts.values()), list(parts)) == (tokens, list(percent))
+    assert all(0 <= parts[name] - tokens * share // 100 <= 1 for name, share in percent.items())

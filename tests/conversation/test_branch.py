@@ -74,7 +74,7 @@ def test_a_purpose_ignores_case_and_accepts_dash_or_underscore(repository, purpo
 def test_an_unknown_purpose_is_refused_with_the_list_of_purposes(repository, purpose):
     """S4-3: exit 2."""
     history(repository, "main: a")
-    with pytest.raises(Invalid, match="is not a purpose of a branch") as refusal:
+    with pytest.raises(Invalid, match="is not a valid branch purpose") as refusal:
         branch(repository, "conv-001", purpose=purpose, agent="a")
     assert refusal.value.exit_code == 2
     assert all(known in refusal.value.hint for known in PURPOSES)
@@ -136,7 +136,7 @@ def test_branching_writes_no_message_and_moves_no_other_branch(repository):
 def test_a_taken_branch_name_is_refused_and_nothing_changes(repository):
     drawn = history(repository, "main: a", "fix: b")
     before = refs(repository)
-    with pytest.raises(Refused, match="there is a branch 'fix' in conv-001 already") as refusal:
+    with pytest.raises(Refused, match="branch 'fix' already exists in conv-001") as refusal:
         branch(repository, "conv-001", name="fix")
     assert refusal.value.hint == "choose another with --name"
     assert refs(repository) == before

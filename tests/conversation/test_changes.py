@@ -265,7 +265,7 @@ def test_a_field_filter_matches_a_field_or_the_fields_below_it(varied, option, c
 
 def test_an_invalid_date_or_conversation_is_refused(repository):
     history(repository, "main: a")
-    with pytest.raises(Invalid, match="is not a time") as refusal:
+    with pytest.raises(Invalid, match="is not a valid time") as refusal:
         changes(repository, "conv-001", since="soon")
     assert refusal.value.hint
     with pytest.raises(NotFound):

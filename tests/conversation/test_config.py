@@ -89,14 +89,14 @@ def test_a_key_outside_of_scopes_is_refused(repository, home, key):
         lambda: get_setting(repository.config, key),
         lambda: set_setting(repository, home, key, "x", level="store"),
     ):
-        with pytest.raises(Invalid, match="is not a setting of scopes") as refusal:
+        with pytest.raises(Invalid, match="unknown setting") as refusal:
             use()
         assert "scopes.author" in refusal.value.hint
 
 
 @pytest.mark.parametrize("level", ["", "system", "Store", "global"])
 def test_an_unknown_level_is_refused(repository, home, level):
-    with pytest.raises(Invalid, match="is not a level of settings") as refusal:
+    with pytest.raises(Invalid, match="is not a valid config level") as refusal:
         set_setting(repository, home, "scopes.author", "x", level=level)
     assert refusal.value.hint == "levels: store, user"
 
@@ -155,12 +155,12 @@ def test_an_invalid_value_is_refused(repository, home, key, value):
     "key", ["scopes.formatVersion", "scopes.bad_key", "scopes.a b", "scopes.\x1b", "scopes.", "core.bare"]
 )
 def test_a_key_that_is_not_a_user_setting_is_refused(repository, home, key):
-    with pytest.raises(Invalid, match="is not a setting"):
+    with pytest.raises(Invalid, match="unknown setting"):
         set_setting(repository, home, key, "1", level="store")
 
 
 def test_a_merge_rule_for_an_unknown_conflict_type_is_refused(repository, home):
-    with pytest.raises(Invalid, match="'nonsense' is not a type of conflict") as refusal:
+    with pytest.raises(Invalid, match="'nonsense' is not a valid conflict type") as refusal:
         set_setting(repository, home, "scopes.merge.rule.nonsense", "first", level="store")
     assert "edit-edit" in refusal.value.hint
     with pytest.raises(Invalid, match="'third' is not a valid value of ") as refusal:

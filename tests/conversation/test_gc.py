@@ -129,7 +129,7 @@ def test_an_invalid_date_is_refused_before_anything_is_written(repository):
     history(repository, "main: a")
     loose = loose_objects(repository)
     for moment in ("soon", ""):
-        with pytest.raises(Invalid, match="is not a time") as refusal:
+        with pytest.raises(Invalid, match="is not a valid time") as refusal:
             gc(repository, expire_before=moment)
         assert refusal.value.hint
     assert loose_objects(repository) == loose

@@ -71,7 +71,7 @@ def test_the_number_of_a_deleted_conversation_is_not_reused(repository):
 
 def test_a_taken_id_is_refused(repository):
     new(repository, conversation_id="login")
-    with pytest.raises(Refused, match="there is a conversation login already") as refusal:
+    with pytest.raises(Refused, match="conversation login already exists") as refusal:
         new(repository, conversation_id="login")
     assert refusal.value.hint == "choose another name"
     assert len(list_operations(repository).operations) == 1

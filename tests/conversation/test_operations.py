@@ -41,7 +41,7 @@ def test_a_limit_lists_that_many_operations(repository, limit, count):
 
 
 def test_a_negative_limit_of_operations_is_refused(repository):
-    with pytest.raises(Invalid, match="the number of operations is -3") as refusal:
+    with pytest.raises(Invalid, match="invalid number of operations -3: must not be negative") as refusal:
         list_operations(repository, limit=-3)
     assert refusal.value.hint == "for example: -n 20"
 

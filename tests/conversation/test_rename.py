@@ -80,7 +80,7 @@ def test_the_id_of_another_conversation_is_refused(repository):
     history(repository, "main: a", conversation="one")
     history(repository, "main: b", conversation="two")
     before = refs(repository)
-    with pytest.raises(Refused, match="there is a conversation two already") as refusal:
+    with pytest.raises(Refused, match="conversation two already exists") as refusal:
         rename_conversation(repository, "one", "two")
     assert refusal.value.hint == "choose another name"
     with pytest.raises(Invalid, match="is not a valid conversation id"):

@@ -64,7 +64,7 @@ def test_tags_belong_to_one_conversation(repository):
 def test_a_tag_that_exists_is_not_moved(repository):
     drawn = history(repository, "main: a b")
     tag(repository, "conv-001", "v1", "main~1")
-    with pytest.raises(Refused, match="there is a tag 'v1' in conv-001 already") as refusal:
+    with pytest.raises(Refused, match="tag 'v1' already exists in conv-001") as refusal:
         tag(repository, "conv-001", "v1")
     assert refusal.value.hint == "remove it first: scopes conv tag conv-001 v1 --delete"
     delete_tag(repository, "conv-001", "v1")

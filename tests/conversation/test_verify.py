@@ -8,12 +8,14 @@ import pytest
 
 from scopes.conversation.delete import delete
 from scopes.conversation.new import new
+from scopes.conversation.repair import repair
 from scopes.conversation.rewind import rewind
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
+from scopes.errors import Busy
 from scopes.store.objects import BLOB, TREE, TreeEntry, format_tree
 from tests.support.history import history, say
-from tests.support.store import files_of, git, open_store
+from tests.support.store import IMPATIENT, Process, files_of, git, open_store, overtake
 
 
 def found(repository):
@@ -118,7 +120,10 @@ def test_a_branch_deleted_without_an_operation_is_found(repository):
         "conv-001/fix",
         "it is missing, and no operation deleted it",
     )
-    assert finding.cure.endswith(f"update-ref refs/heads/conv-001/fix {drawn.oids['a']}")
+    assert finding.cure == "repair it: scopes repair"
+    (done,) = repair(open_store(repository)).repairs
+    assert (done.where, done.action) == ("conv-001/fix", f"set it to {drawn.oids['a']}")
+    assert open_store(repository).find_ref("refs/heads/conv-001/fix") == drawn.oids["a"]
 
 
 def test_a_branch_created_with_git_is_a_warning(repository):
@@ -168,3 +173,78 @@ def test_a_store_with_a_defect_can_still_be_written(repository):
     history(repository, "main: b")
     os.unlink(loose(repository, drawn.oids["a"]))
     assert say(open_store(repository.path), "conv-002", "c").branch == "main"
+
+
+# Beside writers
+
+WRITE = """
+from scopes.conversation.append import append
+from scopes.conversation.branch import branch
+from scopes.conversation.delete import delete_branch
+from scopes.history.messages import plain_message
+import itertools
+repository = open_store(path)
+for number in itertools.count():
+    append(repository, "conv-001", plain_message("carol", f"message {number}"))
+    name = f"try-{sys.argv[2]}-{number}"
+    branch(repository, "conv-001", name=name, start="main", switch=False)
+    append(repository, "conv-001", plain_message("carol", "there"), branch=name)
+    delete_branch(repository, "conv-001", name, force=True)
+    if number == 0:
+        print("started", flush=True)
+    time.sleep(0.05)
+"""
+
+
+def verify_beside_writers(repository, runs):
+    """Verify the store while three processes append and create and delete branches; return all findings."""
+    history(repository, "main: " + " ".join(f"m{number}" for number in range(40)))
+    writers = [Process(WRITE, repository.path, str(number)) for number in range(3)]
+    try:
+        for writer in writers:
+            assert writer.read_line() == "started", writer.popen.stderr.read()
+        findings = [finding for _ in range(runs) for finding in found(repository)]
+        for writer in writers:
+            assert writer.popen.poll() is None, writer.popen.stderr.read()
+        return findings
+    finally:
+        for writer in writers:
+            writer.kill()
+
+
+def test_nothing_is_reported_beside_writers(repository):
+    """P10: moved refs are no damage, and live locks are no leftovers."""
+    assert verify_beside_writers(repository, 10) == []
+
+
+@pytest.mark.sweep
+def test_nothing_is_reported_in_150_runs_beside_writers(repository):
+    assert verify_beside_writers(repository, 150) == []
+
+
+def test_what_is_found_without_the_lock_is_looked_at_again_with_it(repository, monkeypatch):
+    """Another process holds a lock file of a ref while the store is read, and releases it before its own lock."""
+    history(repository, "main: a")
+    lock = f"{repository.path}/refs/heads/conv-001/main.lock"
+    open(lock, "wb").close()
+    overtake(repository, lambda other: os.unlink(lock))
+    assert verify(repository).findings == ()
+
+
+def test_a_store_that_cannot_be_locked_is_reported_with_a_note(repository):
+    """A disk that is read-only, and a store of somebody else."""
+    history(repository, "main: a")
+    git(repository, "update-ref", "-d", "refs/heads/conv-001/main")
+    os.unlink(f"{repository.path}/scopes.lock")
+    os.mkdir(f"{repository.path}/scopes.lock")
+    seen = verify(open_store(repository))
+    assert [finding.where for finding in seen.findings] == ["conv-001/main"]
+    assert "a defect may be the work of another process" in seen.notes[0].text
+
+
+def test_a_defect_that_cannot_be_confirmed_is_not_reported(repository):
+    """While another process holds the lock."""
+    history(repository, "main: a")
+    git(repository, "update-ref", "-d", "refs/heads/conv-001/main")
+    with repository.lock.exclusive(), pytest.raises(Busy):
+        verify(open_store(repository, IMPATIENT))

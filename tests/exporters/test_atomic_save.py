@@ -54,7 +54,7 @@ def test_no_temporary_file_is_left(tmp_path):
 
 def test_an_existing_file_is_not_overwritten(tmp_path):
     (tmp_path / "out.md").write_bytes(b"mine")
-    with pytest.raises(Refused, match=r"there is a file '.*/out.md' already") as refusal:
+    with pytest.raises(Refused, match=r"file '.*/out.md' already exists") as refusal:
         save(of(b"new"), str(tmp_path / "out.md"))
     assert refusal.value.hint == "overwrite it with --force, or choose another name"
     assert everything(tmp_path) == {"out.md": b"mine"}
@@ -115,7 +115,7 @@ def test_a_target_that_is_not_a_regular_file_is_refused(tmp_path):
 @pytest.mark.parametrize("path", ["none/out.md", "file/out.md"])
 def test_a_missing_directory_is_reported(tmp_path, path):
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises((NotFound, Inaccessible), match="there is no directory"):
+    with pytest.raises((NotFound, Inaccessible), match=r"directory '.*' not found"):
         save(of(b"x"), str(tmp_path / path))
 
 
@@ -128,7 +128,7 @@ def test_a_file_is_written_into_a_directory_under_its_suggested_name(tmp_path):
 def test_a_trailing_slash_creates_a_directory(tmp_path):
     assert save(of(b"x"), f"{tmp_path}/new/").files == ("a.md",)
     assert everything(tmp_path) == {"new/a.md": b"x"}
-    with pytest.raises(NotFound, match="there is no directory"):
+    with pytest.raises(NotFound, match=r"directory '.*' not found"):
         save(of(b"x"), f"{tmp_path}/none/new/")
 
 
@@ -140,7 +140,7 @@ def test_several_files_create_their_directory(tmp_path):
 
 def test_no_file_is_written_if_one_of_them_exists(tmp_path):
     (tmp_path / "two").write_bytes(b"mine")
-    with pytest.raises(Refused, match="there is a file"):
+    with pytest.raises(Refused, match="already exists"):
         save(several("one", "two"), str(tmp_path))
     assert everything(tmp_path) == {"two": b"mine"}
     save(several("one", "two"), str(tmp_path), force=True)
@@ -176,7 +176,7 @@ def test_a_file_created_meanwhile_is_not_overwritten(tmp_path, monkeypatch, link
     if not links:
         monkeypatch.setattr(os, "link", refuse_links)
     files = (ExportedFile("x", None, walk()),)
-    with pytest.raises(Refused, match="there is a file"):
+    with pytest.raises(Refused, match="already exists"):
         save(Exported(conversation="conv-001", format="json", messages=1, files=files), str(tmp_path / "out.md"))
     assert everything(tmp_path) == {"out.md": b"theirs"}
 

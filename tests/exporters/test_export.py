@@ -83,7 +83,7 @@ def test_messages_are_read_when_the_pieces_are_iterated(repository, format_name,
 
 
 def test_an_unknown_format_is_refused(repository):
-    with pytest.raises(Invalid, match="'yaml' is not an export format") as refusal:
+    with pytest.raises(Invalid, match="'yaml' is not a valid export format") as refusal:
         export(repository, "conv-001", format_name="yaml")
     assert refusal.value.hint == "formats: markdown, json, jsonl, openai, original"
 

@@ -198,12 +198,12 @@ def test_a_time_finds_rewound_messages(repository, drawn, monkeypatch):
 
 
 def test_a_time_before_the_branch_is_refused(repository, drawn, later):
-    with pytest.raises(NotFound, match="nothing is known of conv-001/main at 2"):
+    with pytest.raises(NotFound, match="no reflog entry for conv-001/main at 2"):
         resolve_revision(repository, "conv-001@{3 years ago}")
 
 
 def test_an_invalid_time_or_a_time_without_a_branch_is_refused(repository, drawn):
-    with pytest.raises(Invalid, match="'the day before' is not a time") as refusal:
+    with pytest.raises(Invalid, match="'the day before' is not a valid time") as refusal:
         resolve_revision(repository, "conv-001@{the day before}")
     assert "yesterday" in refusal.value.hint
     with pytest.raises(Invalid, match="needs a branch") as refusal:

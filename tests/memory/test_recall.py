@@ -89,7 +89,7 @@ def _shared(repository):
 @pytest.mark.parametrize("importance", [0, 11, -1, 100])
 def test_an_importance_is_from_one_to_ten(repository, importance):
     """S0-13."""
-    with pytest.raises(Invalid, match="the importance is"):
+    with pytest.raises(Invalid, match="invalid importance"):
         add(repository, "x", agent="a", importance=importance)
 
 
@@ -124,7 +124,7 @@ def test_a_search_without_words_or_of_an_unknown_kind_is_refused(filled):
         search(filled, "  ")
     with pytest.raises(Invalid, match="kind"):
         search(filled, "x", MemoryFilter(kind="mood"))
-    with pytest.raises(Invalid, match="is not a time"):
+    with pytest.raises(Invalid, match="is not a valid time"):
         search(filled, "x", MemoryFilter(since="whenever"))
 
 
@@ -179,7 +179,7 @@ def test_omitted_entries_are_noted(filled):
 
 @pytest.mark.parametrize("bad", [{"max_characters": 0}, {"max_characters": -5}, {"limit": 0}])
 def test_context_limits_below_one_are_refused(repository, bad):
-    with pytest.raises(Invalid, match="the number of"):
+    with pytest.raises(Invalid, match="invalid number of"):
         context(repository, **bad)
 
 

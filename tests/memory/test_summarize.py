@@ -168,7 +168,7 @@ def test_a_dry_run_stores_nothing(repository):
 
 @pytest.mark.parametrize("ratio", [0, -0.5, 1.01, float("nan"), float("inf")])
 def test_a_ratio_out_of_range_is_refused(repository, ratio):
-    with pytest.raises(Invalid, match="the ratio is"):
+    with pytest.raises(Invalid, match="invalid ratio"):
         summarize(repository, CONVERSATION, WORDS, ratio=ratio)
 
 

@@ -96,7 +96,7 @@ def test_a_purpose_is_accepted_in_any_case_with_hyphen_or_underscore(purpose):
 @pytest.mark.parametrize("text", ["", "analysis ok", "alternative", "\0", "analysis\u200b", "x" * 10_000])
 def test_an_unknown_purpose_is_refused_with_the_list(text):
     """S4-3: exactly these five."""
-    with pytest.raises(Invalid, match="is not a purpose of a branch") as caught:
+    with pytest.raises(Invalid, match="is not a valid branch purpose") as caught:
         parse_purpose(text)
     assert all(purpose in caught.value.hint for purpose in PURPOSES)
     assert len(PURPOSES) == 5

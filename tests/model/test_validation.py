@@ -184,7 +184,7 @@ def test_a_typed_message_without_its_payload_is_refused(kind):
     ("kind", "field"), [(kind, field) for kind, document in DOCUMENTS.items() for field in document]
 )
 def test_a_missing_required_field_is_named(kind, field):
-    with pytest.raises(Invalid, match=f"the {kind} is not valid: {field}: "):
+    with pytest.raises(Invalid, match=f"the {kind} is not valid: {field}: is required$"):
         check_payload(kind, {key: value for key, value in DOCUMENTS[kind].items() if key != field})
 
 
@@ -206,7 +206,7 @@ def test_a_missing_required_field_is_named(kind, field):
     ],
 )
 def test_an_invalid_field_is_named(kind, wrong, where):
-    with pytest.raises(Invalid, match=f"the {kind} is not valid: {where}: "):
+    with pytest.raises(Invalid, match=f"the {kind} is not valid: {where}: must (be|not be) "):
         check_payload(kind, DOCUMENTS[kind] | wrong)
 
 
@@ -216,7 +216,7 @@ def test_an_invalid_field_is_named(kind, wrong, where):
 @pytest.mark.parametrize("document", [None, [], 5, "text", True, [{"author": "carol"}]])
 def test_a_document_that_is_not_an_object_is_refused(document):
     """C-28."""
-    assert trouble(document).startswith("the message is not valid: ")
+    assert trouble(document) == "the message is not valid: must be an object"
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflict
 from scopes.conversation.new import ConversationCreated
 from scopes.conversation.operations import OperationList, OperationView
 from scopes.conversation.rename import Renamed
+from scopes.conversation.repair import Repaired
 from scopes.conversation.resolve_conflict import ConflictResolved
 from scopes.conversation.rewind import BranchRewound
 from scopes.conversation.show import BranchSummary, ConversationView
@@ -74,6 +75,7 @@ from scopes.search.search import Search, SearchCoverage
 from scopes.search.snippet import Piece
 from scopes.store.config import Setting
 from scopes.store.fsck import Finding
+from scopes.store.repair import Repair
 from scopes.tokens.fetch import RanksFetched
 from scopes.tokens.status import EncodingRow, RankFileRow, TokenStatus
 from tests.render.session import SESSION
@@ -800,6 +802,16 @@ SAMPLES = {
                 Finding("warning", "conv-002/main", "no operation created it: a git command did"),
             ),
         ),
+        "repaired": Repaired(
+            path="/s.git", dry_run=False,
+            repairs=(Repair("conv-001/main", "set it to " + "1" * 40), Repair("packed-refs", "write it again")),
+            remaining=(Finding("error", "conv-001/main", "its history breaks off", "restore it from a backup"),),
+            quarantine="/s.git/scopes-quarantine/20260101T000000000Z-000001",
+        ),
+        "repair-dry-run": Repaired(
+            path="/s.git", dry_run=True, repairs=(Repair("a.lock", "remove it"),), remaining=(), quarantine=None
+        ),
+        "repair-nothing": Repaired(path="/s.git", dry_run=False, repairs=(), remaining=(), quarantine=None),
         "gc": GarbageCollected(path="/s.git", bytes_before=12_582_912, bytes_after=900, expired_operations=0, expired_refs=0),
         "gc-expired": GarbageCollected(
             path="/s.git", bytes_before=2048, bytes_after=1024, expired_operations=1, expired_refs=2,

@@ -29,6 +29,7 @@ from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations, show_operation
 from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
+from scopes.conversation.repair import repair
 from scopes.conversation.resolve_conflict import escalate_conflict, resolve_conflict
 from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
@@ -94,6 +95,7 @@ READS = {
     ),
     "history": lambda repo: history(repo, HistoryRequest(where=SAMPLE), estimated(repo)),
     "verify": verify,
+    "repair": repair,
     "doctor": lambda repo: doctor(repo.path, repo),
 }
 WRITES = {
@@ -161,7 +163,7 @@ def show_in_every_way(perform):
 @pytest.mark.parametrize("verb", READS)
 def test_what_is_read_can_be_shown_in_every_way(verb, sample):
     shown = show_in_every_way(lambda: READS[verb](sample))
-    if verb not in {"verify", "config list"}:
+    if verb not in {"verify", "repair", "config list"}:
         assert all(shown)
 
 

@@ -159,6 +159,6 @@ def test_the_keys_of_scopes_are_accepted(key):
     "key", ["", "scopes", "scopes.", "core.hooksPath", "user.name", "xscopes.author", "merge.rule.x", "alias.x"]
 )
 def test_other_keys_are_refused_with_the_list_of_keys(key):
-    with pytest.raises(Invalid, match="is not a setting of scopes") as caught:
+    with pytest.raises(Invalid, match="unknown setting") as caught:
         check_key(key)
     assert "scopes.author" in caught.value.hint

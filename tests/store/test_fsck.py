@@ -31,6 +31,13 @@ from tests.support.store import (
     write_bytes,
 )
 
+REPAIR = """
+from scopes.conversation.repair import repair
+done = repair(open_store(path), dry_run=len(sys.argv) > 2)
+for where, action in done.repairs:
+    print(where, action, sep="|")
+print(done.quarantine)
+"""
 LOOK = """
 from scopes.conversation.verify import verify
 for finding in verify(open_store(path)).findings:
@@ -57,6 +64,12 @@ def findings(repository):
     found = [tuple(line.split("|")) for line in run(LOOK, repository.path).splitlines()]
     assert files_of(repository.path) == before
     return found
+
+
+def repaired(repository, *options):
+    """Repair the store in a process of its own; return the refs and files that were repaired, and the quarantine."""
+    *done, quarantine = run(REPAIR, repository.path, *options).splitlines()
+    return [line.split("|")[0] for line in done], quarantine
 
 
 def problems(repository):
@@ -119,7 +132,7 @@ def test_a_damaged_message_is_reported_with_its_object_id(repository):
     assert any(where == f"conv-001/main: message {identifier}" for where, _ in problems(repository))
 
 
-@pytest.mark.parametrize(("suffix", "cure"), [("pack", "backup"), ("idx", "git index-pack")])
+@pytest.mark.parametrize(("suffix", "cure"), [("pack", "backup"), ("idx", "scopes repair")])
 @pytest.mark.parametrize("place", ["first", "middle", "last"])
 def test_a_flipped_bit_in_a_pack_or_its_index_is_found(repository, suffix, cure, place):
     """D-36: libgit2 does not verify objects that it reads from a pack."""
@@ -164,13 +177,16 @@ def test_every_flipped_bit_of_a_pack_is_found(repository):
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage\n", b"1234567\n", b"\0" * 41])
-def test_a_damaged_ref_file_is_reported_with_a_command_that_repairs_it(repository, content):
+def test_a_damaged_ref_file_is_reported_and_repaired(repository, content):
     """D-38: git and libgit2 omit it from every listing."""
     tip = repository.find_ref(SIDE)
     write_bytes(f"{repository.path}/{SIDE}", content)
     ((severity, where, problem, cure),) = findings(repository)
     assert (severity, where, problem) == ("error", "conv-001/side", "its file is damaged")
-    assert os.system(cure) == 0
+    assert cure == "repair it: scopes repair"
+    where, quarantine = repaired(repository)
+    assert where == ["conv-001/side"]
+    assert read_bytes(f"{quarantine}/{SIDE}") == content
     assert open_store(repository).find_ref(SIDE) == tip
     assert findings(repository) == []
 
@@ -187,7 +203,8 @@ def test_a_branch_missing_from_packed_refs_is_reported_although_git_fsck_passes(
     git(repository, "fsck", "--strict")
     ((severity, _, problem, cure),) = [finding for finding in findings(repository) if finding[1] == "conv-001/main"]
     assert (severity, problem) == ("error", "it is missing, and no operation deleted it")
-    assert os.system(cure) == 0
+    assert cure == "repair it: scopes repair"
+    assert "conv-001/main" in repaired(repository)[0]
     assert open_store(repository).find_ref(MAIN) == tip
 
 
@@ -229,13 +246,14 @@ def test_a_missing_branch_is_reported_after_the_log_expired(repository):
     assert ("conv-001/side", "it is missing, and no operation deleted it") in problems(repository)
 
 
-def test_a_missing_symbolic_ref_is_reported_with_a_command_that_repairs_it(repository):
+def test_a_missing_symbolic_ref_is_reported_and_repaired(repository):
     active = refs.active_ref("conv-001")
     value = repository.find_ref(active)
     os.unlink(f"{repository.path}/{active}")
     ((_, where, _, cure),) = findings(repository)
     assert where == active
-    assert os.system(cure) == 0
+    assert cure == "repair it: scopes repair"
+    assert repaired(repository)[0] == [active]
     assert open_store(repository).find_ref(active) == value
 
 

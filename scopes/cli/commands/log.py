@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from scopes.cli.arguments import LATEST, NulRows, Since, Template, Until
-from scopes.cli.invocation import Invocation
+from scopes.cli.invocation import Invocation, before_separator
 from scopes.conversation.log import LogFilter
 from scopes.conversation.log import log as run_log
 from scopes.render.view_options import ViewOptions
@@ -19,7 +19,7 @@ def log(
         str,
         typer.Argument(
             metavar="WHERE",
-            help="CONV, CONV/BRANCH, CONV/BRANCH~2, CONV@{2 hours ago}, or a range A..B (default: the latest conversation)",
+            help="CONV, CONV/BRANCH, CONV/BRANCH~2, CONV@{2 hours ago}, or A..B (default: the latest conversation)",
             show_default=False,
         ),
     ] = LATEST,
@@ -57,6 +57,8 @@ def log(
       scopes conv log conv-001 -- src/login.py
     """
     invocation: Invocation = context.obj
+    if not paths and where in invocation.arguments and where not in before_separator(invocation.arguments):
+        where, paths = LATEST, [where]  # `log -- PATH`
     log_filter = LogFilter(author=author, kind=kind, since=since, until=until, path=paths[0] if paths else None)
     on_terminal = invocation.stdout.isatty() and not invocation.json
     result = run_log(

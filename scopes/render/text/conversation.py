@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _WIDE = 100
 _NO_FORK = {
-    SYNTHETIC: "nobody spoke here, the program alone wrote",
+    SYNTHETIC: "no user or agent messages",
     INTERRUPTED: "an answer that was interrupted, and nothing after it",
 }
 _AFTER_NAME = len("├─ " + " (100 messages)" + " *ACTIVE*" + " · 100 in all" + " · merged")

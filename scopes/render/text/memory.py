@@ -57,7 +57,7 @@ def render_memory_updated(result: MemoryUpdated, view: View) -> None:
     for entry in result.entries:
         if view.terminal:
             view.line(
-                "would remember " if result.dry_run else "remembered ",
+                "would add " if result.dry_run else "added ",
                 *_branch_of(entry),
                 *(() if result.dry_run else (" as ", identifier(view, entry.id))),
             )
@@ -67,7 +67,7 @@ def render_memory_updated(result: MemoryUpdated, view: View) -> None:
     if not view.terminal:
         return
     if not result.entries:
-        view.line("Nothing to remember yet.")
+        view.line("Nothing to add.")
     if result.waiting:
         verb, pronoun = ("has", "it") if result.waiting == 1 else ("have", "them")
         few = f"{counted(result.waiting, 'branch')} {verb} too few new messages"
@@ -80,10 +80,10 @@ def render_memory_updated(result: MemoryUpdated, view: View) -> None:
 def render_memory_added(result: MemoryAdded, view: View) -> None:
     """Write the id of the new entry."""
     if result.operation is None:
-        view.line("would remember: ", result.entry.summary)
+        view.line("would add: ", result.entry.summary)
         return
     name = identifier(view, result.entry.id)
-    write_outcome(view, name, "remembered as ", name, operation=result.operation)
+    write_outcome(view, name, "added ", name, operation=result.operation)
 
 
 @render_text.register
@@ -165,7 +165,7 @@ def render_action_list(result: ActionList, view: View) -> None:
 def render_action_done(result: ActionDone, view: View) -> None:
     """Write the action item that was closed."""
     name = Span(_action_id(result.item.id, view), "id")
-    made = "would be done: " if result.dry_run else "done before: "
+    made = "would be done: " if result.dry_run else "already done: "
     before = "done: " if result.operation is not None else made
     write_outcome(view, name, before, result.item.text, operation=result.operation)
 
@@ -177,8 +177,8 @@ def render_memory_pruned(result: MemoryPruned, view: View) -> None:
         for entry in result.entries:
             view.line(entry.id)
         return
-    verb = "would forget" if result.dry_run else "forgot"
-    view.line(f"{verb} {len(result.entries):,} of {len(result.entries) + result.remaining:,} remembered")
+    verb = "would delete" if result.dry_run else "deleted"
+    view.line(f"{verb} {len(result.entries):,} of {len(result.entries) + result.remaining:,} entries")
     if result.operation is not None:
         write_hint(view, _UNDO)
 

@@ -44,9 +44,9 @@ def render_replayed(result: Replayed, view: View) -> None:
         case "rebase", _:
             words = _branch(result), " would be rebased onto ", _base(result), f": {count}"
         case _, False:
-            words = f"picked {count} for ", _branch(result)
+            words = f"picked {count} onto ", _branch(result)
         case _:
-            words = f"{count} would be picked for ", _branch(result)
+            words = f"{count} would be picked onto ", _branch(result)
     write_outcome(view, result.moved_branch, *words)
     if not view.terminal:
         return

@@ -115,7 +115,7 @@ def _duration_text(result: Stats) -> str:
     """Return the total duration and the active part of it."""
     if not result.duration_seconds:
         return ""
-    work = f", {_duration(result.active_seconds)} at work" if result.active_seconds else ""
+    work = f", {_duration(result.active_seconds)} active" if result.active_seconds else ""
     return f" ({_duration(result.duration_seconds)}{work})"
 
 

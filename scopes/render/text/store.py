@@ -1,4 +1,4 @@
-"""Render the store and its settings: init, verify, gc, doctor, config."""
+"""Render the store and its settings: init, verify, repair, gc, doctor, config."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from scopes.render.text.phrases import counted, format_size, write_outcome
 from scopes.render.view import Column, Span, View
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scopes.conversation.config import ConfigList, ConfigValue
     from scopes.conversation.doctor import Diagnosis
     from scopes.conversation.gc import GarbageCollected
     from scopes.conversation.init import StoreCreated
+    from scopes.conversation.repair import Repaired
     from scopes.conversation.verify import Verification
     from scopes.render.color import Style
+    from scopes.store.fsck import Finding
 
 _STYLES: dict[str, Style] = {"ok": "good", "warning": "warn", "failed": "bad", "error": "bad"}
 _FINDINGS = (Column("Severity"), Column("Where"), Column("Problem"), Column("Cure"))
+_REPAIRS = (Column("Where"), Column("Action"))
 _CHECKS = (Column("Name"), Column("State"), Column("Detail"), Column("Cure"))
 _SIZES = (Column("Path"), Column("Bytes before"), Column("Bytes after"), Column("Operations"), Column("Refs"))
 _SETTING = (Column("Key", "key", flexible=True), Column("Value", flexible=True))
@@ -37,10 +42,7 @@ def render_verification(result: Verification, view: View) -> None:
     if not view.terminal:
         view.rows(_FINDINGS, ((f.severity, f.where, f.problem, f.cure or "") for f in result.findings))
         return
-    for found in result.findings:
-        severity = Span(f"{found.severity}:", _STYLES.get(found.severity, ""))
-        view.line(severity, " ", Span(found.where, "branch"), ": ", found.problem)
-        _write_cure(view, found.cure)
+    _write_findings(view, result.findings)
     errors = sum(found.severity == "error" for found in result.findings)
     looked_at = (
         f"{counted(result.conversations, 'conversation')}, {counted(result.branches, 'branch')}, "
@@ -48,6 +50,22 @@ def render_verification(result: Verification, view: View) -> None:
     )
     verdict = Span("sound: ", "good") if result.sound else Span(f"damaged ({counted(errors, 'error')}): ", "bad")
     view.line(verdict, looked_at)
+
+
+@render_text.register
+def render_repaired(result: Repaired, view: View) -> None:
+    """Write every repair, the defects that remain, and where the replaced files are; in a pipe only the repairs."""
+    if not view.terminal:
+        view.rows(_REPAIRS, ((repair.where, repair.action) for repair in result.repairs))
+        return
+    prefix = "would repair: " if result.dry_run else "repaired: "
+    for repair in result.repairs:
+        view.line(Span(prefix, "good"), Span(repair.where, "branch"), ": ", repair.action)
+    if not result.repairs:
+        view.line("Nothing to repair.")
+    _write_findings(view, result.remaining)
+    if result.quarantine is not None:
+        view.line("Replaced files are in ", Span(result.quarantine, "id"))
 
 
 @render_text.register
@@ -100,6 +118,13 @@ def render_config_list(result: ConfigList, view: View) -> None:
         view.rows((*_SETTING, _ORIGIN), rows, title="Settings")
     else:
         view.rows(_SETTING, ((setting.key, setting.value) for setting in result.settings), title="Settings")
+
+
+def _write_findings(view: View, findings: Iterable[Finding]) -> None:
+    for found in findings:
+        severity = Span(f"{found.severity}:", _STYLES.get(found.severity, ""))
+        view.line(severity, " ", Span(found.where, "branch"), ": ", found.problem)
+        _write_cure(view, found.cure)
 
 
 def _write_cure(view: View, cure: str | None, *, indent: int = 4) -> None:

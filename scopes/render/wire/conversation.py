@@ -60,6 +60,9 @@ def branch_object(branch: BranchSummary) -> dict[str, object]:
         created_at=utc(branch.created_at),
         last_activity=branch.last_activity,
         summary=staleness(branch.newer) or None,
+        compactions=branch.compactions,
+        interrupts=branch.interrupts,
+        sub_agent=None if branch.sub_agent is None else without_none(**branch.sub_agent._asdict()),
     )
 
 

@@ -1,4 +1,4 @@
-"""Format the store and its settings as JSON: init, verify, gc, doctor, config."""
+"""Format the store and its settings as JSON: init, verify, repair, gc, doctor, config."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scopes.conversation.config import ConfigList, ConfigValue
     from scopes.conversation.doctor import Diagnosis
     from scopes.conversation.gc import GarbageCollected
     from scopes.conversation.init import StoreCreated
+    from scopes.conversation.repair import Repaired
     from scopes.conversation.verify import Verification
+    from scopes.store.fsck import Finding
 
 
 @to_wire.register
@@ -31,11 +35,21 @@ def format_verification(result: Verification) -> dict[str, object]:
         "conversations": result.conversations,
         "branches": result.branches,
         "messages": result.messages,
-        "findings": [
-            without_none(severity=found.severity, where=found.where, problem=found.problem, cure=found.cure)
-            for found in result.findings
-        ],
+        "findings": _format_findings(result.findings),
     }
+
+
+@to_wire.register
+def format_repaired(result: Repaired) -> dict[str, object]:
+    """Return every repair and every defect that remains."""
+    return without_none(
+        kind="repair",
+        path=result.path,
+        dry_run=result.dry_run,
+        repairs=[{"where": repair.where, "action": repair.action} for repair in result.repairs],
+        remaining=_format_findings(result.remaining),
+        quarantine=result.quarantine,
+    )
 
 
 @to_wire.register
@@ -76,3 +90,7 @@ def format_config_list(result: ConfigList) -> dict[str, object]:
     """Return every value of every setting, weakest level first."""
     settings = [{"key": setting.key, "value": setting.value, "origin": setting.origin} for setting in result.settings]
     return {"kind": "config-list", "settings": settings}
+
+
+def _format_findings(findings: Iterable[Finding]) -> list[dict[str, object]]:
+    return [without_none(severity=f.severity, where=f.where, problem=f.problem, cure=f.cure) for f in findings]

@@ -75,8 +75,8 @@ def test_giving_up_says_which_branch_is_gone():
 
 
 def test_picking_says_how_much_came_to_which_branch():
-    assert seen_lines(PICK["picked"])[0] == "picked 2 messages for conv-001/main"
-    assert seen_lines(PICK["picked-foreseen"])[0] == "2 messages would be picked for conv-001/main"
+    assert seen_lines(PICK["picked"])[0] == "picked 2 messages onto conv-001/main"
+    assert seen_lines(PICK["picked-foreseen"])[0] == "2 messages would be picked onto conv-001/main"
     assert seen_lines(PICK["up-to-date"])[0] == "conv-001/main already has these messages"
 
 

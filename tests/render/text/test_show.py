@@ -116,6 +116,8 @@ def test_a_long_branch_name_hides_the_total():
     assert f"└─ {name} (10 messages) · 17 in all · merged" in seen(view, 120)
 
 
-@pytest.mark.parametrize(("reason", "words"), [("synthetic", "nobody spoke"), ("interrupted", "was interrupted")])
+@pytest.mark.parametrize(
+    ("reason", "words"), [("synthetic", "no user or agent messages"), ("interrupted", "was interrupted")]
+)
 def test_a_branch_that_is_not_a_fork_says_why_it_exists(reason, words, at_one_moment):
     assert words in piped(branch("fork/a1", 3, 3, parent="main", reason=reason))

@@ -76,7 +76,7 @@ def test_failed_calls_are_shown_with_their_tool():
 
 
 def test_the_active_time_follows_the_total_time():
-    assert "(1.5h, 30m at work)" in seen(STATS["tokens"])
+    assert "(1.5h, 30m active)" in seen(STATS["tokens"])
 
 
 def test_piped_tokens_are_those_of_all_and_of_each_model():

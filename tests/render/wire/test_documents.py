@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from scopes.history.sub_agents import SubAgent
 from scopes.render.json_line import result_line
 from scopes.result import Note
 from tests.render.rendering import document
@@ -22,6 +23,7 @@ from tests.render.results import (
     SUMMARIES,
     UUID,
     VIEW,
+    branch,
 )
 
 
@@ -246,3 +248,14 @@ def test_a_resolution_is_whole():
         "rejected": ["JWT", "server-side sessions"],
     }  # fmt: skip
     assert made("conflicts", "escalated")["kind"] == "escalation"
+
+
+def test_a_branch_counts_compactions_and_interrupts_and_names_its_sub_agent():
+    """What `show` prints after a branch is in its JSON, too."""
+    plain = document(branch("main", 3, 3))
+    assert (plain["compactions"], plain["interrupts"], "sub_agent" in plain) == (0, 0, False)
+    sub_agent = SubAgent("explorer", "k3x9abcdefgh")
+    row = branch("subagent/a1", 3, 3, compactions=1, interrupts=2, sub_agent=sub_agent)
+    found = document(replace(VIEW, branches=(row,)))["branches"][0]
+    assert (found["compactions"], found["interrupts"]) == (1, 2)
+    assert found["sub_agent"] == {"agent": "explorer", "spawned_by": "k3x9abcdefgh"}

@@ -1,0 +1,108 @@
+"""Check a whole store: packs, objects, refs, files of dead processes, and every message.
+
+`verify` reports what this finds, and `repair` what is left of it. A check that found something while other processes
+write is repeated under the exclusive lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from scopes.errors import NotFound, ScopesError
+from scopes.history.messages import MESSAGE_FILE, head_of, is_root
+from scopes.ids import Oid
+from scopes.model.codec import decode
+from scopes.model.conversation import decode_root
+from scopes.store import refs
+from scopes.store.fsck import Finding, walk_leftover_defects, walk_object_defects, walk_pack_defects, walk_ref_defects
+from scopes.store.graph import walk_newest_first
+from scopes.store.objects import Commit
+from scopes.store.repository import Repository
+from scopes.store.trees import find_blob
+
+PACKS, OBJECTS, REFS, LEFTOVERS, MESSAGES = "packs", "objects", "refs", "leftovers", "messages"
+ALL_CHECKS = frozenset({PACKS, OBJECTS, REFS, LEFTOVERS, MESSAGES})
+
+
+@dataclass
+class StoreCheck:
+    """What a check read and found; `failed` are the checks that found something."""
+
+    conversations: int = 0
+    branches: int = 0
+    messages: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    failed: set[str] = field(default_factory=set)
+
+    def add(self, check: str, findings: Iterable[Finding]) -> None:
+        """Add the findings of a check."""
+        before = len(self.findings)
+        self.findings += findings
+        if len(self.findings) > before:
+            self.failed.add(check)
+
+
+def check_store(repository: Repository, checks: Collection[str] = ALL_CHECKS, *, locked: bool = False) -> StoreCheck:
+    """Run some of the checks; `locked` if the caller holds the exclusive lock.
+
+    If a pack index is damaged, nothing else is read: libgit2 trusts its offsets, and the process might crash.
+    """
+    result = StoreCheck()
+    if PACKS in checks:
+        result.add(PACKS, walk_pack_defects(repository))
+    if any(finding.where.endswith(".idx") for finding in result.findings):
+        return result
+    try:
+        values = repository.list_refs()
+    except ScopesError as error:
+        result.add(REFS, [Finding("error", "refs", error.message, error.hint)])
+        values = {}
+    tips = {ref: Oid(value) for ref, value in values.items() if not value.startswith(refs.SYMBOLIC)}
+    if OBJECTS in checks:
+        result.add(OBJECTS, (defect.finding for defect in walk_object_defects(repository, tips)))
+    if REFS in checks:
+        result.add(REFS, (defect.finding() for defect in walk_ref_defects(repository, values)))
+    if LEFTOVERS in checks:
+        result.add(LEFTOVERS, walk_leftover_defects(repository, locked=locked))
+    branches = {ref: tip for ref, tip in tips.items() if ref.startswith(refs.HEADS)}
+    seen: set[Oid] = set()
+    if MESSAGES in checks:
+        for ref, tip in branches.items():
+            result.add(MESSAGES, _message_defects(repository, ref.removeprefix(refs.HEADS), tip, seen))
+    result.conversations = len({refs.split_branch_ref(ref) and ref.split("/")[2] for ref in branches})
+    result.branches = len(branches)
+    result.messages = len(seen)
+    return result
+
+
+def _message_defects(repository: Repository, branch: str, tip: Oid, seen: set[Oid]) -> Iterator[Finding]:
+    """Decode every message of a branch that is not in `seen`, and add it."""
+    ended_at_root = tip in seen
+    try:
+        for commit in walk_newest_first(repository, [tip], hidden=seen.copy()):
+            if is_root(commit):
+                ended_at_root = True
+            else:
+                seen.add(commit.oid)
+            yield from _defects_of(repository, branch, commit)
+            ended_at_root = ended_at_root or any(parent in seen for parent in commit.parents)
+    except ScopesError as error:
+        yield Finding("error", branch, f"its history breaks off: {error.message}", error.hint)
+        return
+    if not ended_at_root:
+        yield Finding("error", branch, "its history does not begin with the root of a conversation")
+
+
+def _defects_of(repository: Repository, branch: str, commit: Commit) -> Iterator[Finding]:
+    where = f"{branch}: message {head_of(commit).id}"
+    try:
+        data = find_blob(repository, commit.tree, MESSAGE_FILE)
+        if data is None:
+            raise NotFound("the commit holds no message")
+        if is_root(commit):
+            decode_root(data)
+        elif decode(data).id != head_of(commit).id:
+            yield Finding("error", where, "commit and message disagree about its id")
+    except ScopesError as error:
+        yield Finding("error", where, error.message, error.hint)
