@@ -56,4 +56,4 @@ def _split(name: str, value: str) -> list[str]:
 
 
 def _hint(name: str) -> str:
-    return f"change it: scopes config set {ALIAS}{name} 'log --oneline' --level user"
+    return f"change it: scopes config set {ALIAS}{name} 'log -5'"

@@ -92,11 +92,10 @@ def _resolve_latest(repository: Repository, position: int) -> ConversationId:
     latest = list_latest(repository)
     if position < len(latest):
         return latest[position]
-    what = "no conversation" if not latest else f"only {len(latest)} conversation{'s' if len(latest) > 1 else ''}"
-    hint = "see: scopes conv list" if latest else "start one: scopes conv new, or import: scopes conv import"
-    raise NotFound(
-        f"there is {what} in this store" if position == 0 else f"there is {what}: @{{{position}}}", hint=hint
-    )
+    if not latest:
+        hint = "start one: scopes conv new, or import: scopes conv import"
+        raise NotFound("there is no conversation in this store", hint=hint)
+    raise NotFound(f"there is no conversation @{{{position}}}", hint=f"the store has {len(latest)}, the first is @")
 
 
 def _find_by_root(
