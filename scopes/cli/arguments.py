@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
@@ -12,6 +13,7 @@ from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.revisions import resolve_conversation
 from scopes.ids import parse_agent_name
 from scopes.model.message import AUTHOR_KINDS, Author
+from scopes.store.projects import Project, find_project
 from scopes.store.repository import Repository
 
 Conversation: TypeAlias = Annotated[
@@ -60,6 +62,11 @@ BuiltIn: TypeAlias = Annotated[
     bool, typer.Option("--builtin", help="Use the built-in summarizer, not the command in scopes.summarizer")
 ]
 OfAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only entries of this agent")]
+OfProjects: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it (may be repeated)"),
+]
+AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects")]
 DEFAULT_AUTHOR = "user"
 
 
@@ -100,6 +107,25 @@ def split_source(repository: Repository, words: Sequence[str | None]) -> tuple[s
     if names_conversation(repository, conversation):
         return conversation, branch if slash else None
     return LATEST, first
+
+
+def find_named_project(invocation: Invocation, path: str) -> Project:
+    """Return the project of a directory that was given on the command line.
+
+    Raises:
+        Invalid: it is the home directory.
+    """
+    directory = os.path.join(invocation.cwd, os.path.expanduser(path))
+    project = find_project(directory, invocation.home)
+    if project is None:
+        raise Invalid(f"{path!a} is not a project", hint="name a directory below your home directory")
+    return project
+
+
+def refuse_both_scopes(projects: Sequence[str] | None, *, all_projects: bool) -> None:
+    """Raise Invalid if both `--project` and `--all-projects` are given."""
+    if projects and all_projects:
+        raise Invalid("--project cannot be combined with --all-projects", hint="leave out one of them")
 
 
 def split_branch(conversation: str, branch: str | None) -> tuple[str, str | None]:

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from scopes.cli.arguments import find_named_project, refuse_both_scopes
 from scopes.cli.invocation import Invocation
 from scopes.errors import CannotImport, Inaccessible, NotFound
 from scopes.importers.discovery import find_outside_links, find_sources, find_standard_folders, spool_stream
@@ -19,6 +20,7 @@ from scopes.render.progress import progress
 from scopes.render.text.phrases import counted
 from scopes.result import Note
 from scopes.store.overlay import empty_store
+from scopes.store.projects import Project, find_store_project
 from scopes.store.repository import Repository
 
 
@@ -54,6 +56,19 @@ def collect_sources(invocation: Invocation, paths: Sequence[str]) -> CollectedSo
     sources.sort(key=lambda source: source.named)  # a file that was also given by name is kept as that
     unique = list({source.path: source for source in sources}.values())
     return CollectedSources(unique, tuple(skipped), notes)
+
+
+def choose_projects(invocation: Invocation, given: Sequence[str], *, all_projects: bool) -> tuple[Project, ...] | None:
+    """Return the projects to import: those given, else the project whose store is in use; None for all projects.
+
+    Raises:
+        Invalid: `given` has no project, or is combined with `all_projects`.
+    """
+    refuse_both_scopes(given, all_projects=all_projects)
+    if given:
+        return tuple(find_named_project(invocation, path) for path in given)
+    own = None if all_projects else find_store_project(invocation.store_path, invocation.cwd)
+    return None if own is None else (own,)
 
 
 def _sources_of_path(invocation: Invocation, path: str, skipped: list[Skipped]) -> list[Source]:

@@ -20,7 +20,13 @@ from scopes.history.messages import NO_TEXT, count_messages, head_of, is_root, r
 from scopes.history.metadata import Metadata, read_metadata_at, read_title
 from scopes.history.revisions import MAIN, choose_active_branch
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.index.conversation_table import CachedSummary, ConversationSummary, States, open_conversation_table
+from scopes.index.conversation_table import (
+    CachedSummary,
+    ConversationSummary,
+    States,
+    brief_summary,
+    open_conversation_table,
+)
 from scopes.result import Note
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first
@@ -108,7 +114,7 @@ def _requested_fields(rows: Iterable[CachedSummary], options: _Options) -> Itera
     """Leave out fields that were not requested, so that the result does not depend on what the index contains."""
     for row in rows:
         opening = row.summary.opening if options.openings and row.summary.title is None else None
-        summary = row.summary if options.complete else ConversationSummary(*row.summary[:5])
+        summary = row.summary if options.complete else brief_summary(row.summary)
         yield summary._replace(opening=opening)
 
 

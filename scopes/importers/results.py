@@ -68,10 +68,14 @@ class ConversationImported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported(Result):
-    """What an import did; `operation` is None if nothing was new, or in a dry run."""
+    """What an import did; `operation` is None if nothing was new, or in a dry run.
+
+    `other_sessions` is the number of sessions that were left out because they belong to other projects.
+    """
 
     sources: tuple[SourceImported, ...]
     conversations: tuple[ConversationImported, ...]
     skipped: tuple[Skipped, ...] = ()
     dry_run: bool = False
     operation: OperationId | None = None
+    other_sessions: int = 0

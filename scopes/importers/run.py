@@ -20,6 +20,7 @@ from scopes.importers.formats.base import Format, Source
 from scopes.importers.identity import source_key_of
 from scopes.importers.import_run import ImportRun
 from scopes.importers.import_source import import_source, refuse_unparsed
+from scopes.importers.project_filter import ProjectFilter
 from scopes.importers.results import ConversationImported, Imported, Skipped
 from scopes.importers.stale_copy import use_stored_source
 from scopes.importers.targets import ImportTarget, ImportTargets
@@ -28,6 +29,7 @@ from scopes.model.operation import RefChange
 from scopes.result import Note
 from scopes.store.overlay import overlay_of
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
+from scopes.store.projects import Project
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
 
@@ -43,6 +45,7 @@ class ImportOptions:
     again: also import conversations that were deleted here
     title: title of the one conversation
     since: nanoseconds since 1970; leave out sessions whose last message is older
+    projects: import only the sessions of these projects, and files that were named; None for all
     """
 
     dry_run: bool = False
@@ -50,6 +53,7 @@ class ImportOptions:
     again: bool = False
     title: str | None = None
     since: int | None = None
+    projects: Sequence[Project] | None = None
 
 
 DEFAULT_OPTIONS = ImportOptions()
@@ -84,13 +88,16 @@ def import_sources(
         Busy: other processes keep importing the same sources.
     """
     all_skipped, all_notes = list(skipped), list(notes)
-    queue = open_sources(sources, formats, all_skipped, strict=options.strict)
+    project_filter = ProjectFilter(options.projects)
+    queue = open_sources(sources, formats, all_skipped, strict=options.strict, select=project_filter.select)
+    all_notes += project_filter.notes()
     if options.since is not None:
         queue = drop_older(queue, options.since, all_notes)
     all_notes += [Note(found.error.message, found.error.hint) for found in all_skipped if found.error is not None]
     while True:
         try:
-            return _import_queue(repository, queue, options, all_skipped, notes=all_notes, on_progress=on_progress)
+            result = _import_queue(repository, queue, options, all_skipped, notes=all_notes, on_progress=on_progress)
+            return replace(result, other_sessions=len(project_filter.left_out))
         except _BrokenSources as broken:
             queue = [queued for position, queued in enumerate(queue) if position not in broken.skipped]
             found = list(broken.skipped.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from scopes.clock import parse_time
@@ -29,18 +29,29 @@ class QueuedSource:
     copies: tuple[Source, ...] = ()
     group: int = 0
 
+    @property
+    def session_name(self) -> tuple[str, str]:
+        """Return what all files of a session have in common."""
+        return self.session.format, self.session.native_id
+
 
 def open_sources(
-    sources: Sequence[Source], formats: Sequence[Format], skipped: list[Skipped], *, strict: bool = False
+    sources: Sequence[Source],
+    formats: Sequence[Format],
+    skipped: list[Skipped],
+    *,
+    strict: bool = False,
+    select: Callable[[list[QueuedSource]], list[QueuedSource]] = lambda queue: queue,
 ) -> list[QueuedSource]:
     """Find the format and session of every source; return those to import, in import order.
 
     Unreadable sources and those in no known format are added to `skipped`. Copies go with the longest source.
+    `select` may leave out sources when only their headers have been read.
 
     Raises:
         CannotImport, Inaccessible: a file that the user asked for was skipped, and `strict` is set or nothing is left.
     """
-    queued = _sort(_merge_copies(_open_all(sources, formats, skipped)))
+    queued = _sort(_merge_copies(select(_open_all(sources, formats, skipped))))
     errors = [found.error for found in skipped if found.error is not None]
     if errors and (strict or not queued):
         raise errors[0]
@@ -54,8 +65,8 @@ def drop_older(queue: list[QueuedSource], since: int, notes: list[Note]) -> list
     """
     latest: dict[tuple[str, str], list[int]] = {}
     for queued in queue:
-        latest.setdefault(_session_name(queued), []).extend(_newest_time(queued))
-    kept = [queued for queued in queue if max(latest[_session_name(queued)], default=since) >= since]
+        latest.setdefault(queued.session_name, []).extend(_newest_time(queued))
+    kept = [queued for queued in queue if max(latest[queued.session_name], default=since) >= since]
     if len(kept) < len(queue):
         text = f"{len(queue) - len(kept)} of {len(queue)} transcripts were left out: all their messages are older"
         notes.append(Note(text))
@@ -132,10 +143,6 @@ def _add_after_parents(queued: QueuedSource, by_key: dict[str, QueuedSource], or
 
 def _find_parent(queued: QueuedSource, by_key: dict[str, QueuedSource]) -> QueuedSource | None:
     return next((by_key[key] for key in parent_source_keys(queued.session) if key in by_key), None)
-
-
-def _session_name(queued: QueuedSource) -> tuple[str, str]:
-    return queued.session.format, queued.session.native_id
 
 
 def _newest_time(queued: QueuedSource) -> list[int]:

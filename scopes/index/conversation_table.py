@@ -30,27 +30,17 @@ from scopes.index.database import (
 )
 from scopes.model.path_encoding import decode_component, encode_component
 
-LAYOUT: Final = Layout(
-    "conversations.sqlite",
-    version=2,
-    tables="""
-CREATE TABLE conversation (
-    id TEXT PRIMARY KEY, participants TEXT NOT NULL, branches INTEGER NOT NULL, last_activity TEXT, title TEXT,
-    active_branch TEXT, uuid TEXT, created_at TEXT, source TEXT, messages INTEGER, opening TEXT,
-    state TEXT NOT NULL, complete INTEGER NOT NULL
-) STRICT, WITHOUT ROWID""",
-)
 _BUSY_SECONDS: Final = 0.2  # if another process is writing, it saves the same rows
-_BRIEF: Final = "SELECT id, participants, branches, last_activity, title FROM conversation ORDER BY id"
-_WHOLE: Final = "SELECT * FROM conversation ORDER BY id"
+_REPLACE: Final = "INSERT OR REPLACE INTO conversation ({}) VALUES ({})"
+_SELECT: Final = "SELECT {} FROM conversation ORDER BY id"
 _SET_PROPERTY: Final = "INSERT OR REPLACE INTO property VALUES (?, ?)"
-_INSERT: Final = "INSERT OR REPLACE INTO conversation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 class ConversationSummary(NamedTuple):
     """One conversation in a list. Fields that need a walk over the history are None unless requested.
 
-    Times are RFC 3339. `opening` is the beginning of the first prompt, shown if there is no title.
+    Each field is a column of the table, under the same name. Times are RFC 3339. `opening` is the beginning of the
+    first prompt, shown if there is no title.
     """
 
     id: ConversationId
@@ -66,7 +56,44 @@ class ConversationSummary(NamedTuple):
     opening: str | None = None
 
 
-_OPENING: Final = ConversationSummary._fields.index("opening")
+_FIELDS: Final = ConversationSummary._fields
+_BRIEF_FIELDS: Final = ("id", "participants", "branches", "last_activity", "title")  # those that need no walk
+_OTHER_FIELDS: Final = tuple(name for name in _FIELDS if name not in _BRIEF_FIELDS)
+_NAMES: Final = _FIELDS.index("participants")
+_TYPES: Final = {
+    "id": "TEXT PRIMARY KEY",
+    "participants": "TEXT NOT NULL",
+    "branches": "INTEGER NOT NULL",
+    "last_activity": "TEXT",
+    "title": "TEXT",
+    "active_branch": "TEXT",
+    "uuid": "TEXT",
+    "created_at": "TEXT",
+    "source": "TEXT",
+    "messages": "INTEGER",
+    "opening": "TEXT",
+    "state": "TEXT NOT NULL",
+    "complete": "INTEGER NOT NULL",
+}
+_COLUMNS: Final = (*_FIELDS, "state", "complete")
+LAYOUT: Final = Layout(
+    "conversations.sqlite",
+    version=3,
+    tables="CREATE TABLE conversation ("
+    + ", ".join(f"{name} {_TYPES[name]}" for name in _COLUMNS)
+    + ") STRICT, WITHOUT ROWID",
+)
+
+
+def _select(*without: str) -> str:
+    """Return the query for all fields of a summary, with NULL for some."""
+    return _SELECT.format(", ".join("NULL" if name in without else name for name in _FIELDS))
+
+
+_BRIEF: Final = _select(*_OTHER_FIELDS)
+_COMPLETE: Final = _select("opening")
+_WHOLE: Final = _SELECT.format(", ".join(_COLUMNS))
+_INSERT: Final = _REPLACE.format(", ".join(_COLUMNS), ", ".join("?" for _ in _COLUMNS))
 
 
 class CachedSummary(NamedTuple):
@@ -82,6 +109,12 @@ class States(NamedTuple):
 
     brief: str
     complete: str | None
+
+
+def brief_summary(summary: ConversationSummary) -> ConversationSummary:
+    """Return a summary without the fields that need a walk over the history."""
+    unset: dict[str, Any] = dict.fromkeys(_OTHER_FIELDS)
+    return summary._replace(**unset)
 
 
 class ConversationTable:
@@ -121,7 +154,8 @@ class ConversationTable:
                         return
                     self._connection.executemany("DELETE FROM conversation WHERE id = ?", gone)
                     self._connection.executemany(_INSERT, changed)
-                    sums = {sql: _checksum(self._connection.execute(sql).fetchall()) for sql in (_BRIEF, _WHOLE)}
+                    selects = (_BRIEF, _COMPLETE, _WHOLE)
+                    sums = {sql: _checksum(self._connection.execute(sql).fetchall()) for sql in selects}
                     self._connection.executemany(_SET_PROPERTY, [*properties.items(), *sums.items()])
 
 
@@ -137,10 +171,7 @@ def find_summaries(directory: str, store: str, state: str, *, complete: bool) ->
                 return None
             if read_property(connection, "complete" if complete else "brief") != state:
                 return None
-            rows, participants = _rows(connection, _WHOLE if complete else _BRIEF)
-            if complete:
-                return [ConversationSummary(row[0], participants[row[1]], *row[2:_OPENING]) for row in rows]
-            return [ConversationSummary(name, participants[names], *values) for name, names, *values in rows]
+            return _read_summaries(_read_rows(connection, _COMPLETE if complete else _BRIEF))
     except (*READ_ERRORS, OSError, UnusableIndex, TypeError, ValueError):
         return None
 
@@ -184,19 +215,17 @@ def _prepare(connection: sqlite3.Connection, store: str) -> dict[ConversationId,
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("BEGIN")  # one snapshot for the rows and their checksum
             with connection:
-                rows, participants = _rows(connection, _WHOLE)
+                rows = _read_rows(connection, _WHOLE)
             summaries = {
-                name: CachedSummary(ConversationSummary(name, participants[names], *values), state, bool(complete))
-                for name, names, *values, state, complete in rows
+                summary.id: CachedSummary(summary, state, bool(complete))
+                for summary, (*_, state, complete) in zip(_read_summaries(rows), rows, strict=True)
             }
         stack.pop_all()
     return summaries
 
 
-def _rows(
-    connection: sqlite3.Connection, select: str
-) -> tuple[list[tuple[Any, ...]], Mapping[str, tuple[AgentName, ...]]]:
-    """Return all rows sorted by id, and the participants for each distinct text in their column.
+def _read_rows(connection: sqlite3.Connection, select: str) -> list[tuple[Any, ...]]:
+    """Return all rows sorted by id.
 
     Raises:
         UnusableIndex: the checksum is wrong.
@@ -204,8 +233,16 @@ def _rows(
     rows = connection.execute(select).fetchall()
     if (read_property(connection, select) or _checksum([])) != _checksum(rows):
         raise UnusableIndex("was damaged")
-    texts = {row[1] for row in rows}
-    return rows, {text: tuple(map(_name, text.split("/"))) if text else () for text in texts}
+    return rows
+
+
+def _read_summaries(rows: Sequence[tuple[Any, ...]]) -> list[ConversationSummary]:
+    """Convert rows, which begin with the fields of a summary; each distinct text of participants is decoded once."""
+    texts = {row[_NAMES] for row in rows}
+    participants = {text: tuple(map(_name, text.split("/"))) if text else () for text in texts}
+    end, after = len(_FIELDS), _NAMES + 1
+    make = ConversationSummary._make
+    return [make((*row[:_NAMES], participants[row[_NAMES]], *row[after:end])) for row in rows]
 
 
 def _name(component: str) -> AgentName:
@@ -213,8 +250,8 @@ def _name(component: str) -> AgentName:
 
 
 def _to_tuple(row: CachedSummary) -> tuple[object, ...]:
-    name, participants, *values = row.summary
-    return name, "/".join(map(encode_component, participants)), *values, row.state, int(row.complete)
+    names = "/".join(map(encode_component, row.summary.participants))
+    return *row.summary[:_NAMES], names, *row.summary[_NAMES + 1 :], row.state, int(row.complete)
 
 
 def _to_tuples(rows: Mapping[ConversationId, CachedSummary]) -> list[tuple[object, ...]]:

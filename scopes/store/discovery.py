@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 
 from scopes.store.packed_refs import parse_packed_refs, read_packed_refs
+from scopes.store.projects import find_repository
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,31 +37,8 @@ def choose_store(environ: Mapping[str, str], cwd: str, explicit: str | None = No
 
 def find_project_store(cwd: str) -> str | None:
     """Return the path of the store of the enclosing git repository, existing or not; None outside a repository."""
-    directory = os.path.abspath(cwd)
-    while True:
-        dot_git = os.path.join(directory, ".git")
-        if os.path.isdir(dot_git):
-            return os.path.join(dot_git, "scopes")
-        if os.path.isfile(dot_git):
-            return os.path.join(_common_directory(dot_git), "scopes")
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            return None
-        directory = parent
-
-
-def _common_directory(dot_git: str) -> str:
-    """Follow the `.git` file of a worktree or submodule to the directory that all worktrees share."""
-    git_directory = os.path.join(os.path.dirname(dot_git), _first_line(dot_git).removeprefix("gitdir:").strip())
-    common = os.path.join(git_directory, "commondir")
-    if os.path.isfile(common):
-        git_directory = os.path.join(git_directory, _first_line(common))
-    return os.path.normpath(git_directory)
-
-
-def _first_line(path: str) -> str:
-    with open(path, encoding="utf-8", errors="surrogateescape") as file:
-        return file.readline().strip()
+    found = find_repository(cwd)
+    return None if found is None else os.path.join(found[1], "scopes")
 
 
 def data_home(environ: Mapping[str, str]) -> str:

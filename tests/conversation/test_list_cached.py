@@ -6,6 +6,8 @@ import contextlib
 import os
 import random
 import sqlite3
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -20,7 +22,8 @@ from scopes.conversation.rename import rename_conversation, rename_title
 from scopes.conversation.rewind import rewind
 from scopes.conversation.switch import switch
 from scopes.conversation.undo import undo
-from scopes.index.conversation_table import States, open_conversation_table
+from scopes.index import conversation_table
+from scopes.index.conversation_table import ConversationSummary, States, open_conversation_table
 from scopes.store import refs as names
 from tests.support.history import history, say
 from tests.support.store import git, make_store, remove_object
@@ -268,3 +271,38 @@ def test_concurrent_lists_and_changes_give_correct_lists(two, directory):
         assert set(pool.map(work, range(40))) == {()}
     assert list_conversations(two, directory, complete=True) == list_conversations(two, complete=True)
     assert find_cached_list(two.path, directory, complete=True) == list_conversations(two, complete=True)
+
+
+def test_the_order_of_the_fields_of_a_summary_is_free(two, directory):
+    """The columns of the table are derived from the fields: in a fresh interpreter, with two fields moved."""
+    program = """
+import importlib.util, sys
+from pathlib import Path
+spec = importlib.util.find_spec("scopes.index.conversation_table")
+text = Path(spec.origin).read_text()
+for field in ("    branches: int\\n", "    messages: int | None = None\\n"):
+    assert text.count(field) == 1
+    text = text.replace(field, "")
+text = text.replace("    id: ConversationId\\n", "    branches: int\\n    id: ConversationId\\n")
+text = text.replace("    title: str | None = None\\n", "    messages: int | None = None\\n    title: str | None = None\\n")
+module = importlib.util.module_from_spec(spec)
+sys.modules[spec.name] = module
+exec(compile(text, spec.origin, "exec"), module.__dict__)
+from scopes.conversation.list import list_conversations
+from scopes.conversation.list_cached import find_cached_list
+from tests.support.store import make_store
+store, directory = sys.argv[1:]
+repository = make_store(store)
+for complete in (False, True):
+    expected = list_conversations(repository, complete=complete)
+    assert list_conversations(repository, directory, complete=complete) == expected
+    assert find_cached_list(repository.path, directory, complete=complete) == expected
+    assert expected.conversations[0].branches in (1, 2)
+"""
+    command = [sys.executable, "-c", program, two.path, directory]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+def test_every_column_of_the_table_has_a_type():
+    assert set(conversation_table._TYPES) == {*ConversationSummary._fields, "state", "complete"}

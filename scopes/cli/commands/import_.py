@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import Since
-from scopes.cli.import_runner import collect_sources, import_all
+from scopes.cli.arguments import AllProjects, OfProjects, Since
+from scopes.cli.import_runner import choose_projects, collect_sources, import_all
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_moment
 from scopes.errors import Invalid
@@ -29,6 +29,8 @@ def import_(
         bool, typer.Option("--strict", help="Import nothing if a record or a file cannot be read")
     ] = False,
     since: Since = None,
+    project: OfProjects = None,
+    all_projects: AllProjects = False,
     title: Annotated[
         str | None, typer.Option("--title", metavar="TEXT", help="The title of the conversation (default: its own)")
     ] = None,
@@ -45,6 +47,10 @@ def import_(
     counted. Nothing is imported twice: of a transcript that has grown since, only the new part is imported. Transcripts
     are never modified. --since compares the time that the last message of a session has recorded.
 
+    The store of a project, which `scopes init` makes in a git repository, takes only the sessions that were recorded in
+    that repository or its worktrees; a note counts the others. --all-projects imports them as well, --project those of
+    another project. A file that you name is always imported.
+
     Examples:
       scopes conv import
       scopes conv import ~/.claude/projects/-home-carol-shop
@@ -52,16 +58,19 @@ def import_(
       scopes conv import run.jsonl --strict --title "Nightly run"
       scopes conv import --dry-run --since '7 days ago'
       scopes conv import ~/.codex/sessions --report
+      scopes conv import --all-projects
+      scopes conv import --project ~/work/shop --project ~/work/site
       scopes conv import --sample
     """
     invocation: Invocation = context.obj
-    if sample and (paths or dry_run or strict or since or title or again or report):
+    if sample and (paths or dry_run or strict or since or title or again or report or project or all_projects):
         raise Invalid(
             "--sample cannot be combined with paths or other options", hint="import the paths with a second command"
         )
     if sample:
         return invocation.show(import_sample(invocation.repository(create=True)))
     start = None if since is None else parse_moment(since, now_nanoseconds())
+    projects = choose_projects(invocation, project or [], all_projects=all_projects)
     collected = collect_sources(invocation, paths or [])
-    options = ImportOptions(dry_run=dry_run, strict=strict, again=again, title=title, since=start)
+    options = ImportOptions(dry_run=dry_run, strict=strict, again=again, title=title, since=start, projects=projects)
     return invocation.show(import_all(invocation, collected, options), options=ViewOptions(report=report))

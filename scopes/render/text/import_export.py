@@ -57,6 +57,9 @@ def render_imported(result: Imported, view: View) -> None:
         extent = f"{counted(len(result.sources), 'source')}, {counted(len(result.conversations), 'conversation')}"
         view.line(f"Nothing new in {extent}.")
         return
+    if view.terminal and result.other_sessions and not result.sources:
+        view.line("There are no sessions of this project to import.")
+        return
     view.rows(columns, rows, title="Would Be Imported" if result.dry_run else "Imported")
     if view.terminal:
         _write_totals(result, view)

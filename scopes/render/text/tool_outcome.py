@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from scopes.model.agent_tools import DURATIONS, MARKUP, PREAMBLE, RUNNING
+from scopes.model.agent_tools import DURATIONS, MARKUPS, PREAMBLES, RUNNING
 from scopes.render.text.phrases import counted, format_duration, format_size
 from scopes.render.view import Span
 from scopes.render.wrap import truncate_text
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from scopes.model.message import Part
     from scopes.render.color import Style
 
-_PREAMBLE = re.compile(PREAMBLE, re.DOTALL)
-_MARKUP = re.compile(MARKUP, re.DOTALL)
-_RUNNING = re.compile(RUNNING, re.MULTILINE)
+_PREAMBLES = [re.compile(pattern, re.DOTALL) for pattern in PREAMBLES]
+_MARKUPS = [re.compile(pattern, re.DOTALL) for pattern in MARKUPS]
+_RUNNING = [re.compile(pattern, re.MULTILINE) for pattern in RUNNING]
 _NUMBERED = re.compile(r"^\s*\d+(?:→|\t)", re.MULTILINE)
 _HAS_CONTENT = re.compile(r"[^\W_]")
 _SMALL = 1024
@@ -58,7 +58,12 @@ def output_of(part: Part) -> str:
         text = ""
     else:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return _MARKUP.sub("", _PREAMBLE.sub("", text, count=1))
+    found = _find_preamble(text)
+    if found is not None:
+        text = text[: found.start()] + text[found.end() :]
+    for pattern in _MARKUPS:
+        text = pattern.sub("", text)
+    return text
 
 
 def first_content_line(text: str) -> str:
@@ -83,7 +88,8 @@ def _status(part: Part) -> Span:
     fields = part.fields
     code = fields.get("exit_code")
     style: Style = "bad" if fields.get("is_error") is True or code not in {None, 0} else "good"
-    if _RUNNING.search(str(fields.get("output", ""))[:_SEARCHED]):
+    output = str(fields.get("output", ""))[:_SEARCHED]
+    if any(pattern.search(output) for pattern in _RUNNING):
         return Span("running", "warn")
     if style == "bad":
         return Span("error" if code in {None, 0} else f"exit {code}", style)
@@ -108,14 +114,19 @@ def _result_facts(part: Part) -> Iterator[Span]:
 
 
 def _seconds(text: str, facts: Mapping[str, Any]) -> float:
-    found = _PREAMBLE.match(text)
-    if found is not None and found["seconds"]:
-        return float(found["seconds"])
+    found = _find_preamble(text)
+    if found is not None and found.start() == 0 and (seconds := found.groupdict().get("seconds")):
+        return float(seconds)
     for name, units_per_second in DURATIONS.items():
         value = facts.get(name)
         if isinstance(value, int | float):
             return value / units_per_second
     return 0.0
+
+
+def _find_preamble(text: str) -> re.Match[str] | None:
+    """Return the match of the first agent's pattern that is in the text."""
+    return next((found for pattern in _PREAMBLES if (found := pattern.search(text)) is not None), None)
 
 
 def _patch_lines(facts: Mapping[str, Any]) -> Iterator[str]:

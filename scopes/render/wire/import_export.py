@@ -37,6 +37,7 @@ def format_imported(result: Imported, options: ViewOptions = DEFAULT_OPTIONS) ->
         conversations=[_conversation(row) for row in result.conversations],
         skipped=[_skipped(found, report=options.report) for found in result.skipped] or None,
         warnings=[note.text for note in result.notes],
+        sessions_of_other_projects=result.other_sessions or None,
         dry_run=result.dry_run or None,
         operation=result.operation,
     )

@@ -1,0 +1,40 @@
+"""Leave out the sessions of other projects, by the working directory that each session has recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from scopes.importers.work_queue import QueuedSource
+from scopes.result import Note
+from scopes.store.projects import Project
+
+
+@dataclass(slots=True)
+class ProjectFilter:
+    """Selects the sessions of some projects, None for all; `left_out` are the names of the other sessions."""
+
+    projects: Sequence[Project] | None
+    left_out: set[tuple[str, str]] = field(default_factory=set)
+
+    def select(self, queue: list[QueuedSource]) -> list[QueuedSource]:
+        """Return the sources to import.
+
+        A file that the user named is always among them. A session is imported with all its files, such as those of its
+        sub-agents, if one of them is. A session without a recorded directory belongs to no project.
+        """
+        if self.projects is None:
+            return queue
+        directories = {queued.session.cwd for queued in queue if queued.session.cwd is not None}
+        ours = {path for path in directories if any(project.contains(path) for project in self.projects)}
+        selected = {queued.session_name for queued in queue if queued.source.named or queued.session.cwd in ours}
+        self.left_out |= {queued.session_name for queued in queue} - selected
+        return [queued for queued in queue if queued.session_name in selected]
+
+    def notes(self) -> tuple[Note, ...]:
+        """Return a note with the number of sessions that were left out, if any were."""
+        count = len(self.left_out)
+        if not count:
+            return ()
+        sessions = "1 session of another project was" if count == 1 else f"{count} sessions of other projects were"
+        return (Note(f"{sessions} left out", hint="import all of them with: --all-projects"),)

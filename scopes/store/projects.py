@@ -1,0 +1,162 @@
+"""Projects: which git repository, or else which directory, a working directory belongs to.
+
+All worktrees of a repository are one project; a directory outside git is a project of its own; the home directory is
+none. Only small regular files of `.git` are read, with `os` alone: no git process is started and no path is trusted.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_MAX_BYTES = 4096  # of a file that holds one path
+_MAX_WORKTREES = 1000
+_STORE = "scopes"  # the store of a project, in its git directory
+
+
+class Project:
+    """A project: its top directory, and the directories of all its worktrees, resolved.
+
+    `git_directory` is the one that all worktrees share; None outside git.
+    """
+
+    __slots__ = ("directory", "git_directory", "worktrees")
+
+    def __init__(self, directory: str, git_directory: str | None = None, worktrees: Sequence[str] = ()) -> None:
+        self.directory = directory
+        self.git_directory = git_directory
+        self.worktrees = tuple(worktrees) or (directory,)
+
+    @property
+    def name(self) -> str:
+        """The short name: that of the top directory."""
+        return name_of(self.directory)
+
+    @property
+    def store(self) -> str | None:
+        """The path of the project's store, existing or not; None outside git."""
+        return None if self.git_directory is None else os.path.join(self.git_directory, _STORE)
+
+    def contains(self, directory: str) -> bool:
+        """Return True if a recorded working directory belongs to the project.
+
+        A directory that exists belongs to the repository around it. One that does not exist any more is judged by its
+        path.
+        """
+        if not os.path.isabs(directory):
+            return False
+        path = os.path.realpath(directory)
+        around = find_repository(path) if os.path.isdir(path) else None
+        if around is not None and around[1] == self.git_directory:
+            return True
+        if around is not None and self.git_directory is not None:
+            return False
+        return any(is_below(path, top) for top in self.worktrees)
+
+
+def find_project(directory: str, home: str) -> Project | None:
+    """Return the project of a directory, existing or not; None for the home directory and the root directory.
+
+    A directory that does not exist belongs to the repository around its nearest parent that does.
+    """
+    path = os.path.realpath(directory)
+    excluded = {os.path.realpath(home), os.path.abspath(os.sep)}
+    if path in excluded:
+        return None
+    existing = path
+    while not os.path.isdir(existing):
+        existing = os.path.dirname(existing)
+    found = find_repository(existing)
+    if found is None or found[0] in excluded:
+        return Project(path)
+    return _project_of_repository(*found)
+
+
+def find_store_project(store: str, cwd: str) -> Project | None:
+    """Return the project that a store belongs to, because it is in its git directory; None for any other store."""
+    if os.path.basename(store) != _STORE:
+        return None
+    here = find_repository(cwd)
+    shared = os.path.dirname(os.path.realpath(store))
+    if here is not None and here[1] == shared:
+        return _project_of_repository(*here)
+    if os.path.basename(shared) == ".git":
+        return _project_of_repository(os.path.dirname(shared), shared)
+    return None
+
+
+def find_repository(directory: str) -> tuple[str, str] | None:
+    """Return the top level of the git repository around a directory, and the git directory that its worktrees share.
+
+    Both are resolved. None outside a repository.
+    """
+    directory = os.path.realpath(directory)
+    while True:
+        dot_git = os.path.join(directory, ".git")
+        shared = dot_git if os.path.isdir(dot_git) else _shared_directory(dot_git)
+        if shared is not None:
+            return directory, os.path.realpath(shared)
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            return None
+        directory = parent
+
+
+def name_of(directory: str) -> str:
+    """Return the last part of a path, with either kind of separator."""
+    return directory.replace("\\", "/").rstrip("/").rpartition("/")[2] or directory
+
+
+def is_below(path: str, top: str) -> bool:
+    """Return True if an absolute path is a directory or below it."""
+    return path == top or path.startswith(top.rstrip(os.sep) + os.sep)
+
+
+def _project_of_repository(top: str, shared: str) -> Project:
+    """Return the project of a repository; a linked worktree belongs to the main working tree."""
+    main = os.path.dirname(shared) if os.path.basename(shared) == ".git" else None
+    linked = _list_worktrees(shared)
+    if main is None:  # a submodule, a separate git directory, or a bare repository with worktrees
+        main = top if top not in linked else shared.removesuffix(".git").rstrip(os.sep)
+    return Project(main, shared, list(dict.fromkeys((main, top, *linked))))
+
+
+def _list_worktrees(shared: str) -> list[str]:
+    """Return the directories of linked worktrees, as `.git/worktrees/*/gitdir` names them."""
+    folder = os.path.join(shared, "worktrees")
+    try:
+        names = sorted(os.listdir(folder))[:_MAX_WORKTREES]
+    except OSError:
+        return []
+    paths = [_read_path(os.path.join(folder, name, "gitdir")) for name in names]
+    return [os.path.realpath(os.path.dirname(os.path.join(folder, path))) for path in paths if path]
+
+
+def _shared_directory(dot_git: str) -> str | None:
+    """Follow the `.git` file of a worktree or submodule to the directory that all worktrees share."""
+    line = _read_path(dot_git)
+    if line is None or not line.startswith("gitdir:"):
+        return None
+    git_directory = os.path.join(os.path.dirname(dot_git), line.removeprefix("gitdir:").strip())
+    common = _read_path(os.path.join(git_directory, "commondir"))
+    return os.path.normpath(git_directory if common is None else os.path.join(git_directory, common))
+
+
+def _read_path(path: str) -> str | None:
+    """Return the first line of a small regular file; None if it is anything else."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return None
+    try:
+        data = os.read(handle, _MAX_BYTES) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
+    line = os.fsdecode(data.partition(b"\n")[0]).strip()
+    return line if line and "\0" not in line else None

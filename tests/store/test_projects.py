@@ -1,0 +1,115 @@
+"""Which project a directory belongs to: the repository around it with all worktrees, or itself."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from scopes.store.projects import find_project, find_repository, find_store_project, name_of
+from tests.support.store import git
+
+
+@pytest.fixture
+def repository_with_worktree(tmp_path):
+    """A repository `shop` with a linked worktree `fix` beside it."""
+    main = tmp_path / "shop"
+    main.mkdir()
+    git(main / ".git", "init", "-q")
+    git(main / ".git", "commit", "-q", "--allow-empty", "-m", "x")
+    git(main / ".git", "worktree", "add", "-q", str(tmp_path / "fix"))
+    return main
+
+
+def project_of(path, home="/home/nobody"):
+    return find_project(str(path), home)
+
+
+def test_every_directory_of_a_repository_is_its_project(repository_with_worktree):
+    main = repository_with_worktree
+    (main / "src" / "api").mkdir(parents=True)
+    found = project_of(main / "src" / "api")
+    assert (found.directory, found.name, found.store) == (str(main), "shop", str(main / ".git" / "scopes"))
+
+
+def test_a_linked_worktree_is_the_project_of_its_repository(repository_with_worktree):
+    """G3."""
+    main, linked = repository_with_worktree, repository_with_worktree.parent / "fix"
+    assert (project_of(linked).directory, project_of(linked).name) == (str(main), "shop")
+    assert project_of(main).contains(str(linked))
+    assert project_of(linked).contains(str(main))
+
+
+def test_a_deleted_directory_of_a_project_still_belongs_to_it(repository_with_worktree):
+    main = repository_with_worktree
+    assert project_of(main).contains(str(main / "gone" / "deeper"))
+    assert project_of(main / "gone").directory == str(main)
+    assert not project_of(main).contains(str(main) + "-other")
+
+
+def test_a_deleted_worktree_belongs_to_its_repository_while_git_remembers_it(repository_with_worktree):
+    main, linked = repository_with_worktree, repository_with_worktree.parent / "fix"
+    linked.rename(linked.parent / "elsewhere")
+    assert project_of(main).contains(str(linked))
+
+
+def test_a_repository_inside_another_is_a_project_of_its_own(repository_with_worktree):
+    main = repository_with_worktree
+    (main / "vendor").mkdir()
+    git(main / "vendor" / ".git", "init", "-q")
+    assert not project_of(main).contains(str(main / "vendor"))
+    assert project_of(main / "vendor").name == "vendor"
+
+
+def test_a_path_through_a_link_is_resolved(repository_with_worktree, tmp_path):
+    (tmp_path / "link").symlink_to(repository_with_worktree)
+    assert project_of(repository_with_worktree).contains(str(tmp_path / "link" / "src"))
+
+
+def test_a_directory_outside_git_is_a_project_and_contains_what_is_below(tmp_path):
+    notes = tmp_path / "notes"
+    (notes / "today").mkdir(parents=True)
+    found = project_of(notes)
+    assert (found.name, found.store) == ("notes", None)
+    assert found.contains(str(notes / "today"))
+    assert not found.contains(str(tmp_path))
+
+
+def test_the_home_directory_is_no_project_even_with_a_repository_in_it(tmp_path):
+    git(tmp_path / ".git", "init", "-q")
+    (tmp_path / "notes").mkdir()
+    assert project_of(tmp_path, home=str(tmp_path)) is None
+    assert project_of(tmp_path / "notes", home=str(tmp_path)).directory == str(tmp_path / "notes")
+    assert project_of("/") is None
+
+
+def test_a_directory_of_another_machine_is_a_project_by_its_path():
+    found = project_of("/Users/nobody/Work/shop")
+    assert (found.directory, found.name) == ("/Users/nobody/Work/shop", "shop")
+    assert not found.contains("C:\\Users\\nobody")
+    assert not found.contains("")
+    assert name_of("C:\\Users\\nobody\\shop\\") == "shop"
+
+
+def test_a_store_in_a_git_directory_belongs_to_that_project(repository_with_worktree):
+    main, linked = repository_with_worktree, repository_with_worktree.parent / "fix"
+    store = str(main / ".git" / "scopes")
+    assert find_store_project(store, str(linked)).directory == str(main)
+    assert find_store_project(store, "/").directory == str(main)
+    assert find_store_project("/data/scopes/store.git", str(main)) is None
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", b"gitdir:\0", b"x" * 10_000, b"\xff\xfe"])
+def test_a_damaged_git_file_is_no_repository(tmp_path, content):
+    (tmp_path / ".git").write_bytes(content)
+    assert find_repository(str(tmp_path)) is None
+
+
+def test_a_pipe_in_place_of_a_git_file_is_not_waited_for(tmp_path, repository_with_worktree):
+    """R5."""
+    os.mkfifo(tmp_path / ".git")
+    assert find_repository(str(tmp_path)) is None
+    gitdir = repository_with_worktree / ".git" / "worktrees" / "fix" / "gitdir"
+    gitdir.unlink()
+    os.mkfifo(gitdir)
+    assert project_of(repository_with_worktree).worktrees == (str(repository_with_worktree),)
