@@ -24,8 +24,10 @@ from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound
 from scopes.history.messages import head_of, is_root, read_root
 from scopes.history.metadata import read_metadata
 from scopes.ids import MAX_NAME_BYTES, BranchName, ConversationId, Oid, is_message_id, is_name
+from scopes.model.conversation import Root
 from scopes.store import refs
 from scopes.store.graph import walk_oldest_first
+from scopes.store.projects import Project
 from scopes.store.reflog import find_value_at
 from scopes.store.repository import Repository, read_commit
 
@@ -89,13 +91,22 @@ def list_latest(repository: Repository) -> list[ConversationId]:
 
 
 def _resolve_latest(repository: Repository, position: int) -> ConversationId:
+    """Resolve `@{position}`: among the conversations of the caller's project if there are any, else of the store."""
     latest = list_latest(repository)
+    project = repository.caller.find_project()
+    if project is not None and project.store != repository.path:
+        latest = [c for c in latest if _belongs_to(repository, c, project)] or latest
     if position < len(latest):
         return latest[position]
     if not latest:
         hint = "start one: scopes conv new, or import: scopes conv import"
         raise NotFound("there is no conversation in this store", hint=hint)
     raise NotFound(f"there is no conversation @{{{position}}}", hint=f"the store has {len(latest)}, the first is @")
+
+
+def _belongs_to(repository: Repository, conversation: ConversationId, project: Project) -> bool:
+    root = _find_root(repository, conversation)
+    return root is not None and root.cwd is not None and project.contains(root.cwd)
 
 
 def _find_by_root(
@@ -108,20 +119,23 @@ def _find_by_root(
     """
     if len(prefix) < _MIN_PREFIX_LENGTH:
         return None
-    found = {name: c for c in conversations for name in _root_names(repository, c) if name.startswith(prefix)}
+    found: dict[str, ConversationId] = {}
+    for conversation in conversations:
+        root = _find_root(repository, conversation)
+        names = () if root is None else (root.uuid, root.native_id or "")
+        found |= {name: conversation for name in names if name.startswith(prefix)}
     return found[_match_prefix(prefix, found, "conversation", None)] if found else None
 
 
-def _root_names(repository: Repository, conversation: ConversationId) -> list[str]:
-    """Return the UUID of a conversation and the id of the session it was imported from; none if it is damaged."""
+def _find_root(repository: Repository, conversation: ConversationId) -> Root | None:
+    """Return the root of a conversation; None if it is damaged."""
     tips = list_branch_tips(repository, conversation)
     main = read_metadata(repository, conversation).branches.get(MAIN)
     try:
         tip = read_commit(repository, next(iter(tips.values())))
-        root = read_root(repository, tip, None if main is None else main.fork)
+        return read_root(repository, tip, None if main is None else main.fork)
     except (Corrupt, NotFound):
-        return []
-    return [name for name in (root.uuid, root.native_id) if name]
+        return None
 
 
 def read_active_branch(repository: Repository, conversation: ConversationId) -> BranchName:

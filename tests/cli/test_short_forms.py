@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from scopes.cli.table import TABLE
@@ -48,6 +50,21 @@ def test_the_latest_conversation_begins_revisions(conversation):
     assert log_texts(conversation, "@~1", "-1") == ["one"]
     assert log_texts(conversation, "@/main", "-1") == ["two"]
     assert log_texts(conversation, "@/fix..main") == ["two", "one"]
+
+
+def test_the_latest_conversation_is_one_of_the_project_if_there_is_any(conversation, tmp_path, monkeypatch):
+    """G3: imported sessions of this repository come before newer ones of others."""
+    session = tmp_path / "session.jsonl"
+    record = {"type": "user", "uuid": "u1", "sessionId": "s", "cwd": str(tmp_path / "shop"), "version": "2.1.7", "isSidechain": False, "parentUuid": None}
+    record |= {"timestamp": "2020-01-01T00:00:00.000Z", "message": {"role": "user", "content": "old and of the shop"}}
+    session.write_text(json.dumps(record) + "\n")
+    conversation.run("import", str(session))
+    conversation.append("main", "newer and of no project")
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    for directory, text in (("shop", "old and of the shop"), ("elsewhere", "newer and of no project")):
+        monkeypatch.chdir(tmp_path / directory)
+        assert log_texts(conversation, "-1") == [text]
 
 
 def test_without_any_conversation_the_error_says_how_to_start(conversation):
