@@ -164,11 +164,22 @@ class Invocation:
             self._repository = opened
         return self._repository
 
-    def find_repository(self) -> Repository | None:
-        """Return the selected store; None if it does not exist."""
+    @property
+    def is_store_named(self) -> bool:
+        """Whether the user named the store, with `--store` or SCOPES_STORE: it has to exist then."""
+        return bool(self.store or self.environ.get("SCOPES_STORE"))
+
+    def find_repository(self, *, create: bool = False) -> Repository | None:
+        """Return the selected store; None if it does not exist and the user did not name it, or `create` is set.
+
+        Raises:
+            NotFound: a store that the user named does not exist.
+        """
         try:
             return self.repository()
         except NotFound:
+            if self.is_store_named and not create:
+                raise
             return None
 
     def repository_or_error(self) -> Repository | ScopesError:

@@ -85,11 +85,12 @@ def list_conversations(
     """
     options = _Options(openings, complete, on_progress)
     prefixes = COMPLETE if complete else BRIEF
-    if directory is None:
-        return _as_result(_summarize_all(repository, repository.list_refs(*prefixes), {}, options), options)
     files, values = repository.ref_files(*prefixes), repository.list_refs(*prefixes)
+    damaged = _note_damaged_refs(files, prefixes)
+    if directory is None:
+        return _as_result(_summarize_all(repository, values, {}, options, damaged), options)
     with open_conversation_table(directory, repository.path) as table:
-        summaries = _summarize_all(repository, values, table.rows, options)
+        summaries = _summarize_all(repository, values, table.rows, options, damaged)
         # the whole table may be reused only if no ref changed while it was read, and every conversation was readable
         consistent = files.list_refs(prefixes) == values and not summaries.damaged
         table.save(summaries.rows, _digests(files, repository.path, complete=complete) if consistent else None)
@@ -118,13 +119,33 @@ def _requested_fields(rows: Iterable[CachedSummary], options: _Options) -> Itera
         yield summary._replace(opening=opening)
 
 
+def _note_damaged_refs(files: RefFiles, prefixes: tuple[str, ...]) -> dict[ConversationId, Note]:
+    """Return a note for each conversation with a ref whose file is damaged; its other branches are listed."""
+    damaged: dict[ConversationId, list[str]] = {}
+    for ref in files.list_damaged(prefixes):
+        name = ref
+        for prefix in (refs.HEADS, refs.META, refs.ACTIVE):
+            name = name.removeprefix(prefix)
+        damaged.setdefault(ConversationId(name.partition("/")[0]), []).append(ref.removeprefix(refs.HEADS))
+    return {
+        name: Note(f"left out, because the file of the ref is damaged: {', '.join(found)}", "see: scopes verify")
+        for name, found in damaged.items()
+    }
+
+
 def _summarize_all(
-    repository: Repository, values: Mapping[str, str], cached: Mapping[ConversationId, CachedSummary], options: _Options
+    repository: Repository,
+    values: Mapping[str, str],
+    cached: Mapping[ConversationId, CachedSummary],
+    options: _Options,
+    damaged: dict[ConversationId, Note],
 ) -> _Summaries:
-    """Summarize every conversation; use the cached summary if its refs are unchanged."""
+    """Summarize every conversation; use the cached summary if its refs are unchanged.
+
+    A note for each conversation that cannot be read is added to `damaged`.
+    """
     participants: ParticipantCache = {}
     rows: list[tuple[_ConversationRefs, CachedSummary]] = []
-    damaged: dict[ConversationId, Note] = {}
     for refs_of in _group_by_conversation(values):
         name = refs_of.conversation
         try:

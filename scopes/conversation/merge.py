@@ -8,7 +8,7 @@ its state. The branch is where they are discussed and resolved before the merge 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypedDict
 
 from scopes.clock import now
 from scopes.errors import Invalid, NotFound, Refused
@@ -41,14 +41,13 @@ from scopes.merge.in_progress import (
 from scopes.merge.plan import MergePlan, plan_merge, write_state
 from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
-from scopes.result import Result
+from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
 KIND = "merge"
-_Outcome = TypeVar("_Outcome", bound="MergeOutcome")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +142,7 @@ def merge(
         _require_not_in_progress(repository, request)
         plan = plan_merge(repository, repository, request.target_tip, request.source_tip, policy, unrelated=unrelated)
         if plan.up_to_date:
-            return _outcome(UpToDate, request, plan, tip=request.target_tip)
+            return UpToDate(**_common_fields(request, plan), branch=request.target, tip=request.target_tip)
         if plan.fast_forward and fast_forward:
             return _fast_forward(repository, request, plan)
         message = text or f"Merge {request.source} into {request.target}"
@@ -247,14 +246,16 @@ def _preview(request: _Request, plan: MergePlan, *, fast_forward: bool) -> Merge
         kind = FastForwarded
     elif plan.open_conflicts:
         kind = MergeConflicted
-    return _outcome(kind, request, plan, dry_run=True)
+    return kind(**_common_fields(request, plan), branch=request.target, tip=None, dry_run=True)
 
 
 def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) -> FastForwarded:
     tx = Transaction(repository, request.conversation)
     tx.move_branch(request.target, request.target_tip, request.source_tip)
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target} (fast-forward)")
-    return _outcome(FastForwarded, request, plan, tip=request.source_tip, operation=operation.id)
+    return FastForwarded(
+        **_common_fields(request, plan), branch=request.target, tip=request.source_tip, operation=operation.id
+    )
 
 
 def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str) -> Merged:
@@ -264,7 +265,9 @@ def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str
     tx = Transaction(repository, request.conversation)
     tx.move_branch(request.target, request.target_tip, tip)
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target}")
-    return _outcome(Merged, request, plan, tip=tip, operation=operation.id, message=message)
+    return Merged(
+        **_common_fields(request, plan), branch=request.target, tip=tip, operation=operation.id, message=message
+    )
 
 
 def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str) -> MergeConflicted:
@@ -283,7 +286,7 @@ def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str)
     tx.activate(name)
     summary = f"begin to merge {request.source} into {conversation}/{target}"
     operation = tx.commit("merge-conflict", summary, metadata_message=f"create {name}")
-    return _outcome(MergeConflicted, request, plan, branch=name, tip=tip, operation=operation.id)
+    return MergeConflicted(**_common_fields(request, plan), branch=name, tip=tip, operation=operation.id)
 
 
 def _stop_again(repository: Repository, request: _Request, plan: MergePlan, pending: InProgress) -> MergeConflicted:
@@ -300,7 +303,7 @@ def _stop_again(repository: Repository, request: _Request, plan: MergePlan, pend
         f"continue merge on {request.conversation}/{pending.branch}",
         metadata_message=f"continue merge on {pending.branch}",
     )
-    return _outcome(MergeConflicted, request, plan, branch=pending.branch, tip=tip, operation=operation.id)
+    return MergeConflicted(**_common_fields(request, plan), branch=pending.branch, tip=tip, operation=operation.id)
 
 
 def _finish(repository: Repository, request: _Request, plan: MergePlan, pending: InProgress) -> MergeOutcome:
@@ -317,7 +320,7 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, pending:
     summary = f"merge {request.source} into {request.conversation}/{request.target}, its conflicts resolved"
     operation = tx.commit(KIND, summary, metadata_message=f"finish {pending.branch}")
     kind: type[MergeOutcome] = FastForwarded if plan.fast_forward else Merged
-    return _outcome(kind, request, plan, tip=tip, operation=operation.id)
+    return kind(**_common_fields(request, plan), branch=request.target, tip=tip, operation=operation.id)
 
 
 def _entry_in_progress(entry: BranchEntry, request: _Request, before: BranchName, stopped: Oid) -> BranchEntry:
@@ -333,16 +336,23 @@ def _entry_in_progress(entry: BranchEntry, request: _Request, before: BranchName
     )
 
 
-def _outcome(kind: type[_Outcome], request: _Request, plan: MergePlan, **fields: Any) -> _Outcome:
-    """Make an outcome; `fields` are those that differ between the kinds of outcome."""
-    common = {
+class _CommonFields(TypedDict):
+    """The fields that all kinds of outcome have in common."""
+
+    conversation: ConversationId
+    source: str
+    target: BranchName
+    messages: tuple[MessageId, ...]
+    conflicts: tuple[Conflict, ...]
+    notes: tuple[Note, ...]
+
+
+def _common_fields(request: _Request, plan: MergePlan) -> _CommonFields:
+    return {
         "conversation": request.conversation,
         "source": request.source,
         "target": request.target,
-        "branch": request.target,
-        "tip": None,
         "messages": plan.messages,
         "conflicts": tuple(sorted(plan.conflicts, key=lambda conflict: conflict.status == "resolved")),
         "notes": plan.notes,
     }
-    return kind(**{**common, **fields})

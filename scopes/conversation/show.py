@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from scopes.clock import creation_time, known_seconds, later_of
 from scopes.history.conversations import participants_of
@@ -71,10 +72,7 @@ class BranchSummary(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationView(Result):
-    """A conversation (S4-48); `recent` is oldest first, `history` every commit, parents before children.
-
-    `recent_bodies` are the bodies of the recent messages in the same order.
-    """
+    """A conversation (S4-48); `recent` is oldest first, `recent_bodies` are its bodies in the same order."""
 
     id: ConversationId
     uuid: str
@@ -87,7 +85,6 @@ class ConversationView(Result):
     source: str | None
     branches: tuple[BranchSummary, ...]
     recent: tuple[MessageHead, ...]
-    history: tuple[Commit, ...]
     recent_bodies: tuple[Message, ...] = ()
 
 
@@ -105,11 +102,10 @@ def show(
     """
     handle = Store(repository).conversation(conversation)
     tips, metadata, active = handle.tips, handle.metadata, handle.active_branch.name
-    history = tuple(walk_oldest_first(repository, sorted(tips.values())))
-    by_oid = {commit.oid: commit for commit in history}
+    by_oid = {commit.oid: commit for commit in walk_oldest_first(repository, sorted(tips.values()))}
     main = metadata.branches.get(MAIN)
     root = read_root(repository, by_oid[tips[active]], None if main is None else main.fork)
-    ids = {commit.oid: message_id_of(commit) for commit in history if not is_root(commit)}
+    ids = {commit.oid: message_id_of(commit) for commit in by_oid.values() if not is_root(commit)}
     branches = _summarize_branches(by_oid, ids, tips, metadata, active)
     messages = {message_id: by_oid[oid] for oid, message_id in ids.items()}
     latest = sorted(messages.values(), key=lambda commit: commit.time)[-recent:] if recent > 0 else []
@@ -129,14 +125,22 @@ def show(
             if abandoned or branch.status != "abandoned" or branch.active
         ),
         recent=tuple(map(head_of, latest)),
-        history=history,
         recent_bodies=tuple(read_message(repository, commit.oid) for commit in latest),
     )
 
 
-def read_bodies_without_subject(repository: Repository, view: ConversationView) -> dict[Oid, Message]:
-    """Read the messages of a conversation whose commit subject has no text, by commit; a diagram labels them."""
-    return {commit.oid: read_message(repository, commit.oid) for commit in view.history if commit.subject == NO_TEXT}
+class Drawing(NamedTuple):
+    """The commits of a diagram, parents before children, and the bodies of those whose subject has no text."""
+
+    commits: tuple[Commit, ...]
+    bodies: Mapping[Oid, Message]
+
+
+def read_drawing(repository: Repository, view: ConversationView) -> Drawing:
+    """Read the commits of the branches that a view shows."""
+    commits = tuple(walk_oldest_first(repository, sorted({branch.tip for branch in view.branches})))
+    bodies = {commit.oid: read_message(repository, commit.oid) for commit in commits if commit.subject == NO_TEXT}
+    return Drawing(commits, bodies)
 
 
 def _sub_agent_of(repository: Repository, by_oid: Mapping[Oid, Commit], branch: BranchSummary) -> SubAgent | None:

@@ -6,6 +6,7 @@ import os
 
 from scopes.errors import ScopesError
 from scopes.store.error_translation import translated
+from scopes.store.file_checks import check_all
 from scopes.store.fsck import ends_with_own_hash
 from scopes.store.git_program import find_git, run_git
 from scopes.store.init import remove_unfinished_stores, sync
@@ -48,7 +49,9 @@ def pack(repository: Repository) -> None:
 
     Raises:
         Inaccessible: git is not installed, or it failed; nothing is lost.
+        Corrupt: the store contains a named pipe or a device, on which git would wait.
     """
+    check_all(repository.path)
     remove_leftovers(repository)
     _remove_damaged_graph(repository)
     # --force: the lock is held, so no other gc runs.

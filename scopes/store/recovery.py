@@ -62,6 +62,7 @@ def set_ref(repository: Repository, change: RefChange, reason: str) -> None:
     A ref with a third value (a git command moved it in the meantime) is not changed; `verify` reports it.
     """
     for turns_left in reversed(range(_TRIES)):
+        repository.check_ref_update(change.ref)
         current = repository.raw_ref(change.ref)
         if current == change.new or current != change.old:
             return

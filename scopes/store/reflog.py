@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from scopes.ids import Oid
+from scopes.regular_file import open_regular
 from scopes.store.repository import Repository
 
 NULL_OID = Oid("0" * 40)
+_BLOCK_BYTES = 1 << 16
 _LINE = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40}) [^\t]*> ([0-9]{1,18}) [+-][0-9]{4}(?:\t(.*))?")
 
 
@@ -28,16 +30,27 @@ class RefMove(NamedTuple):
 
 def walk_moves(repository: Repository, ref: str) -> Iterator[RefMove]:
     """Yield the moves of a ref, newest first; none if its reflog is missing or unreadable."""
-    try:
-        with open(os.path.join(repository.path, "logs", ref), "rb") as file:
-            lines = file.read().split(b"\n")
-    except OSError:
-        return
-    for line in reversed(lines):
+    for line in _walk_lines_backwards(os.path.join(repository.path, "logs", ref)):
         match = _LINE.fullmatch(line)
         if match is not None:
             old, new, seconds, reason = match.groups(b"")
             yield RefMove(Oid(old.decode()), Oid(new.decode()), int(seconds), reason.decode("utf-8", "replace"))
+
+
+def _walk_lines_backwards(path: str) -> Iterator[bytes]:
+    """Yield the lines of a file, last first, in bounded memory; a line longer than a block is left out."""
+    try:
+        with open_regular(path) as file:
+            end, tail = os.fstat(file.fileno()).st_size, b""
+            while end:
+                start = max(0, end - _BLOCK_BYTES)
+                file.seek(start)
+                first, *lines = (file.read(end - start) + tail).split(b"\n")
+                yield from reversed(lines)
+                tail, end = first[-_BLOCK_BYTES:], start
+            yield tail
+    except OSError:
+        return
 
 
 def find_value_at(repository: Repository, ref: str, seconds: int) -> Oid | None:

@@ -20,6 +20,7 @@ from scopes.store import refs
 from scopes.store.config import Config, Setting
 from scopes.store.containment import check_self_contained
 from scopes.store.error_translation import is_missing, refusal
+from scopes.store.file_checks import check_ref, check_ref_update, check_store
 from scopes.store.init import FORMAT_VERSION, is_store
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
@@ -168,13 +169,33 @@ class Repository:
 
     def raw_ref(self, name: str) -> str | None:
         """Return the value of a ref on disk, without the values of a pending operation."""
+        reference = self.find_reference(name)
+        return None if reference is None else _value(reference)
+
+    def check_ref_update(self, name: str) -> None:
+        """Check that libgit2 can move a ref without waiting for a named pipe; call it before each move.
+
+        Raises:
+            Corrupt: a file that it opens is not a regular file.
+        """
         try:
-            reference = self.git.references.get(name)
+            check_ref_update(self.path, name)
+        except OSError as error:
+            raise refusal(f"move the ref {name}", self.path, error) from error
+
+    def find_reference(self, name: str) -> pygit2.Reference | None:
+        """Return libgit2's object for a ref; None if the ref does not exist.
+
+        Raises:
+            Corrupt: the ref is damaged, or one of its files is not a regular file.
+        """
+        try:
+            check_ref(self.path, name)
+            return self.git.references.get(name)
         except (pygit2.GitError, ValueError) as error:
             raise Corrupt(f"the ref {name} is damaged", hint="see: scopes verify") from error
         except OSError as error:
             raise refusal(f"read the ref {name}", self.path, error) from error
-        return None if reference is None else _value(reference)
 
     def ref_files(self, *prefixes: str) -> RefFiles:
         """Read the ref files with these prefixes, without the values of a pending operation."""
@@ -232,7 +253,8 @@ def open_repository(
 
     Raises:
         NotFound: there is no store at `path`.
-        Corrupt: `path` is not a store, or a kind of repository that libgit2 cannot read.
+        Corrupt: `path` is not a store, or a kind of repository that libgit2 cannot read, or one of its files is not a
+            regular file.
         Inaccessible: permission denied, or the store belongs to another user.
         Refused: the store reaches outside itself.
     """
@@ -252,6 +274,7 @@ def open_unchecked(
     """Open a store that consists of links to an open one; raises as `open_repository` does."""
     _skip_unreadable_home()
     try:
+        check_store(path)
         git = pygit2.Repository(path, _OPEN_EXACTLY_HERE)
     except (pygit2.GitError, OSError) as error:
         raise _cannot_open(path, error) from error

@@ -88,10 +88,8 @@ def append(repository: Repository, ref: str, build: Callable[[Oid], Oid], reason
 
 def _try_append(repository: Repository, ref: str, build: Callable[[Oid], Oid], reason: str) -> Oid | None:
     """Compare and swap once; return None if another process moved the ref or holds its lock."""
-    try:
-        reference = repository.git.references.get(ref)
-    except (pygit2.GitError, OSError, ValueError) as error:
-        raise refusal(f"read {ref}", repository.path, error) from error
+    repository.check_ref_update(ref)
+    reference = repository.find_reference(ref)
     if reference is None:
         raise NotFound(f"there is no {ref.removeprefix(refs.HEADS)}")
     commit = build(Oid(str(reference.target)))
@@ -154,6 +152,8 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
 
 
 def _check_old_values(repository: Repository, operation: Operation) -> None:
+    for change in (*operation.changes, RefChange(refs.PENDING, None, None), RefChange(refs.OPERATIONS, None, None)):
+        repository.check_ref_update(change.ref)
     for change in operation.changes:
         if repository.raw_ref(change.ref) != change.old:
             raise Busy(f"{change.ref.removeprefix(refs.HEADS)} was moved by another process", hint="try again")

@@ -12,7 +12,7 @@ from scopes.conversation.branch import branch
 from scopes.conversation.new import new
 from scopes.conversation.rename import rename_title
 from scopes.conversation.rewind import rewind
-from scopes.conversation.show import show
+from scopes.conversation.show import read_drawing, show
 from scopes.conversation.switch import switch
 from scopes.errors import NotFound
 from scopes.history.messages import plain_message
@@ -123,11 +123,12 @@ def test_recent_messages_are_the_latest_of_all_branches_oldest_first(repository,
     assert "".join(head.subject for head in show(repository, "conv-001", recent=count).recent) == expected
 
 
-def test_history_has_every_commit_parents_before_children(repository):
+def test_a_drawing_has_every_commit_parents_before_children(repository):
     drawn = history(repository, "main: a b", "fix@a: c", "late@c: d")
-    places = [commit.oid for commit in show(repository, "conv-001").history]
+    drawing = read_drawing(repository, show(repository, "conv-001"))
+    places = [commit.oid for commit in drawing.commits]
     assert sorted(places) == sorted([drawn.root, *drawn.oids.values()])
-    for commit in show(repository, "conv-001").history:
+    for commit in drawing.commits:
         assert all(places.index(parent) < places.index(commit.oid) for parent in commit.parents)
 
 

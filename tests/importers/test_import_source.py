@@ -106,12 +106,15 @@ def test_a_deleted_conversation_is_read_only_with_again(repository, tmp_path):
     assert import_and_list_read(repository, source, again=True)[1] == ["a.jsonl"]
 
 
-def test_a_deleted_session_without_messages_stays_deleted(repository, tmp_path):
+def test_a_session_without_messages_makes_no_conversation(repository, tmp_path):
+    """D6: it made one of 0 messages and 0 branches. It is imported when it has a message."""
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", ""))
-    import_demo(repository, source)
-    delete(repository, "conv-001")
-    done = import_demo(repository, source)
-    assert (done.conversations, "stays deleted" in done.notes[0].text) == ((), True)
+    for _ in range(2):
+        done = import_demo(repository, source)
+        assert (done.conversations, done.operation, done.exit_code) == ((), None, 0)
+        assert done.notes[0].text == f"skipped {source.path}: contains no message"
+    done = import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a")))
+    assert [row.messages for row in done.conversations] == [1]
 
 
 def test_strict_refuses_unchanged_sources_with_problems(repository, tmp_path):

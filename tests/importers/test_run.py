@@ -270,7 +270,9 @@ def test_a_file_of_unknown_format_in_a_folder_does_not_stop_strict(repository, t
     alien(folder / "x.jsonl")
     write_transcript(folder / "a.jsonl", *session_records("s1", "a"))
     done = import_demo(repository, *find_sources(str(folder)), strict=True)
-    assert (done.notes, skipped_paths(done)) == ((), [str(folder / "x.jsonl")])
+    (note,) = done.notes
+    assert (note.text, skipped_paths(done)) == (f"skipped {folder}/x.jsonl: unknown format", [str(folder / "x.jsonl")])
+    assert done.exit_code == 0
 
 
 def test_a_dry_run_changes_no_file_of_the_store(repository, tmp_path):

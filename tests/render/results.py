@@ -168,12 +168,12 @@ SUMMARIES = (
 VIEW = ConversationView(
     id=CONVERSATION, uuid=UUID, title=None, participants=("code-analyzer", "test-runner"), active_branch=RESOLUTION,
     messages=10, created_at=CREATED, last_activity=format_seconds(NOW_SECONDS - 60), source=None, branches=BRANCHES,
-    recent=(SECURE, COVERAGE, CONFLICT), history=(),
+    recent=(SECURE, COVERAGE, CONFLICT),
 )  # fmt: skip
 EMPTY_VIEW = ConversationView(
     id="conv-002", uuid=UUID, title="Nothing said yet", participants=(), active_branch="main", messages=0,
     created_at="2026-01-01T00:30:00+02:00", last_activity=CREATED, source="codex", branches=(branch("main", 0, 0, active=True),),
-    recent=(), history=(),
+    recent=(),
 )  # fmt: skip
 
 CALL_BODY = body(
@@ -459,7 +459,7 @@ MEMORY = {
     "done": ActionDone(item=TO_DO._replace(done=True), operation=OPERATION),
     "done-before": ActionDone(item=TO_DO._replace(done=True), operation=None),
     "pruned": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=False, operation=OPERATION),
-    "prune-foreseen": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=True, operation=None),
+    "prune-dry-run": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=True, operation=None),
 }  # fmt: skip
 
 HIT = SearchHit(
@@ -638,31 +638,31 @@ SAMPLES = {
     "merge": {
         "up-to-date": UpToDate(**MERGE, branch="main", tip=oid("callit")),
         "fast-forward": FastForwarded(**MERGE, branch="main", tip=oid("secure"), messages=(SECURE.id,), operation=OPERATION),
-        "fast-forward-foreseen": FastForwarded(**MERGE, branch="main", tip=None, messages=(SECURE.id,), dry_run=True),
+        "fast-forward-dry-run": FastForwarded(**MERGE, branch="main", tip=None, messages=(SECURE.id,), dry_run=True),
         "merged": Merged(
             **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id, COVERAGE.id), operation=OPERATION, message=message_id("joined")
         ),
-        "merged-settled": Merged(
+        "merged-resolved": Merged(
             **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), operation=OPERATION,
             message=message_id("joined"),
         ),
-        "merged-foreseen": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), dry_run=True),
+        "merged-dry-run": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), dry_run=True),
         "conflict": MergeConflicted(
             **MERGE, branch=RESOLUTION, tip=oid("strife"), messages=(SECURE.id,), conflicts=(DISAGREED, COMPETING, AUTO_RESOLVED),
             operation=OPERATION,
         ),
-        "conflict-foreseen": MergeConflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
+        "conflict-dry-run": MergeConflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": MergeConflicted(**MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,) * 23, operation=OPERATION),
         "aborted": MergeAborted(conversation=CONVERSATION, branch=RESOLUTION, active_branch="main", operation=OPERATION),
     },
     "rebase": {
         "up-to-date": ReplayUpToDate(**REBASE, branch=SECURITY, tip=oid("callit")),
         "rebased": Replayed(**REBASE, branch=SECURITY, tip=MOVED[1].new, moved=MOVED, operation=OPERATION, notes=(KEPT,)),
-        "rebased-settled": Replayed(**REBASE, branch=SECURITY, tip=MOVED[0].new, moved=MOVED[:1], conflicts=(AUTO_RESOLVED,), operation=OPERATION),
-        "rebased-foreseen": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED, conflicts=(AUTO_RESOLVED,), dry_run=True),
-        "many-foreseen": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED[:1] * 23, dry_run=True),
+        "rebased-resolved": Replayed(**REBASE, branch=SECURITY, tip=MOVED[0].new, moved=MOVED[:1], conflicts=(AUTO_RESOLVED,), operation=OPERATION),
+        "rebased-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED, conflicts=(AUTO_RESOLVED,), dry_run=True),
+        "many-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED[:1] * 23, dry_run=True),
         "conflict": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DECIDED_OTHERWISE, COMPETING), operation=OPERATION),
-        "conflict-foreseen": ReplayConflicted(**REBASE, **(STOPPED | {"branch": SECURITY, "tip": None}), conflicts=(DISAGREED,), dry_run=True),
+        "conflict-dry-run": ReplayConflicted(**REBASE, **(STOPPED | {"branch": SECURITY, "tip": None}), conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DISAGREED,) * 23, operation=OPERATION),
         "aborted": ReplayAborted(
             kind="rebase", conversation=CONVERSATION, moved_branch=SECURITY, branch=RESOLUTION, active_branch="main", operation=OPERATION
@@ -671,9 +671,9 @@ SAMPLES = {
     "cherry_pick": {
         "up-to-date": ReplayUpToDate(**PICKED, branch="main", tip=oid("callit"), notes=(Note("on conv-001/main already: callit22"),)),
         "picked": Replayed(**PICKED, branch="main", tip=MOVED[1].new, moved=MOVED, conflicts=(AUTO_RESOLVED,), operation=OPERATION),
-        "picked-foreseen": Replayed(**PICKED, branch="main", tip=None, moved=MOVED, dry_run=True),
+        "picked-dry-run": Replayed(**PICKED, branch="main", tip=None, moved=MOVED, dry_run=True),
         "conflict": ReplayConflicted(**PICKED, **STOPPED, conflicts=(DISAGREED,), operation=OPERATION),
-        "conflict-foreseen": ReplayConflicted(**PICKED, **(STOPPED | {"branch": "main", "tip": None}), conflicts=(DISAGREED,), dry_run=True),
+        "conflict-dry-run": ReplayConflicted(**PICKED, **(STOPPED | {"branch": "main", "tip": None}), conflicts=(DISAGREED,), dry_run=True),
         "aborted": ReplayAborted(
             kind="cherry-pick", conversation=CONVERSATION, moved_branch="main", branch=RESOLUTION, active_branch="main", operation=OPERATION
         ),
@@ -729,7 +729,7 @@ SAMPLES = {
     "summarize": {
         "summarized": SUMMARIZED,
         "compacted": replace(SUMMARIZED, compact=True, earlier=SUMMARY.id, method="command", messages=1, counted="estimate"),
-        "foreseen": replace(SUMMARIZED, id=None, oid=None, operation=None),
+        "dry-run": replace(SUMMARIZED, id=None, oid=None, operation=None),
         "list": SummaryList(
             conversation=CONVERSATION, branch="main", uncovered=3,
             summaries=(

@@ -21,7 +21,7 @@ def test_what_moved_a_branch_says_how_to_take_it_back(name):
     assert len(seen_lines(MERGE[name], hints=False)) == 1
 
 
-@pytest.mark.parametrize("name", ["fast-forward-foreseen", "merged-foreseen", "conflict-foreseen"])
+@pytest.mark.parametrize("name", ["fast-forward-dry-run", "merged-dry-run", "conflict-dry-run"])
 def test_what_is_foreseen_has_nothing_to_take_back_and_no_next_step(name):
     text = seen(MERGE[name])
     assert " would " in text
@@ -38,7 +38,7 @@ def test_a_merge_says_how_much_came_in_and_from_where():
 
 
 def test_conflicts_resolved_automatically_are_listed():
-    assert seen_lines(MERGE["merged-settled"])[2:4] == [
+    assert seen_lines(MERGE["merged-resolved"])[2:4] == [
         "resolved automatically: 1 conflict",
         "    resource-contention  files/src/app.py  automatic: both",
     ]
