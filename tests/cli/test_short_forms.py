@@ -55,7 +55,15 @@ def test_the_latest_conversation_begins_revisions(conversation):
 def test_the_latest_conversation_is_one_of_the_project_if_there_is_any(conversation, tmp_path, monkeypatch):
     """G3: imported sessions of this repository come before newer ones of others."""
     session = tmp_path / "session.jsonl"
-    record = {"type": "user", "uuid": "u1", "sessionId": "s", "cwd": str(tmp_path / "shop"), "version": "2.1.7", "isSidechain": False, "parentUuid": None}
+    record = {
+        "type": "user",
+        "uuid": "u1",
+        "sessionId": "s",
+        "cwd": str(tmp_path / "shop"),
+        "version": "2.1.7",
+        "isSidechain": False,
+        "parentUuid": None,
+    }
     record |= {"timestamp": "2020-01-01T00:00:00.000Z", "message": {"role": "user", "content": "old and of the shop"}}
     session.write_text(json.dumps(record) + "\n")
     conversation.run("import", str(session))
