@@ -110,7 +110,7 @@ def compose_message(author: Author, text: str | None, fields: Fields) -> Message
     if text is None and "parts" not in given and fields.data is None:
         raise Invalid("no message given", hint="give TEXT, - for standard input, --part, --data or --jsonl")
     if fields.kind == "plain" and text is not None and not given:
-        return plain_message(author.name, text, author_kind=author.kind)
+        return plain_message(author, text)
     document = {**given, "author": {"name": author.name, "kind": author.kind}, "kind": fields.kind}
     if text is not None or "parts" not in given:
         document["text"] = text or ""

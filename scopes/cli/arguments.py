@@ -10,9 +10,8 @@ import typer
 
 from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.history.revisions import resolve_conversation
-from scopes.ids import parse_agent_name
-from scopes.model.message import AUTHOR_KINDS, Author
+from scopes.loading import load
+from scopes.model.message import Author
 from scopes.store.projects import Project, find_project
 from scopes.store.repository import Repository
 
@@ -67,7 +66,6 @@ OfProjects: TypeAlias = Annotated[
     typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it (may be repeated)"),
 ]
 AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects")]
-DEFAULT_AUTHOR = "user"
 
 
 def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Author:
@@ -76,17 +74,16 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
     Raises:
         Invalid: the name or the kind is not valid.
     """
-    if kind is not None and kind not in AUTHOR_KINDS:
-        raise Invalid(f"{kind!a} is not a valid author kind", hint="valid kinds: " + ", ".join(AUTHOR_KINDS))
-    if name is not None:
-        return Author(parse_agent_name(name), kind or "agent")
-    return Author(parse_agent_name(invocation.config().find("scopes.author") or DEFAULT_AUTHOR), kind or "human")
+    author = Author(name) if name is not None else load("scopes.history.messages:default_author")(invocation.config())
+    author = author if kind is None else author._replace(kind=kind)
+    checked: Author = load("scopes.history.messages:check_author")(author)
+    return checked
 
 
 def names_conversation(repository: Repository, text: str) -> bool:
     """Return True if a word names a conversation, or several; then it is not the name of a branch, message or file."""
     try:
-        resolve_conversation(repository, text.partition("/")[0])
+        load("scopes.history.revisions:resolve_conversation")(repository, text.partition("/")[0])
     except NotFound:
         return False
     except Ambiguous:

@@ -129,11 +129,7 @@ class Invocation:
     def overrides(self) -> dict[str, Setting]:
         """Settings from the environment (`SCOPES_LOCK_TIMEOUT`: `scopes.lockTimeout`) and `-c`, by lower-case key."""
         setting = load("scopes.store.config:Setting")
-        overrides: dict[str, Setting] = {}
-        for name, value in self.environ.items():
-            if name.startswith(PREFIX) and name != "SCOPES_STORE":
-                key = "scopes." + name.removeprefix(PREFIX).replace("_", "").lower()
-                overrides[key] = setting(key, value, "environment")
+        overrides: dict[str, Setting] = load("scopes.store.config:environment_settings")(self.environ)
         for text in self.settings:
             key, equals, value = text.partition("=")
             overrides[key.lower()] = setting(key, value if equals else "true", "flag")

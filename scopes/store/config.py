@@ -1,8 +1,9 @@
 """Settings: the keys `scopes.*` of git's configuration files, overridden by environment variables and flags.
 
-Levels, the last one that sets a key wins: system, user, store, environment, flag. A store may come from another person,
-so a setting that names a command to run is read from the system level, the user level and flags only, and a setting
-that starts work by itself is read from every level but the store's.
+Levels, the last one that sets a key wins: system, user, store, environment, flag. A program that opens a store through
+the Python API sets values in place of flags. A store may come from another person, so a setting that names a command to
+run is read from the system level, the user level, flags and programs only, and a setting that starts work by itself is
+read from every level but the store's.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ SETTINGS = {
 }
 COMMANDS = frozenset({"scopes.pager", "scopes.summarizer", "core.pager"})
 NOT_FROM_STORE = COMMANDS | {"scopes.packthreshold"}  # a store may not start work either
+_TRUSTED_WITH_COMMANDS = frozenset({"flag", "program"})
+_ENVIRONMENT_PREFIX = "SCOPES_"
+_NO_SETTINGS = frozenset({"SCOPES_STORE"})
 _PREFIXES = ("scopes.", "core.pager")
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
 _PERCENTAGES = re.compile(r"[0-9]{1,3}/[0-9]{1,3}/[0-9]{1,3}")
@@ -103,7 +107,7 @@ class Config:
             Corrupt: the value is not UTF-8 text.
         """
         override = self._overrides.get(key.lower())
-        if override is not None and (override.origin == "flag" or key.lower() not in COMMANDS):
+        if override is not None and (override.origin in _TRUSTED_WITH_COMMANDS or key.lower() not in COMMANDS):
             return override.value
         if key.lower() in NOT_FROM_STORE:
             return self._find_own(key)
@@ -150,6 +154,19 @@ def _walk_settings(files: pygit2.Config) -> Iterator[Setting]:
             return
         if value is not None:
             yield Setting(entry.name, value, LEVELS.get(entry.level, "other"))
+
+
+def environment_settings(environ: Mapping[str, str]) -> dict[str, Setting]:
+    """Return the settings in the environment (`SCOPES_LOCK_TIMEOUT`: `scopes.lockTimeout`), by lower-case key.
+
+    An empty variable counts as unset.
+    """
+    found: dict[str, Setting] = {}
+    for name, value in environ.items():
+        if name.startswith(_ENVIRONMENT_PREFIX) and name not in _NO_SETTINGS and value:
+            key = "scopes." + name.removeprefix(_ENVIRONMENT_PREFIX).replace("_", "").lower()
+            found[key] = Setting(key, value, "environment")
+    return found
 
 
 def open_user_file(home: str) -> pygit2.Config:

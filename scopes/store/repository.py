@@ -73,9 +73,19 @@ class Repository:
         self.committed: str | None = None
         self._odb = git.odb
         self._objects = os.path.join(path, "objects")
-        self._packs = pygit2.Odb()  # without libgit2's loose backend, which would be asked for every packed object
-        self._packs.add_backend(pygit2.OdbBackendPack(self._objects), 1)
+        self._packs = _open_packs(self._objects)
         self._last_was_packed = True
+
+    def close(self) -> None:
+        """Close the files of the store; they are opened again when the repository is used.
+
+        libgit2 shares open packs between all its handles, so every old handle is dropped before a new one is made.
+        """
+        self.__dict__.pop("walker", None)
+        del self._odb, self._packs
+        self.git.free()
+        self._odb = self.git.odb
+        self._packs = _open_packs(self._objects)
 
     @cached_property
     def walker(self) -> pygit2.Repository:
@@ -306,6 +316,13 @@ def _skip_unreadable_home() -> None:
     home = pygit2.settings.search_path[level]
     if any(part and os.path.isdir(part) and not os.access(part, os.X_OK) for part in home.split(os.pathsep)):
         pygit2.settings.search_path[level] = ""
+
+
+def _open_packs(directory: str) -> pygit2.Odb:
+    """Open the packs without libgit2's loose backend, which would be asked for every packed object."""
+    packs = pygit2.Odb()
+    packs.add_backend(pygit2.OdbBackendPack(directory), 1)
+    return packs
 
 
 def read_data(objects: Objects, oid: Oid, kind: str) -> bytes:

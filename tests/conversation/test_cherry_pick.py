@@ -16,6 +16,7 @@ from scopes.conversation.undo import undo
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.revisions import list_branch_tips, read_active_branch
 from scopes.merge.replay_control import ReplayConflicted, Replayed, ReplayUpToDate
+from scopes.model.message import Author
 from tests.support.decisions import decide, decided
 from tests.support.history import history, say, texts
 from tests.support.store import assert_sound, refs
@@ -121,7 +122,7 @@ def stopped(repository):
 
 def resolve(repository, take="source"):
     """Let erin decide the first conflict."""
-    return resolve_conflict(repository, "conv-001", "1", take=take, author="erin")
+    return resolve_conflict(repository, "conv-001", "1", take=take, author=Author("erin", "human"))
 
 
 def test_a_conflict_stops_at_the_message_and_is_recorded(repository, stopped):

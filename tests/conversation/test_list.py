@@ -9,6 +9,7 @@ from scopes.conversation.list import list_conversations
 from scopes.conversation.new import new
 from scopes.conversation.switch import switch
 from scopes.history.messages import plain_message
+from scopes.model.message import Author
 from tests.support.history import history, say
 from tests.support.store import git, remove_object
 
@@ -61,7 +62,7 @@ def test_without_a_title_the_first_prompt_is_listed(repository):
     say(repository, new(repository).id, "(no text)")
     people = new(repository).id
     for kind, text in (("injected", "<rules>"), ("agent", "hello"), ("human", "fix it"), ("human", "thanks")):
-        append(repository, people, plain_message("x", text, author_kind=kind))
+        append(repository, people, plain_message(Author("x", kind), text))
     say(repository, new(repository, title="Login").id, "c")
     new(repository)
     rows = list_conversations(repository, openings=True).conversations

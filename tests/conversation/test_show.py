@@ -18,6 +18,7 @@ from scopes.errors import NotFound
 from scopes.history.messages import plain_message
 from scopes.history.sub_agents import SubAgent
 from scopes.ids import AgentName
+from scopes.model.message import Author
 from tests.support.history import history, say
 from tests.support.store import git
 
@@ -143,7 +144,7 @@ def test_compactions_and_interrupts_are_counted_per_branch(repository):
 @pytest.mark.parametrize(("spawned_by", "expected"), [({"message": "k3x9"}, "k3x9"), ({}, None)])
 def test_a_branch_started_by_a_tool_call_names_its_agent_and_the_call(repository, spawned_by, expected):
     history(repository, "main: a", "helper@root:", "other@root: b")
-    first = plain_message("user", "Find it", author_kind="injected")
+    first = plain_message(Author("user", "injected"), "Find it")
     append(repository, "conv-001", replace(first, extra={"spawned_by": spawned_by}), branch="helper")
     append(repository, "conv-001", plain_message("explorer", "Found"), branch="helper")
     agents = {b.name: b.sub_agent for b in show(repository, "conv-001").branches}

@@ -25,6 +25,7 @@ from scopes.conversation.undo import undo
 from scopes.errors import Invalid, NotFound, ScopesError
 from scopes.history.messages import plain_message
 from scopes.history.revisions import resolve_branch_name, resolve_conversation, resolve_revision
+from scopes.model.message import Author
 from tests.support.history import history
 from tests.support.store import files_of
 
@@ -67,7 +68,7 @@ INSIDE = (
     lambda r, text: branch(r, "conv-001", name="new", start=text),
     lambda r, text: tag(r, "conv-001", "new", text),
     lambda r, text: delete_tag(r, "conv-001", text),
-    lambda r, text: amend(r, "conv-001", text, "new", author="carol"),
+    lambda r, text: amend(r, "conv-001", text, "new", author=Author("carol")),
     lambda r, text: append(r, "conv-001", plain_message("carol", "x"), branch=text),
 )
 CONVERSATIONS = (

@@ -23,6 +23,7 @@ from scopes.history.revisions import list_branch_tips
 from scopes.memory.source_messages import SourceMessage, source_ids
 from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize, summarize_built_in
+from scopes.model.message import Author
 from scopes.store.config import Setting
 from scopes.store.repository import Caller, open_repository
 from tests.memory.talking import CONVERSATION, WORDS, decide, say, words
@@ -93,8 +94,8 @@ def test_messages_of_programs_are_not_summarized(repository):
 
 def test_amended_text_is_summarized_and_retracted_text_is_not(repository):
     first, second = say(repository, "It is port 80.", "Forget this.")
-    amend(repository, CONVERSATION, first, "It is port 8080.", author="planner")
-    retract(repository, CONVERSATION, second, "", author="planner")
+    amend(repository, CONVERSATION, first, "It is port 8080.", author=Author("planner"))
+    retract(repository, CONVERSATION, second, "", author=Author("planner"))
     assert summarize(repository, CONVERSATION, WORDS, ratio=1.0).text == "It is port 8080."
 
 
@@ -102,8 +103,8 @@ def test_a_summary_is_stale_when_its_sources_changed(repository):
     first, second, _ = say(repository, *TALK)
     summarize(repository, CONVERSATION, WORDS)
     assert list_summaries(repository, CONVERSATION).summaries[0].changed == ()
-    amend(repository, CONVERSATION, first, "It fails on Firefox.", author="planner")
-    retract(repository, CONVERSATION, second, "", author="planner")
+    amend(repository, CONVERSATION, first, "It fails on Firefox.", author=Author("planner"))
+    retract(repository, CONVERSATION, second, "", author=Author("planner"))
     listed = list_summaries(repository, CONVERSATION)
     assert set(listed.summaries[0].changed) == {first, second}
     assert listed.uncovered == 1
@@ -240,7 +241,7 @@ def test_a_compaction_does_not_continue_from_one_with_changed_sources(repository
     summarize(repository, CONVERSATION, WORDS, ratio=1.0, compact=True)
     say(repository, "GAMMA is new.")
     summarize(repository, CONVERSATION, WORDS, ratio=1.0, compact=True)
-    amend(repository, CONVERSATION, first, "OMEGA is the server.", author="planner")
+    amend(repository, CONVERSATION, first, "OMEGA is the server.", author=Author("planner"))
     assert [row.changed for row in list_summaries(repository, CONVERSATION).summaries] == [(first,), (first,)]
     again = summarize(repository, CONVERSATION, WORDS, ratio=1.0, compact=True)
     assert (again.earlier, sorted(line.split()[0] for line in again.text.splitlines())) == (

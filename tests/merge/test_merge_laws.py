@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import list_conflicts
-from scopes.conversation.merge import MergeConflicted, UpToDate, abort_merge, merge
+from scopes.conversation.merge import MergeConflicted, MergeOptions, UpToDate, abort_merge, merge
 from scopes.conversation.undo import undo
 from scopes.history.revisions import list_branch_tips
 from scopes.merge.divergence import state_of
@@ -180,7 +180,13 @@ def test_a_criss_cross_merge_gives_the_same_result_in_both_directions(repository
         conversation = draw_history(repository, below, above)
         old = list_branch_tips(repository, conversation)
         for name, other in (("main", "fix"), ("fix", "main")):
-            merge(repository, conversation, old[other], target=name, strategy="ours", fast_forward=False)
+            merge(
+                repository,
+                conversation,
+                old[other],
+                target=name,
+                options=MergeOptions(strategy="ours", fast_forward=False),
+            )
         for place, agent, fields in after:
             say(repository, f"{conversation}/{place}", "after", author=agent, **fields)
         outcomes.append((merge(repository, conversation, source, target=target), conversation, target))

@@ -19,6 +19,7 @@ from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.history.revisions import list_branch_tips
 from scopes.merge.replay_control import ReplayConflicted, ReplayUpToDate
+from scopes.model.message import Author
 from tests.support.decisions import decide
 from tests.support.examples import examples
 from tests.support.history import history, say
@@ -72,7 +73,7 @@ def finish(repository, outcome, resume):
     while isinstance(outcome, ReplayConflicted):
         for conflict in outcome.conflicts if resume is continue_rebase else ():
             if conflict.status == "open":
-                resolve_conflict(repository, "conv-001", conflict.id, take="source", author="erin")
+                resolve_conflict(repository, "conv-001", conflict.id, take="source", author=Author("erin", "human"))
         outcome = resume(repository, "conv-001")
     return outcome
 

@@ -50,6 +50,7 @@ from scopes.memory.stats import stats as memory_stats
 from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize
 from scopes.memory.update import update
+from scopes.model.message import Author
 from scopes.render.view_options import ViewOptions
 from scopes.search.search import search
 from scopes.tokens.choose import choose_tokenizer
@@ -100,8 +101,8 @@ READS = {
 WRITES = {
     "import --sample": import_sample,
     "append": lambda repo: append(repo, SAMPLE, plain_message("carol", "hello")),
-    "amend": lambda repo: amend(repo, SAMPLE, SAMPLE, "better", author="carol"),
-    "retract": lambda repo: retract(repo, SAMPLE, f"{SAMPLE}~1", "", author="carol"),
+    "amend": lambda repo: amend(repo, SAMPLE, SAMPLE, "better", author=Author("carol")),
+    "retract": lambda repo: retract(repo, SAMPLE, f"{SAMPLE}~1", "", author=Author("carol")),
     "summarize --dry-run": lambda repo: summarize(repo, SAMPLE, COUNTER, dry_run=True),
     "summarize": lambda repo: summarize(repo, SAMPLE, COUNTER),
     "compact": lambda repo: summarize(repo, SAMPLE, COUNTER, include_all=True, compact=True),
@@ -137,8 +138,10 @@ WRITES = {
     "merge dry-run": lambda repo: merge(repo, MERGED, "analysis/security-review", target="main", dry_run=True),
     "conflicts list": lambda repo: list_conflicts(repo, MERGED),
     "conflicts show": lambda repo: show_conflict(repo, MERGED, "1"),
-    "conflicts escalate": lambda repo: escalate_conflict(repo, MERGED, "1", to="carol", author="erin"),
-    "conflicts resolve": lambda repo: resolve_conflict(repo, MERGED, "1", take="source", author="erin"),
+    "conflicts escalate": lambda repo: escalate_conflict(repo, MERGED, "1", to="carol", author=Author("erin", "human")),
+    "conflicts resolve": lambda repo: resolve_conflict(
+        repo, MERGED, "1", take="source", author=Author("erin", "human")
+    ),
     "merge --continue": lambda repo: continue_merge(repo, MERGED),
 }
 

@@ -8,6 +8,7 @@ from scopes.conversation.log import log
 from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.conversation.show import show
+from scopes.model.message import Author
 from scopes.render.view_options import ViewOptions
 from tests.render.rendering import draw_mermaid, seen_lines
 from tests.render.test_mermaid import MERMAID, parse_with_mermaid, play
@@ -30,7 +31,7 @@ def merged(repository):
     decide(repository, "fix", "files")
     merge(repository, "conv-001", "fix", target="main")
     say(repository, "conv-001/main", "meanwhile")
-    resolve_conflict(repository, "conv-001", "1", take="source", reason="simpler", author="erin")
+    resolve_conflict(repository, "conv-001", "1", take="source", reason="simpler", author=Author("erin", "human"))
     continue_merge(repository, "conv-001")
     merge(repository, "conv-001", "docs", target="main")
     decide(repository, "docs", "paper")

@@ -31,7 +31,6 @@ def amend(
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    message_author = author_of(invocation, author, author_kind)
     new_text = read_text(invocation, text)
     return invocation.show(
         run_amend(
@@ -39,8 +38,7 @@ def amend(
             conversation,
             message,
             new_text,
-            author=message_author.name,
-            author_kind=message_author.kind,
+            author=author_of(invocation, author, author_kind),
             branch=branch,
         )
     )

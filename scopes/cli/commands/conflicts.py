@@ -79,8 +79,9 @@ def conflicts_resolve(
       scopes conflicts resolve conv-001 1 --edit
       scopes conv merge conv-001 --continue
     """
-    options = ResolveOptions(take, value, edit, reason, author, author_kind)
-    return resolve_from_options(context.obj, conversation, conflict, options)
+    invocation: Invocation = context.obj
+    options = ResolveOptions(take, value, edit, reason, author_of(invocation, author, author_kind))
+    return resolve_from_options(invocation, conversation, conflict, options)
 
 
 def conflicts_intervene(
@@ -102,8 +103,9 @@ def conflicts_intervene(
       scopes conflicts intervene conv-001 1 --take target --reason "the audit is next week"
       scopes conflicts intervene conv-001 1 --value "wait for the audit" --reason "nobody is sure"
     """
-    options = ResolveOptions(take, value, edit, reason, author, author_kind)
-    return resolve_from_options(context.obj, conversation, conflict, options, intervening=True)
+    invocation: Invocation = context.obj
+    options = ResolveOptions(take, value, edit, reason, author_of(invocation, author, author_kind))
+    return resolve_from_options(invocation, conversation, conflict, options, intervening=True)
 
 
 def conflicts_escalate(
@@ -124,14 +126,12 @@ def conflicts_escalate(
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    message_author = author_of(invocation, author, author_kind)
     result = escalate_conflict(
         repository,
         conversation,
         conflict,
         to=to,
         reason=reason,
-        author=message_author.name,
-        author_kind=message_author.kind,
+        author=author_of(invocation, author, author_kind),
     )
     return invocation.show(result)

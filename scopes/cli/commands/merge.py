@@ -8,7 +8,7 @@ import typer
 
 from scopes.cli.arguments import LATEST, split_source
 from scopes.cli.invocation import Invocation
-from scopes.conversation.merge import abort_merge, continue_merge
+from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge
 from scopes.conversation.merge import merge as run_merge
 from scopes.errors import Invalid
 
@@ -87,12 +87,14 @@ def merge(
             conversation,
             source or "",
             target=target,
-            strategy=strategy or "automatic",
-            fast_forward=not no_ff,
-            auto_priority=auto_priority,
-            strict=strict,
-            unrelated=allow_unrelated,
-            text=message,
+            options=MergeOptions(
+                strategy=strategy or "automatic",
+                fast_forward=not no_ff,
+                auto_priority=auto_priority,
+                strict=strict,
+                allow_unrelated=allow_unrelated,
+                message=message,
+            ),
             dry_run=dry_run,
         )
     )

@@ -29,15 +29,13 @@ def retract(
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    message_author = author_of(invocation, author, author_kind)
     return invocation.show(
         run_retract(
             repository,
             conversation,
             message,
             reason,
-            author=message_author.name,
-            author_kind=message_author.kind,
+            author=author_of(invocation, author, author_kind),
             branch=branch,
         )
     )
