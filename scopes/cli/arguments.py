@@ -15,24 +15,26 @@ from scopes.model.message import Author
 from scopes.store.projects import Project, find_project
 from scopes.store.repository import Repository
 
-Conversation: TypeAlias = Annotated[
+ConversationArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique prefix")
 ]
 LATEST = "@"
-ConversationOrLatest: TypeAlias = Annotated[
+ConversationOrLatestArgument: TypeAlias = Annotated[
     str,
     typer.Argument(
         metavar="CONV", help="The conversation: its id or a unique prefix (default: the latest)", show_default=False
     ),
 ]
-ConversationOrBranch: TypeAlias = Annotated[
+ConversationOrBranchArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV[/BRANCH]", help="The conversation or one of its branches")
 ]
-Branch: TypeAlias = Annotated[str, typer.Argument(metavar="BRANCH", help="The branch")]
+BranchArgument: TypeAlias = Annotated[str, typer.Argument(metavar="BRANCH", help="The branch")]
 OnBranch: TypeAlias = Annotated[
     str | None, typer.Option("--branch", "-b", metavar="BRANCH", help="The branch (default: the active one)")
 ]
-Message: TypeAlias = Annotated[str, typer.Argument(metavar="MESSAGE", help="The message: an id, main~2 or a tag")]
+MessageArgument: TypeAlias = Annotated[
+    str, typer.Argument(metavar="MESSAGE", help="The message: an id, main~2 or a tag")
+]
 AuthorName: TypeAlias = Annotated[
     str | None,
     typer.Option("--as", "--author", metavar="NAME", help="The agent that writes the message (default: you)"),
@@ -41,7 +43,7 @@ AuthorKind: TypeAlias = Annotated[
     str | None,
     typer.Option("--author-kind", metavar="KIND", help="Kind of author: human, agent, tool, system or injected"),
 ]
-Conflict: TypeAlias = Annotated[
+ConflictArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="ID", help="The conflict: its id, a unique prefix, or its number in the list")
 ]
 Since: TypeAlias = Annotated[

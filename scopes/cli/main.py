@@ -25,6 +25,8 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
 
     Without `argv`, the words come from `sys.argv` and the process ends here.
     """
+    if argv is None:
+        _use_utf8()
     # Imports create many objects and no garbage, so collect rarely.
     gc.set_threshold(50_000)
     arguments = sys.argv[1:] if argv is None else argv
@@ -44,6 +46,12 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
         # Everything is flushed; the interpreter's shutdown would take as long as its start.
         os._exit(code)
     return code
+
+
+def _use_utf8() -> None:
+    """Start again in Python's UTF-8 mode if the locale has another encoding: arguments, paths and texts are UTF-8."""
+    if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1" and sys.executable:
+        os.execve(sys.executable, sys.orig_argv, {**os.environ, "PYTHONUTF8": "1"})  # noqa: S606 - this same program
 
 
 def dispatch(table: Table, invocation: Invocation) -> int:

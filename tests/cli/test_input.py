@@ -55,7 +55,6 @@ def test_a_loop_of_links_is_inaccessible(invocation, tmp_path):
 
 
 def test_on_a_terminal_a_note_says_how_to_end_the_input():
-    """Output contract 6."""
     main, side = os.openpty()
     os.write(main, b"x\n\x04")
     done = scopes("conv", "read", "-", stdin=side)

@@ -110,7 +110,7 @@ def test_an_abandoned_branch_counts_and_a_deleted_conversation_does_not(reposito
 
 
 def test_a_conversation_created_with_git_has_its_root(repository):
-    """Catalogue 43: without metadata the root is found by walking the history."""
+    """D-43: without metadata the root is found by walking the history."""
     drawn = history(repository, "main: a b")
     git(repository, "update-ref", "refs/heads/mine/work", drawn.oids["b"])
     first, second = list_conversations(repository, complete=True).conversations

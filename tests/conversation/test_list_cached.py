@@ -103,7 +103,7 @@ def test_a_damaged_conversation_is_never_cached(two, directory):
 
 @pytest.mark.parametrize("content", ["", "[broken", "[core]\n\trepositoryformatversion = 7\n[scopes]\n"])
 def test_a_changed_store_configuration_invalidates_the_index(two, directory, content):
-    """Reliability P17: an unsupported store is refused, also by a list that would not open it."""
+    """P17: an unsupported store is refused, also by a list that would not open it."""
     fill(two, directory)
     with open(os.path.join(two.path, "config"), "w", encoding="utf-8") as file:
         file.write(content)

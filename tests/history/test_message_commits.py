@@ -72,7 +72,7 @@ def test_a_message_without_a_time_has_that_of_the_one_before(repository):
     ("time", "seconds"), [("1960-01-01T00:00:00Z", 0), ("2200-01-01T00:00:00Z", 2**32 - 1), ("nonsense", 0)]
 )
 def test_a_time_that_git_cannot_hold_is_clamped_and_kept_in_the_message(repository, time, seconds):
-    """Catalogue 19."""
+    """B-19."""
     commit = put(repository, write_root_commit(repository, ROOT, {}), message(time=time))
     assert git(repository, "log", "-1", "--format=%at", commit) == f"{seconds}\n"
     assert json.loads(git(repository, "show", f"{commit}:message.json"))["time"] == time
@@ -80,7 +80,7 @@ def test_a_time_that_git_cannot_hold_is_clamped_and_kept_in_the_message(reposito
 
 @pytest.mark.parametrize("name", ["a\nauthor evil <e@e> 1 +0000", "<>", "\0", "a\x1b[31m", "", "..", "日本"])
 def test_an_author_cannot_forge_a_header(repository, name):
-    """Catalogue 18."""
+    """B-18."""
     said = Message(id="a" * 26, author=Author(name, "agent\nx"), parts=text_parts("x"))
     commit = put(repository, write_root_commit(repository, ROOT, {}), said)
     raw = git(repository, "cat-file", "-p", commit)

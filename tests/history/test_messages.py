@@ -63,7 +63,7 @@ def test_the_root_commit_is_not_a_message(repository):
 
 
 def test_a_commit_not_written_by_scopes_still_has_a_header(repository):
-    """Catalogue 43."""
+    """D-43."""
     new(repository)
     commit = git(repository, "commit-tree", "conv-001/main^{tree}", "-p", "conv-001/main", "-m", "by hand").strip()
     head = head_of(read_commit(repository, commit))

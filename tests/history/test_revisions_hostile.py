@@ -114,7 +114,7 @@ def heard(repository):
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_name_is_refused_and_libgit2_never_sees_it(repository, heard, text):
-    """Catalogue 4-8: a refusal with exit 2, 4 or 5, no traceback, nothing changed."""
+    """A-4, A-5, A-6, A-7, A-8: a refusal with exit 2, 4 or 5, no traceback, nothing changed."""
     before = files_of(f"{repository.path}/refs")
     for look_up in (*PLACES, *INSIDE, *CONVERSATIONS, show_operation, undo):
         with pytest.raises(ScopesError) as refusal:
@@ -128,7 +128,7 @@ def test_a_hostile_name_is_refused_and_libgit2_never_sees_it(repository, heard, 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_name_cannot_be_given_to_a_branch_or_tag(repository, heard, text):
-    """Catalogue 4-7."""
+    """A-4, A-5, A-6, A-7."""
     for make in NEW_NAMES:
         with pytest.raises(Invalid, match=r"is not a valid (branch name|conversation id)") as refusal:
             make(repository, text)
@@ -138,7 +138,7 @@ def test_a_hostile_name_cannot_be_given_to_a_branch_or_tag(repository, heard, te
 
 @pytest.mark.parametrize("text", ["CON", "a.lock", "a..b", "a b", ".a", "a/", "/a", "a//b", "@", "x" * 201])
 def test_a_name_refused_by_git_or_by_a_file_system_is_refused(repository, heard, text):
-    """Catalogue 4-6."""
+    """A-4, A-5, A-6."""
     for make in NEW_NAMES:
         with pytest.raises(Invalid):
             make(repository, text)

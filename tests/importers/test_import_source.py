@@ -15,7 +15,7 @@ from scopes.ids import Oid
 from scopes.importers import import_source
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.events import ByteRange, Ending, State
+from scopes.importers.formats.events import ByteRange, Ending, SessionRecord
 from scopes.importers.run import ImportOptions, import_sources
 from tests.importers.demo_format import DemoFormat, draft_of, session_of, session_records, write_transcript
 from tests.importers.stores import branch_words, count_objects, import_demo
@@ -173,7 +173,7 @@ def shifted(records, ahead, length):
     for number, record in enumerate(records[1:]):
         yield draft_of(record, ByteRange(ahead + number, 1))
     done = len(records) - 1
-    yield State(key="rest", spans=(ByteRange(ahead + done, length - done),))
+    yield SessionRecord(key="rest", spans=(ByteRange(ahead + done, length - done),))
     yield Ending(active=records[-1]["id"], open=records[-1]["id"])
 
 

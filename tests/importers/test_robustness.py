@@ -279,7 +279,6 @@ def test_a_session_known_by_its_summary_continues_in_its_conversation(repository
 
 
 def test_adjacent_records_are_both_imported(repository, tmp_path):
-    """Transcripts, fact 3."""
     done = import_bytes(repository, tmp_path, session_log("a", "b").data().replace(b"}\n{", b"}{"))
     assert (done.sources[0].unparsed, texts(repository)) == (0, ["a", "a: done", "b", "b: done"])
 

@@ -173,7 +173,7 @@ def test_a_session_without_its_base_is_imported_with_a_note(repository, tmp_path
 
 
 def test_a_copied_history_has_the_same_commits(repository, tmp_path):
-    """Transcripts, fact 4: a fork that copied its parent's history shares its messages."""
+    """A fork that copied its parent's history shares its messages."""
     first = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d"))
     copied = session_records("s2", "a b x y", base="s1")
     for record in copied[1:3]:

@@ -19,7 +19,6 @@ def said(say, **options):
 
 
 def test_rows_are_cells_between_tabs_without_header_or_title():
-    """Output contract 2."""
     rows = [("conv-001", "2m ago"), (Span("conv-002", "id"), ("5m", Span(" ago", "dim")))]
     assert said(lambda v: v.rows(COLUMNS, rows, title="Active")) == "conv-001\t2m ago\nconv-002\t5m ago\n"
 

@@ -15,7 +15,7 @@ from scopes.cli.append_input import (
     refuse_with_lines,
     walk_documents,
 )
-from scopes.cli.arguments import AuthorKind, AuthorName, ConversationOrBranch, OnBranch, author_of
+from scopes.cli.arguments import AuthorKind, AuthorName, ConversationOrBranchArgument, OnBranch, author_of
 from scopes.cli.invocation import Invocation
 from scopes.conversation.append import append_to
 from scopes.history.handles import Store
@@ -24,7 +24,7 @@ from scopes.store.maintenance import pack_when_needed
 
 def append(
     context: typer.Context,
-    conversation: ConversationOrBranch,
+    conversation: ConversationOrBranchArgument,
     text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The message; - reads standard input")] = None,
     author: AuthorName = None,
     author_kind: AuthorKind = None,

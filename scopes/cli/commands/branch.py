@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import LATEST, ConversationOrLatest, split_source
+from scopes.cli.arguments import LATEST, ConversationOrLatestArgument, split_source
 from scopes.cli.invocation import Invocation
 from scopes.conversation.branch import branch as run_branch
 from scopes.conversation.branch import list_branches
@@ -17,7 +17,7 @@ NUMBERED = "conv-"  # a mistyped id does not become the name of a branch
 
 def branch(
     context: typer.Context,
-    conversation: ConversationOrLatest = LATEST,
+    conversation: ConversationOrLatestArgument = LATEST,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The name of the new branch")] = None,
     purpose: Annotated[
         str | None,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from scopes.cli.arguments import Conversation
+from scopes.cli.arguments import ConversationArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.delete import delete as run_delete
 
 
-def delete(context: typer.Context, conversation: Conversation) -> int:
+def delete(context: typer.Context, conversation: ConversationArgument) -> int:
     """Delete a conversation.
 
     It moves to the trash with all its branches. `scopes undo` restores it, until `scopes gc --expire` empties the

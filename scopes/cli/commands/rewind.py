@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import ConversationOrBranch, OnBranch
+from scopes.cli.arguments import ConversationOrBranchArgument, OnBranch
 from scopes.cli.invocation import Invocation
 from scopes.conversation.rewind import rewind as run_rewind
 
 
 def rewind(
     context: typer.Context,
-    conversation: ConversationOrBranch,
+    conversation: ConversationOrBranchArgument,
     to: Annotated[
         str | None, typer.Option("--to", metavar="MESSAGE", help="The message that becomes the last one")
     ] = None,

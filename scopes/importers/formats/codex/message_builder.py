@@ -9,7 +9,7 @@ from typing import Any
 from scopes.importers.formats.codex.record import ITEM, RolloutRecord, is_known_state
 from scopes.importers.formats.codex.tool_calls import PendingCall, ToolReport
 from scopes.importers.formats.codex.usage import sum_usage
-from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, State, Unparsed
+from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, SessionRecord, Unparsed
 from scopes.importers.formats.fields import text_field
 from scopes.importers.formats.unknown_parts import report_unknown_parts
 from scopes.model.message import Author, FileTouch, Part
@@ -189,7 +189,7 @@ class MessageBuilder:
 
     def add_state_spans(self, key: str, spans: list[ByteRange], time: str | None = None) -> None:
         """Add records as one state."""
-        self._ready.append(State(key=key, spans=tuple(spans), time=time))
+        self._ready.append(SessionRecord(key=key, spans=tuple(spans), time=time))
 
     def take_ready(self) -> list[Event]:
         """Return and remove the finished events."""
