@@ -46,6 +46,10 @@ AuthorKind: TypeAlias = Annotated[
 ConflictArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="ID", help="The conflict: its id, a unique prefix, or its number in the list")
 ]
+OfConversation: TypeAlias = Annotated[
+    str | None, typer.Option("--conversation", metavar="CONV", help="Only what changed this conversation")
+]
+AnyActor: TypeAlias = Annotated[bool, typer.Option("--any-actor", help="Whoever did it, not only you")]
 Since: TypeAlias = Annotated[
     str | None, typer.Option("--since", metavar="WHEN", help="Not before: '2 hours ago', 2026-01-31, ...")
 ]

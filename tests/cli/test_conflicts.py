@@ -124,6 +124,7 @@ def test_a_resolved_conflict_is_not_resolved_again(stopped):
 
 
 def test_unknown_and_ambiguous_names_have_their_exit_codes(stopped):
+    """A-1, A-2."""
     assert stopped.run_refused("conflicts", "show", stopped.id, "zzz", code=4)["hint"]
     assert stopped.run_refused("conflicts", "show", stopped.id, "3", code=4)["hint"]
     assert stopped.run_refused("conflicts", "list", "nowhere", code=4)["kind"] == "not-found"

@@ -159,6 +159,7 @@ def test_a_skipped_message_is_left_out(repository, stopped):
 
 
 def test_abort_restores_the_state_before_the_pick(repository, stopped):
+    """P8."""
     done = abort_cherry_pick(repository, "conv-001")
     assert (done.moved_branch, done.active_branch) == ("main", "main")
     assert sorted(list_branch_tips(repository, "conv-001")) == ["fix", "main"]

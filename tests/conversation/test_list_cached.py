@@ -159,6 +159,7 @@ def test_the_list_of_an_empty_store_is_cached(repository, directory):
 
 
 def test_the_index_of_another_store_at_the_same_path_is_not_used(two, directory, tmp_path):
+    """D-45."""
     fill(two, directory)
     os.rename(two.path, tmp_path / "gone.git")
     other = make_store(two.path)

@@ -139,6 +139,8 @@ class StoreMachine(ModeledStore):
             wanted if after[conversation, "active"] == old else after[conversation, "active"]
         )
         refused = Refused if old == "main" else self.taken(conversation, wanted, leaving=old)
+        if wanted.startswith(f"{old}/") or old.startswith(f"{wanted}/"):
+            self.death = None  # the reflog cannot be at both places meanwhile, so undo would not know of the appends
         self.operate(lambda r: rename_branch(r, conversation, old, wanted), after, refused)
 
     @talking

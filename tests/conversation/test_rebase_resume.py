@@ -90,6 +90,7 @@ def test_the_discussion_of_a_skipped_message_is_kept_on_its_branch(repository, s
 
 
 def test_abort_restores_the_state_before_the_rebase(repository):
+    """P8."""
     history(repository, "main: a", "fix@a:")
     decide(repository, "conv-001/main", "jwt")
     decide(repository, "conv-001/fix", "sessions")

@@ -57,6 +57,7 @@ def account(done):
 
 
 def test_unchanged_sources_are_not_read(repository, tmp_path):
+    """C-30."""
     sources = group(tmp_path)
     assert import_and_list_read(repository, *sources)[1] == ["a.jsonl", "b.jsonl", "c.jsonl"]
     assert import_and_list_read(repository, *sources)[1] == []

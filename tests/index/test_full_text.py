@@ -79,6 +79,7 @@ def test_a_store_without_messages_has_an_index(repository, directory):
 
 
 def test_an_index_of_another_store_is_rebuilt(repository, directory, drawn, tmp_path):
+    """D-45."""
     other = make_store(tmp_path / "other.git")
     history(other, "main: alpha secret")
     status_and_notes(other, tmp_path / "theirs")

@@ -63,5 +63,16 @@ def test_undo_says_what_it_undid_and_how_to_redo_it():
     assert seen_lines(OPERATIONS["redo"], hints=False) == [f"redone: {CREATE.summary}"]
 
 
-def test_undo_is_its_operation_in_a_pipe():
-    assert piped(OPERATIONS["undo"]) == piped(OPERATIONS["redo"]) == f"{OPERATION}\n"
+def test_undo_says_in_words_what_it_took_back_in_a_pipe_too():
+    """G1: it printed only the id of the operation."""
+    assert piped(OPERATIONS["undo"]) == f"{OPERATION}\tundone: {CREATE.summary}\n"
+    assert piped(OPERATIONS["redo"]) == f"{OPERATION}\tredone: {CREATE.summary}\n"
+    words = "undone: append to conv-001/main by carol: 'I will look at the form first.' (1 message)"
+    assert piped(OPERATIONS["undo-append"]) == f"{OPERATION}\t{words}\n"
+    assert " ".join(seen_lines(OPERATIONS["undo-append"], 200)) == f"{words} redo with: scopes redo"
+
+
+def test_a_dry_run_says_what_would_be_undone_and_whose_it_is():
+    """Hints are for what was done."""
+    assert piped(OPERATIONS["undo-dry-run"]) == f"{CREATE.id}\twould undo: {CREATE.summary} by carol\n"
+    assert " ".join(seen_lines(OPERATIONS["undo-dry-run"])) == f"would undo: {CREATE.summary} by carol"
