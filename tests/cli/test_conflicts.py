@@ -46,8 +46,8 @@ def test_a_message_on_the_branch_makes_it_a_debate_and_resolves_nothing(stopped)
     assert [each["status"] for each in stopped.list_conflicts()] == ["debate", "debate"]
     assert len(stopped.list_conflicts("--status", "debate")) == 2
     assert stopped.list_conflicts("--status", "open") == []
-    (said,) = stopped.run("conflicts", "show", stopped.id, "2", "--json")["talk"]
-    assert (said["author"], said["subject"]) == ("bob", "I would take files")
+    (position,) = stopped.run("conflicts", "show", stopped.id, "2", "--json")["talk"]
+    assert (position["author"], position["subject"]) == ("bob", "I would take files")
 
 
 def test_a_resolved_conflict_is_only_listed_when_asked_for(stopped):

@@ -205,9 +205,9 @@ def sweep(repository, directory, tries):
         data = bytearray(intact)
         at, length = rng.randrange(len(data)), rng.choice([1, 1, 8, 512])
         data[at : at + length] = rng.randbytes(len(data[at : at + length]))
-        for beside in ("-wal", "-shm"):
-            if os.path.exists(path + beside):
-                os.unlink(path + beside)
+        for suffix in ("-wal", "-shm"):
+            if os.path.exists(path + suffix):
+                os.unlink(path + suffix)
         with open(path, "wb") as file:
             file.write(data)
         assert find_cached_list(repository.path, directory, complete=True) in (None, right)
