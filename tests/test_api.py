@@ -186,6 +186,14 @@ def test_undo_reverts_an_operation(store, talk):
     assert [branch.name for branch in talk.branches()] == ["main"]
 
 
+def test_undo_takes_back_an_append_and_redo_puts_it_back(store, talk):
+    talk.append("oops")
+    assert store.undo(dry_run=True).target.kind == "append"
+    assert store.undo(conversation=talk.id).target.summary.endswith("'oops' (1 message)")
+    assert store.redo().redo
+    assert store.undo(any_actor=True).target.details["messages"]
+
+
 def test_a_message_is_read_by_its_revision(store, talk):
     assert store.message("conv-001/main~1").message.text == "Why does the login fail?"
 

@@ -21,15 +21,22 @@ def rewind(
         int | None, typer.Option("-n", metavar="N", help="Number of messages to remove from the end (default: 1)")
     ] = None,
     branch: OnBranch = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the messages that would be removed, and change nothing")
+    ] = False,
 ) -> int:
     """Move a branch back to an earlier message.
 
-    `scopes undo` restores the branch.
+    -n counts the messages as `scopes conv log -n` shows them. The messages that a merge brought are removed together
+    with the merge, or not at all. `scopes undo` restores the branch.
 
     Examples:
       scopes conv rewind conv-001
       scopes conv rewind conv-001/main -n 3
+      scopes conv rewind conv-001/main -n 3 --dry-run
       scopes conv rewind conv-001 --to before-refactoring
     """
     invocation: Invocation = context.obj
-    return invocation.show(run_rewind(invocation.repository(), conversation, branch=branch, to=to, count=count))
+    return invocation.show(
+        run_rewind(invocation.repository(), conversation, branch=branch, to=to, count=count, dry_run=dry_run)
+    )
