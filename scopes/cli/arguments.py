@@ -9,13 +9,21 @@ from typing import Annotated, TypeAlias
 import typer
 
 from scopes.cli.invocation import Invocation
-from scopes.errors import Invalid
+from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.loading import load
 from scopes.model.message import Author
 from scopes.store.projects import Project, find_project
+from scopes.store.repository import Repository
 
 ConversationArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique prefix")
+]
+LATEST = "@"
+ConversationOrLatestArgument: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="CONV", help="The conversation: its id or a unique prefix (default: the latest)", show_default=False
+    ),
 ]
 ConversationOrBranchArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV[/BRANCH]", help="The conversation or one of its branches")
@@ -28,7 +36,8 @@ MessageArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="MESSAGE", help="The message: an id, main~2 or a tag")
 ]
 AuthorName: TypeAlias = Annotated[
-    str | None, typer.Option("--as", metavar="NAME", help="The agent that writes the message (default: you)")
+    str | None,
+    typer.Option("--as", "--author", metavar="NAME", help="The agent that writes the message (default: you)"),
 ]
 AuthorKind: TypeAlias = Annotated[
     str | None,
@@ -75,6 +84,32 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
     author = author if kind is None else author._replace(kind=kind)
     checked: Author = load("scopes.history.messages:check_author")(author)
     return checked
+
+
+def names_conversation(repository: Repository, text: str) -> bool:
+    """Return True if a word names a conversation, or several; then it is not the name of a branch, message or file."""
+    try:
+        load("scopes.history.revisions:resolve_conversation")(repository, text.partition("/")[0])
+    except NotFound:
+        return False
+    except Ambiguous:
+        return True
+    return True
+
+
+def split_source(repository: Repository, words: Sequence[str | None]) -> tuple[str, str | None]:
+    """Split the words `[CONV] [NAME]` of a command into a conversation and what is named in it.
+
+    `CONV NAME` are both; `CONV/BRANCH` is a branch of CONV; `CONV` alone names nothing; any other single word is a name
+    in the latest conversation.
+    """
+    first, second = words
+    if first is None or second is not None:
+        return first or LATEST, second
+    conversation, slash, branch = first.partition("/")
+    if names_conversation(repository, conversation):
+        return conversation, branch if slash else None
+    return LATEST, first
 
 
 def find_named_project(invocation: Invocation, path: str) -> Project:

@@ -142,7 +142,7 @@ def _plain_word(
         return members(table, line.path)
     if line.command.path == ("help",):
         path = split_words(table, line.rest).path
-        return members(table, path) + ([] if path else members(table, table.default))
+        return members(table, path)
     row = _argument_row(rows, len(parsed.arguments) + 1)
     return [] if row is None else values(row, current, parsed)
 

@@ -58,6 +58,11 @@ def dispatch(table: Table, invocation: Invocation) -> int:
     """Print help or run the `quick` function of a command if possible; otherwise build its parser and run that."""
     invocation.refuse_broken_text()
     line = split_words(table, invocation.arguments)
+    if line.unknown is not None and not line.path:
+        expanded = load("scopes.cli.user_aliases:expand_alias")(table, invocation.arguments, line)
+        if expanded is not None:
+            invocation.arguments = expanded
+            line = split_words(table, expanded)
     command = line.command
     if line.unknown is not None:
         raise load("scopes.cli.suggestion:unknown_word")(table, line)

@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 from scopes.clock import creation_time, known_seconds
 from scopes.conversation.list_cached import BRIEF, COMPLETE, ConversationList, refs_digest, sorted_list
 from scopes.errors import Corrupt, NotFound
-from scopes.history.conversations import ParticipantCache, participants_of, read_root
-from scopes.history.messages import NO_TEXT, count_messages, head_of, is_root
+from scopes.history.conversations import ParticipantCache, participants_of
+from scopes.history.messages import NO_TEXT, count_messages, head_of, is_root, read_root
 from scopes.history.metadata import Metadata, read_metadata_at, read_title
 from scopes.history.revisions import MAIN, choose_active_branch
 from scopes.ids import BranchName, ConversationId, Oid

@@ -7,9 +7,18 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from scopes.clock import creation_time, known_seconds, later_of
-from scopes.history.conversations import participants_of, read_root
+from scopes.history.conversations import participants_of
 from scopes.history.handles import Store
-from scopes.history.messages import KIND_TRAILER, NO_TEXT, MessageHead, head_of, is_root, message_id_of, read_message
+from scopes.history.messages import (
+    KIND_TRAILER,
+    NO_TEXT,
+    MessageHead,
+    head_of,
+    is_root,
+    message_id_of,
+    read_message,
+    read_root,
+)
 from scopes.history.metadata import Metadata
 from scopes.history.revisions import MAIN
 from scopes.history.staleness import SUMMARY, is_news

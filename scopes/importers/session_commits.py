@@ -11,11 +11,10 @@ from scopes.history.messages import write_message_blob, write_message_commit
 from scopes.ids import MessageId, Oid
 from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, SessionRecord, Unparsed
 from scopes.importers.identity import content_bytes, message_id
-from scopes.model.message import Message, Part
+from scopes.model.message import COPIED, Message, Part
 from scopes.store.repository import Objects
 
 OPEN = "open"
-COPIED = "restamped"  # the precision of a time that was written when the message was copied
 _FORMAT_ERROR = "this is an error in the format that reads the file, not in the file; please report it"
 _MAX_OPEN = 2  # messages at the end of a source that later records may change: an answer and its tool results
 

@@ -193,7 +193,10 @@ def _walk_readable(queued: QueuedSource) -> Iterator[Event]:
 
 
 def _newest_time(queued: QueuedSource) -> list[int]:
-    """Return the time of the newest message of a source; an empty list if no message has a time."""
+    """Return the time of the newest message of a source; an empty list if no message has a time.
+
+    Reads the whole source, as an import does: messages need not be in the order of their times.
+    """
     events = _walk_readable(queued)
     times = (parse_time(event.time) for event in events if isinstance(event, Draft) and event.time is not None)
     newest = max((time for time in times if time is not None), default=None)

@@ -26,6 +26,7 @@ from scopes.store.libgit2 import pygit2
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import CODES, LooseReader, find_loose
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, Tip, TreeEntry, parse_commit, parse_tip, parse_tree
+from scopes.store.projects import Project
 from scopes.store.raw_refs import RefFiles, read_ref_files
 
 KINDS = {code: kind for kind, code in CODES.items()}
@@ -40,10 +41,11 @@ _Value = TypeVar("_Value")
 
 
 class Caller(NamedTuple):
-    """The user and the command line that the operation log records."""
+    """The user and the command line that the operation log records, and the project that `@` prefers."""
 
     actor: str = "unknown"
     command: str = ""
+    find_project: Callable[[], Project | None] = lambda: None
 
 
 class Objects(Protocol):

@@ -54,7 +54,7 @@ def test_a_loop_of_links_is_inaccessible(invocation, tmp_path):
         open_input(invocation, str(tmp_path / "a"))
 
 
-def test_on_a_terminal_a_note_says_how_to_end_the_input():
+def test_on_a_terminal_a_note_prints_how_to_end_the_input():
     main, side = os.openpty()
     os.write(main, b"x\n\x04")
     done = scopes("conv", "read", "-", stdin=side)

@@ -49,8 +49,8 @@ def test_a_group_without_a_command_is_a_usage_error(group):
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (("lst",), "did you mean scopes conv list?"),
-        (("list",), "did you mean scopes conv list?"),
+        (("lst",), "did you mean scopes list?"),
+        (("conv", "lst"), "did you mean scopes conv list?"),
         (("conv", "apend"), "did you mean scopes conv append?"),
         (("convesations", "list"), "did you mean scopes conv?"),
         (("undoo",), "did you mean scopes undo?"),

@@ -42,7 +42,7 @@ class ModeledStore(RuleBasedStateMachine):
         self.directory = tempfile.mkdtemp()
         self.repository = make_store(os.path.join(self.directory, "store.git"))
         self.model = {}
-        self.said = []
+        self.appended = []
         self.done = []
         self.undone = []
         self.started = itertools.count()
@@ -67,8 +67,8 @@ class ModeledStore(RuleBasedStateMachine):
 
     def note(self, text, identity=None):
         """Assign a number to a message, or to a root, which has no text."""
-        self.said.append((text, identity))
-        return len(self.said) - 1
+        self.appended.append((text, identity))
+        return len(self.appended) - 1
 
     def survive(self, act):
         """Run an action; if the process is to die at its n-th ref update, it does, and a new process continues.
@@ -124,7 +124,7 @@ class ModeledStore(RuleBasedStateMachine):
         target.append(source.pop())
         self.done.sort(key=lambda item: item[0])
 
-    def say_on(self, conversation, name, words):
+    def append_words(self, conversation, name, words):
         for text in words:
             message = say(self.repository, f"{conversation}/{name}", text)
             key = (conversation, "branch", name)
@@ -135,5 +135,5 @@ class ModeledStore(RuleBasedStateMachine):
     def taken(self, conversation, name, leaving=None):
         """Predict how a new name is refused: it exists, or `x` and `x/y` would both exist."""
         others = self.branches(conversation).keys() - {leaving}
-        beside = any(other.startswith(f"{name}/") or name.startswith(f"{other}/") for other in others)
-        return Refused if name in self.branches(conversation) else Invalid if beside else None
+        nested = any(other.startswith(f"{name}/") or name.startswith(f"{other}/") for other in others)
+        return Refused if name in self.branches(conversation) else Invalid if nested else None

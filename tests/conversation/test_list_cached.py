@@ -159,6 +159,7 @@ def test_the_list_of_an_empty_store_is_cached(repository, directory):
 
 
 def test_the_index_of_another_store_at_the_same_path_is_not_used(two, directory, tmp_path):
+    """D-45."""
     fill(two, directory)
     os.rename(two.path, tmp_path / "gone.git")
     other = make_store(two.path)
@@ -204,9 +205,9 @@ def sweep(repository, directory, tries):
         data = bytearray(intact)
         at, length = rng.randrange(len(data)), rng.choice([1, 1, 8, 512])
         data[at : at + length] = rng.randbytes(len(data[at : at + length]))
-        for beside in ("-wal", "-shm"):
-            if os.path.exists(path + beside):
-                os.unlink(path + beside)
+        for suffix in ("-wal", "-shm"):
+            if os.path.exists(path + suffix):
+                os.unlink(path + suffix)
         with open(path, "wb") as file:
             file.write(data)
         assert find_cached_list(repository.path, directory, complete=True) in (None, right)

@@ -196,7 +196,7 @@ for number in itertools.count():
 """
 
 
-def verify_beside_writers(repository, runs):
+def verify_during_writes(repository, runs):
     """Verify the store while three processes append and create and delete branches; return all findings."""
     history(repository, "main: " + " ".join(f"m{number}" for number in range(40)))
     writers = [Process(WRITE, repository.path, str(number)) for number in range(3)]
@@ -212,14 +212,14 @@ def verify_beside_writers(repository, runs):
             writer.kill()
 
 
-def test_nothing_is_reported_beside_writers(repository):
+def test_nothing_is_reported_during_writes(repository):
     """P10: moved refs are no damage, and live locks are no leftovers."""
-    assert verify_beside_writers(repository, 10) == []
+    assert verify_during_writes(repository, 10) == []
 
 
 @pytest.mark.sweep
-def test_nothing_is_reported_in_150_runs_beside_writers(repository):
-    assert verify_beside_writers(repository, 150) == []
+def test_nothing_is_reported_in_150_runs_during_writes(repository):
+    assert verify_during_writes(repository, 150) == []
 
 
 def test_what_is_found_without_the_lock_is_looked_at_again_with_it(repository, monkeypatch):

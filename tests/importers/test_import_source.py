@@ -57,6 +57,7 @@ def account(done):
 
 
 def test_unchanged_sources_are_not_read(repository, tmp_path):
+    """C-30."""
     sources = group(tmp_path)
     assert import_and_list_read(repository, *sources)[1] == ["a.jsonl", "b.jsonl", "c.jsonl"]
     assert import_and_list_read(repository, *sources)[1] == []
@@ -144,7 +145,7 @@ def test_a_session_in_unrelated_sources_is_one_conversation(repository, tmp_path
     """State that was freed after the first source is read again for the second."""
     first = write_several(tmp_path, "a b", "c d e")
     (tmp_path / "other.jsonl").write_text(
-        "".join(json.dumps(session_records(*said)) + "\n" for said in (("s5", "x"), ("s1", "c d f")))
+        "".join(json.dumps(session_records(*session)) + "\n" for session in (("s5", "x"), ("s1", "c d f")))
     )
     other = Source(str(tmp_path / "other.jsonl"), (tmp_path / "other.jsonl").stat().st_size)
     done = import_sources(repository, [first, other], (Several(),))

@@ -75,7 +75,7 @@ def test_a_line_separator_inside_a_string_ends_no_line():
     assert record.value == {"a": "x\u2028y\u2029z\x85"}
 
 
-def test_a_truncated_last_line_says_so():
+def test_a_truncated_last_line_is_reported():
     """C-21."""
     good, cut = read(b'{"a":1}\n{"a":"tw')
     assert (good.value, good.problem) == ({"a": 1}, None)

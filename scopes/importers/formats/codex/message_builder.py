@@ -12,7 +12,7 @@ from scopes.importers.formats.codex.usage import sum_usage
 from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, SessionRecord, Unparsed
 from scopes.importers.formats.fields import text_field
 from scopes.importers.formats.unknown_parts import report_unknown_parts
-from scopes.model.message import Author, FileTouch, Part
+from scopes.model.message import COPIED, Author, FileTouch, Part
 
 ANSWER = "answer"
 RESULTS = "tool-results"
@@ -79,7 +79,7 @@ class OpenMessage:
     def draft(self) -> Draft:
         """Return the finished message."""
         touches = (touch for touched in self.touches.values() for touch in touched)
-        precision = "none" if self.time is None else "restamped" if self.copied else "exact"
+        precision = "none" if self.time is None else COPIED if self.copied else "exact"
         return Draft(
             key=self.key,
             parent=self.parent,

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scopes.importers.formats.base import SNIFF_BYTES
 from scopes.importers.formats.events import Draft, Ending, Session, SessionRecord, Unparsed
 from scopes.importers.formats.openai.format import OpenAIMessages
+from tests.importers.damage import draw_damaged
 from tests.importers.reading import check, drafts, events_of, real_transcript, source_of, states, unparsed
 from tests.support.examples import examples
 
@@ -321,11 +322,7 @@ def test_any_bytes_are_kept(data):
 @SLOW
 @given(st.data())
 def test_a_list_with_damaged_bytes_is_kept(data):
-    damaged = bytearray(SAMPLE)
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(damaged) - 1))
-        damaged[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
-    read(bytes(damaged))
+    read(draw_damaged(data, SAMPLE))
 
 
 @SLOW
