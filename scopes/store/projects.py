@@ -58,13 +58,16 @@ class Project:
         return any(is_below(path, top) for top in self.worktrees)
 
 
-def find_project(directory: str, home: str) -> Project | None:
+def find_project(directory: str, home: str | None = None) -> Project | None:
     """Return the project of a directory, existing or not; None for the home directory and the root directory.
 
-    A directory that does not exist belongs to the repository around its nearest parent that does.
+    A directory that does not exist belongs to the repository around its nearest parent that does. `home` is the user's
+    home directory if not given.
     """
+    if not os.path.isabs(directory):  # of another operating system
+        return Project(directory)
     path = os.path.realpath(directory)
-    excluded = {os.path.realpath(home), os.path.abspath(os.sep)}
+    excluded = {os.path.realpath(home or os.path.expanduser("~")), os.path.abspath(os.sep)}
     if path in excluded:
         return None
     existing = path

@@ -165,4 +165,5 @@ def test_completion_imports_only_the_modules_that_it_needs():
         "scopes.store",
         "scopes.store.discovery",
         "scopes.store.packed_refs",
+        "scopes.store.projects",
     }
