@@ -4,11 +4,15 @@ One message is one commit in a real git object database; branches, merges and hi
 
     import scopes
 
-    store = scopes.open_store(create=True)
-    conversation = store.new("Login fails on Safari")
-    conversation.append("The cookie is set twice.", author="alice")
-    for message in conversation.log():
-        print(message.author.name, message.text)
+    with scopes.open_store(create=True, author="alice") as store:
+        conversation = store.new("Login fails on Safari")
+        conversation.append("The cookie is set twice.")
+        for message in conversation.log():
+            print(message.author.name, message.text)
+
+`open_store` returns a `WritableStore`, whose methods return handles (`WritableConversation`, `Branch`), values
+(`Message`, `Revision`) and results (`Merged`, `MergeConflicted`, ...). All exceptions are `ScopesError`. The `hint` of
+an exception tells a user of the command line what to do: it names commands and options, not methods.
 
 The names below are loaded at first use (PEP 562): the command line, which lives in `scopes.cli`, has to start quickly.
 """
@@ -17,44 +21,173 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from scopes.api import WritableConversation, WritableStore, open_store
-    from scopes.errors import ScopesError
+    from scopes.api.conversation import MessageFields, WritableConversation
+    from scopes.api.store import WritableStore, open_store
+    from scopes.context.result import Context
+    from scopes.conversation.amend import MessageAmended
+    from scopes.conversation.append import MessageAppended
+    from scopes.conversation.branch import BranchCreated
+    from scopes.conversation.cat import MessageView
+    from scopes.conversation.changes import Change
+    from scopes.conversation.conflicts import ConflictList, ConflictView
+    from scopes.conversation.decisions import DecisionList
+    from scopes.conversation.diff import Difference
+    from scopes.conversation.files import FileList
+    from scopes.conversation.list_cached import ConversationList
+    from scopes.conversation.log import LogFilter
+    from scopes.conversation.merge import (
+        FastForwarded,
+        MergeAborted,
+        MergeConflicted,
+        Merged,
+        MergeOutcome,
+        UpToDate,
+    )
+    from scopes.conversation.resolve_conflict import ConflictResolved
+    from scopes.conversation.rewind import BranchRewound
+    from scopes.conversation.show import ConversationView
+    from scopes.conversation.switch import BranchSwitched
+    from scopes.conversation.tag import Tagged, TagList
+    from scopes.conversation.undo import Undone
+    from scopes.errors import (
+        Ambiguous,
+        BudgetExhausted,
+        Busy,
+        CannotImport,
+        Conflicted,
+        Corrupt,
+        Inaccessible,
+        Invalid,
+        NotFound,
+        Refused,
+        ScopesError,
+        TooNew,
+    )
+    from scopes.exporters.atomic_save import ExportSaved
+    from scopes.exporters.export import Exported
     from scopes.history.handles import Branch, Conversation, Store
     from scopes.history.revisions import Revision
-    from scopes.model.message import Message
+    from scopes.importers.results import Imported
+    from scopes.merge.replay_control import (
+        ReplayAborted,
+        ReplayConflicted,
+        Replayed,
+        ReplayOutcome,
+        ReplayUpToDate,
+    )
+    from scopes.model.message import Author, Message, Part
+    from scopes.result import Note, Result
+    from scopes.search.search import Search
 
 __version__ = "0.1.0"
+_MODULES = {
+    "scopes.api.conversation": "MessageFields WritableConversation",
+    "scopes.api.store": "WritableStore open_store",
+    "scopes.context.result": "Context",
+    "scopes.conversation.amend": "MessageAmended",
+    "scopes.conversation.append": "MessageAppended",
+    "scopes.conversation.branch": "BranchCreated",
+    "scopes.conversation.cat": "MessageView",
+    "scopes.conversation.changes": "Change",
+    "scopes.conversation.conflicts": "ConflictList ConflictView",
+    "scopes.conversation.decisions": "DecisionList",
+    "scopes.conversation.diff": "Difference",
+    "scopes.conversation.files": "FileList",
+    "scopes.conversation.list_cached": "ConversationList",
+    "scopes.conversation.log": "LogFilter",
+    "scopes.conversation.merge": "FastForwarded MergeAborted MergeConflicted Merged MergeOutcome UpToDate",
+    "scopes.conversation.resolve_conflict": "ConflictResolved",
+    "scopes.conversation.rewind": "BranchRewound",
+    "scopes.conversation.show": "ConversationView",
+    "scopes.conversation.switch": "BranchSwitched",
+    "scopes.conversation.tag": "Tagged TagList",
+    "scopes.conversation.undo": "Undone",
+    "scopes.errors": (
+        "Ambiguous BudgetExhausted Busy CannotImport Conflicted Corrupt Inaccessible Invalid NotFound Refused"
+        " ScopesError TooNew"
+    ),
+    "scopes.exporters.atomic_save": "ExportSaved",
+    "scopes.exporters.export": "Exported",
+    "scopes.history.handles": "Branch Conversation Store",
+    "scopes.history.revisions": "Revision",
+    "scopes.importers.results": "Imported",
+    "scopes.merge.replay_control": "ReplayAborted ReplayConflicted Replayed ReplayOutcome ReplayUpToDate",
+    "scopes.model.message": "Author Message Part",
+    "scopes.result": "Note Result",
+    "scopes.search.search": "Search",
+}
 __all__ = [
+    "Ambiguous",
+    "Author",
     "Branch",
+    "BranchCreated",
+    "BranchRewound",
+    "BranchSwitched",
+    "BudgetExhausted",
+    "Busy",
+    "CannotImport",
+    "Change",
+    "ConflictList",
+    "ConflictResolved",
+    "ConflictView",
+    "Conflicted",
+    "Context",
     "Conversation",
+    "ConversationList",
+    "ConversationView",
+    "Corrupt",
+    "DecisionList",
+    "Difference",
+    "ExportSaved",
+    "Exported",
+    "FastForwarded",
+    "FileList",
+    "Imported",
+    "Inaccessible",
+    "Invalid",
+    "LogFilter",
+    "MergeAborted",
+    "MergeConflicted",
+    "MergeOutcome",
+    "Merged",
     "Message",
+    "MessageAmended",
+    "MessageAppended",
+    "MessageFields",
+    "MessageView",
+    "NotFound",
+    "Note",
+    "Part",
+    "Refused",
+    "ReplayAborted",
+    "ReplayConflicted",
+    "ReplayOutcome",
+    "ReplayUpToDate",
+    "Replayed",
+    "Result",
     "Revision",
     "ScopesError",
+    "Search",
     "Store",
+    "TagList",
+    "Tagged",
+    "TooNew",
+    "Undone",
+    "UpToDate",
     "WritableConversation",
     "WritableStore",
     "__version__",
     "open_store",
 ]
-_MODULES = {
-    "Branch": "scopes.history.handles",
-    "Conversation": "scopes.history.handles",
-    "Message": "scopes.model.message",
-    "Revision": "scopes.history.revisions",
-    "ScopesError": "scopes.errors",
-    "Store": "scopes.history.handles",
-    "WritableConversation": "scopes.api",
-    "WritableStore": "scopes.api",
-    "open_store": "scopes.api",
-}
 
 
 def __getattr__(name: str) -> object:
     """Load a name of the API."""
-    if name not in _MODULES:
+    module = next((module for module, names in _MODULES.items() if name in names.split()), None)
+    if module is None:
         raise AttributeError(f"module 'scopes' has no attribute {name!r}")
-    __import__(_MODULES[name])
-    return getattr(sys.modules[_MODULES[name]], name)
+    __import__(module)
+    return getattr(sys.modules[module], name)
 
 
 def __dir__() -> list[str]:

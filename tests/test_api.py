@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import inspect
+import os
 import re
 import subprocess
 import sys
@@ -11,13 +14,26 @@ from pathlib import Path
 import pytest
 
 import scopes
-from scopes.conversation.merge import MergeConflicted, Merged
-from scopes.errors import Ambiguous, Invalid, NotFound
 from tests.support.random_ids import spread_ids
 
 __all__ = ["spread_ids"]
 
 ROOT = Path(__file__).parent.parent
+PROGRAM = """
+with scopes.open_store("scopes.git", create=True, author=scopes.Author("alice", "human")) as store:
+    conversation = store.new("Login fails")
+    conversation.append("text", to=["bob"], kind="decision", decision={"topic": "a", "decision": "b"})
+    outcome = conversation.merge("fix")
+    if isinstance(outcome, scopes.MergeConflicted):
+        conversation.resolve(1, take="source")
+        outcome = conversation.continue_merge()
+    assert isinstance(outcome, scopes.Merged)
+    print(outcome.message, [message.text for message in conversation.log(only=scopes.LogFilter())])
+    try:
+        conversation.append(1)
+    except scopes.NotFound as error:
+        print(error.hint)
+"""
 
 
 @pytest.fixture
@@ -74,7 +90,7 @@ def test_a_log_is_read_newest_first_or_oldest_first(talk):
 
 
 def test_conversations_are_listed_and_found_by_prefix(store, talk):
-    assert [(row.id, row.title) for row in store.list().conversations] == [("conv-001", "Login fails on Safari")]
+    assert [(row.id, row.title) for row in store.list_rows().conversations] == [("conv-001", "Login fails on Safari")]
     assert store.conversation("conv-0") == talk
     assert list(store.conversations()) == [talk]
     assert talk.title == "Login fails on Safari"
@@ -92,7 +108,7 @@ def test_the_objects_of_the_api_are_the_core_objects(store, talk):
 
 
 def test_no_two_public_classes_of_the_object_model_share_a_name():
-    api, handles = importlib.import_module("scopes.api"), importlib.import_module("scopes.history.handles")
+    api, handles = importlib.import_module("scopes.api.store"), importlib.import_module("scopes.history.handles")
     shared = [name for name in vars(api) if isinstance(getattr(handles, name, None), type)]
     assert [name for name in shared if getattr(api, name) is not getattr(handles, name)] == []
 
@@ -113,14 +129,14 @@ def test_the_settings_of_contexts_apply(tmp_path):
 def test_the_default_author_is_that_of_the_store(store):
     conversation = store.new()
     conversation.append("hello")
-    assert [message.author.name for message in conversation.log()] == ["carol"]
+    assert [message.author for message in conversation.log()] == [scopes.Author("carol", "human")]
 
 
 def test_a_branch_without_conflicts_is_merged(talk):
     talk.create_branch(purpose="analysis", agent="bob")
     talk.append("A token would do.", author="bob")
     talk.append("Let us try.", branch="main")
-    assert isinstance(talk.merge("analysis/bob", target="main"), Merged)
+    assert isinstance(talk.merge("analysis/bob", target="main"), scopes.Merged)
     assert "A token would do." in texts(talk.log("main"))
 
 
@@ -130,7 +146,7 @@ def test_contradicting_decisions_are_a_result_and_no_exception(talk):
         document = {"topic": "auth", "decision": decision}
         talk.append("decided", author=branch, kind="decision", branch=branch, decision=document)
     outcome = talk.merge("alt", target="main")
-    assert isinstance(outcome, MergeConflicted)
+    assert isinstance(outcome, scopes.MergeConflicted)
     assert [row.conflict.key for row in talk.conflicts().conflicts] == ["decisions/auth"]
 
 
@@ -170,17 +186,181 @@ def test_undo_reverts_an_operation(store, talk):
     assert [branch.name for branch in talk.branches()] == ["main"]
 
 
+def test_undo_takes_back_an_append_and_redo_puts_it_back(store, talk):
+    talk.append("oops")
+    assert store.undo(dry_run=True).target.kind == "append"
+    assert store.undo(conversation=talk.id).target.summary.endswith("'oops' (1 message)")
+    assert store.redo().redo
+    assert store.undo(any_actor=True).target.details["messages"]
+
+
 def test_a_message_is_read_by_its_revision(store, talk):
     assert store.message("conv-001/main~1").message.text == "Why does the login fail?"
 
 
 def test_errors_are_those_of_the_command_line(store, talk, tmp_path):
     store.new(id="conv-002")
-    with pytest.raises(NotFound):
+    with pytest.raises(scopes.NotFound):
         store.conversation("nothing")
-    with pytest.raises(Ambiguous):
+    with pytest.raises(scopes.Ambiguous):
         store.conversation("conv-0")
-    with pytest.raises(Invalid):
+    with pytest.raises(scopes.Invalid):
         talk.append("x", kind="decision", decision={})
     with pytest.raises(scopes.ScopesError):
         scopes.open_store(tmp_path / "elsewhere.git")
+
+
+def test_a_name_is_an_agent_and_an_author_is_anybody(talk):
+    """As `--as` of the command line."""
+    talk.append("a", author="bot")
+    talk.append("b", author=scopes.Author("dave", "human"))
+    assert [message.author for message in talk.log(limit=2)] == [("dave", "human"), ("bot", "agent")]
+    with pytest.raises(scopes.Invalid, match="not a valid author kind"):
+        talk.append("c", author=scopes.Author("dave", "robot"))
+
+
+def test_the_default_author_is_a_person_in_a_context_too(store):
+    conversation = store.new()
+    conversation.append("Why does it fail?")
+    assert "User (carol)" in conversation.context().formatted_history
+
+
+@pytest.mark.parametrize("author", [None, "carol", scopes.Author("bot")])
+def test_the_author_of_the_store_is_a_human_or_any_author(tmp_path, author):
+    made = scopes.open_store(tmp_path / "store.git", create=True, author=author).author
+    assert made == {None: ("user", "human"), "carol": ("carol", "human")}.get(author, ("bot", "agent"))
+
+
+def test_an_unknown_field_of_a_message_is_rejected(talk):
+    with pytest.raises(TypeError, match="no field 'foo'"):
+        talk.append("x", foo=1)
+    with pytest.raises(scopes.Invalid, match="a message of kind plain has no field 'decision'"):
+        talk.append("x", decision={"topic": "a", "decision": "b"})
+    talk.append("x", to="dave", files=[{"path": "a.py", "op": "read"}], reply_to=next(talk.log()).id)
+    assert next(talk.log()).files[0].path == "a.py"
+
+
+def contradict(conversation):
+    """Decide one topic in two ways on main and alt."""
+    conversation.create_branch("alt")
+    for branch, decision in (("main", "jwt"), ("alt", "sessions")):
+        document = {"topic": "auth", "decision": decision}
+        conversation.append("decided", author=branch, kind="decision", branch=branch, decision=document)
+
+
+def test_a_merge_with_conflicts_is_finished_by_the_program(talk):
+    contradict(talk)
+    stopped = talk.merge("alt", target="main")
+    assert talk.active_branch.name == stopped.branch
+    with pytest.raises(scopes.Conflicted):
+        talk.continue_merge()
+    assert talk.conflict(1).row.conflict.key == "decisions/auth"
+    assert talk.resolve(1, take="source", reason="simpler").remaining == 0
+    done = talk.continue_merge()
+    assert isinstance(done, scopes.Merged)
+    assert (done.source, done.target) == ("alt", "main")
+    assert [row.decision for row in talk.decisions().decisions if row.current] == ["sessions"]
+
+
+def test_a_merge_with_conflicts_is_aborted_by_the_program(talk):
+    contradict(talk)
+    talk.switch("main")
+    talk.merge("alt")
+    assert talk.abort_merge().active_branch == "main"
+    assert talk.conflicts().conflicts == ()
+
+
+@pytest.mark.parametrize("step", ["abort", "skip", "continue"])
+@pytest.mark.parametrize("verb", ["rebase", "cherry_pick"])
+def test_a_replay_with_conflicts_is_continued_skipped_or_aborted(talk, verb, step):
+    contradict(talk)
+    stopped = talk.rebase("main", branch="alt") if verb == "rebase" else talk.cherry_pick("alt", branch="main")
+    assert isinstance(stopped, scopes.ReplayConflicted)
+    if step == "continue":
+        talk.resolve(1, take="target")
+    done = getattr(talk, f"{step}_{verb}")()
+    assert isinstance(done, scopes.ReplayAborted if step == "abort" else scopes.ReplayOutcome)
+    assert talk.active_branch.name == "alt"
+
+
+def test_a_message_is_amended_retracted_and_rewound(talk):
+    first, second = [message.id for message in talk.log()][::-1]
+    talk.amend(first, "Why does the login fail on Safari?")
+    talk.retract(second, "wrong")
+    assert next(talk.log()).author == ("carol", "human")
+    talk.rewind(count=2)
+    assert [message.id for message in talk.log()] == [second, first]
+    talk.rewind(to=first)
+    assert texts(talk.log()) == ["Why does the login fail?"]
+
+
+def test_tags_files_changes_and_exports_are_those_of_the_command_line(talk, tmp_path):
+    talk.append("I look.", files=[{"path": "a.py", "op": "read"}])
+    talk.tag("good", "main~1")
+    assert [name for name, _ in talk.tags().tags] == ["good"]
+    talk.delete_tag("good")
+    assert talk.tags().tags == ()
+    assert [row.path for row in talk.files().files] == ["a.py"]
+    assert [change.cause for change in talk.changes(field="messages")][:1] == ["agent:carol"]
+    assert b"The cookie is set twice." in b"".join(talk.export().pieces)
+    assert talk.save(tmp_path / "a.jsonl", "jsonl").messages == 3
+    with pytest.raises(scopes.Refused):
+        talk.save(tmp_path / "a.jsonl", "jsonl")
+
+
+def test_the_settings_of_the_environment_apply(tmp_path, monkeypatch):
+    """As for the command line; values that the program sets take precedence."""
+    monkeypatch.setenv("SCOPES_AUTHOR", "erin")
+    monkeypatch.setenv("SCOPES_TIGHT_BUDGET", "600")
+    monkeypatch.setenv("SCOPES_LOCK_TIMEOUT", "")
+    store = scopes.open_store(tmp_path / "store.git", create=True)
+    assert store.author == ("erin", "human")
+    assert store.repository.config.find_integer("scopes.tightBudget", 500) == 600
+    assert store.repository.config.find("scopes.lockTimeout") is None
+    again = scopes.open_store(tmp_path / "store.git", settings={"scopes.tightBudget": "700"})
+    assert again.repository.config.find_integer("scopes.tightBudget", 500) == 700
+
+
+def test_a_closed_store_holds_no_file_and_can_be_used_again(tmp_path):
+    path = tmp_path / "store.git"
+    with scopes.open_store(path, create=True) as store:
+        store.import_file(ROOT / "tests" / "faults" / "transcript.jsonl")
+        conversation = store.conversation("conv-001")
+        before = texts(conversation.log())
+    assert str(path) not in Path("/proc/self/maps").read_text()
+    assert [fd for fd in os.listdir("/proc/self/fd") if str(path) in os.path.realpath(f"/proc/self/fd/{fd}")] == []
+    assert texts(conversation.log()) == before
+    conversation.append("more")
+
+
+def test_what_is_loaded_lazily_is_what_a_type_checker_sees():
+    tree = ast.parse((ROOT / "scopes" / "__init__.py").read_text())
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    seen = {alias.name: node.module for node in block.body for alias in node.names}
+    lazy = {name: module for module, names in scopes._MODULES.items() for name in names.split()}
+    assert seen == lazy
+    assert sorted([*lazy, "__version__"]) == sorted(scopes.__all__)
+
+
+@pytest.mark.parametrize(
+    "owner", [scopes.WritableStore, scopes.WritableConversation, scopes.Store, scopes.Conversation]
+)
+def test_every_class_that_a_method_returns_is_exported(owner):
+    methods = [value for name, value in vars(owner).items() if inspect.isfunction(value) and name[0] != "_"]
+    returned = {word for method in methods for word in re.findall(r"[A-Z]\w+", method.__annotations__["return"])}
+    assert returned - {"Iterator", "Sequence", "None"} <= set(scopes.__all__)
+
+
+def test_a_typed_program_can_use_every_name(tmp_path):
+    program = "import scopes\n" + "".join(f"reveal_type(scopes.{name})\n" for name in scopes.__all__) + PROGRAM
+    (tmp_path / "program.py").write_text(program)
+    cache = ROOT / ".mypy_cache" / "api"  # of its own: other options make mypy discard what it finds
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir", cache, "program.py"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=False, env=os.environ | {"MYPYPATH": str(ROOT)}
+    )
+    errors = [line for line in done.stdout.splitlines() if ": error:" in line]
+    assert [line.partition(": ")[2] for line in errors] == [
+        'error: Argument 1 to "append" of "WritableConversation" has incompatible type "int"; expected "str"  [arg-type]'
+    ]
+    assert 'Revealed type is "Any"' not in done.stdout

@@ -19,7 +19,7 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
 
 def test_imports_go_to_lower_ranks_only_and_foreign_libraries_stay_in_their_package():
-    """S2-22: the contracts stand in pyproject.toml."""
+    """S2-22: the contracts are in pyproject.toml."""
     linter = Path(sys.executable).with_name("lint-imports")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(

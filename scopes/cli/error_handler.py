@@ -8,6 +8,7 @@ import signal
 
 from scopes.errors import Inaccessible, ScopesError
 from scopes.loading import load
+from scopes.regular_file import UnusableFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ def _as_scopes_error(invocation: Invocation, error: BaseException) -> ScopesErro
         return error
     if isinstance(error, KeyboardInterrupt):
         return Interrupted("interrupted")
+    if isinstance(error, UnusableFile):
+        return Inaccessible(f"cannot read {error.filename}: {error.strerror}")
     if isinstance(error, OSError) and error.errno in _MACHINE_ERRORS:
         failed = f"cannot use {error.filename}" if error.filename else "cannot write the output"
         reason = os.strerror(error.errno)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from scopes.cli.arguments import find_named_project, refuse_both_scopes
 from scopes.cli.invocation import Invocation
 from scopes.errors import CannotImport, Inaccessible, NotFound
-from scopes.importers.discovery import find_outside_links, find_sources, find_standard_folders, spool_stream
+from scopes.importers.discovery import find_outside_links, find_sources, find_standard_folders, open_pipe, spool_stream
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.results import Imported, Skipped
@@ -38,12 +38,11 @@ def collect_sources(invocation: Invocation, paths: Sequence[str]) -> CollectedSo
 
     Raises:
         NotFound: a path does not exist, or no standard folder has a transcript.
-        CannotImport: a path contains no transcripts.
-        Inaccessible: a path cannot be read.
+        CannotImport, Inaccessible: the only path contains no transcripts, or cannot be read.
     """
     skipped: list[Skipped] = []
     if paths:
-        sources = [source for path in paths for source in _sources_of_path(invocation, path, skipped)]
+        sources = _sources_of_paths(invocation, paths, skipped)
         folders = [path for path in paths if os.path.isdir(path)]
     else:
         standard = find_standard_folders(FORMATS, invocation.environ, invocation.home)
@@ -56,6 +55,19 @@ def collect_sources(invocation: Invocation, paths: Sequence[str]) -> CollectedSo
     sources.sort(key=lambda source: source.named)  # a file that was also given by name is kept as that
     unique = list({source.path: source for source in sources}.values())
     return CollectedSources(unique, tuple(skipped), notes)
+
+
+def _sources_of_paths(invocation: Invocation, paths: Sequence[str], skipped: list[Skipped]) -> list[Source]:
+    """Return the sources of all paths; of several paths, those that cannot be read are added to `skipped`."""
+    sources: list[Source] = []
+    for path in paths:
+        try:
+            sources += _sources_of_path(invocation, path, skipped)
+        except (CannotImport, Inaccessible) as error:
+            if len(paths) == 1:
+                raise
+            skipped.append(Skipped(path=path, reason=error.message, error=error, named=True, noted=True))
+    return sources
 
 
 def choose_projects(invocation: Invocation, given: Sequence[str], *, all_projects: bool) -> tuple[Project, ...] | None:
@@ -75,10 +87,17 @@ def _sources_of_path(invocation: Invocation, path: str, skipped: list[Skipped]) 
     """Return the sources of one path; standard input (`-`) and named pipes are copied to a temporary file first."""
     if path == "-":
         return [spool_stream(invocation.stdin.buffer, path)]
-    if os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode):
-        with open(path, "rb") as stream:
+    if _is_pipe(path):
+        with open_pipe(path) as stream:
             return [spool_stream(stream, path)]
     return find_sources(path, skipped)
+
+
+def _is_pipe(path: str) -> bool:
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def _sources_of_agents(
@@ -114,7 +133,7 @@ def import_all(invocation: Invocation, collected: CollectedSources, options: Imp
     Raises:
         As `import_sources`.
     """
-    repository = invocation.find_repository()
+    repository = invocation.find_repository(create=True)
     if repository is None and (options.dry_run or options.strict or options.title is not None):
         with empty_store() as store:
             preview = _import_into(invocation, store, collected, replace(options, dry_run=True))

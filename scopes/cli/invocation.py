@@ -12,6 +12,7 @@ from scopes.cli.global_options import COLOR_CHOICES
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
 from scopes.loading import load
 from scopes.store.discovery import cache_directory, choose_store, find_project_store
+from scopes.store.projects import find_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,11 +129,7 @@ class Invocation:
     def overrides(self) -> dict[str, Setting]:
         """Settings from the environment (`SCOPES_LOCK_TIMEOUT`: `scopes.lockTimeout`) and `-c`, by lower-case key."""
         setting = load("scopes.store.config:Setting")
-        overrides: dict[str, Setting] = {}
-        for name, value in self.environ.items():
-            if name.startswith(PREFIX) and name != "SCOPES_STORE":
-                key = "scopes." + name.removeprefix(PREFIX).replace("_", "").lower()
-                overrides[key] = setting(key, value, "environment")
+        overrides: dict[str, Setting] = load("scopes.store.config:environment_settings")(self.environ)
         for text in self.settings:
             key, equals, value = text.partition("=")
             overrides[key.lower()] = setting(key, value if equals else "true", "flag")
@@ -157,15 +154,28 @@ class Invocation:
             command = load("shlex:join")(["scopes", *self.arguments])
             opened: Repository = load("scopes.store.repository:open_repository")(path, self.overrides)
             actor = opened.config.find("scopes.author") or "user"
-            opened.caller = opened.caller._replace(actor=actor, command=command)
+            opened.caller = opened.caller._replace(
+                actor=actor, command=command, find_project=lambda: find_project(self.cwd, self.home)
+            )
             self._repository = opened
         return self._repository
 
-    def find_repository(self) -> Repository | None:
-        """Return the selected store; None if it does not exist."""
+    @property
+    def is_store_named(self) -> bool:
+        """Whether the user named the store, with `--store` or SCOPES_STORE: it has to exist then."""
+        return bool(self.store or self.environ.get("SCOPES_STORE"))
+
+    def find_repository(self, *, create: bool = False) -> Repository | None:
+        """Return the selected store; None if it does not exist and the user did not name it, or `create` is set.
+
+        Raises:
+            NotFound: a store that the user named does not exist.
+        """
         try:
             return self.repository()
         except NotFound:
+            if self.is_store_named and not create:
+                raise
             return None
 
     def repository_or_error(self) -> Repository | ScopesError:

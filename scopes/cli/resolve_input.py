@@ -10,13 +10,13 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
-from scopes.cli.arguments import author_of
 from scopes.cli.invocation import Invocation
 from scopes.conversation.conflicts import ConflictView, show_conflict
 from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.errors import Inaccessible, Invalid, Refused
 from scopes.merge.conflict_keys import shown_key
 from scopes.model.conflicts import Position
+from scopes.model.message import Author
 from scopes.sanitize import clean
 
 Take: TypeAlias = Annotated[
@@ -41,8 +41,7 @@ class ResolveOptions(NamedTuple):
     value: str | None
     edit: bool
     reason: str
-    author: str | None
-    author_kind: str | None
+    author: Author
 
 
 def resolve_from_options(
@@ -54,11 +53,10 @@ def resolve_from_options(
         Invalid: none or several of the three are given.
         Refused: the text from the editor is empty.
     """
-    take, value, edit, reason, author, author_kind = options
+    take, value, edit, reason, author = options
     if [take is not None, value is not None, edit].count(True) != 1:
         raise Invalid("no single resolution given", hint="give exactly one of --take SIDE, --value VALUE and --edit")
     repository = invocation.repository()
-    message_author = author_of(invocation, author, author_kind)
     if edit:
         value = _edited_value(invocation, show_conflict(repository, conversation, conflict))
     result = resolve_conflict(
@@ -68,8 +66,7 @@ def resolve_from_options(
         take=take,
         value=value,
         reason=reason,
-        author=message_author.name,
-        author_kind=message_author.kind,
+        author=author,
         intervening=intervening,
     )
     return invocation.show(result)

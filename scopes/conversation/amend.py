@@ -9,7 +9,7 @@ from scopes.history.handles import Branch, Store
 from scopes.history.messages import is_root, plain_message, read_message
 from scopes.history.transaction import append_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.model.message import Message
+from scopes.model.message import Author, Message
 from scopes.model.path_encoding import leaf
 from scopes.result import Result
 from scopes.store.graph import is_ancestor
@@ -35,8 +35,7 @@ def amend(
     target: str,
     text: str,
     *,
-    author: str,
-    author_kind: str = "agent",
+    author: Author,
     branch: str | None = None,
 ) -> MessageAmended:
     """Append a message that replaces the text of an earlier one.
@@ -46,7 +45,7 @@ def amend(
         Refused: the message was retracted.
     """
     handle, old = _find_target(repository, conversation, target, branch)
-    message = replace(plain_message(author, text, author_kind=author_kind, kind=old.kind), amends=old.id)
+    message = replace(plain_message(author, text, kind=old.kind), amends=old.id)
     if old.payload is not None:
         message = replace(message, kind="plain")  # an amended typed document becomes plain text
     return _append(handle, message, old.id)
@@ -58,8 +57,7 @@ def retract(
     target: str,
     reason: str,
     *,
-    author: str,
-    author_kind: str = "agent",
+    author: Author,
     branch: str | None = None,
 ) -> MessageAmended:
     """Append a notice that retracts an earlier message: contexts and summaries leave it out.
@@ -70,7 +68,7 @@ def retract(
     """
     handle, old = _find_target(repository, conversation, target, branch)
     text = reason or f"retracted: {old.text[:60]}"
-    message = replace(plain_message(author, text, author_kind=author_kind, kind="notice"), retracts=old.id)
+    message = replace(plain_message(author, text, kind="notice"), retracts=old.id)
     return _append(handle, message, old.id)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scopes.history.conversations import walk_all_messages
-from scopes.history.handles import Store
+from scopes.history.handles import Conversation
 from scopes.history.messages import MessageHead
 from scopes.ids import ConversationId
 from scopes.merge.conflict_keys import group_of, shown_key
@@ -38,7 +38,7 @@ class DecisionList(Result):
 def decisions(repository: Repository, conversation: str) -> DecisionList:
     """Collect the decisions of a conversation."""
     conversation_id, messages = walk_all_messages(repository, conversation)
-    tree = read_commit(repository, Store(repository).open(conversation_id).active_branch.tip).tree
+    tree = read_commit(repository, Conversation(repository, conversation_id).active_branch.tip).tree
     rows = []
     for head, message in messages:
         decided = _decision_in(message)

@@ -27,6 +27,7 @@ from scopes.history.titles import first_prompt, walk_main
 from scopes.ids import ConversationId
 from scopes.index.conversation_table import CachedSummary, States, brief_summary, open_conversation_table
 from scopes.result import Note
+from scopes.store import refs
 from scopes.store.raw_refs import RefFiles
 from scopes.store.repository import Repository
 
@@ -75,11 +76,12 @@ def list_conversations(
     """
     options = _Options(complete, wanted, on_progress)
     prefixes = COMPLETE if options.needs_complete_rows else BRIEF
-    if directory is None:
-        return _as_result(_summarize_all(repository, repository.list_refs(*prefixes), {}, options), options)
     files, values = repository.ref_files(*prefixes), repository.list_refs(*prefixes)
+    damaged = _note_damaged_refs(files, prefixes)
+    if directory is None:
+        return _as_result(_summarize_all(repository, values, {}, options, damaged), options)
     with open_conversation_table(directory, repository.path) as table:
-        summaries = _summarize_all(repository, values, table.rows, options)
+        summaries = _summarize_all(repository, values, table.rows, options, damaged)
         # the whole table may be reused only if no ref changed while it was read, and every conversation was readable
         consistent = files.list_refs(prefixes) == values and not summaries.damaged and _has_all_headings(summaries)
         digests = _digests(files, repository.path, complete=options.needs_complete_rows) if consistent else None
@@ -110,16 +112,35 @@ def _as_result(summaries: _Summaries, options: _Options, notes: tuple[Note, ...]
     return replace(result, damaged=tuple(summaries.damaged), more=result.more + summaries.more)
 
 
+def _note_damaged_refs(files: RefFiles, prefixes: tuple[str, ...]) -> dict[ConversationId, Note]:
+    """Return a note for each conversation with a ref whose file is damaged; its other branches are listed."""
+    damaged: dict[ConversationId, list[str]] = {}
+    for ref in files.list_damaged(prefixes):
+        name = ref
+        for prefix in (refs.HEADS, refs.META, refs.ACTIVE):
+            name = name.removeprefix(prefix)
+        damaged.setdefault(ConversationId(name.partition("/")[0]), []).append(ref.removeprefix(refs.HEADS))
+    return {
+        name: Note(f"left out, because the file of the ref is damaged: {', '.join(found)}", "see: scopes verify")
+        for name, found in damaged.items()
+    }
+
+
 def _summarize_all(
-    repository: Repository, values: Mapping[str, str], cached: Mapping[ConversationId, CachedSummary], options: _Options
+    repository: Repository,
+    values: Mapping[str, str],
+    cached: Mapping[ConversationId, CachedSummary],
+    options: _Options,
+    damaged: dict[ConversationId, Note],
 ) -> _Summaries:
     """Summarize every conversation, and add the other fields to those that are listed.
 
-    The cached summary is used if the refs are unchanged.
+    The cached summary is used if the refs are unchanged. A note for each conversation that cannot be read is added to
+    `damaged`.
     """
     participants: ParticipantCache = {}
     refs_by_name = {refs_of.conversation: refs_of for refs_of in group_by_conversation(values)}
-    summaries = _Summaries({}, {}, [])
+    summaries = _Summaries({}, damaged, [])
     for name, refs_of in refs_by_name.items():
         row = cached.get(name)
         with _noting_damage(name, summaries):

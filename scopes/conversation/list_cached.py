@@ -14,6 +14,7 @@ from scopes.conversation.list_filter import ALL, ListFilter, project_names
 from scopes.errors import Corrupt
 from scopes.ids import ConversationId
 from scopes.index.conversation_table import ConversationSummary, brief_summary, find_summaries
+from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
 from scopes.result import Note, Result
 from scopes.store import refs
 from scopes.store.raw_refs import RefFiles, read_ref_files
@@ -70,8 +71,8 @@ def refs_digest(files: RefFiles, store: str, prefixes: tuple[str, ...]) -> str:
     Raises:
         OSError: the store has no configuration.
     """
-    with open(os.path.join(store, "config"), "rb") as file:
-        return sha256(file.read() + files.state_of(prefixes).encode()).hexdigest()
+    config = read_regular(os.path.join(store, "config"), MAX_CONFIG_BYTES)
+    return sha256(config + files.state_of(prefixes).encode()).hexdigest()
 
 
 def sorted_list(

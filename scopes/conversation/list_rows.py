@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 from scopes.clock import creation_time, known_seconds, parse_time
 from scopes.errors import Corrupt, NotFound
-from scopes.history.conversations import ParticipantCache, participants_of, read_root
-from scopes.history.messages import head_of, is_root, read_message
+from scopes.history.conversations import ParticipantCache, participants_of
+from scopes.history.messages import head_of, is_root, read_message, read_root
 from scopes.history.metadata import Metadata, read_metadata_at, read_title
 from scopes.history.revisions import MAIN, choose_active_branch
 from scopes.history.titles import first_prompt, walk_main

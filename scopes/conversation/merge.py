@@ -8,10 +8,11 @@ its state. The branch is where they are discussed and resolved before the merge 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypedDict
 
 from scopes.clock import now
 from scopes.errors import Invalid, NotFound, Refused
+from scopes.history.messages import head_of, message_id_of
 from scopes.history.revisions import (
     list_branch_tips,
     read_active_branch,
@@ -41,14 +42,38 @@ from scopes.merge.in_progress import (
 from scopes.merge.plan import MergePlan, plan_merge, write_state
 from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
-from scopes.result import Result
+from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor
 from scopes.store.packs.bulk import bulk_objects
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import exclusive_write
 
 KIND = "merge"
-_Outcome = TypeVar("_Outcome", bound="MergeOutcome")
+_OWN_KINDS = frozenset({"merge", "notice"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeOptions:
+    """How to merge.
+
+    Attributes:
+        strategy: What happens to conflicts: `automatic`, `ours` (the target's side), `theirs` or `manual`.
+        fast_forward: Move the target without a merge message if it has no messages of its own.
+        auto_priority: If priorities differ, take the higher one.
+        strict: Also stop for files that both sides changed.
+        allow_unrelated: Allow histories that have no message in common.
+        message: The text of the merge message.
+    """
+
+    strategy: str = "automatic"
+    fast_forward: bool = True
+    auto_priority: bool = False
+    strict: bool = False
+    allow_unrelated: bool = False
+    message: str | None = None
+
+
+_DEFAULT_OPTIONS = MergeOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,12 +141,7 @@ def merge(
     source: str,
     *,
     target: str | None = None,
-    strategy: str = "automatic",
-    fast_forward: bool = True,
-    auto_priority: bool = False,
-    strict: bool = False,
-    unrelated: bool = False,
-    text: str | None = None,
+    options: MergeOptions | None = None,
     dry_run: bool = False,
 ) -> MergeOutcome:
     """Merge `source` (a branch, or any revision of this or another conversation) into `target` (the active branch).
@@ -132,21 +152,23 @@ def merge(
         Refused: the histories have nothing in common, a rule forbids it, or this merge is already in progress.
         Conflicted: one of the tips has open conflicts.
     """
-    policy = read_policy(repository.config, strategy, auto_priority=auto_priority, strict=strict)
+    chosen = options or _DEFAULT_OPTIONS
+    policy = read_policy(repository.config, chosen.strategy, auto_priority=chosen.auto_priority, strict=chosen.strict)
+    unrelated = chosen.allow_unrelated
     if dry_run:
         with bulk_objects(repository, keep=False) as objects:
             request = _resolve(repository, conversation, source, target)
             plan = plan_merge(repository, objects, request.target_tip, request.source_tip, policy, unrelated=unrelated)
-            return _preview(request, plan, fast_forward=fast_forward)
+            return _preview(request, plan, fast_forward=chosen.fast_forward)
     with exclusive_write(repository):
         request = _resolve(repository, conversation, source, target)
         _require_not_in_progress(repository, request)
         plan = plan_merge(repository, repository, request.target_tip, request.source_tip, policy, unrelated=unrelated)
         if plan.up_to_date:
-            return _outcome(UpToDate, request, plan, tip=request.target_tip)
-        if plan.fast_forward and fast_forward:
+            return UpToDate(**_common_fields(request, plan), branch=request.target, tip=request.target_tip)
+        if plan.fast_forward and chosen.fast_forward:
             return _fast_forward(repository, request, plan)
-        message = text or f"Merge {request.source} into {request.target}"
+        message = chosen.message or f"Merge {request.source} into {request.target}"
         if plan.open_conflicts:
             return _stop(repository, request, plan, message)
         return _merge(repository, request, plan, message)
@@ -247,14 +269,16 @@ def _preview(request: _Request, plan: MergePlan, *, fast_forward: bool) -> Merge
         kind = FastForwarded
     elif plan.open_conflicts:
         kind = MergeConflicted
-    return _outcome(kind, request, plan, dry_run=True)
+    return kind(**_common_fields(request, plan), branch=request.target, tip=None, dry_run=True)
 
 
 def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) -> FastForwarded:
     tx = Transaction(repository, request.conversation)
     tx.move_branch(request.target, request.target_tip, request.source_tip)
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target} (fast-forward)")
-    return _outcome(FastForwarded, request, plan, tip=request.source_tip, operation=operation.id)
+    return FastForwarded(
+        **_common_fields(request, plan), branch=request.target, tip=request.source_tip, operation=operation.id
+    )
 
 
 def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str) -> Merged:
@@ -264,7 +288,9 @@ def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str
     tx = Transaction(repository, request.conversation)
     tx.move_branch(request.target, request.target_tip, tip)
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target}")
-    return _outcome(Merged, request, plan, tip=tip, operation=operation.id, message=message)
+    return Merged(
+        **_common_fields(request, plan), branch=request.target, tip=tip, operation=operation.id, message=message
+    )
 
 
 def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str) -> MergeConflicted:
@@ -283,7 +309,7 @@ def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str)
     tx.activate(name)
     summary = f"begin to merge {request.source} into {conversation}/{target}"
     operation = tx.commit("merge-conflict", summary, metadata_message=f"create {name}")
-    return _outcome(MergeConflicted, request, plan, branch=name, tip=tip, operation=operation.id)
+    return MergeConflicted(**_common_fields(request, plan), branch=name, tip=tip, operation=operation.id)
 
 
 def _stop_again(repository: Repository, request: _Request, plan: MergePlan, pending: InProgress) -> MergeConflicted:
@@ -300,24 +326,37 @@ def _stop_again(repository: Repository, request: _Request, plan: MergePlan, pend
         f"continue merge on {request.conversation}/{pending.branch}",
         metadata_message=f"continue merge on {pending.branch}",
     )
-    return _outcome(MergeConflicted, request, plan, branch=pending.branch, tip=tip, operation=operation.id)
+    return MergeConflicted(**_common_fields(request, plan), branch=pending.branch, tip=tip, operation=operation.id)
 
 
-def _finish(repository: Repository, request: _Request, plan: MergePlan, pending: InProgress) -> MergeOutcome:
-    """Move the target to the conflict-resolution branch, or to a merge with it if the target has moved."""
+def _finish(repository: Repository, request: _Request, plan: MergePlan, pending: InProgress) -> Merged:
+    """Move the target to the conflict-resolution branch, or to a merge with it if the target has moved.
+
+    The message of the outcome is the merge commit with the source, or the one with the target that has moved.
+    """
     tip = pending.tip
+    message = message_id_of(read_commit(repository, pending.stopped))
     if not plan.fast_forward:
         text = f"Merge {pending.branch} into {pending.target}"
         state = write_state(repository, plan)
         parents = request.target_tip, tip
-        _, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)
+        message, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)
     tx = Transaction(repository, request.conversation)
     end_resolution(tx, pending, entry_finished(pending.entry, "merged"))
     tx.move_branch(pending.target, request.target_tip, tip)
     summary = f"merge {request.source} into {request.conversation}/{request.target}, its conflicts resolved"
     operation = tx.commit(KIND, summary, metadata_message=f"finish {pending.branch}")
-    kind: type[MergeOutcome] = FastForwarded if plan.fast_forward else Merged
-    return _outcome(kind, request, plan, tip=tip, operation=operation.id)
+    fields = _common_fields(request, plan)
+    fields["messages"] = _without_own_notices(repository, plan, pending)
+    return Merged(**fields, branch=request.target, tip=tip, operation=operation.id, message=message)
+
+
+def _without_own_notices(repository: Repository, plan: MergePlan, pending: InProgress) -> tuple[MessageId, ...]:
+    """Return the new messages without those that scopes wrote to the conflict-resolution branch (S4-11)."""
+    heads = map(head_of, plan.divergence.source.commits)
+    written = [head for head in heads if head.author_kind == "system" and head.kind in _OWN_KINDS]
+    own = {head.id for head in written if not is_ancestor(repository, head.oid, pending.source_tip)}
+    return tuple(message for message in plan.messages if message not in own)
 
 
 def _entry_in_progress(entry: BranchEntry, request: _Request, before: BranchName, stopped: Oid) -> BranchEntry:
@@ -333,16 +372,23 @@ def _entry_in_progress(entry: BranchEntry, request: _Request, before: BranchName
     )
 
 
-def _outcome(kind: type[_Outcome], request: _Request, plan: MergePlan, **fields: Any) -> _Outcome:
-    """Make an outcome; `fields` are those that differ between the kinds of outcome."""
-    common = {
+class _CommonFields(TypedDict):
+    """The fields that all kinds of outcome have in common."""
+
+    conversation: ConversationId
+    source: str
+    target: BranchName
+    messages: tuple[MessageId, ...]
+    conflicts: tuple[Conflict, ...]
+    notes: tuple[Note, ...]
+
+
+def _common_fields(request: _Request, plan: MergePlan) -> _CommonFields:
+    return {
         "conversation": request.conversation,
         "source": request.source,
         "target": request.target,
-        "branch": request.target,
-        "tip": None,
         "messages": plan.messages,
         "conflicts": tuple(sorted(plan.conflicts, key=lambda conflict: conflict.status == "resolved")),
         "notes": plan.notes,
     }
-    return kind(**{**common, **fields})

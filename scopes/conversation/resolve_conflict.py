@@ -11,7 +11,7 @@ from typing import Any
 
 from scopes.clock import new_id, now, seconds_of
 from scopes.errors import Invalid, Refused
-from scopes.history.messages import write_commit_over, write_message_blob
+from scopes.history.messages import check_author, write_commit_over, write_message_blob
 from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId, parse_agent_name
@@ -56,8 +56,7 @@ def resolve_conflict(
     take: str | None = None,
     value: str | None = None,
     reason: str = "",
-    author: str,
-    author_kind: str = "human",
+    author: Author,
     intervening: bool = False,
 ) -> ConflictResolved:
     """Resolve a conflict by taking a side, or with a new value: text or JSON.
@@ -77,7 +76,7 @@ def resolve_conflict(
     choice: Choice = "value" if take is None else take
     strategy = "intervention" if intervening else "manual"
     conversation_id = resolve_conversation(repository, conversation)
-    actor = Author(parse_agent_name(author), author_kind)
+    actor = check_author(author)
     with exclusive_write(repository):
         row, pending = read_conflict(repository, conversation_id, conflict)
         record = _read_open_conflict(repository, pending, row.conflict.id)
@@ -99,8 +98,7 @@ def escalate_conflict(
     *,
     to: str,
     reason: str = "",
-    author: str,
-    author_kind: str = "human",
+    author: Author,
 ) -> ConflictResolved:
     """Ask another agent, `to`, to resolve an open conflict.
 
@@ -114,7 +112,7 @@ def escalate_conflict(
         row, pending = read_conflict(repository, conversation_id, conflict)
         record = replace(_read_open_conflict(repository, pending, row.conflict.id), status="escalated")
         text = f"Escalated {shown_key(record.key)} to {addressee}" + (f": {reason}" if reason else "")
-        actor = Author(parse_agent_name(author), author_kind)
+        actor = check_author(author)
         return _write(repository, pending, row.number, record, actor, text, {}, addressee)
 
 

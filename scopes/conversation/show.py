@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from scopes.clock import creation_time, known_seconds, later_of
-from scopes.history.conversations import participants_of, read_root
+from scopes.history.conversations import participants_of
 from scopes.history.handles import Store
-from scopes.history.messages import KIND_TRAILER, NO_TEXT, MessageHead, head_of, is_root, message_id_of, read_message
+from scopes.history.messages import (
+    KIND_TRAILER,
+    NO_TEXT,
+    MessageHead,
+    head_of,
+    is_root,
+    message_id_of,
+    read_message,
+    read_root,
+)
 from scopes.history.metadata import Metadata
 from scopes.history.revisions import MAIN
 from scopes.history.staleness import SUMMARY, is_news
@@ -64,10 +74,10 @@ class BranchSummary(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationView(Result):
-    """A conversation (S4-48); `recent` is oldest first, `history` every commit, parents before children.
+    """A conversation (S4-48); `recent` is oldest first, `recent_bodies` are its bodies in the same order.
 
-    `recent_bodies` are the bodies of the recent messages in the same order. `opening` is the beginning of the first
-    prompt, if there is no title. `directory` is where the conversation began, `project` the project of that.
+    `opening` is the beginning of the first prompt, if there is no title. `directory` is where the conversation began,
+    `project` the project of that.
     """
 
     id: ConversationId
@@ -81,7 +91,6 @@ class ConversationView(Result):
     source: str | None
     branches: tuple[BranchSummary, ...]
     recent: tuple[MessageHead, ...]
-    history: tuple[Commit, ...]
     recent_bodies: tuple[Message, ...] = ()
     opening: str | None = None
     directory: str | None = None
@@ -102,11 +111,10 @@ def show(
     """
     handle = Store(repository).conversation(conversation)
     tips, metadata, active = handle.tips, handle.metadata, handle.active_branch.name
-    history = tuple(walk_oldest_first(repository, sorted(tips.values())))
-    by_oid = {commit.oid: commit for commit in history}
+    by_oid = {commit.oid: commit for commit in walk_oldest_first(repository, sorted(tips.values()))}
     main = metadata.branches.get(MAIN)
     root = read_root(repository, by_oid[tips[active]], None if main is None else main.fork)
-    ids = {commit.oid: message_id_of(commit) for commit in history if not is_root(commit)}
+    ids = {commit.oid: message_id_of(commit) for commit in by_oid.values() if not is_root(commit)}
     branches = _summarize_branches(by_oid, ids, tips, metadata, active)
     directory = metadata.directory or root.cwd
     project = None if directory is None else find_project(directory)
@@ -128,7 +136,6 @@ def show(
             if abandoned or branch.status != "abandoned" or branch.active
         ),
         recent=tuple(map(head_of, latest)),
-        history=history,
         recent_bodies=tuple(read_message(repository, commit.oid) for commit in latest),
         opening=None if metadata.title is not None else first_prompt(walk_main(repository, tips)),
         directory=directory,
@@ -136,9 +143,18 @@ def show(
     )
 
 
-def read_bodies_without_subject(repository: Repository, view: ConversationView) -> dict[Oid, Message]:
-    """Read the messages of a conversation whose commit subject has no text, by commit; a diagram labels them."""
-    return {commit.oid: read_message(repository, commit.oid) for commit in view.history if commit.subject == NO_TEXT}
+class Drawing(NamedTuple):
+    """The commits of a diagram, parents before children, and the bodies of those whose subject has no text."""
+
+    commits: tuple[Commit, ...]
+    bodies: Mapping[Oid, Message]
+
+
+def read_drawing(repository: Repository, view: ConversationView) -> Drawing:
+    """Read the commits of the branches that a view shows."""
+    commits = tuple(walk_oldest_first(repository, sorted({branch.tip for branch in view.branches})))
+    bodies = {commit.oid: read_message(repository, commit.oid) for commit in commits if commit.subject == NO_TEXT}
+    return Drawing(commits, bodies)
 
 
 def _sub_agent_of(repository: Repository, by_oid: Mapping[Oid, Commit], branch: BranchSummary) -> SubAgent | None:

@@ -12,12 +12,11 @@ from scopes.history.messages import MessageHead
 from scopes.history.revisions import conversation_ids, list_branch_tips, resolve_conversation
 from scopes.history.usage import Tokens, add_up, tokens_of
 from scopes.ids import ConversationId, MessageId, Oid
-from scopes.model.message import FILE_WRITES, Message, file_operations
+from scopes.model.message import COPIED, FILE_WRITES, Message, file_operations
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
 
 UNKNOWN = "unknown"
-COPIED = "restamped"  # the precision of the time of a message copied from another session
 _WORKING = frozenset({"agent", "tool"})  # kinds of author
 _NO_REAL_TIME = frozenset({COPIED, "none"})  # precisions
 

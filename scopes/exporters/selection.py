@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from scopes.conversation.show import BranchSummary, ConversationView, show
 from scopes.history.messages import MessageHead, head_of, is_root
@@ -57,7 +57,7 @@ def select_messages(repository: Repository, where: str, *, all_branches: bool) -
         NotFound, Ambiguous, Invalid: the revision cannot be resolved.
     """
     revision = resolve_revision(repository, where)
-    selection = ExportSelection(replace(show(repository, revision.conversation, recent=0, abandoned=True), history=()))
+    selection = ExportSelection(show(repository, revision.conversation, recent=0, abandoned=True))
     seen: set[MessageId] = set()
     for branch, tip in _list_tips(revision, selection.view, all_branches=all_branches):
         selection.slices.append(BranchSlice(branch, tip, tuple(_walk_unseen(repository, selection, tip, seen))))

@@ -38,20 +38,19 @@ class Store:
 
     def conversations(self) -> Sequence[Conversation]:
         """Return all conversations, sorted by id."""
-        return [self.open(conversation_id) for conversation_id in conversation_ids(self.repository)]
+        return [self._handle(conversation_id) for conversation_id in conversation_ids(self.repository)]
 
     def conversation(self, text: str) -> Conversation:
         """Resolve a conversation by its id or a unique prefix; raises as `resolve_conversation` does."""
-        return self.open(resolve_conversation(self.repository, text))
+        return self._handle(resolve_conversation(self.repository, text))
 
-    def open(self, conversation_id: ConversationId) -> Conversation:
-        """Return the handle of a conversation that is known to exist."""
+    def _handle(self, conversation_id: ConversationId) -> Conversation:
         return Conversation(self.repository, conversation_id)
 
     def branch(self, conversation: str, branch: str | None = None) -> Branch:
         """Resolve a conversation, or `CONV/BRANCH`, and a branch in it; raises as `resolve_branch` does."""
         conversation_id, name = resolve_branch(self.repository, conversation, branch)
-        return Branch(self.open(conversation_id), name)
+        return Branch(self._handle(conversation_id), name)
 
     def revision(self, text: str) -> Revision:
         """Resolve a revision such as `conv-001/main~2`, a message id or a tag; raises as `resolve_revision` does."""

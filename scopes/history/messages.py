@@ -7,14 +7,16 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from scopes.clock import known_seconds, new_id, now, seconds_of
+from scopes.errors import Invalid, NotFound
 from scopes.ids import AgentName, MessageId, Oid, parse_agent_name, slug
 from scopes.model.claims import claims_of, participant_claim
 from scopes.model.codec import decode, encode
-from scopes.model.conversation import Root, encode_root
-from scopes.model.message import Author, Message, text_parts
+from scopes.model.conversation import Root, decode_root, encode_root
+from scopes.model.message import AUTHOR_KINDS, Author, Message, text_parts
+from scopes.store.config import Config
 from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Commit, Identity, TreeEntry, format_commit, format_tree
-from scopes.store.repository import Objects, read_commit, read_tip, read_tree
+from scopes.store.repository import Objects, Repository, read_commit, read_tip, read_tree
 from scopes.store.trees import Change, find_blob, update_tree
 
 MESSAGE_FILE = "message.json"
@@ -26,6 +28,7 @@ ROOT_KIND = "root"
 NO_TEXT = "(no text)"  # the subject of a message that has none
 ROOT_SUBJECT = "Conversation begins"
 _DOMAIN = "s.scopes"
+_DEFAULT_AUTHOR = "user"
 
 
 class MessageHead(NamedTuple):
@@ -131,15 +134,34 @@ def read_message_bytes(objects: Objects, oid: Oid) -> bytes:
     return find_blob(objects, read_tip(objects, oid).tree, MESSAGE_FILE) or b""
 
 
-def plain_message(author: str, text: str, *, author_kind: str = "agent", kind: str = "plain") -> Message:
-    """Return a new message with one text part, the current time and a new id.
+def plain_message(author: Author | str, text: str, *, kind: str = "plain") -> Message:
+    """Return a new message with one text part, the current time and a new id; a plain name is that of an agent.
 
     Raises:
         Invalid: the author's name is blank or too long.
     """
-    return Message(
-        id=new_id(), author=Author(parse_agent_name(author), author_kind), parts=text_parts(text), kind=kind, time=now()
-    )
+    return Message(id=new_id(), author=check_author(author), parts=text_parts(text), kind=kind, time=now())
+
+
+def check_author(author: Author | str) -> Author:
+    """Return the author if name and kind are valid; a plain name is that of an agent.
+
+    Raises:
+        Invalid: the name is blank or too long, or there is no such kind.
+    """
+    name, kind = Author(author) if isinstance(author, str) else author
+    if kind not in AUTHOR_KINDS:
+        raise Invalid(f"{kind!a} is not a valid author kind", hint="valid kinds: " + ", ".join(AUTHOR_KINDS))
+    return Author(parse_agent_name(name), kind)
+
+
+def default_author(config: Config) -> Author:
+    """Return the author of messages for which none is named: the human in `scopes.author`, or `user`.
+
+    Raises:
+        Invalid: the name in the setting is blank or too long.
+    """
+    return check_author(Author(config.find("scopes.author") or _DEFAULT_AUTHOR, "human"))
 
 
 def write_root_commit(objects: Objects, root: Root, participants: Mapping[str, str]) -> Oid:
@@ -208,3 +230,18 @@ def _next_state(objects: Objects, state: TreeEntry | None, message: Message, bas
     if claims:
         return update_tree(objects, None if state is None else state.oid, claims)
     return None if state is None else state.oid
+
+
+def read_root(repository: Repository, tip: Commit, expected: Oid | None) -> Root:
+    """Read a conversation's root: the commit `expected` if it is one, or else the end of the history of `tip`.
+
+    Raises:
+        NotFound: the history has no root.
+    """
+    commit = read_commit(repository, expected) if expected is not None and repository.has(expected) else tip
+    if not is_root(commit):
+        commit = next((c for c in walk_newest_first(repository, [tip.oid]) if is_root(c)), commit)
+    data = find_blob(repository, commit.tree, MESSAGE_FILE) if is_root(commit) else None
+    if data is None:
+        raise NotFound(f"the history of {tip.oid} has no root", hint="see: scopes verify")
+    return decode_root(data)

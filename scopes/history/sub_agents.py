@@ -1,4 +1,4 @@
-"""Recognize branches of sub-agents: they were begun by a tool call of an agent and fork at the root commit."""
+"""Recognize branches of sub-agents: they were started by a tool call of an agent and fork at the root commit."""
 
 from __future__ import annotations
 

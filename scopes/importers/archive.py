@@ -47,9 +47,7 @@ def write_source_record(
         digest.update(chunk)
         files[f"{CHUNKS}{number:06d}"] = objects.write(BLOB, chunk)
     if digest.hexdigest() != record.digest:
-        raise CannotImport(
-            f"{record.path} was changed while it was read", hint="import it again when no program writes to it"
-        )
+        raise changed_meanwhile(record.path)
     for number in range(0, len(segments), PAGE_SEGMENTS):
         page = b"".join(_write_segment(segment) for segment in segments[number : number + PAGE_SEGMENTS])
         files[f"{SEGMENTS}{number // PAGE_SEGMENTS:06d}.jsonl"] = page
@@ -78,15 +76,28 @@ def digest_of(source: Source, size: int) -> str:
 
 
 def digests_of(source: Source, size: int, prefix: int) -> tuple[str, str]:
-    """Return the SHA-256 of the first `size` bytes of a source and of its first `prefix` bytes, in one read."""
+    """Return the SHA-256 of the first `size` bytes of a source and of its first `prefix` bytes, in one read.
+
+    Raises:
+        CannotImport: the source has become shorter.
+    """
     digest = sha256()
     found = []
     with source.open() as stream:
-        for left in (min(prefix, size), max(0, size - prefix)):
-            for block in _walk_blocks(stream, left):
+        for length in (min(prefix, size), max(0, size - prefix)):
+            read = 0
+            for block in _walk_blocks(stream, length):
                 digest.update(block)
+                read += len(block)
+            if read < length:
+                raise changed_meanwhile(source.path)
             found.append(digest.hexdigest())
     return found[1], found[0]
+
+
+def changed_meanwhile(path: str) -> CannotImport:
+    """Return the error for a source that has changed since the import began."""
+    return CannotImport(f"{path} was changed while it was read", hint="import it again when no program writes to it")
 
 
 def _walk_blocks(stream: BinaryIO, left: int) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,9 @@ from scopes.importers.formats.base import Format, Source
 from scopes.importers.formats.compressed import SUFFIX, plain_size
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.results import Skipped, skip_unreadable
+from scopes.regular_file import open_regular
 
+PIPE_SECONDS = 10
 FILE_SUFFIXES = tuple(dict.fromkeys(suffix for known in FORMATS for suffix in known.file_suffixes))
 
 
@@ -79,7 +82,27 @@ class SpooledSource(Source):
 
     def open(self) -> BinaryIO:
         """Open the temporary file for reading."""
-        return open(self.file.name, "rb")
+        return open_regular(self.file.name)
+
+
+def open_pipe(path: str) -> BinaryIO:
+    """Open a named pipe, or a pipe of this process such as `/dev/fd/63` (process substitution), for reading.
+
+    Raises:
+        Inaccessible: no program opens the named pipe for writing within PIPE_SECONDS, or it cannot be opened (A-10).
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise _cannot_read(path, error) from error
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    if not poll.poll(PIPE_SECONDS * 1000):  # neither data nor a writer that has closed it
+        os.close(descriptor)
+        text = f"{path!a} is a named pipe, and no program wrote into it for {PIPE_SECONDS} seconds"
+        raise Inaccessible(text, hint="start the program that writes into it first, or use standard input: -")
+    os.set_blocking(descriptor, True)
+    return open(descriptor, "rb")
 
 
 def spool_stream(stream: BinaryIO, name: str) -> Source:
@@ -96,7 +119,7 @@ def _source_at(path: str, size: int) -> Source:
 
 def _source_of_named(path: str, size: int) -> Source:
     try:
-        with open(path, "rb"):
+        with open_regular(path):
             return replace(_source_at(path, size), named=True)
     except OSError as error:
         raise _cannot_read(path, error) from error

@@ -139,5 +139,5 @@ def _create_conversation(
     for tag, oid in sample.tags.items():
         tx.set_tag(tag, oid)
     tx.activate(BranchName(document["active"]))
-    summary = f"bring in the sample as {conversation}"
+    summary = f"import the sample as {conversation}"
     return tx.commit("import", summary, metadata_message=f"create {conversation}").id

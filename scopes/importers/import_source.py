@@ -9,7 +9,7 @@ from scopes.clock import seconds_of
 from scopes.errors import CannotImport
 from scopes.history.sources import SOURCES, SourceRecord
 from scopes.ids import Oid
-from scopes.importers.archive import digests_of, walk_segments, write_source_record
+from scopes.importers.archive import changed_meanwhile, digests_of, walk_segments, write_source_record
 from scopes.importers.branch_names import name_branches
 from scopes.importers.fork_points import ParentSession, find_start, stored_parent
 from scopes.importers.formats.base import Source
@@ -44,7 +44,12 @@ class SourceStatus:
 
 
 def import_source(run: ImportRun, queued: QueuedSource) -> None:
-    """Import one source into the run, or find that nothing about it has changed."""
+    """Import one source into the run, or find that nothing about it has changed.
+
+    Raises:
+        CannotImport: its content has changed since the run began.
+        OSError: it cannot be read any more.
+    """
     status = _compare_with_store(run, queued)
     stored = status.stored
     if stored is not None and _is_unchanged(run, status, stored.record):
@@ -54,6 +59,8 @@ def import_source(run: ImportRun, queued: QueuedSource) -> None:
         segments = list(walk_segments(run.repository, stored.commit))
     else:
         segments = _import_sessions(run, status)
+        if stored is None and not any(segment.message for segment in segments):  # it had one when the run began
+            raise changed_meanwhile(queued.source.path)
     if not isinstance(queued.source, StoredCopy):
         new = stored is None or stored.record.digest != status.digest
         run.sources.append(count_bytes(queued.source, queued.format.name, segments, new=new))
@@ -149,14 +156,14 @@ def _import_sessions(run: ImportRun, status: SourceStatus) -> list[Segment]:
     roots: dict[str, Oid] = {}
     events = queued.format.walk_events(queued.source)
     while isinstance(first := next(events, None), Session):
-        session = replace(first, part=queued.session.part) if roots else queued.session
+        session = replace(first, sub_file=queued.session.sub_file) if roots else queued.session
         imported = _import_session(run, status, session, events)
         roots[source_key_of(session)] = imported.root
         segments += imported.segments
     record = SourceRecord(
         format=queued.session.format,
         native_id=queued.session.native_id,
-        part=queued.session.part,
+        part=queued.session.sub_file,
         size=queued.source.size,
         digest=status.digest,
         parser=PARSER_VERSION,

@@ -36,6 +36,7 @@ class Skipped:
     """A file that was not imported.
 
     error: set if the user asked for the file; it is raised by a strict import
+    named: the user gave this path, and not a folder that contains it
     noted: a note of the result gives the reason already
     account: for a copy, what its bytes became in the longer source
     """
@@ -43,15 +44,16 @@ class Skipped:
     path: str
     reason: str
     error: ScopesError | None = None
+    named: bool = False
     noted: bool = False
     account: SourceImported | None = None
 
 
-def skip_unreadable(path: str, error: OSError) -> Skipped:
+def skip_unreadable(path: str, error: OSError, *, named: bool = False) -> Skipped:
     """Return the entry of a file or folder that cannot be read."""
-    reason = f"cannot be read: {error.strerror}"
+    reason = f"cannot be read: {error.strerror or error}"
     refusal = Inaccessible(f"{path} {reason}", hint="check its permissions, or name other files to import")
-    return Skipped(path=path, reason=reason, error=refusal, noted=True)
+    return Skipped(path=path, reason=reason, error=refusal, named=named, noted=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,3 +81,8 @@ class Imported(Result):
     dry_run: bool = False
     operation: OperationId | None = None
     other_sessions: int = 0
+
+    @property
+    def exit_code(self) -> int:
+        """Return 1 if a file that the user named could not be imported, else 0."""
+        return 1 if any(skipped.named and skipped.error is not None for skipped in self.skipped) else 0

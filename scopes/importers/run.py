@@ -24,7 +24,7 @@ from scopes.importers.project_filter import ProjectFilter
 from scopes.importers.results import ConversationImported, Imported, Skipped
 from scopes.importers.stale_copy import use_stored_source
 from scopes.importers.targets import ImportTarget, ImportTargets
-from scopes.importers.work_queue import QueuedSource, drop_older, open_sources
+from scopes.importers.work_queue import QueuedSource, drop_older, open_sources, skip_failed
 from scopes.model.operation import RefChange
 from scopes.result import Note
 from scopes.store.overlay import overlay_of
@@ -93,10 +93,10 @@ def import_sources(
     all_notes += project_filter.notes()
     if options.since is not None:
         queue = drop_older(queue, options.since, all_notes)
-    all_notes += [Note(found.error.message, found.error.hint) for found in all_skipped if found.error is not None]
     while True:
+        notes_now = [*all_notes, *_notes_of(all_skipped)]
         try:
-            result = _import_queue(repository, queue, options, all_skipped, notes=all_notes, on_progress=on_progress)
+            result = _import_queue(repository, queue, options, all_skipped, notes=notes_now, on_progress=on_progress)
             return replace(result, other_sessions=len(project_filter.left_out))
         except _BrokenSources as broken:
             queue = [queued for position, queued in enumerate(queue) if position not in broken.skipped]
@@ -105,7 +105,6 @@ def import_sources(
             if options.strict or not queue:
                 raise errors[0] from None
             all_skipped += found
-            all_notes += [Note(error.message, error.hint) for error in errors]
         on_progress = _ignore_progress
 
 
@@ -187,15 +186,22 @@ def _import_all(
     targets = ImportTargets(repository, objects, [source_key_of(queued.session) for queued in queue])
     run = ImportRun(repository, objects, targets, options.again, notes=list(notes))
     sizes = [queued.source.size for queued in queue]
-    queue = [use_stored_source(objects, targets.stored(source_key_of(queued.session)), queued) for queued in queue]
+    broken: dict[int, Skipped] = {}
+    queue = list(queue)
+    for position, queued in enumerate(queue):
+        try:
+            queue[position] = use_stored_source(objects, targets.stored(source_key_of(queued.session)), queued)
+        except (CannotImport, OSError) as error:
+            broken[position] = _skip_broken(queued, error)
     groups = number_groups([queued.session for queued in queue], targets.roots_of)
     last = {group: position for position, group in enumerate(groups)}
-    broken: dict[int, Skipped] = {}
     for position, (queued, group, size) in enumerate(zip(queue, groups, sizes, strict=True)):
+        if position in broken:
+            continue
         try:
             import_source(run, replace(queued, group=group))
-        except CannotImport as error:
-            broken[position] = _skip_broken(queued.source.path, error)
+        except (CannotImport, OSError) as error:
+            broken[position] = _skip_broken(queued, error)
         if last[group] == position:
             run.release(group)
         on_progress(size)
@@ -209,9 +215,28 @@ def _import_all(
     return run
 
 
-def _skip_broken(path: str, error: CannotImport) -> Skipped:
-    reason = error.message.removeprefix(f"{path}: ")
-    return Skipped(path=path, reason=reason, error=CannotImport(f"{path}: {reason}", hint=error.hint), noted=True)
+def _notes_of(skipped: Sequence[Skipped]) -> list[Note]:
+    """Return a note for each skipped file that the user asked for, and one with the number of the others."""
+    notes = [Note(found.error.message, found.error.hint) for found in skipped if found.error is not None]
+    others = [found for found in skipped if found.error is None and not found.noted]
+    for reason, paths in _by_reason(others).items():
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        notes.append(Note(f"skipped {paths[0]}{more}: {reason}"))
+    return notes
+
+
+def _by_reason(skipped: Sequence[Skipped]) -> dict[str, list[str]]:
+    paths: dict[str, list[str]] = {}
+    for found in skipped:
+        paths.setdefault(found.reason, []).append(found.path)
+    return paths
+
+
+def _skip_broken(queued: QueuedSource, error: CannotImport | OSError) -> Skipped:
+    """Return the entry of a source that could not be read to its end; raise the error of any other file."""
+    if isinstance(error, OSError) and error.filename not in (None, queued.source.path):
+        raise error
+    return skip_failed(queued.source, error)
 
 
 def _ignore_progress(_: int) -> None:
@@ -253,7 +278,7 @@ def _build_result(
     return Imported(
         sources=tuple(run.sources),
         conversations=tuple(_describe(run, conversation, target) for conversation, target in conversations.items()),
-        skipped=(*skipped, *run.copies),
+        skipped=(*(replace(found, noted=True) for found in skipped), *run.copies),
         dry_run=options.dry_run,
         operation=operation,
         notes=tuple(dict.fromkeys([*_note_unparsed(run), *run.notes])),

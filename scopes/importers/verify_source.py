@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Literal
 
-from scopes.errors import CannotImport, Corrupt, Invalid, NotFound
+from scopes.errors import CannotImport, Corrupt, Inaccessible, Invalid, NotFound
 from scopes.history.messages import message_id_of
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, conversation_ids, list_branch_tips
@@ -91,15 +91,19 @@ def verify_source(repository: Repository, path: str, formats: tuple[Format, ...]
         CannotImport: the format is unknown and no stored source has these bytes.
         Invalid: the path is a folder.
         Corrupt: the stored source is damaged.
+        Inaccessible: the file cannot be read any more.
     """
     if os.path.isdir(path):
         raise Invalid(f"{path!a} is a folder", hint="name one transcript at a time")
     source = find_sources(path)[0]
-    session, error = _read_session(source, formats)
     try:
+        session, error = _read_session(source, formats)
         stored = _find_stored(repository, source, session)
         if stored is not None:
             return _verify_stored(repository, source, *stored)
+    except OSError as failure:
+        reason = failure.strerror or str(failure)
+        raise Inaccessible(f"{path!a} cannot be read any more: {reason}", hint="is it being replaced?") from failure
     except NotFound as missing:
         text = f"the stored source of {path!a} is damaged: {missing.message}"
         raise Corrupt(text, hint="run: scopes verify") from missing
@@ -135,7 +139,7 @@ def _find_stored(repository: Repository, source: Source, session: Session | None
     """Find the stored source of a file: one with the same bytes, else the one of its session and part."""
     named: tuple[Oid, SourceRecord] | None = None
     if session is not None:
-        ref = repository.find_ref(SOURCES + source_key(session.format, session.native_id, session.part))
+        ref = repository.find_ref(SOURCES + source_key(session.format, session.native_id, session.sub_file))
         named = None if ref is None else (Oid(ref), read_source_record(repository, Oid(ref)))
     digest = digest_of(source, source.size)
     if named is None or named[1].digest != digest:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from scopes.clock import parse_time
 from scopes.errors import CannotImport
 from scopes.importers.archive import digest_of
 from scopes.importers.branch_names import SHORT_ID
-from scopes.importers.formats.base import Format, Source, choose_format, read_session
-from scopes.importers.formats.events import Draft, Session
+from scopes.importers.formats.base import Format, Source, choose_format, has_message, read_session
+from scopes.importers.formats.events import Draft, Event, Session
 from scopes.importers.identity import parent_source_keys, source_key_of
 from scopes.importers.results import Skipped, skip_unreadable
 from scopes.result import Note
@@ -51,7 +53,7 @@ def open_sources(
     Raises:
         CannotImport, Inaccessible: a file that the user asked for was skipped, and `strict` is set or nothing is left.
     """
-    queued = _sort(_merge_copies(select(_open_all(sources, formats, skipped))))
+    queued = _sort(_merge_copies(select(_open_all(sources, formats, skipped)), skipped))
     errors = [found.error for found in skipped if found.error is not None]
     if errors and (strict or not queued):
         raise errors[0]
@@ -79,28 +81,62 @@ def _open_all(sources: Sequence[Source], formats: Sequence[Format], skipped: lis
         try:
             chosen = choose_format(formats, source)
             session = read_session(chosen, source)
+            if session is not None and not has_message(chosen, source):
+                session = None
         except CannotImport as error:
             asked_for = error if source.named or len(sources) == 1 else None
             reason = error.message.removeprefix(f"{source.path}: ").removeprefix(f"{source.path} ")
-            skipped.append(Skipped(path=source.path, reason=reason, error=asked_for, noted=asked_for is not None))
+            skipped.append(
+                Skipped(
+                    path=source.path, reason=reason, error=asked_for, named=source.named, noted=asked_for is not None
+                )
+            )
             continue
         except OSError as error:
-            skipped.append(skip_unreadable(source.path, error))
+            skipped.append(skip_unreadable(source.path, error, named=source.named))
             continue
         if session is not None:
             queue.append(QueuedSource(source, chosen, session))
         else:
-            skipped.append(Skipped(path=source.path, reason="contains no session"))
+            skipped.append(Skipped(path=source.path, reason="contains no message"))
     return queue
 
 
-def _merge_copies(queue: list[QueuedSource]) -> list[QueuedSource]:
-    """Keep the longest source of every session; others are its copies, or parts of the session if they differ."""
+def drop_unreadable(queue: list[QueuedSource], skipped: list[Skipped]) -> list[QueuedSource]:
+    """Return the sources that can still be read as far as when the import began; add the others to `skipped`."""
+    kept = []
+    for queued in queue:
+        try:
+            digest_of(queued.source, queued.source.size)
+        except (OSError, CannotImport) as error:
+            skipped.append(skip_failed(queued.source, error))
+            continue
+        copies = tuple(copy for copy in queued.copies if os.path.isfile(copy.path))
+        kept.append(replace(queued, copies=copies))
+    return kept
+
+
+def skip_failed(source: Source, error: OSError | CannotImport) -> Skipped:
+    """Return the entry of a source that could be read at first, and then not any more, or not the same bytes."""
+    if isinstance(error, OSError):
+        return skip_unreadable(source.path, error, named=source.named)
+    reason = error.message.removeprefix(f"{source.path}: ").removeprefix(f"{source.path} ")
+    return Skipped(path=source.path, reason=reason, error=error, named=source.named, noted=True)
+
+
+def _merge_copies(queue: list[QueuedSource], skipped: list[Skipped]) -> list[QueuedSource]:
+    """Keep the longest source of every session; others are its copies, or parts of the session if they differ.
+
+    If a source among several of one session cannot be read any more, it is added to `skipped`.
+    """
     by_key: dict[str, list[QueuedSource]] = {}
     for queued in queue:
         by_key.setdefault(source_key_of(queued.session), []).append(queued)
     kept = []
-    for same_session in by_key.values():
+    for candidates in by_key.values():
+        same_session = candidates if len(candidates) == 1 else drop_unreadable(candidates, skipped)
+        if not same_session:
+            continue
         same_session.sort(key=lambda queued: (-queued.source.size, queued.source.path))
         longest = same_session[0]
         for queued in same_session[1:]:
@@ -108,9 +144,9 @@ def _merge_copies(queue: list[QueuedSource]) -> list[QueuedSource]:
             if digest == digest_of(longest.source, queued.source.size):
                 longest = replace(longest, copies=(*longest.copies, queued.source))
             else:
-                part = f"{queued.session.part or 'copy'}-{digest[:SHORT_ID]}"
+                sub_file = f"{queued.session.sub_file or 'copy'}-{digest[:SHORT_ID]}"
                 details = {"line": "copy", **queued.session.details}
-                kept.append(replace(queued, session=replace(queued.session, part=part, details=details)))
+                kept.append(replace(queued, session=replace(queued.session, sub_file=sub_file, details=details)))
         kept.append(longest)
     return kept
 
@@ -127,7 +163,12 @@ def _sort(queue: list[QueuedSource]) -> list[QueuedSource]:
 
 def _sort_key(queued: QueuedSource) -> tuple[int, bool, str, str]:
     session = queued.session
-    return parse_time(session.created or "") or 0, session.part is not None, session.native_id, session.part or ""
+    return (
+        parse_time(session.created or "") or 0,
+        session.sub_file is not None,
+        session.native_id,
+        session.sub_file or "",
+    )
 
 
 def _add_after_parents(queued: QueuedSource, by_key: dict[str, QueuedSource], ordered: dict[str, QueuedSource]) -> None:
@@ -145,9 +186,18 @@ def _find_parent(queued: QueuedSource, by_key: dict[str, QueuedSource]) -> Queue
     return next((by_key[key] for key in parent_source_keys(queued.session) if key in by_key), None)
 
 
+def _walk_readable(queued: QueuedSource) -> Iterator[Event]:
+    """Yield the events of a source until it cannot be read any more; the import reports that."""
+    with suppress(OSError, CannotImport):
+        yield from queued.format.walk_events(queued.source)
+
+
 def _newest_time(queued: QueuedSource) -> list[int]:
-    """Return the time of the newest message of a source; an empty list if no message has a time."""
-    events = queued.format.walk_events(queued.source)
+    """Return the time of the newest message of a source; an empty list if no message has a time.
+
+    Reads the whole source, as an import does: messages need not be in the order of their times.
+    """
+    events = _walk_readable(queued)
     times = (parse_time(event.time) for event in events if isinstance(event, Draft) and event.time is not None)
     newest = max((time for time in times if time is not None), default=None)
     return [] if newest is None else [newest]

@@ -14,7 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
+from scopes.regular_file import UnusableFile, check_regular
+
 APPLICATION: Final = 0x73636F70  # "scop", identifies our SQLite files
+SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
 READ_ERRORS: Final = (sqlite3.Error, MemoryError, UnicodeDecodeError)  # a damaged length can exhaust the memory
 _DAMAGE: Final = frozenset(
     {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH}
@@ -48,13 +51,15 @@ def connect(directory: str, layout: Layout, timeout: float) -> sqlite3.Connectio
     """Open a file of the index, or create it readable by its owner alone; `timeout` for locks is in seconds.
 
     Raises:
-        UnusableIndex: the file belongs to another user.
+        UnusableIndex: the file belongs to another user, or one of its files is not a regular file.
         OSError, sqlite3.Error: the file cannot be opened.
     """
     os.makedirs(os.path.dirname(directory), mode=0o700, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         os.mkdir(directory, 0o700)
     path = os.path.join(directory, layout.file)
+    if not has_regular_files(path):
+        raise UnusableIndex("was not a regular file")
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
     if os.stat(path).st_uid != os.geteuid():
         raise UnusableIndex("belonged to another user")
@@ -97,9 +102,23 @@ def identity_of(store: str) -> str:
 
 def remove(directory: str, layout: Layout) -> None:
     """Delete a file of the index and its journal files."""
-    for suffix in ("", "-wal", "-shm", "-journal"):
+    for suffix in SUFFIXES:
         with contextlib.suppress(OSError):
             os.unlink(os.path.join(directory, layout.file + suffix))
+
+
+def has_regular_files(path: str) -> bool:
+    """Return True if a database file and its journal files are missing or regular files: SQLite waits on a named pipe.
+
+    Raises:
+        OSError: one of them cannot be looked at.
+    """
+    try:
+        for suffix in SUFFIXES:
+            check_regular(path + suffix)
+    except UnusableFile:
+        return False
+    return True
 
 
 def delete_files(directory: str) -> list[str]:

@@ -10,13 +10,12 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import stat
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 from zlib import crc32
 
-from scopes.index.database import READ_ERRORS, UnusableIndex, is_damage
+from scopes.index.database import READ_ERRORS, SUFFIXES, UnusableIndex, has_regular_files, is_damage
 
 _APPLICATION = 0x73636F74  # "scot"
 _VERSION = 1
@@ -95,10 +94,7 @@ class CountFile:
 
     def _open(self) -> None:
         try:
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-            with open(descriptor, "rb", buffering=0) as file:
-                regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-            if not regular:
+            if os.path.islink(self._path) or not has_regular_files(self._path):
                 return
             self._connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
             [application] = self._connection.execute("PRAGMA application_id").fetchone()
@@ -115,7 +111,7 @@ class CountFile:
         self._must_replace = False
         try:
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-            for suffix in ("", "-journal", "-wal", "-shm"):
+            for suffix in SUFFIXES:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(self._path + suffix)
             os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))

@@ -20,6 +20,7 @@ from scopes.memory.sentences import split_sentences
 from scopes.memory.source_messages import SourceMessage, heads_beyond, heads_since_summary, read_source_messages
 from scopes.memory.summarizer_command import BY_RULES, Summary, find_summarizer_command, summarize_by_command
 from scopes.memory.textrank import rank_sentences
+from scopes.model.message import Author
 from scopes.result import Result
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -149,7 +150,7 @@ def _write(repository: Repository, given: _Input, ratio: float, count: _Count, *
 def _append(repository: Repository, result: Summarized, author: str, sources: list[MessageId], tip: Oid) -> Summarized:
     """Store a summary as an operation, so that undo removes it; `tip` is the branch tip it was made from."""
     kind = "compaction" if result.compact else "summary"
-    message = plain_message(author, result.text, author_kind="system", kind=kind)
+    message = plain_message(Author(author, "system"), result.text, kind=kind)
     extra: dict[str, object] = {
         "summarizes": {"branch": result.branch, "messages": sources, "tip": tip},
         "original_tokens": result.original_tokens,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypedDict
 
 from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import Transaction
@@ -33,8 +33,6 @@ from scopes.result import Note, Result
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write
-
-_Outcome = TypeVar("_Outcome", bound="ReplayOutcome")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,11 +212,20 @@ def _replay_rest(verb: ReplayVerb, repository: Repository, state: ReplayState, t
 
 def _preview(state: ReplayState, plan: ReplayPlan) -> ReplayOutcome:
     """Return the outcome of a dry run."""
+    common = _common_fields(state, plan)
     if plan.result.stop is not None:
-        return _stopped(state, plan, plan.result.stop, moved=plan.result.moved, dry_run=True)
+        return ReplayConflicted(
+            **common,
+            branch=state.branch,
+            tip=None,
+            moved=plan.result.moved,
+            stopped=plan.result.stop.id,
+            remaining=len(plan.result.todo),
+            dry_run=True,
+        )
     if plan.result.tip == state.original:
-        return _outcome(ReplayUpToDate, state, plan, dry_run=True)
-    return _outcome(Replayed, state, plan, moved=plan.result.moved, dry_run=True)
+        return ReplayUpToDate(**common, branch=state.branch, tip=None, dry_run=True)
+    return Replayed(**common, branch=state.branch, tip=None, moved=plan.result.moved, dry_run=True)
 
 
 def _carry_out(
@@ -233,17 +240,24 @@ def _carry_out(
     """Move the branch from `current` to the end of the plan, or stop where the plan stops; its objects are written."""
     result = plan.result
     state = replace(state, moved=(*state.moved, *result.moved))
+    common = _common_fields(state, plan)
     if result.stop is not None:
         tx = Transaction(repository, state.conversation)
         name = write_stop(tx, state, result.stop, result.todo)
         summary = verb.stop_summary(state, result.stop)
         stopped = tx.commit(f"{verb.kind}-conflict", summary, metadata_message=f"stop on {name}")
-        return _stopped(
-            state, plan, result.stop, branch=name, tip=result.stop.new, moved=state.moved, operation=stopped.id
+        return ReplayConflicted(
+            **common,
+            branch=name,
+            tip=result.stop.new,
+            moved=state.moved,
+            stopped=result.stop.id,
+            remaining=len(result.todo),
+            operation=stopped.id,
         )
     if result.tip == current and state.in_progress is None:
-        return _outcome(ReplayUpToDate, state, plan, tip=result.tip)
-    notes = (*plan.notes, *verb.end_notes(repository, state))
+        return ReplayUpToDate(**common, branch=state.branch, tip=result.tip)
+    common["notes"] += verb.end_notes(repository, state)
     tx = Transaction(repository, state.conversation)
     tx.move_branch(state.branch, current, result.tip)
     write_end(tx, state, status)
@@ -256,25 +270,26 @@ def _carry_out(
         metadata_message=f"{verb.kind} {state.branch}",
         details=verb.details(state, plan),
     )
-    return replace(
-        _outcome(Replayed, state, plan, tip=result.tip, moved=state.moved, operation=operation.id), notes=notes
-    )
+    return Replayed(**common, branch=state.branch, tip=result.tip, moved=state.moved, operation=operation.id)
 
 
-def _stopped(state: ReplayState, plan: ReplayPlan, stop: Stop, **fields: Any) -> ReplayConflicted:
-    return _outcome(ReplayConflicted, state, plan, stopped=stop.id, remaining=len(plan.result.todo), **fields)
+class _CommonFields(TypedDict):
+    """The fields that all kinds of outcome have in common."""
+
+    kind: str
+    conversation: ConversationId
+    moved_branch: BranchName
+    onto: str | None
+    conflicts: tuple[Conflict, ...]
+    notes: tuple[Note, ...]
 
 
-def _outcome(outcome: type[_Outcome], state: ReplayState, plan: ReplayPlan, **fields: Any) -> _Outcome:
-    """Make an outcome; `fields` are those that differ between the kinds of outcome."""
-    common = {
+def _common_fields(state: ReplayState, plan: ReplayPlan) -> _CommonFields:
+    return {
         "kind": state.kind,
         "conversation": state.conversation,
         "moved_branch": state.branch,
         "onto": state.target if state.kind == REBASE else None,
-        "branch": state.branch,
-        "tip": None,
         "conflicts": plan.result.conflicts,
         "notes": plan.notes,
     }
-    return outcome(**{**common, **fields})

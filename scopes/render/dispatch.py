@@ -7,8 +7,7 @@ module that renders several Results does not import the modules which define the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -133,10 +132,35 @@ def find_module(package: str, kind: type[Result]) -> str:
 
 
 def default_object(result: Result) -> dict[str, object]:
-    """Return a result's fields as they are, for a result whose JSON needs no function of its own."""
+    """Return a result's fields, for a result whose JSON needs no function of its own.
+
+    Rows that are dataclasses or NamedTuples become objects with the names of their fields; None is left out.
+
+    Raises:
+        TypeError: the result has a field `kind`, which is the name of the result's class in the document.
+    """
+    shown = {name: value for name, value in _named_values(result) if name != "notes"}
+    if "kind" in shown:
+        raise TypeError(f"{type(result).__name__}: a Result shown by its fields cannot have a field called kind")
     kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(result).__name__).lower()
-    shown = {field.name: getattr(result, field.name) for field in fields(result) if field.name != "notes"}
-    return {"kind": kind, **{name: value for name, value in shown.items() if value is not None}}
+    return {"kind": kind, **{name: _plain_value(value) for name, value in shown.items() if value is not None}}
+
+
+def _named_values(value: Any) -> list[tuple[str, Any]]:
+    """Return the fields of a dataclass or a NamedTuple; those of other values are none."""
+    names: Iterable[str] = getattr(value, "__dataclass_fields__", getattr(value, "_fields", ()))
+    return [(name, getattr(value, name)) for name in names]
+
+
+def _plain_value(value: Any) -> object:
+    """Return a value as JSON knows it, with all rows in it."""
+    if named := _named_values(value):
+        return {name: _plain_value(item) for name, item in named if item is not None}
+    if isinstance(value, Mapping):
+        return {str(name): _plain_value(item) for name, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain_value(item) for item in value]
+    return value
 
 
 class _TextRenderer(_Registry):

@@ -1,8 +1,9 @@
 """Settings: the keys `scopes.*` of git's configuration files, overridden by environment variables and flags.
 
-Levels, the last one that sets a key wins: system, user, store, environment, flag. A store may come from another person,
-so a setting that names a command to run is read from the system level, the user level and flags only, and a setting
-that starts work by itself is read from every level but the store's.
+Levels, the last one that sets a key wins: system, user, store, environment, flag. A program that opens a store through
+the Python API sets values in place of flags. A store may come from another person, so a setting that names a command to
+run is read from the system level, the user level, flags and programs only, and a setting that starts work by itself is
+read from every level but the store's.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ SETTINGS = {
     "scopes.durability": "'full' (default): synced to disk before a command returns; 'fast': not",
     "scopes.lockTimeout": "seconds to wait for the store's lock (default 30)",
     "scopes.hints": "'false' turns the next-step hints off",
+    "scopes.alias.<name>": "a command of your own: scopes <name> runs it (your own configuration only)",
     "scopes.pager": "the pager (a command: your own configuration only)",
     "scopes.merge.rule.<type>": "how to resolve conflicts of a type: first (the target's side), second, skip or fail",
     "scopes.model.<name>.window": "the context window, in tokens, of models whose names begin with <name>",
@@ -39,14 +41,21 @@ SETTINGS = {
 }
 COMMANDS = frozenset({"scopes.pager", "scopes.summarizer", "core.pager"})
 NOT_FROM_STORE = COMMANDS | {"scopes.packthreshold"}  # a store may not start work either
+_TRUSTED_WITH_COMMANDS = frozenset({"flag", "program"})
+_ENVIRONMENT_PREFIX = "SCOPES_"
+_NO_SETTINGS = frozenset({"SCOPES_STORE"})
 _PREFIXES = ("scopes.", "core.pager")
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
 _PERCENTAGES = re.compile(r"[0-9]{1,3}/[0-9]{1,3}/[0-9]{1,3}")
 _RULE = "scopes.merge.rule."
+ALIAS = "scopes.alias."
 MODEL_SETTING = re.compile(
     r"scopes\.model\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>window|encoding|factor)", re.IGNORECASE
 )
-_KEY = re.compile(rf"scopes\.[a-z][a-z0-9-]*|{re.escape(_RULE)}[a-z-]+|{MODEL_SETTING.pattern}", re.IGNORECASE)
+_KEY = re.compile(
+    rf"scopes\.[a-z][a-z0-9-]*|{re.escape(_RULE)}[a-z-]+|{re.escape(ALIAS)}[a-z][a-z0-9-]{{0,63}}|{MODEL_SETTING.pattern}",
+    re.IGNORECASE,
+)
 _VALUES = {
     "scopes.durability": re.compile("full|fast"),
     "scopes.hints": re.compile("true|false"),
@@ -98,7 +107,7 @@ class Config:
             Corrupt: the value is not UTF-8 text.
         """
         override = self._overrides.get(key.lower())
-        if override is not None and (override.origin == "flag" or key.lower() not in COMMANDS):
+        if override is not None and (override.origin in _TRUSTED_WITH_COMMANDS or key.lower() not in COMMANDS):
             return override.value
         if key.lower() in NOT_FROM_STORE:
             return self._find_own(key)
@@ -147,6 +156,19 @@ def _walk_settings(files: pygit2.Config) -> Iterator[Setting]:
             yield Setting(entry.name, value, LEVELS.get(entry.level, "other"))
 
 
+def environment_settings(environ: Mapping[str, str]) -> dict[str, Setting]:
+    """Return the settings in the environment (`SCOPES_LOCK_TIMEOUT`: `scopes.lockTimeout`), by lower-case key.
+
+    An empty variable counts as unset.
+    """
+    found: dict[str, Setting] = {}
+    for name, value in environ.items():
+        if name.startswith(_ENVIRONMENT_PREFIX) and name not in _NO_SETTINGS and value:
+            key = "scopes." + name.removeprefix(_ENVIRONMENT_PREFIX).replace("_", "").lower()
+            found[key] = Setting(key, value, "environment")
+    return found
+
+
 def open_user_file(home: str) -> pygit2.Config:
     """Open the user's git configuration for writing; the first write creates the file."""
     return pygit2.Config(os.path.join(home, ".gitconfig"))
@@ -160,6 +182,21 @@ def user_config() -> pygit2.Config:
     """
     with translated("read the settings of git", os.path.expanduser("~")):
         return pygit2.config.DefaultConfig()
+
+
+def read_user_value(key: str) -> str | None:
+    """Return a value from the configuration of the user or the system; None if neither sets it.
+
+    Raises:
+        Inaccessible, Corrupt: a configuration file cannot be read.
+    """
+    values = [setting.value for setting in _walk_settings(user_config()) if setting.key == key.lower()]
+    return values[-1] if values else None
+
+
+def is_read_from_store(key: str) -> bool:
+    """Return True if a store may set the key: it names no command and starts no work by itself."""
+    return key.lower() not in NOT_FROM_STORE and not key.lower().startswith(ALIAS)
 
 
 def check_key(key: str) -> str:

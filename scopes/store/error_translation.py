@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from scopes.errors import Busy, Corrupt, Inaccessible, ScopesError
+from scopes.regular_file import UnusableFile
 from scopes.store.libgit2 import pygit2
 
+REMOVE = "remove it, and see: scopes verify"
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _DENIED = {errno.EACCES, errno.EPERM}
 # libgit2 puts paths between quotes, and a path may contain any of these words.
@@ -53,11 +55,16 @@ def translated(what: str, directory: str) -> Iterator[None]:
         raise refusal(what, directory, error) from error
 
 
-def refusal(what: str, directory: str, error: BaseException, *, writing: bool = False) -> ScopesError:
+def refusal(  # noqa: PLR0911 - one return for each cause
+    what: str, directory: str, error: BaseException, *, writing: bool = False
+) -> ScopesError:
     """Return the exception for a foreign error; `what` completes "cannot ...", `directory` is the store.
 
     If the cause is unknown, stored data is damaged; while `writing`, the disk is at fault.
     """
+    if isinstance(error, UnusableFile):
+        where = os.path.relpath(error.filename, directory)
+        return Corrupt(f"cannot {what}: {where} in {directory} cannot be read: {error.strerror}", hint=REMOVE)
     if is_locked(error):
         return Busy(f"cannot {what}: another program is writing there", hint="try again in a moment")
     code = error.errno if isinstance(error, OSError) and error.errno else _guess(error, directory)

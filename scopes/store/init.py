@@ -8,8 +8,10 @@ import re
 import shutil
 
 from scopes.errors import Inaccessible, Invalid
+from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
 from scopes.store.containment import check_self_contained
 from scopes.store.error_translation import translated
+from scopes.store.file_checks import check_store
 from scopes.store.libgit2 import pygit2
 from scopes.store.packed_refs import parse_packed_refs, read_packed_refs
 from scopes.store.refs import META
@@ -71,6 +73,7 @@ def _is_clone(path: str) -> bool:
 def _adopt(path: str) -> bool:
     check_self_contained(path)
     with translated(f"turn {path} into a store", path):
+        check_store(path)
         config = pygit2.Config(os.path.join(path, "config"))
         for key, value in STORE_CONFIG.items():
             config[key] = value
@@ -107,7 +110,7 @@ def _build(path: str) -> None:
 
 def sync(path: str) -> None:
     """Flush the content of a file, or the entries of a directory, to the disk (fsync)."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:
@@ -117,8 +120,7 @@ def sync(path: str) -> None:
 def is_store(path: str) -> bool:
     """Return True if there is a store at `path`, without opening it."""
     try:
-        with open(os.path.join(path, "config"), encoding="utf-8", errors="replace") as file:
-            return "[scopes]" in file.read(1 << 16)
+        return b"[scopes]" in read_regular(os.path.join(path, "config"), MAX_CONFIG_BYTES)
     except PermissionError as error:
         raise Inaccessible(f"cannot read {path}: permission denied", hint="check who owns it") from error
     except OSError:

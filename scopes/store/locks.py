@@ -10,12 +10,14 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from scopes.clock import jitter
-from scopes.errors import Busy, Inaccessible
+from scopes.errors import Busy, Corrupt, Inaccessible
+from scopes.regular_file import open_regular
 
 LOCK_FILE = "scopes.lock"
 TURNSTILE_FILE = "scopes.turnstile"
@@ -43,6 +45,7 @@ class StoreLock:
         Raises:
             Busy: another process holds the exclusive lock longer than the timeout.
             Inaccessible: the lock file cannot be created.
+            Corrupt: it is not a regular file.
         """
         with self._hold(fcntl.LOCK_SH):
             yield
@@ -52,7 +55,7 @@ class StoreLock:
         """Hold the lock exclusively.
 
         Raises:
-            Busy, Inaccessible: as for `shared`.
+            Busy, Inaccessible, Corrupt: as for `shared`.
         """
         with self._hold(fcntl.LOCK_EX) as lock:
             _write_text(lock, f"{os.getpid()}\n")
@@ -85,12 +88,16 @@ class StoreLock:
     def _open(self, name: str) -> int:
         path = os.path.join(self._directory, name)
         try:
-            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise Inaccessible(
                 f"cannot lock the store for writing: {os.strerror(error.errno or 0)} ({path})",
                 hint="reading still works; check the permissions and the free space of the store's disk",
             ) from error
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise Corrupt(f"cannot lock the store for writing: {path} is not a regular file", hint="remove it")
+        return descriptor
 
     def _take(self, descriptor: int, mode: int, deadline: float) -> None:
         pause = 0.0005
@@ -113,7 +120,7 @@ class StoreLock:
     def _holder(self) -> str:
         """Return a suffix of a message that names the holder of the exclusive lock; empty if it is unknown or dead."""
         try:
-            with open(os.path.join(self._directory, LOCK_FILE), encoding="ascii") as file:
+            with open_regular(os.path.join(self._directory, LOCK_FILE)) as file:
                 pid = int(file.read(_MAX_PID_LENGTH))
             if pid <= 0:
                 return ""

@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import zlib
 
 from scopes.errors import Corrupt
 from scopes.ids import Oid
+from scopes.regular_file import UnusableFile, read_regular
 from scopes.store.libgit2 import pygit2
 from scopes.store.objects import BLOB, COMMIT, TAG, TREE
 
 CODES = {COMMIT: 1, TREE: 2, BLOB: 3, TAG: 4}
+MAX_OBJECT_BYTES = 256 << 20  # zlib expands up to a thousand times, so the size of the file limits nothing
+_MAX_STORED_BYTES = MAX_OBJECT_BYTES + (1 << 20)
+_MAX_HEADER_BYTES = 32
+_HEADER = re.compile(rb"(?P<kind>commit|tree|blob|tag) (?P<size>0|[1-9][0-9]{0,11})")
 
 
 def find_loose(objects_directory: str, oid: Oid) -> tuple[str, bytes] | None:
@@ -26,21 +32,37 @@ def find_loose(objects_directory: str, oid: Oid) -> tuple[str, bytes] | None:
         OSError: the file cannot be read.
     """
     try:
-        descriptor = os.open(f"{objects_directory}/{oid[:2]}/{oid[2:]}", os.O_RDONLY | os.O_CLOEXEC)
+        stored = read_regular(f"{objects_directory}/{oid[:2]}/{oid[2:]}", _MAX_STORED_BYTES)
     except FileNotFoundError:
         return None
-    with open(descriptor, "rb", buffering=0) as file:
-        stored = file.read()
-    try:
-        data = zlib.decompress(stored)
-    except zlib.error as error:
+    except UnusableFile as error:
         raise _damaged(oid) from error
-    header, _, body = data.partition(b"\0")
-    kind, _, size = header.decode("ascii", "replace").partition(" ")
-    name = hashlib.sha1(data, usedforsecurity=False).hexdigest()
-    if name != oid or kind not in CODES or size != str(len(body)):
+    try:
+        kind, body = _inflate(stored)
+    except (ValueError, zlib.error) as error:
+        raise _damaged(oid) from error
+    digest = hashlib.sha1(b"%s %d\0" % (kind.encode(), len(body)), usedforsecurity=False)
+    digest.update(body)
+    if digest.hexdigest() != oid:
         raise _damaged(oid)
     return kind, body
+
+
+def _inflate(stored: bytes) -> tuple[str, bytes]:
+    """Return kind and content of a compressed object; never decompress more than the size that its header gives.
+
+    Raises:
+        ValueError, zlib.error: it is damaged, or larger than MAX_OBJECT_BYTES.
+    """
+    stream = zlib.decompressobj()
+    header, end, start = stream.decompress(stored, _MAX_HEADER_BYTES).partition(b"\0")
+    match = _HEADER.fullmatch(header)
+    if not end or match is None or (size := int(match["size"])) > MAX_OBJECT_BYTES or len(start) > size:
+        raise ValueError("invalid header")
+    body = start + stream.decompress(stream.unconsumed_tail, size - len(start) + 1)
+    if len(body) != size or not stream.eof:
+        raise ValueError("wrong size")
+    return match["kind"].decode(), body
 
 
 class LooseReader(pygit2.OdbBackend):

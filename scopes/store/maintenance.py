@@ -6,6 +6,7 @@ import os
 
 from scopes.errors import ScopesError
 from scopes.store.error_translation import translated
+from scopes.store.file_checks import check_all
 from scopes.store.fsck import ends_with_own_hash
 from scopes.store.git_program import find_git, run_git
 from scopes.store.init import remove_unfinished_stores, sync
@@ -29,6 +30,13 @@ def estimate_loose_objects(repository: Repository) -> int:
         return 0
 
 
+def count_loose_objects(repository: Repository) -> int:
+    """Count the loose objects."""
+    top = os.path.join(repository.path, "objects")
+    with translated("list the loose objects", repository.path):
+        return sum(len(os.listdir(os.path.join(top, name))) for name in os.listdir(top) if len(name) == 2)
+
+
 def pack_when_needed(repository: Repository) -> bool:
     """Pack the store if it has too many loose objects; return True if it was packed. Errors are ignored."""
     threshold = repository.config.find_integer("scopes.packThreshold", DEFAULT_PACK_THRESHOLD)
@@ -48,7 +56,9 @@ def pack(repository: Repository) -> None:
 
     Raises:
         Inaccessible: git is not installed, or it failed; nothing is lost.
+        Corrupt: the store contains a named pipe or a device, on which git would wait.
     """
+    check_all(repository.path)
     remove_leftovers(repository)
     _remove_damaged_graph(repository)
     # --force: the lock is held, so no other gc runs.

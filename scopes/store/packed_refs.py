@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 
+from scopes.regular_file import read_regular
+
+MAX_PACKED_REFS_BYTES = 256 << 20  # about two million refs
 _NAME_START = 41  # after the object id and a space
 
 
@@ -11,11 +14,11 @@ def read_packed_refs(store: str) -> bytes:
     """Return the content of a store's `packed-refs`; empty if there is no such file.
 
     Raises:
+        UnusableFile: it is not a regular file, or it is too large.
         OSError: the file cannot be read.
     """
     try:
-        with open(os.path.join(store, "packed-refs"), "rb") as file:
-            return file.read()
+        return read_regular(os.path.join(store, "packed-refs"), MAX_PACKED_REFS_BYTES)
     except FileNotFoundError:
         return b""
 

@@ -7,7 +7,8 @@ none. Only small regular files of `.git` are read, with `os` alone: no git proce
 from __future__ import annotations
 
 import os
-import stat
+
+from scopes.regular_file import read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,16 +151,10 @@ def _shared_directory(dot_git: str) -> str | None:
 
 
 def _read_path(path: str) -> str | None:
-    """Return the first line of a small regular file; None if it is anything else."""
+    """Return the first line of a small regular file; None if it is anything else or cannot be read."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        data = read_regular(path, _MAX_BYTES)
     except (OSError, ValueError):
         return None
-    try:
-        data = os.read(handle, _MAX_BYTES) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
-    except OSError:
-        return None
-    finally:
-        os.close(handle)
     line = os.fsdecode(data.partition(b"\n")[0]).strip()
     return line if line and "\0" not in line else None

@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from scopes.errors import Corrupt
+from scopes.regular_file import UNUSABLE, UnusableFile, read_regular
 from scopes.store.packed_refs import parse_packed_refs, read_packed_refs
 from scopes.store.refs import SYMBOLIC
 
 _LOOSE = re.compile(r"ref: (?P<name>\S[^\0\n]*?)\s*|(?P<oid>[0-9a-f]{40})(?:\s.*)?", re.DOTALL)
 _PACKED = re.compile(rb"(?:[0-9a-f]{40} [^\n]++\n|[#^][^\n]*+\n|\n)*+")
-_MAX_REF_BYTES = 4096
+MAX_REF_BYTES = 4096
 
 
 class RefFiles(NamedTuple):
@@ -36,6 +37,13 @@ class RefFiles(NamedTuple):
         loose = sorted(item for item in self.loose.items() if item[0].startswith(prefixes))
         digest.update(repr(loose).encode("utf-8", "backslashreplace"))
         return digest.hexdigest()
+
+    def list_damaged(self, prefixes: tuple[str, ...]) -> list[str]:
+        """Return the refs with one of the prefixes whose files are damaged, sorted by name.
+
+        A file that is not a regular file is damaged, and so is a symbolic link to a directory.
+        """
+        return sorted(name for name, value in self.loose.items() if value is None and name.startswith(prefixes))
 
     def list_refs(self, prefixes: tuple[str, ...]) -> dict[str, str]:
         """Return all refs whose names begin with one of the prefixes, sorted by name; a symbolic ref as `ref: <name>`.
@@ -67,29 +75,39 @@ def _split(prefix: str) -> tuple[str, str]:
 
 
 def _walk_loose(store: str, directory: str, start: str) -> Iterator[tuple[str, str | None]]:
-    """Yield name and value of every loose ref in a directory whose file name begins with `start`; None if damaged."""
-    try:
-        with os.scandir(os.path.join(store, directory)) as entries:
-            matching = [entry for entry in entries if entry.name.startswith(start)]
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    for entry in matching:
-        name = f"{directory}/{entry.name}"
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk_loose(store, name, "")
-        elif not name.endswith(".lock"):
-            try:
-                yield name, _read_loose(entry.path)
-            except FileNotFoundError:
-                continue  # deleted, or packed: `packed-refs` is read next
+    """Yield name and value of every loose ref in a directory whose file name begins with `start`; None if damaged.
+
+    Symbolic links to directories are not followed.
+    """
+    pending = [(directory, start)]
+    while pending:
+        directory, start = pending.pop()
+        try:
+            with os.scandir(os.path.join(store, directory)) as entries:
+                matching = [entry for entry in entries if entry.name.startswith(start)]
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            if error.errno not in UNUSABLE:
+                raise
+            yield directory, None  # too deep, or a loop of links
+            continue
+        for entry in matching:
+            name = f"{directory}/{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                pending.append((name, ""))
+            elif not name.endswith(".lock"):
+                try:
+                    yield name, _read_loose(entry.path)
+                except FileNotFoundError:
+                    continue  # deleted, or packed: `packed-refs` is read next
 
 
 def _read_loose(path: str) -> str | None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        content = os.read(descriptor, _MAX_REF_BYTES)
-    finally:
-        os.close(descriptor)
+        content = read_regular(path, MAX_REF_BYTES)
+    except UnusableFile:
+        return None
     match = _LOOSE.fullmatch(content.decode("utf-8", "surrogateescape"))
     if match is None:
         return None

@@ -20,11 +20,13 @@ from scopes.store import refs
 from scopes.store.config import Config, Setting
 from scopes.store.containment import check_self_contained
 from scopes.store.error_translation import is_missing, refusal
+from scopes.store.file_checks import check_ref, check_ref_update, check_store
 from scopes.store.init import FORMAT_VERSION, is_store
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import CODES, LooseReader, find_loose
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, Tip, TreeEntry, parse_commit, parse_tip, parse_tree
+from scopes.store.projects import Project
 from scopes.store.raw_refs import RefFiles, read_ref_files
 
 KINDS = {code: kind for kind, code in CODES.items()}
@@ -39,10 +41,11 @@ _Value = TypeVar("_Value")
 
 
 class Caller(NamedTuple):
-    """The user and the command line that the operation log records."""
+    """The user and the command line that the operation log records, and the project that `@` prefers."""
 
     actor: str = "unknown"
     command: str = ""
+    find_project: Callable[[], Project | None] = lambda: None
 
 
 class Objects(Protocol):
@@ -70,9 +73,19 @@ class Repository:
         self.committed: str | None = None
         self._odb = git.odb
         self._objects = os.path.join(path, "objects")
-        self._packs = pygit2.Odb()  # without libgit2's loose backend, which would be asked for every packed object
-        self._packs.add_backend(pygit2.OdbBackendPack(self._objects), 1)
+        self._packs = _open_packs(self._objects)
         self._last_was_packed = True
+
+    def close(self) -> None:
+        """Close the files of the store; they are opened again when the repository is used.
+
+        libgit2 shares open packs between all its handles, so every old handle is dropped before a new one is made.
+        """
+        self.__dict__.pop("walker", None)
+        del self._odb, self._packs
+        self.git.free()
+        self._odb = self.git.odb
+        self._packs = _open_packs(self._objects)
 
     @cached_property
     def walker(self) -> pygit2.Repository:
@@ -166,13 +179,33 @@ class Repository:
 
     def raw_ref(self, name: str) -> str | None:
         """Return the value of a ref on disk, without the values of a pending operation."""
+        reference = self.find_reference(name)
+        return None if reference is None else _value(reference)
+
+    def check_ref_update(self, name: str) -> None:
+        """Check that libgit2 can move a ref without waiting for a named pipe; call it before each move.
+
+        Raises:
+            Corrupt: a file that it opens is not a regular file.
+        """
         try:
-            reference = self.git.references.get(name)
+            check_ref_update(self.path, name)
+        except OSError as error:
+            raise refusal(f"move the ref {name}", self.path, error) from error
+
+    def find_reference(self, name: str) -> pygit2.Reference | None:
+        """Return libgit2's object for a ref; None if the ref does not exist.
+
+        Raises:
+            Corrupt: the ref is damaged, or one of its files is not a regular file.
+        """
+        try:
+            check_ref(self.path, name)
+            return self.git.references.get(name)
         except (pygit2.GitError, ValueError) as error:
             raise Corrupt(f"the ref {name} is damaged", hint="see: scopes verify") from error
         except OSError as error:
             raise refusal(f"read the ref {name}", self.path, error) from error
-        return None if reference is None else _value(reference)
 
     def ref_files(self, *prefixes: str) -> RefFiles:
         """Read the ref files with these prefixes, without the values of a pending operation."""
@@ -230,7 +263,8 @@ def open_repository(
 
     Raises:
         NotFound: there is no store at `path`.
-        Corrupt: `path` is not a store, or a kind of repository that libgit2 cannot read.
+        Corrupt: `path` is not a store, or a kind of repository that libgit2 cannot read, or one of its files is not a
+            regular file.
         Inaccessible: permission denied, or the store belongs to another user.
         Refused: the store reaches outside itself.
     """
@@ -250,6 +284,7 @@ def open_unchecked(
     """Open a store that consists of links to an open one; raises as `open_repository` does."""
     _skip_unreadable_home()
     try:
+        check_store(path)
         git = pygit2.Repository(path, _OPEN_EXACTLY_HERE)
     except (pygit2.GitError, OSError) as error:
         raise _cannot_open(path, error) from error
@@ -281,6 +316,13 @@ def _skip_unreadable_home() -> None:
     home = pygit2.settings.search_path[level]
     if any(part and os.path.isdir(part) and not os.access(part, os.X_OK) for part in home.split(os.pathsep)):
         pygit2.settings.search_path[level] = ""
+
+
+def _open_packs(directory: str) -> pygit2.Odb:
+    """Open the packs without libgit2's loose backend, which would be asked for every packed object."""
+    packs = pygit2.Odb()
+    packs.add_backend(pygit2.OdbBackendPack(directory), 1)
+    return packs
 
 
 def read_data(objects: Objects, oid: Oid, kind: str) -> bytes:

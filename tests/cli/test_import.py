@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from tests.cli.running import PRODUCT, scopes
+from tests.cli.running import PRODUCT, command_line, environment, scopes
 
 RECORD = '{"messages": [{"role": "user", "content": "How much is tea?"}, {"role": "assistant", "content": "Four."}]}\n'
 
@@ -82,13 +82,14 @@ def test_the_sample_cannot_be_combined_with_other_options(folder, words):
 
 
 def test_given_files_that_are_not_transcripts_exit_with_7(folder):
-    """Also several of them; together with transcripts they are a warning."""
+    """Also several of them; together with transcripts, which are imported, the exit code is 1."""
     for name in ("x.jsonl", "y.jsonl"):
         (folder / name).write_text("no transcript\n")
     done = run(folder, str(folder / "x.jsonl"), str(folder / "y.jsonl"))
     assert (done.returncode, "unknown format" in done.stderr) == (7, True)
     done = run(folder, str(folder / "x.jsonl"), str(folder / "elsewhere.jsonl"))
-    assert (done.returncode, "x.jsonl: unknown format" in done.stderr) == (0, True)
+    assert (done.returncode, "x.jsonl: unknown format" in done.stderr) == (1, True)
+    assert done.stdout.startswith("conv-001\t")
 
 
 @pytest.mark.parametrize("through", ["-", "pipe"])
@@ -117,3 +118,37 @@ def test_unreadable_records_are_reported_also_in_a_pipe(tmp_path):
     assert done.stderr.startswith(
         f"note: 1 record could not be read and is kept as raw bytes: {path}, byte {len(RECORD)}"
     )
+
+
+def test_a_named_pipe_without_a_writer_is_refused_soon(folder):
+    """A-10: it waited for ever."""
+    os.mkfifo(folder / "pipe")
+    done = run(folder, str(folder / "pipe"))
+    assert (done.returncode, "no program wrote into it" in done.stderr) == (8, True), done.stderr
+
+
+def test_process_substitution_works_also_with_a_slow_writer(folder):
+    """The shell gives the path /dev/fd/N of a pipe."""
+    line = command_line("--store", str(folder / "store.git"), "conv", "import", table=PRODUCT)
+    script = '"$@" <(sleep 1; printf "%s" "$RECORD")'
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", *line], check=False, env=environment(RECORD=RECORD), stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout.split("\t")[2:4]) == (0, ["2", "2"]), done.stderr
+
+
+def test_of_several_named_paths_the_unusable_ones_are_reported(folder):
+    """R4: the others are imported; the exit code is 1."""
+    os.mkdir(folder / "empty")
+    done = run(folder, "/dev/zero", str(folder / "elsewhere.jsonl"), str(folder / "empty"))
+    assert (done.returncode, done.stdout.startswith("conv-001\t")) == (1, True), done.stderr
+    assert "/dev/zero" in done.stderr
+    assert "contains no transcripts" in done.stderr
+
+
+def test_a_garbage_file_in_a_folder_is_a_note_in_a_pipe_too(folder):
+    """D6: exit 0 and no word of it."""
+    (folder / ".claude" / "projects" / "garbage.jsonl").write_text("no transcript")
+    done = run(folder, str(folder / ".claude"))
+    assert (done.returncode, "garbage.jsonl: unknown format" in done.stderr) == (0, True), done.stderr

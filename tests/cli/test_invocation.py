@@ -9,6 +9,7 @@ import pytest
 
 from scopes.cli.invocation import Invocation, before_separator
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused
+from tests.cli.running import PRODUCT, scopes
 
 NOTHING = dict.fromkeys(("json", "quiet", "verbose", "no_pager", "no_hints", "no_input", "yes"), False)
 NOTHING |= {"directories": (), "settings": (), "store": None, "color": None}
@@ -161,3 +162,22 @@ def test_the_environment_of_the_process_is_not_changed():
     environ = dict(os.environ)
     Invocation([], os.environ)
     assert dict(os.environ) == environ
+
+
+@pytest.mark.parametrize("how", ["option", "variable"])
+def test_a_named_store_that_does_not_exist_is_exit_4_for_every_reader(tmp_path, how):
+    """D10: `list` printed nothing and exited with 0. Only the default store may be missing."""
+    path = str(tmp_path / "typo")
+    words = ("--store", path) if how == "option" else ()
+    environ = {"SCOPES_STORE": path} if how == "variable" else {}
+    for command in (
+        "conv list",
+        "conv list --json",
+        "conv search x",
+        "verify",
+        "config list",
+        "config get scopes.author",
+    ):
+        done = scopes(*words, *command.split(), table=PRODUCT, env=environ)
+        assert (done.returncode, path in done.stderr) == (4, True), (command, done.stderr)
+    assert scopes("conv", "list", table=PRODUCT, env={"SCOPES_STORE": ""}).returncode == 0

@@ -60,9 +60,9 @@ def test_a_script_can_follow_an_entry_to_its_messages(remembered):
 
 def test_a_dry_run_prints_the_result_and_stores_nothing(remembered):
     operations = remembered.run("conv", "operations", "list")
-    foreseen = remembered.run("memory", "update", "--dry-run", "--json")
-    assert (foreseen["dry_run"], foreseen["entries"][0]["decisions"]) == (True, ["We agreed on SameSite=Lax."])
-    assert "operation" not in foreseen
+    preview = remembered.run("memory", "update", "--dry-run", "--json")
+    assert (preview["dry_run"], preview["entries"][0]["decisions"]) == (True, ["We agreed on SameSite=Lax."])
+    assert "operation" not in preview
     assert remembered.run("memory", "add", "A note", "--dry-run") == "would add: A note\n"
     assert remembered.run("memory", "add", "A note", "--dry-run", "--json")["dry_run"] is True
     assert remembered.run("conv", "operations", "list") == operations
@@ -138,9 +138,9 @@ def test_bad_input_has_its_exit_code(remembered, words, code):
 
 
 def test_a_summary_is_printed_and_stored_once(remembered):
-    foreseen = remembered.run("conv", "summarize", remembered.id, "--ratio", "0.1", "--dry-run")
+    preview = remembered.run("conv", "summarize", remembered.id, "--ratio", "0.1", "--dry-run")
     name = remembered.run("conv", "summarize", remembered.id, "--ratio", "0.1").strip()
-    assert remembered.run("conv", "cat", name, "--json")["text"] + "\n" == foreseen
+    assert remembered.run("conv", "cat", name, "--json")["text"] + "\n" == preview
     assert (
         remembered.run_refused("conv", "summarize", remembered.id, code=1)["hint"]
         == "summarize the whole branch: --all"

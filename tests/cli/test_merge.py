@@ -85,13 +85,13 @@ def test_a_dry_run_shows_the_conflicts_and_changes_nothing(conflicting):
     assert conflicting.list_conflicts() == []
 
 
-@pytest.mark.parametrize(("strategy", "stands"), [("ours", "SQLite"), ("theirs", "files")])
-def test_a_strategy_takes_a_side(conflicting, strategy, stands):
+@pytest.mark.parametrize(("strategy", "decision"), [("ours", "SQLite"), ("theirs", "files")])
+def test_a_strategy_takes_a_side(conflicting, strategy, decision):
     """S4-14."""
     done = conflicting.merge("--strategy", strategy)
     assert (done["result"], done["conflicts"][0]["resolution"]["strategy"]) == ("merged", strategy)
     rows = conflicting.run("conv", "decisions", conflicting.id, "--json")["decisions"]
-    assert [row["decision"] for row in rows if row["stands"]] == [stands]
+    assert [row["decision"] for row in rows if row["stands"]] == [decision]
 
 
 def test_a_rule_in_the_settings_takes_precedence_over_the_strategy(conflicting):
@@ -199,7 +199,7 @@ def test_a_target_that_moved_into_another_conflict_stops_again_on_the_same_branc
     assert [conflict[side]["value"] for side in ("target", "source")] == ["PostgreSQL", "files"]
     assert conflict["number"] == next(each["number"] for each in again["conflicts"] if each["id"] == conflict["id"])
     stopped.run("conflicts", "resolve", stopped.id, str(conflict["number"]), "--take", "target")
-    assert stopped.continue_merge()["result"] == "fast-forward"
+    assert stopped.continue_merge()["result"] == "merged"
     assert [row["decision"] for row in stopped.run("conv", "decisions", stopped.id, "--json")["decisions"] if row["stands"]] == [
         "PostgreSQL"
     ]  # fmt: skip
@@ -289,4 +289,4 @@ def test_a_rewound_resolution_branch_is_not_a_finished_merge(stopped):
     assert "no longer contains its merge commit" in error["message"]
     stopped.run("undo")
     stopped.resolve(stopped.conflict, "--take", "target")
-    assert stopped.continue_merge()["result"] == "fast-forward"
+    assert stopped.continue_merge()["result"] == "merged"

@@ -8,6 +8,7 @@ from scopes.context.collect import ReadLimits, collect, resolve_revisions
 from scopes.conversation.amend import amend
 from scopes.conversation.new import new
 from scopes.errors import NotFound
+from scopes.model.message import Author
 from tests.context.building import talk
 from tests.support.history import history, say
 
@@ -65,7 +66,7 @@ def test_a_summary_that_is_not_a_context_root_is_a_turn(repository):
 
 def test_an_amended_message_is_read_with_its_amendment(repository):
     drawn = history(repository, "main: a b")
-    amend(repository, "conv-001", drawn.ids["a"], "better", author="carol")
+    amend(repository, "conv-001", drawn.ids["a"], "better", author=Author("carol"))
     assert contents(read(repository)) == ["better", "b"]
 
 

@@ -16,6 +16,7 @@ from scopes.conversation.new import new
 from scopes.errors import Invalid, NotFound
 from scopes.history.revisions import list_branch_tips
 from scopes.loading import load
+from scopes.model.message import Author
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
 from tests.context.building import built, numbers, put, talk
@@ -160,8 +161,8 @@ def test_a_context_starts_after_the_last_compaction_unless_all_is_requested(repo
 
 def test_a_retracted_turn_is_left_out_and_an_amended_one_is_amended(repository, exact, tmp_path):
     drawn = history(repository, "main: a b c")
-    amend(repository, "conv-001", drawn.ids["a"], "better", author="carol")
-    retract(repository, "conv-001", drawn.ids["b"], "", author="carol")
+    amend(repository, "conv-001", drawn.ids["a"], "better", author=Author("carol"))
+    retract(repository, "conv-001", drawn.ids["b"], "", author=Author("carol"))
     result = built(repository, exact, tmp_path)
     assert [(m.number, m.text) for m in result.messages] == [(1, "better"), (3, "c")]
 

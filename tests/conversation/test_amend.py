@@ -10,6 +10,7 @@ from scopes.conversation.amend import amend, retract
 from scopes.conversation.cat import cat
 from scopes.conversation.new import new
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
+from scopes.model.message import Author
 from tests.support.history import history, say, texts
 from tests.support.store import git, refs
 
@@ -23,7 +24,7 @@ def test_amending_adds_a_message_and_does_not_change_the_old_one(repository):
     """S4-27."""
     drawn = history(repository, "main: a b c")
     before = git(repository, "cat-file", "-p", drawn.oids["b"])
-    result = amend(repository, "conv", "main~1", "better", author="dave")
+    result = amend(repository, "conv", "main~1", "better", author=Author("dave"))
     assert (result.branch, result.target, result.retracted) == ("main", drawn.ids["b"], False)
     assert texts(repository, "conv-001") == ["a", "b", "c", "better"]
     assert git(repository, "cat-file", "-p", drawn.oids["b"]) == before
@@ -35,7 +36,7 @@ def test_amending_adds_a_message_and_does_not_change_the_old_one(repository):
 def test_retracting_adds_a_notice(repository):
     """S4-27."""
     drawn = history(repository, "main: a b")
-    result = retract(repository, "conv-001", drawn.ids["a"][:6], "wrong file", author="dave", author_kind="human")
+    result = retract(repository, "conv-001", drawn.ids["a"][:6], "wrong file", author=Author("dave", "human"))
     assert (result.target, result.retracted) == (drawn.ids["a"], True)
     message = cat(repository, "conv-001").message
     assert (message.retracts, message.kind, message.text) == (drawn.ids["a"], "notice", "wrong file")
@@ -47,16 +48,16 @@ def test_retracting_adds_a_notice(repository):
 def test_a_notice_without_a_reason_quotes_the_message(repository):
     new(repository)
     say(repository, "conv-001", "x" * 100)
-    retract(repository, "conv-001", "main", "", author="dave")
+    retract(repository, "conv-001", "main", "", author=Author("dave"))
     assert cat(repository, "conv-001").message.text == "retracted: " + "x" * 60
 
 
 def test_a_message_can_be_amended_twice(repository):
     """The last amendment applies; both messages stay."""
     drawn = history(repository, "main: a")
-    amend(repository, "conv-001", "main", "second", author="dave")
+    amend(repository, "conv-001", "main", "second", author=Author("dave"))
     first = state(repository, drawn.ids["a"])
-    result = amend(repository, "conv-001", drawn.ids["a"], "third", author="erin")
+    result = amend(repository, "conv-001", drawn.ids["a"], "third", author=Author("erin"))
     assert result.target == drawn.ids["a"]
     assert state(repository, drawn.ids["a"]) != first
     assert texts(repository, "conv-001") == ["a", "second", "third"]
@@ -65,16 +66,16 @@ def test_a_message_can_be_amended_twice(repository):
 def test_equal_amendments_are_equal_claims(repository):
     """Author and time do not matter to a merge."""
     drawn = history(repository, "main: a", "fix:")
-    amend(repository, "conv-001/main", drawn.ids["a"], "same", author="dave")
-    amend(repository, "conv-001/fix", drawn.ids["a"], "same", author="erin")
+    amend(repository, "conv-001/main", drawn.ids["a"], "same", author=Author("dave"))
+    amend(repository, "conv-001/fix", drawn.ids["a"], "same", author=Author("erin"))
     assert state(repository, drawn.ids["a"]) == state(repository, drawn.ids["a"], "conv-001/fix")
 
 
 def test_an_amendment_can_be_amended_and_an_amended_message_retracted(repository):
     drawn = history(repository, "main: a")
-    first = amend(repository, "conv-001", "main", "second", author="dave")
-    assert amend(repository, "conv-001", first.id, "third", author="dave").target == first.id
-    retract(repository, "conv-001", drawn.ids["a"], "", author="dave")
+    first = amend(repository, "conv-001", "main", "second", author=Author("dave"))
+    assert amend(repository, "conv-001", first.id, "third", author=Author("dave")).target == first.id
+    retract(repository, "conv-001", drawn.ids["a"], "", author=Author("dave"))
     assert state(repository, drawn.ids["a"]) == {"retracted": True}
     assert "amended" in state(repository, first.id)
 
@@ -82,7 +83,7 @@ def test_an_amendment_can_be_amended_and_an_amended_message_retracted(repository
 @pytest.mark.parametrize("again", [amend, retract])
 def test_a_retracted_message_can_be_neither_amended_nor_retracted(repository, again):
     drawn = history(repository, "main: a b")
-    retract(repository, "conv-001", drawn.ids["a"], "no", author="dave")
+    retract(repository, "conv-001", drawn.ids["a"], "no", author=Author("dave"))
     before = refs(repository)
     with pytest.raises(Refused, match=f"message {drawn.ids['a'][:8]} was retracted already") as refusal:
         again(repository, "conv-001", drawn.ids["a"], "text", author="dave")
@@ -92,9 +93,9 @@ def test_a_retracted_message_can_be_neither_amended_nor_retracted(repository, ag
 
 def test_a_retraction_applies_to_its_branch_only(repository):
     drawn = history(repository, "main: a", "fix: b")
-    retract(repository, "conv-001/main", drawn.ids["a"], "no", author="dave")
-    assert amend(repository, "conv-001/fix", drawn.ids["a"], "better", author="dave").branch == "fix"
-    retract(repository, "conv-001", drawn.ids["a"], "no", author="dave", branch="fix")
+    retract(repository, "conv-001/main", drawn.ids["a"], "no", author=Author("dave"))
+    assert amend(repository, "conv-001/fix", drawn.ids["a"], "better", author=Author("dave")).branch == "fix"
+    retract(repository, "conv-001", drawn.ids["a"], "no", author=Author("dave"), branch="fix")
     assert state(repository, drawn.ids["a"], "conv-001/fix") == {"retracted": True}
 
 
@@ -106,7 +107,7 @@ def test_an_amendment_keeps_the_kind_but_not_the_typed_document(repository):
         ("decision", {"decision": {"topic": "t", "decision": "d"}}, "plain"),
     ):
         say(repository, "conv-001", "x", kind=kind, **fields)
-        result = amend(repository, "conv-001", "main", "better", author="dave")
+        result = amend(repository, "conv-001", "main", "better", author=Author("dave"))
         message = cat(repository, result.id).message
         assert (message.kind, message.payload) == (kept, None)
 
@@ -117,13 +118,13 @@ def test_amending_a_message_of_another_branch_is_refused(repository):
         with pytest.raises(NotFound, match="that message is not on conv-001/main") as refusal:
             change(repository, "conv-001", drawn.ids["c"], "x", author="dave")
         assert refusal.value.hint == "name the branch with --branch"
-    assert amend(repository, "conv-001", drawn.ids["c"], "x", author="dave", branch="fix").branch == "fix"
+    assert amend(repository, "conv-001", drawn.ids["c"], "x", author=Author("dave"), branch="fix").branch == "fix"
 
 
 def test_the_root_commit_is_not_a_message(repository):
     history(repository, "main: a")
     with pytest.raises(NotFound, match="the root of a conversation is not a message") as refusal:
-        retract(repository, "conv-001", "main~1", "x", author="dave")
+        retract(repository, "conv-001", "main~1", "x", author=Author("dave"))
     assert refusal.value.hint == "see: scopes conv log conv-001/main"
 
 

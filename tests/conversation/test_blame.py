@@ -8,6 +8,7 @@ from scopes.conversation.blame import blame
 from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.errors import Invalid, NotFound
+from scopes.model.message import Author
 from tests.support.history import history, say
 
 
@@ -41,7 +42,7 @@ def test_a_conflict_resolution_is_the_blamed_message(repository):
     decide(repository, "conv-001/main", "jwt")
     decide(repository, "conv-001/fix", "sessions")
     merge(repository, "conv-001", "fix", target="main")
-    result = resolve_conflict(repository, "conv-001", "1", take="source", author="erin")
+    result = resolve_conflict(repository, "conv-001", "1", take="source", author=Author("erin", "human"))
     continue_merge(repository, "conv-001")
     assert rows(blame(repository, "conv-001/main", key="decisions/auth")) == [
         ("decisions/auth", "sessions", result.message)

@@ -141,7 +141,7 @@ def test_an_empty_conversation_has_no_files_and_an_unknown_one_is_refused(reposi
 def test_a_file_used_by_a_tool_is_attributed_to_the_calling_agent(repository):
     new(repository)
     append(repository, "conv-001", plain_message("codex", "I look"))
-    answer = plain_message("tool", "done", author_kind="tool")
+    answer = plain_message(Author("tool", "tool"), "done")
     for path in ("a.py", "b.py"):
         append(repository, "conv-001", replace(answer, id=new_id(), files=(FileTouch(path, "edit"),)))
     assert {row.last_author for row in files(repository, "conv-001").files} == {"codex"}

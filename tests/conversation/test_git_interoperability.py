@@ -19,6 +19,7 @@ from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.history.revisions import list_branch_tips
+from scopes.model.message import Author
 from tests.support.history import history, say, texts
 from tests.support.store import git, make_store, open_store
 
@@ -30,8 +31,8 @@ def used_store(repository):
     branch(repository, "conv-001", purpose="analysis", agent="日本", start="fix")
     say(repository, "conv-001", "naïve\x1b[31m\ntext", author="x <y>", files=[{"path": "a/.git/b", "op": "edit"}])
     say(repository, "conv-001", "d", kind="decision", decision={"topic": "../../etc", "decision": "no"})
-    amend(repository, "conv-001/main", drawn.ids["Hello"], "Hi", author="dave")
-    retract(repository, "conv-001/main", drawn.ids["Plan"], "", author="dave")
+    amend(repository, "conv-001/main", drawn.ids["Hello"], "Hi", author=Author("dave"))
+    retract(repository, "conv-001/main", drawn.ids["Plan"], "", author=Author("dave"))
     tag(repository, "conv-001", "v1.0", "main~1")
     rename_title(repository, "conv-001", "A title\nwith lines")
     rewind(repository, "conv-001/main")
@@ -112,7 +113,7 @@ def test_fetched_messages_are_the_same_commits(used_store, tmp_path):
 
 
 def test_a_message_appended_with_git_is_read(repository):
-    """Catalogue 43: a commit made with git has no message id; it is shown if no body is requested."""
+    """D-43: a commit made with git has no message id; it is shown if no body is requested."""
     history(repository, "main: a")
     commit = git(repository, "commit-tree", "conv-001/main^{tree}", "-p", "conv-001/main", "-m", "by hand").strip()
     git(repository, "update-ref", "refs/heads/conv-001/main", commit)

@@ -18,6 +18,7 @@ from scopes.conversation.rename import rename_title
 from scopes.conversation.switch import switch
 from scopes.conversation.tag import tag
 from scopes.history.messages import plain_message
+from scopes.model.message import Author
 from scopes.store.projects import find_project
 from tests.support.history import history, say
 from tests.support.store import git, remove_object
@@ -74,7 +75,7 @@ def test_without_a_title_the_first_prompt_is_listed(repository):
     say(repository, new(repository).id, "(no text)")
     people = new(repository).id
     for kind, text in (("injected", "<rules>"), ("agent", "hello"), ("human", "fix it"), ("human", "thanks")):
-        append(repository, people, plain_message("x", text, author_kind=kind))
+        append(repository, people, plain_message(Author("x", kind), text))
     say(repository, new(repository, title="Login").id, "c")
     new(repository)
     rows = list_conversations(repository).conversations
@@ -90,7 +91,7 @@ def test_the_prompt_of_a_sub_agent_is_preferred_to_its_answer(repository):
         ("prompt", "injected", "Review it."),
         ("answer", "agent", "{}"),
     ):
-        append(repository, name, plain_message("x", text, author_kind=author_kind, kind=kind))
+        append(repository, name, plain_message(Author("x", author_kind), text, kind=kind))
     assert list_conversations(repository).conversations[0].heading == "Review it."
 
 
@@ -137,7 +138,7 @@ def test_an_abandoned_branch_and_a_deleted_conversation_are_not_counted(reposito
 
 
 def test_a_conversation_created_with_git_has_its_root(repository):
-    """Catalogue 43: without metadata the root is found by walking the history."""
+    """D-43: without metadata the root is found by walking the history."""
     drawn = history(repository, "main: a b")
     git(repository, "update-ref", "refs/heads/mine/work", drawn.oids["b"])
     first, second = list_conversations(repository, complete=True).conversations
@@ -181,7 +182,7 @@ def test_conversations_of_one_second_are_sorted_by_the_time_of_their_messages(re
 def test_the_complete_list_has_directory_main_agent_newest_model_and_tags(repository, tmp_path):
     new(repository, directory=str(tmp_path / "shop"))
     for author, model in (("zoe", "old"), ("zoe", "new"), ("carol", None), ("user", None)):
-        message = plain_message(author, "x", author_kind="human" if author == "user" else "agent")
+        message = plain_message(Author(author, "human" if author == "user" else "agent"), "x")
         append(repository, "conv-001", replace(message, model=model))
     tag(repository, "conv-001", "good")
     listed = list_conversations(repository, complete=True)
@@ -197,7 +198,9 @@ def three(repository, tmp_path):
         (("shop", "ann", "m-1"), ("site", "bob", "m-2"), ("shop", "bob", "n"))
     ):
         name = new(repository, directory=str(tmp_path / project)).id
-        message = replace(plain_message(author, "x"), model=model, time=f"2026-03-0{number + 1}T10:00:00Z")
+        message = replace(
+            plain_message(Author(author, "agent"), "x"), model=model, time=f"2026-03-0{number + 1}T10:00:00Z"
+        )
         append(repository, name, message)
     tag(repository, "conv-003", "good")
     return repository

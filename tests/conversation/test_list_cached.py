@@ -104,7 +104,7 @@ def test_a_damaged_conversation_is_never_cached(two, directory):
 
 @pytest.mark.parametrize("content", ["", "[broken", "[core]\n\trepositoryformatversion = 7\n[scopes]\n"])
 def test_a_changed_store_configuration_invalidates_the_index(two, directory, content):
-    """Reliability P17: an unsupported store is refused, also by a list that would not open it."""
+    """P17: an unsupported store is refused, also by a list that would not open it."""
     fill(two, directory)
     with open(os.path.join(two.path, "config"), "w", encoding="utf-8") as file:
         file.write(content)
@@ -166,6 +166,7 @@ def test_the_list_of_an_empty_store_is_cached(repository, directory):
 
 
 def test_the_index_of_another_store_at_the_same_path_is_not_used(two, directory, tmp_path):
+    """D-45."""
     fill(two, directory)
     os.rename(two.path, tmp_path / "gone.git")
     other = make_store(two.path)
@@ -211,9 +212,9 @@ def sweep(repository, directory, tries):
         data = bytearray(intact)
         at, length = rng.randrange(len(data)), rng.choice([1, 1, 8, 512])
         data[at : at + length] = rng.randbytes(len(data[at : at + length]))
-        for beside in ("-wal", "-shm"):
-            if os.path.exists(path + beside):
-                os.unlink(path + beside)
+        for suffix in ("-wal", "-shm"):
+            if os.path.exists(path + suffix):
+                os.unlink(path + suffix)
         with open(path, "wb") as file:
             file.write(data)
         assert find_cached_list(repository.path, directory, complete=True) in (None, right)

@@ -13,6 +13,7 @@ from scopes.conversation.merge import (
     FastForwarded,
     MergeConflicted,
     Merged,
+    MergeOptions,
     UpToDate,
     abort_merge,
     continue_merge,
@@ -22,9 +23,11 @@ from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Conflicted, Invalid, Refused
+from scopes.history.messages import message_id_of
 from scopes.history.revisions import list_branch_tips, read_active_branch
 from scopes.merge.divergence import state_of
 from scopes.merge.in_progress import list_conflicts_at, list_in_progress
+from scopes.model.message import Author
 from scopes.store.init import create_store
 from scopes.store.repository import Caller, open_repository, read_commit
 from scopes.store.trees import walk_blobs
@@ -123,7 +126,7 @@ def test_histories_without_a_common_message_are_refused(repository):
     history(repository, "main: b")
     with pytest.raises(Refused, match="no message in common"):
         merge(repository, "conv-001", "conv-002", target="main")
-    done = merge(repository, "conv-001", "conv-002", target="main", unrelated=True)
+    done = merge(repository, "conv-001", "conv-002", target="main", options=MergeOptions(allow_unrelated=True))
     assert isinstance(done, Merged)
     assert texts(repository, "conv-001/main")[-3:] == ["a", "b", "Merge conv-002/main into main"]
 
@@ -149,13 +152,21 @@ def test_a_resolved_merge_moves_its_target(repository, stopped, take, value, exp
     with pytest.raises(Conflicted, match="1 conflict is still open"):
         continue_merge(repository, "conv-001")
     done = resolve_conflict(
-        repository, "conv-001", waiting.conflicts[0].id, take=take, value=value, reason="simpler", author="erin"
+        repository,
+        "conv-001",
+        waiting.conflicts[0].id,
+        take=take,
+        value=value,
+        reason="simpler",
+        author=Author("erin", "human"),
     )
     assert (done.remaining, done.conflict.resolution.actor, done.conflict.resolution.reason) == (0, "erin", "simpler")
     with pytest.raises(Refused, match="resolved already"):
-        resolve_conflict(repository, "conv-001", "1", take="source", author="erin")
+        resolve_conflict(repository, "conv-001", "1", take="source", author=Author("erin", "human"))
     finished = continue_merge(repository, "conv-001")
-    assert isinstance(finished, FastForwarded)
+    assert isinstance(finished, Merged)
+    assert finished.message == message_id_of(read_commit(repository, waiting.tip))
+    assert finished.message not in finished.messages
     assert read_active_branch(repository, drawn.conversation) == "main"
     assert decided(repository) == expected
     assert list_in_progress(repository, drawn.conversation) == []
@@ -164,13 +175,14 @@ def test_a_resolved_merge_moves_its_target(repository, stopped, take, value, exp
 
 def test_a_target_that_moved_meanwhile_is_merged_again(repository, stopped):
     say(repository, "conv-001/main", "meanwhile")
-    resolve_conflict(repository, "conv-001", "1", value="as both said", author="erin")
+    resolve_conflict(repository, "conv-001", "1", value="as both said", author=Author("erin", "human"))
     finished = continue_merge(repository, "conv-001")
     assert isinstance(finished, Merged)
     assert "meanwhile" in texts(repository, "conv-001/main")
 
 
 def test_an_aborted_merge_restores_the_state_before(repository, stopped):
+    """P8."""
     drawn, waiting = stopped
     say(repository, f"conv-001/{waiting.branch}", "I think so")
     assert [row.conflict.status for row in list_conflicts(repository, "conv-001").conflicts] == ["debate"]
@@ -207,26 +219,26 @@ def test_the_same_merge_by_different_users_has_the_same_commit_id(repository, tm
         path = str(tmp_path / f"{actor}.git")
         shutil.copytree(repository.path, path)
         store = open_repository(path, {}, Caller(actor, "scopes conv merge"))
-        tips.append(merge(store, "conv-001", "fix", target="main", strategy="theirs").tip)
+        tips.append(merge(store, "conv-001", "fix", target="main", options=MergeOptions(strategy="theirs")).tip)
     assert tips[0] == tips[1]
 
 
 def test_an_unrelated_history_is_merged_over_a_retraction_and_its_conflicts_are_resolved(repository):
     drawn = history(repository, "main: a b")
-    retract(repository, "conv-001", drawn.ids["a"], "wrong", author="carol")
+    retract(repository, "conv-001", drawn.ids["a"], "wrong", author=Author("carol"))
     decide(repository, "conv-001", "jwt")
     history(repository, "main: c")
     decide(repository, "conv-002", "sessions")
-    stopped = merge(repository, "conv-001", "conv-002", target="main", unrelated=True)
+    stopped = merge(repository, "conv-001", "conv-002", target="main", options=MergeOptions(allow_unrelated=True))
     assert [conflict.key for conflict in stopped.conflicts] == ["decisions/auth"]
-    resolve_conflict(repository, "conv-001", "1", take="source", author="erin")
-    assert isinstance(continue_merge(repository, "conv-001"), FastForwarded)
+    resolve_conflict(repository, "conv-001", "1", take="source", author=Author("erin", "human"))
+    assert isinstance(continue_merge(repository, "conv-001"), Merged)
     assert decided(repository)[-1] == "sessions"
 
 
 def test_a_topic_has_one_decision(repository, stopped):
     with pytest.raises(Invalid, match="decisions/auth holds one value"):
-        resolve_conflict(repository, "conv-001", "1", take="both", author="erin")
+        resolve_conflict(repository, "conv-001", "1", take="both", author=Author("erin", "human"))
 
 
 def test_a_merge_in_progress_is_not_started_again(repository, stopped):
@@ -240,8 +252,8 @@ def test_a_waiting_merge_is_finished_in_a_clone(repository, stopped, tmp_path):
     git(repository, "clone", "-q", "--mirror", repository.path, path)
     assert create_store(path)
     clone = open_store(path)
-    resolve_conflict(clone, "conv-001", "1", take="source", author="erin")
-    assert isinstance(continue_merge(clone, "conv-001"), FastForwarded)
+    resolve_conflict(clone, "conv-001", "1", take="source", author=Author("erin", "human"))
+    assert isinstance(continue_merge(clone, "conv-001"), Merged)
     assert clone.raw_ref("refs/scopes/pending") is None
     assert read_active_branch(clone, "conv-001") == "main"
     undo(clone)

@@ -10,7 +10,7 @@ from scopes.conversation.amend import retract
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
 from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.merge import merge
+from scopes.conversation.merge import MergeOptions, merge
 from scopes.conversation.operations import show_operation
 from scopes.conversation.rebase import rebase
 from scopes.conversation.rewind import rewind
@@ -20,6 +20,7 @@ from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips
 from scopes.merge.replay_control import ReplayConflicted, Replayed, ReplayUpToDate
+from scopes.model.message import Author
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import read_commit, read_tree
 from tests.support.decisions import decide, decided
@@ -148,7 +149,7 @@ def test_a_merge_with_resolutions_cannot_be_rebased(repository):
     history(repository, "main: a b", "fix@a:", "idea@a:")
     decide(repository, "conv-001/fix", "jwt")
     decide(repository, "conv-001/idea", "sessions")
-    merge(repository, "conv-001", "idea", target="fix", strategy="theirs")
+    merge(repository, "conv-001", "idea", target="fix", options=MergeOptions(strategy="theirs"))
     before = repository.list_refs()
     with pytest.raises(Refused, match="cannot be replayed: it resolved conflicts") as caught:
         rebase(repository, "conv-001", branch="fix", onto="main")
@@ -177,12 +178,12 @@ def test_a_dry_run_names_the_new_commits_and_writes_nothing(repository):
 def test_a_conflict_stops_at_the_message_and_is_recorded(repository):
     history(repository, "main: a", "fix@a: b")
     decide(repository, "conv-001/main", "jwt")
-    said = decide(repository, "conv-001/fix", "sessions", author="dave")
+    replayed = decide(repository, "conv-001/fix", "sessions", author="dave")
     say(repository, "conv-001/fix", "c")
     before = list_branch_tips(repository, "conv-001")["fix"]
     done = rebase(repository, "conv-001", branch="fix", onto="main")
     assert isinstance(done, ReplayConflicted)
-    assert (done.exit_code, done.stopped, done.remaining) == (3, said.id, 1)
+    assert (done.exit_code, done.stopped, done.remaining) == (3, replayed.id, 1)
     assert done.branch == "conflict-resolution/fix-onto-main"
     assert list_branch_tips(repository, "conv-001")["fix"] == before
     assert texts(repository, f"conv-001/{done.branch}") == ["a", "we use jwt", "b", "we use sessions"]
@@ -211,7 +212,7 @@ def test_a_conflict_names_messages_from_before_the_former_base(repository):
 def test_a_reply_to_a_message_retracted_on_the_new_base_is_a_conflict(repository):
     drawn = history(repository, "main: a b", "fix@b:")
     say(repository, "conv-001/fix", "why?", reply_to=drawn.ids["a"])
-    retract(repository, "conv-001", drawn.ids["a"], "wrong", author="carol", branch="main")
+    retract(repository, "conv-001", drawn.ids["a"], "wrong", author=Author("carol"), branch="main")
     (conflict,) = rebase(repository, "conv-001", branch="fix", onto="main").conflicts
     assert (conflict.type, conflict.key) == ("delete-edit", f"messages/{drawn.ids['a']}")
 
@@ -219,7 +220,7 @@ def test_a_reply_to_a_message_retracted_on_the_new_base_is_a_conflict(repository
 def test_retracting_a_message_answered_on_the_new_base_is_a_conflict(repository):
     drawn = history(repository, "main: a b", "fix@b:")
     say(repository, "conv-001/main", "why?", reply_to=drawn.ids["a"])
-    retract(repository, "conv-001", drawn.ids["a"], "wrong", author="carol", branch="fix")
+    retract(repository, "conv-001", drawn.ids["a"], "wrong", author=Author("carol"), branch="fix")
     (conflict,) = rebase(repository, "conv-001", branch="fix", onto="main").conflicts
     assert conflict.type == "delete-edit"
 

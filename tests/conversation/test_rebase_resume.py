@@ -15,6 +15,7 @@ from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
 from scopes.history.revisions import list_branch_tips, read_active_branch
 from scopes.merge.in_progress import list_in_progress, open_conflicts_at
 from scopes.merge.replay_control import ReplayConflicted, Replayed
+from scopes.model.message import Author
 from tests.support.decisions import decide, decided
 from tests.support.history import history, say, texts
 from tests.support.store import assert_sound, refs
@@ -32,7 +33,7 @@ def stopped(repository):
 
 def resolve(repository, take="source"):
     """Let erin decide the first conflict."""
-    return resolve_conflict(repository, "conv-001", "1", take=take, reason="simpler", author="erin")
+    return resolve_conflict(repository, "conv-001", "1", take=take, reason="simpler", author=Author("erin", "human"))
 
 
 @pytest.mark.parametrize(("take", "expected"), [("source", "sessions"), ("target", "jwt")])
@@ -40,8 +41,8 @@ def test_continue_replays_the_rest_after_a_resolution(repository, stopped, take,
     done = resolve(repository, take)
     finished = continue_rebase(repository, "conv-001")
     assert isinstance(finished, Replayed)
-    said = ["a", "we use jwt", "b", "we use sessions", f"Resolved decisions/auth: took {take} (simpler)", "c"]
-    assert texts(repository, "conv-001/fix") == said
+    all_texts = ["a", "we use jwt", "b", "we use sessions", f"Resolved decisions/auth: took {take} (simpler)", "c"]
+    assert texts(repository, "conv-001/fix") == all_texts
     assert decided(repository, "conv-001/fix") == [expected]
     assert (done.kind, done.remaining, len(finished.messages)) == ("rebase", 0, 3)
     assert_sound(repository)
@@ -89,6 +90,7 @@ def test_the_discussion_of_a_skipped_message_is_kept_on_its_branch(repository, s
 
 
 def test_abort_restores_the_state_before_the_rebase(repository):
+    """P8."""
     history(repository, "main: a", "fix@a:")
     decide(repository, "conv-001/main", "jwt")
     decide(repository, "conv-001/fix", "sessions")
@@ -133,7 +135,7 @@ def test_a_later_message_that_conflicts_with_the_resolution_stops_again(reposito
     decide(repository, "conv-001/fix", "sessions")
     decide(repository, "conv-001/fix", "tokens")
     rebase(repository, "conv-001", branch="fix", onto="main")
-    resolve_conflict(repository, "conv-001", "1", value="both", reason="why not", author="erin")
+    resolve_conflict(repository, "conv-001", "1", value="both", reason="why not", author=Author("erin", "human"))
     (conflict,) = continue_rebase(repository, "conv-001").conflicts
     assert [(p.value, p.agent) for p in (*conflict.target, *conflict.source)] == [("both", "erin"), ("tokens", "carol")]
 

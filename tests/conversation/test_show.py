@@ -12,12 +12,13 @@ from scopes.conversation.branch import branch
 from scopes.conversation.new import new
 from scopes.conversation.rename import rename_title
 from scopes.conversation.rewind import rewind
-from scopes.conversation.show import show
+from scopes.conversation.show import read_drawing, show
 from scopes.conversation.switch import switch
 from scopes.errors import NotFound
 from scopes.history.messages import plain_message
 from scopes.history.sub_agents import SubAgent
 from scopes.ids import AgentName
+from scopes.model.message import Author
 from tests.support.history import history, say
 from tests.support.store import git
 
@@ -123,11 +124,12 @@ def test_recent_messages_are_the_latest_of_all_branches_oldest_first(repository,
     assert "".join(head.subject for head in show(repository, "conv-001", recent=count).recent) == expected
 
 
-def test_history_has_every_commit_parents_before_children(repository):
+def test_a_drawing_has_every_commit_parents_before_children(repository):
     drawn = history(repository, "main: a b", "fix@a: c", "late@c: d")
-    places = [commit.oid for commit in show(repository, "conv-001").history]
+    drawing = read_drawing(repository, show(repository, "conv-001"))
+    places = [commit.oid for commit in drawing.commits]
     assert sorted(places) == sorted([drawn.root, *drawn.oids.values()])
-    for commit in show(repository, "conv-001").history:
+    for commit in drawing.commits:
         assert all(places.index(parent) < places.index(commit.oid) for parent in commit.parents)
 
 
@@ -142,7 +144,7 @@ def test_compactions_and_interrupts_are_counted_per_branch(repository):
 @pytest.mark.parametrize(("spawned_by", "expected"), [({"message": "k3x9"}, "k3x9"), ({}, None)])
 def test_a_branch_started_by_a_tool_call_names_its_agent_and_the_call(repository, spawned_by, expected):
     history(repository, "main: a", "helper@root:", "other@root: b")
-    first = plain_message("user", "Find it", author_kind="injected")
+    first = plain_message(Author("user", "injected"), "Find it")
     append(repository, "conv-001", replace(first, extra={"spawned_by": spawned_by}), branch="helper")
     append(repository, "conv-001", plain_message("explorer", "Found"), branch="helper")
     agents = {b.name: b.sub_agent for b in show(repository, "conv-001").branches}
@@ -168,7 +170,7 @@ def test_an_unknown_conversation_is_refused(repository):
 
 
 def test_a_branch_created_with_git_is_shown_without_metadata(repository):
-    """Catalogue 43."""
+    """D-43."""
     drawn = history(repository, "main: a b")
     git(repository, "update-ref", "refs/heads/conv-001/mine", drawn.oids["a"])
     mine = summaries(repository)["mine"]
@@ -184,7 +186,7 @@ def test_a_branch_created_with_git_is_shown_without_metadata(repository):
     ],
 )  # fmt: skip
 def test_a_branch_that_was_not_continued_has_a_reason(repository, kinds, reason):
-    """Transcripts section 4: the reason of a branch."""
+    """The reason of a branch."""
     history(repository, "main: a b", "fix@a:")
     for kind in kinds.split():
         append(repository, "conv-001", plain_message("x", kind, kind=kind), branch="fix")

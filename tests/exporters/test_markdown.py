@@ -12,7 +12,7 @@ from scopes.conversation.new import new
 from scopes.exporters.markdown import write_document, write_files, write_part
 from scopes.history.revisions import list_branch_tips
 from scopes.importers.import_sample import import_sample
-from scopes.model.message import FileTouch, Part
+from scopes.model.message import Author, FileTouch, Part
 from tests.exporters.building import call, exported, message, put, result
 from tests.exporters.sections import definitions, foreign_html, html_of, is_balanced, sections
 from tests.exporters.test_markdown_escape import TEXTS
@@ -37,7 +37,7 @@ def test_a_transcript_equals_the_golden_file(repository, golden):
 
 def test_a_transcript_of_all_branches_equals_the_golden_file(repository, golden):
     import_sample(repository)
-    retract(repository, "conv-001", "main~2", "not any more", author="general-purpose")
+    retract(repository, "conv-001", "main~2", "not any more", author=Author("general-purpose"))
     golden("sample-all.md", transcript(repository, all_branches=True))
 
 
@@ -108,8 +108,8 @@ def test_an_injected_message_is_marked(repository):
 
 def test_amended_and_retracted_messages_link_to_their_amendment(repository):
     drawn = history(repository, "main: a b c")
-    better = amend(repository, "conv-001", drawn.ids["a"], "better", author="dave")
-    retraction = retract(repository, "conv-001", drawn.ids["b"], "wrong", author="dave")
+    better = amend(repository, "conv-001", drawn.ids["a"], "better", author=Author("dave"))
+    retraction = retract(repository, "conv-001", drawn.ids["b"], "wrong", author=Author("dave"))
     text = transcript(repository)
     assert f"· **amended by [{better.id[:8]}](#m-{better.id[:8]})**</sub>" in heading(text, drawn.ids["a"])
     assert f"· **retracted by [{retraction.id[:8]}](#m-{retraction.id[:8]})**</sub>" in heading(text, drawn.ids["b"])
@@ -120,7 +120,7 @@ def test_amended_and_retracted_messages_link_to_their_amendment(repository):
 
 def test_a_retraction_on_another_branch_is_marked_if_that_branch_is_shown(repository):
     drawn = history(repository, "main: a", "fix:")
-    retract(repository, "conv-001/fix", drawn.ids["a"], "", author="dave")
+    retract(repository, "conv-001/fix", drawn.ids["a"], "", author=Author("dave"))
     assert "retracted" not in transcript(repository)
     assert "**retracted by" in heading(transcript(repository, all_branches=True), drawn.ids["a"])
 

@@ -17,7 +17,7 @@ from scopes.importers.formats.base import Source
 from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.import_sample import import_sample
 from scopes.importers.run import import_sources
-from scopes.model.message import Part
+from scopes.model.message import Author, Part
 from tests.exporters.building import call, document, exported, message, put, result
 from tests.support.examples import examples
 from tests.support.history import history, say
@@ -166,7 +166,7 @@ def test_an_amended_message_has_its_new_text_and_keeps_its_calls(repository):
         parts=[{"type": "tool_call", "call_id": "1", "name": "x", "input": {}}],
     )
     say(repository, "conv-001", "next", author="bot")
-    amend(repository, "conv-001", first.id, "new", author="bot")
+    amend(repository, "conv-001", first.id, "new", author=Author("bot"))
     found = entries(repository)
     assert [entry["content"] for entry in found] == ["new", "next"]
     assert found[0]["tool_calls"][0]["id"] == "1"
@@ -177,7 +177,7 @@ def test_the_results_of_retracted_calls_are_left_out(repository):
     root = list_branch_tips(repository, "conv-001")["main"]
     tool = message("c", "", result("1", output="one"), result("9", output="nine"), author="tool", kind="tool")
     put(repository, "main", root, message("b", "go", call("1")), tool, message("d", "after"))
-    retract(repository, "conv-001", "b".ljust(26, "a"), "wrong", author="bot")
+    retract(repository, "conv-001", "b".ljust(26, "a"), "wrong", author=Author("bot"))
     assert [entry["content"] for entry in entries(repository)] == ["nine", "after"]
 
 

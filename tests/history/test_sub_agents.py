@@ -10,6 +10,7 @@ from scopes.conversation.append import append
 from scopes.conversation.new import new
 from scopes.history.messages import plain_message
 from scopes.history.sub_agents import SubAgent, find_sub_agent, is_spawned, spawner_of
+from scopes.model.message import Author
 from scopes.store.repository import read_commit
 
 
@@ -37,13 +38,13 @@ def line(repository, *messages):
 
 def test_the_agent_is_the_last_author_on_its_branch(repository):
     """A branch may begin with copies of its parent's messages."""
-    first = replace(plain_message("user", "Find it", author_kind="injected"), extra={"spawned_by": {"message": "k3x9"}})
+    first = replace(plain_message(Author("user", "injected"), "Find it"), extra={"spawned_by": {"message": "k3x9"}})
     commits = line(
         repository,
         first,
         plain_message("codex", "a"),
         plain_message("Hilbert", "b"),
-        plain_message("tool", "c", author_kind="tool"),
+        plain_message(Author("tool", "tool"), "c"),
     )
     assert find_sub_agent(repository, commits) == SubAgent("Hilbert", "k3x9")
     assert find_sub_agent(repository, commits[-1:]) == SubAgent(None, "k3x9")

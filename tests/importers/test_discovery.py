@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import errno
 import os
 
@@ -16,7 +15,7 @@ from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import branch_words, import_demo, skipped_paths
 from tests.support.store import make_store
 
-DEMO = b'{"session": "s1"}\n'
+DEMO = b'{"session": "s1"}\n{"id": "a", "parent": null, "by": "user", "say": "a"}\n'
 
 
 def tree(folder, **files):
@@ -149,7 +148,7 @@ def test_standard_folders_follow_the_agents_variables(tmp_path):
 def forbidden(tmp_path, monkeypatch):
     """A folder with a transcript, an unreadable folder and an unreadable file."""
     folder = tree(tmp_path / "pd", a=DEMO, no__b=DEMO, c=DEMO)
-    for module, name, closed in ((os, "scandir", folder / "no"), (builtins, "open", folder / "c.jsonl")):
+    for module, name, closed in ((os, "scandir", folder / "no"), (os, "open", folder / "c.jsonl")):
         monkeypatch.setattr(module, name, refusing(str(closed), getattr(module, name)))
     return folder
 

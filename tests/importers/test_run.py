@@ -98,8 +98,8 @@ def test_a_branch_that_the_user_moved_stays_and_new_messages_go_to_an_import_bra
     append(repository, "conv-001", plain_message("carol", "mine"))
     done = import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")))
     assert branch_words(repository) == "a b mine"
-    beside = [name for name in list_branch_tips(repository, "conv-001") if name.startswith("import/")]
-    assert [branch_words(repository, name) for name in beside] == ["a b c"]
+    import_branches = [name for name in list_branch_tips(repository, "conv-001") if name.startswith("import/")]
+    assert [branch_words(repository, name) for name in import_branches] == ["a b c"]
     assert "was moved here" in done.notes[0].text
 
 
@@ -173,7 +173,7 @@ def test_a_session_without_its_base_is_imported_with_a_note(repository, tmp_path
 
 
 def test_a_copied_history_has_the_same_commits(repository, tmp_path):
-    """Transcripts, fact 4: a fork that copied its parent's history shares its messages."""
+    """A fork that copied its parent's history shares its messages."""
     first = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d"))
     copied = session_records("s2", "a b x y", base="s1")
     for record in copied[1:3]:
@@ -270,7 +270,9 @@ def test_a_file_of_unknown_format_in_a_folder_does_not_stop_strict(repository, t
     alien(folder / "x.jsonl")
     write_transcript(folder / "a.jsonl", *session_records("s1", "a"))
     done = import_demo(repository, *find_sources(str(folder)), strict=True)
-    assert (done.notes, skipped_paths(done)) == ((), [str(folder / "x.jsonl")])
+    (note,) = done.notes
+    assert (note.text, skipped_paths(done)) == (f"skipped {folder}/x.jsonl: unknown format", [str(folder / "x.jsonl")])
+    assert done.exit_code == 0
 
 
 def test_a_dry_run_changes_no_file_of_the_store(repository, tmp_path):

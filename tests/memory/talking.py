@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 from scopes.conversation.append import append
 from scopes.history.messages import plain_message
+from scopes.model.message import Author
 
 CONVERSATION = "conv-001"
 
@@ -14,7 +15,7 @@ CONVERSATION = "conv-001"
 def say(repository, *texts, author="planner", author_kind="agent", kind="plain", branch=None, where=CONVERSATION):
     """Append texts and return their ids."""
     return [
-        append(repository, where, plain_message(author, text, author_kind=author_kind, kind=kind), branch=branch).id
+        append(repository, where, plain_message(Author(author, author_kind), text, kind=kind), branch=branch).id
         for text in texts
     ]
 

@@ -14,6 +14,7 @@ from scopes.memory.extract import NOTHING_LEFT
 from scopes.memory.list import list_memory, show_memory
 from scopes.memory.search import search
 from scopes.memory.update import update
+from scopes.model.message import Author
 from tests.memory.talking import CONVERSATION, decide, say
 
 WRONG = "We decided to use Postgres.\n- [ ] install Postgres on the server"
@@ -42,9 +43,9 @@ def test_amended_or_retracted_text_is_not_shown(remembered, retracted):
     repository, wrong = remembered
     assert shown(repository).count("Postgres") > 5
     if retracted:
-        retract(repository, CONVERSATION, wrong, "", author="planner")
+        retract(repository, CONVERSATION, wrong, "", author=Author("planner"))
     else:
-        amend(repository, CONVERSATION, wrong, "It rains.", author="planner")
+        amend(repository, CONVERSATION, wrong, "It rains.", author=Author("planner"))
     assert "Postgres" not in shown(repository)
     (entry,) = list_memory(repository).entries
     assert (entry.withdrawn, entry.decisions) == ((wrong,), ("We agreed on port 8080.",))
@@ -57,14 +58,14 @@ def test_a_retracted_typed_decision_loses_its_topic(repository):
     name = decide(repository, "auth", "use cookies")
     update(repository, CONVERSATION, at_once=True)
     assert list_memory(repository).entries[0].topics[0] == "auth"
-    retract(repository, CONVERSATION, name, "", author="lead")
+    retract(repository, CONVERSATION, name, "", author=Author("lead"))
     (entry,) = list_memory(repository).entries
     assert (entry.summary, entry.decisions, "auth" in entry.topics) == (NOTHING_LEFT, (), False)
 
 
 def test_an_amendment_is_a_new_message_for_the_memory(remembered):
     repository, wrong = remembered
-    amend(repository, CONVERSATION, wrong, "We decided to use SQLite.", author="planner")
+    amend(repository, CONVERSATION, wrong, "We decided to use SQLite.", author=Author("planner"))
     (entry,) = update(repository, CONVERSATION, at_once=True).entries
     assert entry.decisions == ("We decided to use SQLite.",)
 

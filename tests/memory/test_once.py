@@ -18,6 +18,7 @@ from scopes.memory.list import list_memory
 from scopes.memory.prune import prune
 from scopes.memory.source_messages import read_source_messages
 from scopes.memory.update import update
+from scopes.model.message import Author
 from tests.memory.talking import CONVERSATION, say
 from tests.support.examples import examples
 from tests.support.history import history
@@ -104,9 +105,9 @@ def test_a_message_appended_after_a_rewind_is_new(repository):
 def test_an_amendment_is_new_and_a_retraction_is_not(repository):
     first, second = say(repository, "It is port 80.", "Forget this.")
     update(repository, at_once=True)
-    retract(repository, CONVERSATION, second, "", author="planner")
+    retract(repository, CONVERSATION, second, "", author=Author("planner"))
     assert update(repository, at_once=True).entries == ()
-    amend(repository, CONVERSATION, first, "It is port 8080.", author="planner")
+    amend(repository, CONVERSATION, first, "It is port 8080.", author=Author("planner"))
     assert update(repository, at_once=True).entries[0].summary == "It is port 8080."
 
 

@@ -9,6 +9,7 @@ from scopes.conversation.new import new
 from scopes.errors import Invalid
 from scopes.memory.add import add
 from scopes.memory.prompt_preface import build_preface
+from scopes.model.message import Author
 from tests.memory.talking import CONVERSATION, say
 
 
@@ -49,9 +50,9 @@ def test_without_entries_and_exchanges_the_text_is_empty(repository):
 def test_retracted_messages_are_left_out_and_amended_ones_are_current(repository):
     new(repository)
     first, second = say(repository, "It is 80.", "It is 90.", where="conv-002", author="coder")
-    retract(repository, "conv-002", second, "", author="coder")
+    retract(repository, "conv-002", second, "", author=Author("coder"))
     assert "- coder: It is 80." in preface(repository).text
-    amend(repository, "conv-002", first, "It is 8080.", author="coder")
+    amend(repository, "conv-002", first, "It is 8080.", author=Author("coder"))
     text = preface(repository).text
     assert "- coder: It is 8080." in text
     assert "It is 80.\n" not in text

@@ -7,6 +7,7 @@ import pytest
 from scopes.history.messages import plain_message
 from scopes.memory.extract import decisions_of
 from scopes.memory.source_messages import SourceMessage
+from scopes.model.message import Author
 
 OF_PEOPLE = [
     "let's use https://github.com/entireio/cli as a test repo then, that's public",
@@ -51,7 +52,7 @@ OF_NOBODY = [
 
 def decided(text, kind):
     """Return the decisions in a sentence of a person or an agent."""
-    return decisions_of([SourceMessage(None, plain_message("somebody", text, author_kind=kind))])
+    return decisions_of([SourceMessage(None, plain_message(Author("somebody", kind), text))])
 
 
 @pytest.mark.parametrize("text", OF_PEOPLE)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import list_conflicts
-from scopes.conversation.merge import MergeConflicted, UpToDate, abort_merge, merge
+from scopes.conversation.merge import MergeConflicted, MergeOptions, UpToDate, abort_merge, merge
 from scopes.conversation.undo import undo
 from scopes.history.revisions import list_branch_tips
 from scopes.merge.divergence import state_of
@@ -102,8 +102,8 @@ def test_a_merge_stops_exactly_at_the_keys_with_different_outcomes(repository, b
 
 def contested(below, above):
     """Compute the keys that both branches changed to different values."""
-    base = said(below)
-    ends = {name: said([*below, *(step for step in above if step[0] == name)]) for name in BRANCHES}
+    base = last_claims(below)
+    ends = {name: last_claims([*below, *(step for step in above if step[0] == name)]) for name in BRANCHES}
     moved = {name: {s for s, value in ends[name].items() if base.get(s) != value} for name in BRANCHES}
     found = set()
     for subject in {place[:2] for name in BRANCHES for place in moved[name]}:
@@ -116,7 +116,7 @@ def contested(below, above):
     return found
 
 
-def said(steps):
+def last_claims(steps):
     """Return the last claim of every key: group, subject, agent."""
     places = {}
     for _, agent, fields in steps:
@@ -180,7 +180,13 @@ def test_a_criss_cross_merge_gives_the_same_result_in_both_directions(repository
         conversation = draw_history(repository, below, above)
         old = list_branch_tips(repository, conversation)
         for name, other in (("main", "fix"), ("fix", "main")):
-            merge(repository, conversation, old[other], target=name, strategy="ours", fast_forward=False)
+            merge(
+                repository,
+                conversation,
+                old[other],
+                target=name,
+                options=MergeOptions(strategy="ours", fast_forward=False),
+            )
         for place, agent, fields in after:
             say(repository, f"{conversation}/{place}", "after", author=agent, **fields)
         outcomes.append((merge(repository, conversation, source, target=target), conversation, target))

@@ -6,8 +6,10 @@ import json
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+from scopes.conversation.show import read_drawing, show
 from scopes.render.dispatch import render_text
 from scopes.render.json_line import result_line
+from scopes.render.mermaid_view import as_mermaid
 from scopes.render.template import TemplateView
 from scopes.render.terminal import TerminalView
 from scopes.render.view import PlainView, View
@@ -73,3 +75,9 @@ def with_texts(value: Any, change: Any) -> Any:
     if isinstance(value, tuple | list):
         return type(value)(with_texts(item, change) for item in value)
     return value
+
+
+def draw_mermaid(repository, conversation, **options):
+    """Return the diagram that `show --format mermaid` prints."""
+    view = show(repository, conversation, **options)
+    return as_mermaid(view, read_drawing(repository, view))

@@ -170,12 +170,12 @@ SUMMARIES = (
 VIEW = ConversationView(
     id=CONVERSATION, uuid=UUID, title=None, participants=("code-analyzer", "test-runner"), active_branch=RESOLUTION,
     messages=10, created_at=CREATED, last_activity=format_seconds(NOW_SECONDS - 60), source=None, branches=BRANCHES,
-    recent=(SECURE, COVERAGE, CONFLICT), history=(),
+    recent=(SECURE, COVERAGE, CONFLICT),
 )  # fmt: skip
 EMPTY_VIEW = ConversationView(
     id="conv-002", uuid=UUID, title="Nothing said yet", participants=(), active_branch="main", messages=0,
     created_at="2026-01-01T00:30:00+02:00", last_activity=CREATED, source="codex", branches=(branch("main", 0, 0, active=True),),
-    recent=(), history=(),
+    recent=(),
 )  # fmt: skip
 
 CALL_BODY = body(
@@ -254,6 +254,12 @@ CREATE = Operation(
 UNDO = Operation(
     id=message_id("takeback"), kind="undo", summary=f"undo {CREATE.summary}", actor="carol", time="2025-12-31T23:59:00.000Z",
     command="scopes undo", changes=(), undoes=CREATE.id, details={"why": "a test"},
+)  # fmt: skip
+APPENDED = Operation(
+    id=CALL.id, kind="append", actor="carol", time="2025-12-31T23:59:00.000Z", command="",
+    summary="append to conv-001/main by carol: 'I will look at the form first.' (1 message)",
+    changes=(RefChange("refs/heads/conv-001/main", oid("prompt"), oid("callit")),),
+    details={"conversation": "conv-001", "branch": "main", "messages": [CALL.id], "after": "1234567890abcdef"},
 )  # fmt: skip
 
 
@@ -390,7 +396,10 @@ CONFLICT_ROWS = tuple(
     )
     for number, conflict in enumerate((DISAGREED, COMPETING, EDITED, DECIDED_OTHERWISE), 1)
 )
-SAID = {CALL.id: "I decided for JWT, since it needs no session store. " * 4, SECURE.id: "Sessions can be revoked."}
+RECORDED_TEXTS = {
+    CALL.id: "I decided for JWT, since it needs no session store. " * 4,
+    SECURE.id: "Sessions can be revoked.",
+}
 MOVED = (Rewrite(CALL.id, CALL.oid, oid("callit, moved")), Rewrite(SECURE.id, SECURE.oid, oid("secure, moved")))
 REBASE = {"kind": "rebase", "conversation": CONVERSATION, "moved_branch": SECURITY, "onto": "main"}
 PICKED = {"kind": "cherry-pick", "conversation": CONVERSATION, "moved_branch": "main"}
@@ -461,7 +470,7 @@ MEMORY = {
     "done": ActionDone(item=TO_DO._replace(done=True), operation=OPERATION),
     "done-before": ActionDone(item=TO_DO._replace(done=True), operation=None),
     "pruned": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=False, operation=OPERATION),
-    "prune-foreseen": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=True, operation=None),
+    "prune-dry-run": MemoryPruned(entries=(ADDED,), remaining=1, dry_run=True, operation=None),
 }  # fmt: skip
 
 HIT = SearchHit(
@@ -518,6 +527,9 @@ SAMPLES = {
         "conversation-renamed": Renamed(conversation="login-bug", what="conversation", old=CONVERSATION, new="login-bug", operation=OPERATION),
         "branch-renamed": Renamed(conversation=CONVERSATION, what="branch", old="fix", new="fix-2", operation=OPERATION),
         "deleted": ConversationDeleted(conversation=CONVERSATION, branches=3, operation=OPERATION),
+        "delete-dry-run": ConversationDeleted(
+            conversation=CONVERSATION, branches=2, operation=None, dry_run=True, branch_names=("fix", "main")
+        ),
         "branch-deleted": BranchDeleted(conversation=CONVERSATION, branch="fix", tip=oid("fix"), operation=OPERATION),
     },
     "branch": {
@@ -540,12 +552,19 @@ SAMPLES = {
         "rewound-to-nothing": BranchRewound(
             conversation=CONVERSATION, branch="main", messages=1, old=oid("prompt"), new=oid("root"), message=None, operation=OPERATION
         ),
+        "rewind-dry-run": BranchRewound(
+            conversation=CONVERSATION, branch="main", messages=2, old=oid("callit"), new=oid("root"), message=None,
+            operation=None, dry_run=True, removed=(CALL, PROMPT),
+        ),
         "rewound-nowhere": BranchRewound(
             conversation=CONVERSATION, branch="main", messages=0, old=oid("prompt"), new=oid("prompt"), message=PROMPT.id, operation=None
         ),
     },
     "message": {
         "appended": MessageAppended(id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main"),
+        "appended-line": MessageAppended(
+            id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main", one_of_many=True
+        ),
         "amended": MessageAmended(
             id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main", target=PROMPT.id, retracted=False
         ),
@@ -583,8 +602,10 @@ SAMPLES = {
         "empty-list": OperationList(operations=()),
         "show": OperationView(operation=CREATE, commit=oid("commit")),
         "show-undo": OperationView(operation=UNDO, commit=oid("commit2")),
-        "undo": Undone(target=CREATE, redo=False, operation=OPERATION),
-        "redo": Undone(target=UNDO, redo=True, operation=OPERATION),
+        "undo": Undone(target=CREATE, redo=False, operation=OPERATION, actor="carol"),
+        "redo": Undone(target=UNDO, redo=True, operation=OPERATION, actor="carol"),
+        "undo-append": Undone(target=APPENDED, redo=False, operation=OPERATION, actor="carol"),
+        "undo-dry-run": Undone(target=CREATE, redo=False, operation=None, actor="bob", dry_run=True),
     },
     "import_": {
         "sample": SampleImported(conversation=CONVERSATION, messages=24, new_messages=24, branches=3, operation=OPERATION),
@@ -626,7 +647,7 @@ SAMPLES = {
             conflicts=(*CONFLICT_ROWS[:1], replace(CONFLICT_ROWS[2], conversation="conv-002", source="conv-001/main")),
         ),
         "empty-list": ConflictList(conversation=CONVERSATION, conflicts=()),
-        "show": ConflictView(row=CONFLICT_ROWS[0], texts=SAID, talk=(COVERAGE, PROMPT)),
+        "show": ConflictView(row=CONFLICT_ROWS[0], texts=RECORDED_TEXTS, talk=(COVERAGE, PROMPT)),
         "show-several": ConflictView(row=CONFLICT_ROWS[1], texts={}, talk=()),
         "show-resolved": ConflictView(row=CONFLICT_ROWS[3], texts={}, talk=()),
         "show-edit": ConflictView(row=CONFLICT_ROWS[2], texts={}, talk=()),
@@ -642,31 +663,31 @@ SAMPLES = {
     "merge": {
         "up-to-date": UpToDate(**MERGE, branch="main", tip=oid("callit")),
         "fast-forward": FastForwarded(**MERGE, branch="main", tip=oid("secure"), messages=(SECURE.id,), operation=OPERATION),
-        "fast-forward-foreseen": FastForwarded(**MERGE, branch="main", tip=None, messages=(SECURE.id,), dry_run=True),
+        "fast-forward-dry-run": FastForwarded(**MERGE, branch="main", tip=None, messages=(SECURE.id,), dry_run=True),
         "merged": Merged(
             **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id, COVERAGE.id), operation=OPERATION, message=message_id("joined")
         ),
-        "merged-settled": Merged(
+        "merged-resolved": Merged(
             **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), operation=OPERATION,
             message=message_id("joined"),
         ),
-        "merged-foreseen": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), dry_run=True),
+        "merged-dry-run": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), dry_run=True),
         "conflict": MergeConflicted(
             **MERGE, branch=RESOLUTION, tip=oid("strife"), messages=(SECURE.id,), conflicts=(DISAGREED, COMPETING, AUTO_RESOLVED),
             operation=OPERATION,
         ),
-        "conflict-foreseen": MergeConflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
+        "conflict-dry-run": MergeConflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": MergeConflicted(**MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,) * 23, operation=OPERATION),
         "aborted": MergeAborted(conversation=CONVERSATION, branch=RESOLUTION, active_branch="main", operation=OPERATION),
     },
     "rebase": {
         "up-to-date": ReplayUpToDate(**REBASE, branch=SECURITY, tip=oid("callit")),
         "rebased": Replayed(**REBASE, branch=SECURITY, tip=MOVED[1].new, moved=MOVED, operation=OPERATION, notes=(KEPT,)),
-        "rebased-settled": Replayed(**REBASE, branch=SECURITY, tip=MOVED[0].new, moved=MOVED[:1], conflicts=(AUTO_RESOLVED,), operation=OPERATION),
-        "rebased-foreseen": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED, conflicts=(AUTO_RESOLVED,), dry_run=True),
-        "many-foreseen": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED[:1] * 23, dry_run=True),
+        "rebased-resolved": Replayed(**REBASE, branch=SECURITY, tip=MOVED[0].new, moved=MOVED[:1], conflicts=(AUTO_RESOLVED,), operation=OPERATION),
+        "rebased-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED, conflicts=(AUTO_RESOLVED,), dry_run=True),
+        "many-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED[:1] * 23, dry_run=True),
         "conflict": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DECIDED_OTHERWISE, COMPETING), operation=OPERATION),
-        "conflict-foreseen": ReplayConflicted(**REBASE, **(STOPPED | {"branch": SECURITY, "tip": None}), conflicts=(DISAGREED,), dry_run=True),
+        "conflict-dry-run": ReplayConflicted(**REBASE, **(STOPPED | {"branch": SECURITY, "tip": None}), conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DISAGREED,) * 23, operation=OPERATION),
         "aborted": ReplayAborted(
             kind="rebase", conversation=CONVERSATION, moved_branch=SECURITY, branch=RESOLUTION, active_branch="main", operation=OPERATION
@@ -675,9 +696,9 @@ SAMPLES = {
     "cherry_pick": {
         "up-to-date": ReplayUpToDate(**PICKED, branch="main", tip=oid("callit"), notes=(Note("on conv-001/main already: callit22"),)),
         "picked": Replayed(**PICKED, branch="main", tip=MOVED[1].new, moved=MOVED, conflicts=(AUTO_RESOLVED,), operation=OPERATION),
-        "picked-foreseen": Replayed(**PICKED, branch="main", tip=None, moved=MOVED, dry_run=True),
+        "picked-dry-run": Replayed(**PICKED, branch="main", tip=None, moved=MOVED, dry_run=True),
         "conflict": ReplayConflicted(**PICKED, **STOPPED, conflicts=(DISAGREED,), operation=OPERATION),
-        "conflict-foreseen": ReplayConflicted(**PICKED, **(STOPPED | {"branch": "main", "tip": None}), conflicts=(DISAGREED,), dry_run=True),
+        "conflict-dry-run": ReplayConflicted(**PICKED, **(STOPPED | {"branch": "main", "tip": None}), conflicts=(DISAGREED,), dry_run=True),
         "aborted": ReplayAborted(
             kind="cherry-pick", conversation=CONVERSATION, moved_branch="main", branch=RESOLUTION, active_branch="main", operation=OPERATION
         ),
@@ -733,7 +754,7 @@ SAMPLES = {
     "summarize": {
         "summarized": SUMMARIZED,
         "compacted": replace(SUMMARIZED, compact=True, earlier=SUMMARY.id, method="command", messages=1, counted="estimate"),
-        "foreseen": replace(SUMMARIZED, id=None, oid=None, operation=None),
+        "dry-run": replace(SUMMARIZED, id=None, oid=None, operation=None),
         "list": SummaryList(
             conversation=CONVERSATION, branch="main", uncovered=3,
             summaries=(
@@ -817,6 +838,10 @@ SAMPLES = {
         ),
         "repair-nothing": Repaired(path="/s.git", dry_run=False, repairs=(), remaining=(), quarantine=None),
         "gc": GarbageCollected(path="/s.git", bytes_before=12_582_912, bytes_after=900, expired_operations=0, expired_refs=0),
+        "gc-dry-run": GarbageCollected(
+            path="/s.git", bytes_before=2048, bytes_after=None, expired_operations=1, expired_refs=1, dry_run=True,
+            loose_objects=12, operations=(CREATE,), refs=("refs/scopes/trash/conv-002/op/heads/main",),
+        ),
         "gc-expired": GarbageCollected(
             path="/s.git", bytes_before=2048, bytes_after=1024, expired_operations=1, expired_refs=2,
             notes=(Note("git deletes later", "wait"), Note("only so")),

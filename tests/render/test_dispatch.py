@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pytest
 
@@ -38,6 +41,42 @@ def test_a_result_without_a_wire_function_shows_its_fields():
         owner: str | None = None
 
     assert to_wire(KennelBuilt(name="Rex")) == {"kind": "kennel-built", "name": "Rex"}
+
+
+class Room(NamedTuple):
+    number: int
+    guest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    rooms: tuple[Room, ...]
+    keys: Mapping[str, Room]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloorList(Result):
+    floors: tuple[Floor, ...]
+
+
+def test_rows_are_objects_with_the_names_of_their_fields():
+    """A verb that lists dataclasses or NamedTuples needs no JSON function either; None is left out."""
+    floors = (Floor((Room(1, "Rex"), Room(2)), {"blue": Room(1)}),)
+    assert json.loads(json.dumps(to_wire(FloorList(floors=floors)))) == {
+        "kind": "floor-list",
+        "floors": [{"rooms": [{"number": 1, "guest": "Rex"}, {"number": 2}], "keys": {"blue": {"number": 1}}}],
+    }
+
+
+def test_a_field_called_kind_is_refused():
+    """It would replace the kind of the document."""
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Sorted(Result):
+        kind: str
+
+    with pytest.raises(TypeError, match="Sorted: a Result shown by its fields cannot have a field called kind"):
+        to_wire(Sorted(kind="size"))
 
 
 def test_a_subclass_is_rendered_like_its_base():

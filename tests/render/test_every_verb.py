@@ -50,13 +50,13 @@ from scopes.memory.stats import stats as memory_stats
 from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize
 from scopes.memory.update import update
-from scopes.render.mermaid_view import as_mermaid
+from scopes.model.message import Author
 from scopes.render.view_options import ViewOptions
 from scopes.search.search import search
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
 from tests.render.hostile import forbidden
-from tests.render.rendering import document, piped, seen
+from tests.render.rendering import document, draw_mermaid, piped, seen
 from tests.render.with_options import WithOptions
 
 SAMPLE, MERGED = "conv-001", "login-bug"
@@ -71,7 +71,7 @@ COUNTER = SimpleNamespace(method="exact", count=len)
 READS = {
     "list": lambda repo: list_conversations(repo, complete=True),
     "show": lambda repo: show(repo, SAMPLE, abandoned=True),
-    "mermaid": lambda repo: as_mermaid(show(repo, SAMPLE)),
+    "mermaid": lambda repo: draw_mermaid(repo, SAMPLE),
     "branch": lambda repo: list_branches(repo, SAMPLE),
     "log": lambda repo: log(repo, SAMPLE, all_branches=True),
     "log --oneline": lambda repo: WithOptions(
@@ -101,8 +101,8 @@ READS = {
 WRITES = {
     "import --sample": import_sample,
     "append": lambda repo: append(repo, SAMPLE, plain_message("carol", "hello")),
-    "amend": lambda repo: amend(repo, SAMPLE, SAMPLE, "better", author="carol"),
-    "retract": lambda repo: retract(repo, SAMPLE, f"{SAMPLE}~1", "", author="carol"),
+    "amend": lambda repo: amend(repo, SAMPLE, SAMPLE, "better", author=Author("carol")),
+    "retract": lambda repo: retract(repo, SAMPLE, f"{SAMPLE}~1", "", author=Author("carol")),
     "summarize --dry-run": lambda repo: summarize(repo, SAMPLE, COUNTER, dry_run=True),
     "summarize": lambda repo: summarize(repo, SAMPLE, COUNTER),
     "compact": lambda repo: summarize(repo, SAMPLE, COUNTER, include_all=True, compact=True),
@@ -135,11 +135,13 @@ WRITES = {
     "gc": gc,
     "merge": lambda repo: merge(repo, MERGED, "analysis/security-review", target="main"),
     "merge that stops": lambda repo: merge(repo, MERGED, "alternative-solution/general-purpose", target="main"),
-    "merge foreseen": lambda repo: merge(repo, MERGED, "analysis/security-review", target="main", dry_run=True),
+    "merge dry-run": lambda repo: merge(repo, MERGED, "analysis/security-review", target="main", dry_run=True),
     "conflicts list": lambda repo: list_conflicts(repo, MERGED),
     "conflicts show": lambda repo: show_conflict(repo, MERGED, "1"),
-    "conflicts escalate": lambda repo: escalate_conflict(repo, MERGED, "1", to="carol", author="erin"),
-    "conflicts resolve": lambda repo: resolve_conflict(repo, MERGED, "1", take="source", author="erin"),
+    "conflicts escalate": lambda repo: escalate_conflict(repo, MERGED, "1", to="carol", author=Author("erin", "human")),
+    "conflicts resolve": lambda repo: resolve_conflict(
+        repo, MERGED, "1", take="source", author=Author("erin", "human")
+    ),
     "merge --continue": lambda repo: continue_merge(repo, MERGED),
 }
 

@@ -8,9 +8,9 @@ from scopes.conversation.log import log
 from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.conversation.show import show
-from scopes.render.mermaid_view import as_mermaid
+from scopes.model.message import Author
 from scopes.render.view_options import ViewOptions
-from tests.render.rendering import seen_lines
+from tests.render.rendering import draw_mermaid, seen_lines
 from tests.render.test_mermaid import MERMAID, parse_with_mermaid, play
 from tests.render.with_options import WithOptions
 from tests.support.history import history, say
@@ -31,7 +31,7 @@ def merged(repository):
     decide(repository, "fix", "files")
     merge(repository, "conv-001", "fix", target="main")
     say(repository, "conv-001/main", "meanwhile")
-    resolve_conflict(repository, "conv-001", "1", take="source", reason="simpler", author="erin")
+    resolve_conflict(repository, "conv-001", "1", take="source", reason="simpler", author=Author("erin", "human"))
     continue_merge(repository, "conv-001")
     merge(repository, "conv-001", "docs", target="main")
     decide(repository, "docs", "paper")
@@ -62,7 +62,7 @@ def test_the_tree_shows_the_status_of_the_branches(merged):
 
 
 def test_mermaid_can_execute_the_diagram(merged):
-    graph = play(as_mermaid(show(merged, "conv-001")).text)
+    graph = play(draw_mermaid(merged, "conv-001").text)
     assert {"main", "fix", "docs", RESOLUTION, "conflict-resolution/docs-into-main"} <= set(graph.heads)
     merges = [name for name, (parents, *_) in graph.commits.items() if len(parents) == 2]
     assert len(merges) >= 3
@@ -71,7 +71,7 @@ def test_mermaid_can_execute_the_diagram(merged):
 @pytest.mark.needs_node
 @pytest.mark.skipif(not MERMAID, reason="SCOPES_TEST_MERMAID names no folder with mermaid and jsdom")
 def test_mermaid_itself_builds_the_merges(merged):
-    text = as_mermaid(show(merged, "conv-001")).text
+    text = draw_mermaid(merged, "conv-001").text
     (built,) = parse_with_mermaid([text])
     assert "error" not in built, (built, text)
     assert [len(one["parents"]) for one in built["commits"]] == [

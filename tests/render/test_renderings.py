@@ -74,6 +74,11 @@ def test_every_result_has_both_renderings_in_the_expected_module(kind):
             assert function.__module__ == module
 
 
+@each_kind
+def test_no_result_shown_by_its_fields_has_a_field_called_kind(kind):
+    assert to_wire.find(kind) is not default_object or "kind" not in kind.__dataclass_fields__
+
+
 @pytest.mark.parametrize("kind", sorted(BASES, key=str), ids=lambda kind: kind.__name__)
 def test_a_base_class_of_outcomes_has_no_text_of_its_own(kind):
     with pytest.raises(TypeError, match="has no text rendering"):

@@ -6,6 +6,7 @@ import pytest
 
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
+from scopes.model.message import Author
 from scopes.search.search import search
 from tests.render.rendering import document, piped, seen
 from tests.support.history import history
@@ -30,7 +31,7 @@ def states(found):
 
 @pytest.mark.parametrize("reason", ["", "it was wrong"])
 def test_a_retracted_message_is_found_once_and_marked(repository, ask, drawn, reason):
-    retract(repository, "conv-001", drawn.ids["beta"], reason, author="carol")
+    retract(repository, "conv-001", drawn.ids["beta"], reason, author=Author("carol"))
     found = ask("beta")
     assert states(found) == {drawn.ids["beta"]: (True, False)}
     assert document(found)["messages_found"][0]["retracted"] is True
@@ -40,15 +41,15 @@ def test_a_retracted_message_is_found_once_and_marked(repository, ask, drawn, re
 
 
 def test_a_retraction_is_found_by_its_own_text_only(repository, ask, drawn):
-    plain = retract(repository, "conv-001", drawn.ids["beta"], "", author="carol")
-    reasoned = retract(repository, "conv-001", drawn.ids["gamma"], "it was wrong", author="carol")
+    plain = retract(repository, "conv-001", drawn.ids["beta"], "", author=Author("carol"))
+    reasoned = retract(repository, "conv-001", drawn.ids["gamma"], "it was wrong", author=Author("carol"))
     assert states(ask("retracted kind:notice")) == {plain.id: (False, False)}
     assert states(ask("wrong")) == {reasoned.id: (False, False)}
     assert states(ask("--", regex=True)) == {}
 
 
 def test_an_amended_message_is_marked_and_the_amendment_is_not(repository, ask, drawn):
-    better = amend(repository, "conv-001", drawn.ids["beta"], "beta, but better", author="carol")
+    better = amend(repository, "conv-001", drawn.ids["beta"], "beta, but better", author=Author("carol"))
     found = ask("beta")
     assert states(found) == {drawn.ids["beta"]: (False, True), better.id: (False, False)}
     marks = {hit["message"]["id"]: hit.get("amended") for hit in document(found)["messages_found"]}
@@ -56,14 +57,14 @@ def test_an_amended_message_is_marked_and_the_amendment_is_not(repository, ask, 
 
 
 def test_a_message_amended_and_then_retracted_is_marked_as_retracted(repository, ask, drawn):
-    amend(repository, "conv-001", drawn.ids["beta"], "better", author="carol")
-    retract(repository, "conv-001", drawn.ids["beta"], "", author="carol")
+    amend(repository, "conv-001", drawn.ids["beta"], "better", author=Author("carol"))
+    retract(repository, "conv-001", drawn.ids["beta"], "", author=Author("carol"))
     assert states(ask("beta")) == {drawn.ids["beta"]: (True, False)}
 
 
 def test_a_retraction_on_another_branch_does_not_count(repository, ask, drawn):
     branch(repository, "conv-001", name="fix", switch=False)
-    retract(repository, "conv-001", drawn.ids["beta"], "", author="carol", branch="fix")
+    retract(repository, "conv-001", drawn.ids["beta"], "", author=Author("carol"), branch="fix")
     [hit] = ask("beta").hits
     assert (hit.branch, hit.retracted) == ("main", False)
 

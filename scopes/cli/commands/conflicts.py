@@ -6,7 +6,15 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import AuthorKind, AuthorName, Conflict, Conversation, NulRows, Template, author_of
+from scopes.cli.arguments import (
+    AuthorKind,
+    AuthorName,
+    ConflictArgument,
+    ConversationArgument,
+    NulRows,
+    Template,
+    author_of,
+)
 from scopes.cli.invocation import Invocation
 from scopes.cli.resolve_input import Edit, Reason, ResolveOptions, Take, Value, resolve_from_options
 from scopes.conversation.conflicts import list_conflicts, show_conflict
@@ -42,7 +50,7 @@ def conflicts_list(
     return invocation.show(result, nul=nul, template=template)
 
 
-def conflicts_show(context: typer.Context, conversation: Conversation, conflict: Conflict) -> int:
+def conflicts_show(context: typer.Context, conversation: ConversationArgument, conflict: ConflictArgument) -> int:
     """Show both sides of a conflict.
 
     For each side: the value, its author, the confidence and the message. Also the value at the merge base, and the
@@ -58,8 +66,8 @@ def conflicts_show(context: typer.Context, conversation: Conversation, conflict:
 
 def conflicts_resolve(
     context: typer.Context,
-    conversation: Conversation,
-    conflict: Conflict,
+    conversation: ConversationArgument,
+    conflict: ConflictArgument,
     take: Take = None,
     value: Value = None,
     edit: Edit = False,
@@ -79,14 +87,15 @@ def conflicts_resolve(
       scopes conflicts resolve conv-001 1 --edit
       scopes conv merge conv-001 --continue
     """
-    options = ResolveOptions(take, value, edit, reason, author, author_kind)
-    return resolve_from_options(context.obj, conversation, conflict, options)
+    invocation: Invocation = context.obj
+    options = ResolveOptions(take, value, edit, reason, author_of(invocation, author, author_kind))
+    return resolve_from_options(invocation, conversation, conflict, options)
 
 
 def conflicts_intervene(
     context: typer.Context,
-    conversation: Conversation,
-    conflict: Conflict,
+    conversation: ConversationArgument,
+    conflict: ConflictArgument,
     take: Take = None,
     value: Value = None,
     edit: Edit = False,
@@ -102,14 +111,15 @@ def conflicts_intervene(
       scopes conflicts intervene conv-001 1 --take target --reason "the audit is next week"
       scopes conflicts intervene conv-001 1 --value "wait for the audit" --reason "nobody is sure"
     """
-    options = ResolveOptions(take, value, edit, reason, author, author_kind)
-    return resolve_from_options(context.obj, conversation, conflict, options, intervening=True)
+    invocation: Invocation = context.obj
+    options = ResolveOptions(take, value, edit, reason, author_of(invocation, author, author_kind))
+    return resolve_from_options(invocation, conversation, conflict, options, intervening=True)
 
 
 def conflicts_escalate(
     context: typer.Context,
-    conversation: Conversation,
-    conflict: Conflict,
+    conversation: ConversationArgument,
+    conflict: ConflictArgument,
     to: Annotated[str, typer.Option("--to", metavar="NAME", help="Who should resolve it")],
     reason: Reason = "",
     author: AuthorName = None,
@@ -124,14 +134,12 @@ def conflicts_escalate(
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    message_author = author_of(invocation, author, author_kind)
     result = escalate_conflict(
         repository,
         conversation,
         conflict,
         to=to,
         reason=reason,
-        author=message_author.name,
-        author_kind=message_author.kind,
+        author=author_of(invocation, author, author_kind),
     )
     return invocation.show(result)

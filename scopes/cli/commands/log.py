@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import NulRows, Since, Template, Until
-from scopes.cli.invocation import Invocation
+from scopes.cli.arguments import LATEST, NulRows, Since, Template, Until
+from scopes.cli.invocation import Invocation, before_separator
 from scopes.conversation.log import LogFilter
 from scopes.conversation.log import log as run_log
 from scopes.render.view_options import ViewOptions
@@ -17,8 +17,12 @@ def log(
     context: typer.Context,
     where: Annotated[
         str,
-        typer.Argument(metavar="WHERE", help="CONV, CONV/BRANCH, CONV/BRANCH~2, CONV@{2 hours ago}, or a range A..B"),
-    ],
+        typer.Argument(
+            metavar="WHERE",
+            help="CONV, CONV/BRANCH, CONV/BRANCH~2, CONV@{2 hours ago}, or A..B (default: the latest conversation)",
+            show_default=False,
+        ),
+    ] = LATEST,
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="-- PATH", help="Only messages that touched this file or directory")
     ] = None,
@@ -44,7 +48,8 @@ def log(
     With --json one JSON object per line.
 
     Examples:
-      scopes conv log conv-001
+      scopes log
+      scopes log conv-001 -5
       scopes conv log conv-001 --all --graph --oneline
       scopes conv log conv-001 --full -n 5
       scopes conv log conv-001/analysis/security-review --author reviewer --since '2 days ago'
@@ -52,6 +57,8 @@ def log(
       scopes conv log conv-001 -- src/login.py
     """
     invocation: Invocation = context.obj
+    if not paths and where in invocation.arguments and where not in before_separator(invocation.arguments):
+        where, paths = LATEST, [where]  # `log -- PATH`
     log_filter = LogFilter(author=author, kind=kind, since=since, until=until, path=paths[0] if paths else None)
     on_terminal = invocation.stdout.isatty() and not invocation.json
     result = run_log(

@@ -6,16 +6,16 @@ from typing import Annotated, Literal
 
 import typer
 
-from scopes.cli.arguments import Conversation
+from scopes.cli.arguments import LATEST, ConversationOrLatestArgument
 from scopes.cli.invocation import Invocation
-from scopes.conversation.show import RECENT, read_bodies_without_subject
+from scopes.conversation.show import RECENT, read_drawing
 from scopes.conversation.show import show as run_show
 from scopes.render.mermaid_view import as_mermaid
 
 
 def show(
     context: typer.Context,
-    conversation: Conversation,
+    conversation: ConversationOrLatestArgument = LATEST,
     form: Annotated[
         Literal["text", "mermaid"] | None,
         typer.Option("--format", metavar="FORM", help="text, or mermaid for a gitGraph"),
@@ -38,5 +38,5 @@ def show(
     repository = invocation.repository()
     view = run_show(repository, conversation, recent=recent, abandoned=abandoned)
     if form == "mermaid":
-        return invocation.show(as_mermaid(view, read_bodies_without_subject(repository, view)))
+        return invocation.show(as_mermaid(view, read_drawing(repository, view)))
     return invocation.show(view)

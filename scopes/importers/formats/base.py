@@ -8,7 +8,8 @@ from typing import BinaryIO, Protocol
 
 from scopes.errors import CannotImport
 from scopes.importers.formats.compressed import SUFFIX, open_plain
-from scopes.importers.formats.events import Event, Session
+from scopes.importers.formats.events import Draft, Event, Session
+from scopes.regular_file import open_regular
 
 SNIFF_BYTES = 1 << 18
 
@@ -25,8 +26,13 @@ class Source:
     named: bool = field(default=False, compare=False, kw_only=True)
 
     def open(self) -> BinaryIO:
-        """Open the source for reading; a compressed file yields its plain bytes."""
-        return open_plain(self.path) if self.path.endswith(SUFFIX) else open(self.path, "rb")
+        """Open the source for reading; a compressed file yields its plain bytes.
+
+        Raises:
+            UnusableFile: it is not a regular file any more.
+            OSError: it cannot be opened.
+        """
+        return open_plain(self.path) if self.path.endswith(SUFFIX) else open_regular(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +101,16 @@ def choose_format(formats: Sequence[Format], source: Source) -> Format:
 
 
 def read_session(chosen: Format, source: Source) -> Session | None:
-    """Return the first session of a source; None if it has none.
+    """Return the first session of a source; None if it has none. Reads the source up to its first event only.
 
     Raises:
         CannotImport: nothing in the source identifies the session.
+        OSError: the source cannot be read.
     """
     first = next(iter(chosen.walk_events(source)), None)
     return first if isinstance(first, Session) else None
+
+
+def has_message(chosen: Format, source: Source) -> bool:
+    """Return True if a source has a message; it is read as far as the first one."""
+    return any(isinstance(event, Draft) for event in chosen.walk_events(source))

@@ -109,7 +109,7 @@ class _Lanes:
             yield self._step(column, target)
         if others:
             yield from self._connect(column, others[1:])
-            yield from self._wait_for(column, others[0])
+            yield from self._mark_parent(column, others[0])
         else:
             before = self.open_columns()
             self._close(column)
@@ -128,7 +128,7 @@ class _Lanes:
         for target in joined:
             yield self._step(column, target)
 
-    def _wait_for(self, column: int, parent: Oid) -> Iterator[_Step]:
+    def _mark_parent(self, column: int, parent: Oid) -> Iterator[_Step]:
         """Continue the column with a parent; a column further right with the same next commit is merged into it."""
         before = self.open_columns()
         elsewhere = self._column.get(parent)

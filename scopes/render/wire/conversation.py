@@ -100,12 +100,14 @@ def format_renamed(result: Renamed) -> dict[str, object]:
 @to_wire.register
 def format_conversation_deleted(result: ConversationDeleted) -> dict[str, object]:
     """Return the conversation that was moved to the trash."""
-    return {
-        "kind": "delete",
-        "conversation": result.conversation,
-        "branches": result.branches,
-        "operation": result.operation,
-    }
+    return without_none(
+        kind="delete",
+        conversation=result.conversation,
+        branches=result.branches,
+        operation=result.operation,
+        dry_run=result.dry_run or None,
+        branch_names=list(result.branch_names) if result.dry_run else None,
+    )
 
 
 @to_wire.register

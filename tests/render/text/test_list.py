@@ -148,7 +148,7 @@ def test_a_template_that_names_no_field_is_refused():
     assert "did you mean {title}?" in refusal.value.hint
 
 
-def test_an_empty_list_says_so_to_people_and_nothing_to_pipes():
+def test_an_empty_list_prints_a_sentence_on_a_terminal_and_nothing_in_a_pipe():
     nothing = ConversationList(conversations=())
     assert seen_lines(nothing) == ["There are no conversations yet.", "create one: scopes conv new"]
     assert seen_lines(nothing, hints=False) == ["There are no conversations yet."]

@@ -78,7 +78,7 @@ def test_a_subject_that_the_commit_cut_shows_it():
 
 
 def test_the_author_of_a_system_message_is_system():
-    of = head("word", "scopes", "begun", author_kind="system")
+    of = head("word", "scopes", "started", author_kind="system")
     assert "Author: SYSTEM" in seen_lines(LogEntry(head=of, message=None, branches=()))
 
 
@@ -86,7 +86,7 @@ def test_twenty_rows_are_shown_whole():
     assert one(LONG, text("\n".join(map(str, range(20))))) == [f"    {n}" for n in range(20)]
 
 
-def test_a_longer_text_says_how_many_lines_are_left_out():
+def test_a_longer_text_prints_how_many_lines_are_left_out():
     assert one(LONG, text("\n".join(map(str, range(21)))))[19:] == ["    19", f"    … 1 more line {WHERE}"]
     assert one(LONG, text("\n".join(map(str, range(1520)))))[20] == f"    … 1,500 more lines {WHERE}"
 

@@ -8,14 +8,14 @@ from tests.render.results import OPERATION, SAMPLES
 REBASE, PICK = SAMPLES["rebase"], SAMPLES["cherry_pick"]
 
 
-def test_a_rebase_says_what_was_moved_where_and_how_to_undo_it():
+def test_a_rebase_prints_what_was_moved_where_and_how_to_undo_it():
     assert seen_lines(REBASE["rebased"]) == [
         "rebased conv-001/analysis/security-review onto main: 2 messages",
         "undo with: scopes undo",
     ]
 
 
-@pytest.mark.parametrize("name", ["up-to-date", "rebased", "rebased-foreseen"])
+@pytest.mark.parametrize("name", ["up-to-date", "rebased", "rebased-dry-run"])
 def test_in_a_pipe_a_rebased_branch_is_its_name(name):
     assert piped(REBASE[name]) == "analysis/security-review\n"
 
@@ -26,20 +26,20 @@ def test_in_a_pipe_a_stopped_rebase_is_the_branch_that_it_waits_on():
 
 
 def test_beforehand_every_message_is_named_with_both_its_commits():
-    lines = seen_lines(REBASE["rebased-foreseen"])
+    lines = seen_lines(REBASE["rebased-dry-run"])
     assert lines[0] == "conv-001/analysis/security-review would be rebased onto main: 2 messages"
     assert [line.split()[0] for line in lines[1:3]] == ["callit22", "secure22"]
-    assert "undo" not in seen(REBASE["rebased-foreseen"])
+    assert "undo" not in seen(REBASE["rebased-dry-run"])
 
 
 def test_of_many_messages_the_first_twenty_are_shown():
-    assert seen_lines(REBASE["many-foreseen"])[-1] == "    … and 3 more"
+    assert seen_lines(REBASE["many-dry-run"])[-1] == "    … and 3 more"
     assert seen_lines(REBASE["many-conflicts"], hints=False)[-1] == "    … and 3 more"
 
 
 def test_conflicts_resolved_automatically_are_counted():
-    assert "resolved automatically: 1 conflict" in seen_lines(REBASE["rebased-settled"])
-    assert "resolved" not in piped(REBASE["rebased-settled"])
+    assert "resolved automatically: 1 conflict" in seen_lines(REBASE["rebased-resolved"])
+    assert "resolved" not in piped(REBASE["rebased-resolved"])
 
 
 @pytest.mark.parametrize(("sample", "kind"), [(REBASE["conflict"], "rebase"), (PICK["conflict"], "cherry-pick")])
@@ -57,7 +57,7 @@ def test_a_resolved_conflict_is_not_shown_again_and_keeps_its_number():
     assert [line.split()[0] for line in lines] == ["2"]
 
 
-@pytest.mark.parametrize("sample", [REBASE["conflict-foreseen"], PICK["conflict-foreseen"]])
+@pytest.mark.parametrize("sample", [REBASE["conflict-dry-run"], PICK["conflict-dry-run"]])
 def test_a_stop_that_has_not_happened_has_no_ways_out(sample):
     assert "would be unchanged" in seen(sample)
     assert "--continue" not in seen(sample)
@@ -68,15 +68,15 @@ def test_hints_can_be_switched_off():
     assert seen_lines(REBASE["rebased"], hints=False)[1:] == []
 
 
-def test_giving_up_says_which_branch_is_gone():
+def test_abort_prints_which_branch_was_deleted():
     for sample in (REBASE["aborted"], PICK["aborted"]):
         line = "aborted conv-001/analysis/conflict-resolution; the active branch is main"
         assert seen_lines(sample)[0] == line
 
 
-def test_picking_says_how_much_came_to_which_branch():
+def test_cherry_pick_prints_how_many_messages_went_to_which_branch():
     assert seen_lines(PICK["picked"])[0] == "picked 2 messages onto conv-001/main"
-    assert seen_lines(PICK["picked-foreseen"])[0] == "2 messages would be picked onto conv-001/main"
+    assert seen_lines(PICK["picked-dry-run"])[0] == "2 messages would be picked onto conv-001/main"
     assert seen_lines(PICK["up-to-date"])[0] == "conv-001/main already has these messages"
 
 

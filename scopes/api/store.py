@@ -1,0 +1,204 @@
+"""Open a store, and the operations on it as methods."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from scopes.api.conversation import WritableConversation
+from scopes.conversation.cat import MessageView, cat
+from scopes.conversation.list import list_conversations
+from scopes.conversation.list_cached import ConversationList
+from scopes.conversation.new import new
+from scopes.conversation.undo import Undone
+from scopes.conversation.undo import redo as redo_operation
+from scopes.conversation.undo import undo as undo_operation
+from scopes.history.handles import Store
+from scopes.history.messages import check_author, default_author
+from scopes.history.revisions import conversation_ids, resolve_conversation
+from scopes.ids import ConversationId
+from scopes.importers.discovery import find_sources
+from scopes.importers.formats.registry import FORMATS
+from scopes.importers.results import Imported, Skipped
+from scopes.importers.run import ImportOptions, import_sources
+from scopes.index.database import index_directory
+from scopes.model.message import Author
+from scopes.search.search import Search
+from scopes.search.search import search as run_search
+from scopes.store.config import Setting, environment_settings
+from scopes.store.discovery import cache_directory, choose_store
+from scopes.store.init import create_store
+from scopes.store.repository import Caller, open_repository
+
+
+def open_store(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    create: bool = False,
+    author: Author | str | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> WritableStore:
+    """Open a store: the one at `path`, or the one that the command line would use in the current directory.
+
+    The configuration is that of the command line: the files of git, then variables such as SCOPES_DURABILITY. Close the
+    store when it is no longer needed, or use it in a `with` statement.
+
+    create: make the store if it does not exist.
+    author: the default author of messages and the actor in operation records: an `Author`, or the name of a human;
+        default: the human in the setting `scopes.author`, or `user`.
+    settings: values that override the configuration, such as `{"scopes.durability": "fast"}`.
+
+    Raises:
+        NotFound: there is no store.
+        Corrupt, TooNew, Inaccessible: it cannot be read.
+    """
+    found = choose_store(os.environ, os.getcwd(), None if path is None else os.fspath(path))
+    if create:
+        create_store(found)
+    overrides = environment_settings(os.environ)
+    overrides |= {key.lower(): Setting(key, value, "program") for key, value in (settings or {}).items()}
+    repository = open_repository(found, overrides)
+    if author is None:
+        default = default_author(repository.config)
+    else:
+        default = check_author(Author(author, "human") if isinstance(author, str) else author)
+    repository.caller = Caller(actor=default.name, command=os.path.basename(sys.argv[0] or "python"))
+    return WritableStore(repository, default)
+
+
+@dataclass(frozen=True, slots=True)
+class WritableStore(Store):
+    """A store with the operations as methods; `author` is the default author of messages.
+
+    A store may be kept open, and it must not be shared by threads.
+    """
+
+    author: Author
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the files of the store; a later call opens them again. Every change is on disk already."""
+        self.repository.close()
+
+    @property
+    def path(self) -> str:
+        """The directory of the store."""
+        return self.repository.path
+
+    def list_rows(self) -> ConversationList:
+        """Return a row for every conversation, as `scopes conv list` does, the most recently active first.
+
+        A row has title, participants, branches and times; use `conversations` to read or change conversations.
+        """
+        return list_conversations(self.repository, self._index_directory)
+
+    def conversations(self) -> Sequence[WritableConversation]:
+        """Return a handle of every conversation, sorted by id."""
+        return [self._handle(conversation_id) for conversation_id in conversation_ids(self.repository)]
+
+    def conversation(self, text: str) -> WritableConversation:
+        """Return a conversation by its id or a unique prefix.
+
+        Raises:
+            NotFound, Ambiguous: no conversation, or several, have this name.
+        """
+        return self._handle(resolve_conversation(self.repository, text))
+
+    def _handle(self, conversation_id: ConversationId) -> WritableConversation:
+        return WritableConversation(self.repository, conversation_id, self.author)
+
+    @property
+    def _index_directory(self) -> str:
+        return index_directory(cache_directory(os.environ), self.path)
+
+    def new(
+        self,
+        title: str | None = None,
+        *,
+        id: str | None = None,  # noqa: A002
+        participants: Iterable[str] = (),
+    ) -> WritableConversation:
+        """Create a conversation with the branch `main`; without `id` it gets the next number.
+
+        Raises:
+            Invalid, Refused: the id is not valid, or a conversation has it.
+        """
+        created = new(self.repository, conversation_id=id, title=title, participants=participants)
+        return self._handle(created.id)
+
+    def message(self, name: str) -> MessageView:
+        """Return a message by id, unique prefix, tag or revision (`conv-001/main~2`).
+
+        Raises:
+            NotFound, Ambiguous: no message, or several, have this name.
+        """
+        return cat(self.repository, name)
+
+    def search(
+        self, query: str, *, conversation: str | None = None, limit: int = 20, newest_first: bool = False
+    ) -> Search:
+        """Find messages by words and fields; the query language is that of `scopes conv search`.
+
+        Raises:
+            Invalid: the query cannot be parsed.
+        """
+        return run_search(
+            self.repository,
+            query,
+            index_directory=self._index_directory,
+            conversation=conversation,
+            limit=limit,
+            newest_first=newest_first,
+        )
+
+    def import_file(self, path: str | os.PathLike[str], *, dry_run: bool = False, strict: bool = False) -> Imported:
+        """Import a transcript, or every transcript below a directory; what is already stored is not imported again.
+
+        Raises:
+            NotFound, Inaccessible: the path does not exist or cannot be read.
+            CannotImport: no format recognizes it, or with `strict` a record cannot be read.
+        """
+        skipped: list[Skipped] = []
+        sources = find_sources(os.fspath(path), skipped)
+        options = ImportOptions(dry_run=dry_run, strict=strict)
+        return import_sources(self.repository, sources, FORMATS, options, skipped=tuple(skipped))
+
+    def undo(
+        self,
+        operation: str | None = None,
+        *,
+        conversation: str | None = None,
+        any_actor: bool = False,
+        dry_run: bool = False,
+    ) -> Undone:
+        """Undo the newest append or operation of this store's author, or the operation with this id.
+
+        conversation: only what changed this conversation.
+        any_actor: whoever did it.
+        dry_run: return what would be undone, and change nothing.
+
+        Raises:
+            NotFound, Refused: there is no such operation, or its refs have moved since.
+        """
+        return undo_operation(
+            self.repository, operation, conversation=conversation, any_actor=any_actor, dry_run=dry_run
+        )
+
+    def redo(self, *, conversation: str | None = None, any_actor: bool = False, dry_run: bool = False) -> Undone:
+        """Redo what this store's author undid last; the options are those of `undo`.
+
+        Raises:
+            NotFound, Refused: nothing was undone last, or its refs have moved since.
+        """
+        return redo_operation(self.repository, conversation=conversation, any_actor=any_actor, dry_run=dry_run)

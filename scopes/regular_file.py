@@ -1,0 +1,101 @@
+"""Open and read files that somebody else may have put there: never wait for a pipe, read a device, or read without end.
+
+Python's `open` waits for ever on a named pipe without a writer, and reads `/dev/zero` until the memory is exhausted.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+MAX_CONFIG_BYTES = 1 << 20
+UNUSABLE = {errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO, errno.ENODEV}  # errors of the entry itself
+
+
+class UnusableFile(OSError):
+    """The path is not a regular file, or the file is larger than its kind can be; `strerror` says so."""
+
+
+def open_descriptor(path: str) -> int:
+    """Open a regular file for reading and return its descriptor; symbolic links are followed.
+
+    Raises:
+        UnusableFile: it is a directory, a named pipe, a socket, a device, or a loop of symbolic links.
+        OSError: it cannot be opened.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in UNUSABLE:
+            raise UnusableFile(error.errno, error.strerror, path) from error
+        raise
+    kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
+    if kind != stat.S_IFREG:
+        os.close(descriptor)
+        raise _irregular(kind, path)
+    return descriptor
+
+
+def open_regular(path: str) -> BinaryIO:
+    """Open a regular file for reading bytes; raise as `open_descriptor`."""
+    return open(open_descriptor(path), "rb")
+
+
+def read_regular(path: str, limit: int) -> bytes:
+    """Return the content of a regular file of at most `limit` bytes.
+
+    Raises:
+        UnusableFile: it is not a regular file, or it is larger.
+        OSError: it cannot be read.
+    """
+    with open(open_descriptor(path), "rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > limit:
+            raise _too_large(limit, path)
+        content = file.read(size + 1)
+        while content and (more := file.read(limit + 1 - len(content))):  # it has grown since
+            content += more
+    if len(content) > limit:
+        raise _too_large(limit, path)
+    return content
+
+
+def check_regular(path: str, limit: int | None = None) -> None:
+    """Check a file that another library opens: it must be missing, or a regular file of at most `limit` bytes.
+
+    Raises:
+        UnusableFile: it is something else, or larger.
+        OSError: it cannot be looked at.
+    """
+    try:
+        status = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        if error.errno in UNUSABLE:
+            raise UnusableFile(error.errno, error.strerror, path) from error
+        raise
+    if not stat.S_ISREG(status.st_mode):
+        raise _irregular(stat.S_IFMT(status.st_mode), path)
+    if limit is not None and status.st_size > limit:
+        raise _too_large(limit, path)
+
+
+def _irregular(kind: int, path: str) -> UnusableFile:
+    names = {
+        stat.S_IFDIR: (errno.EISDIR, "it is a directory"),
+        stat.S_IFIFO: (errno.ENXIO, "it is a named pipe"),
+        stat.S_IFSOCK: (errno.ENXIO, "it is a socket"),
+    }
+    number, name = names.get(kind, (errno.ENODEV, "it is a device"))
+    return UnusableFile(number, name, path)
+
+
+def _too_large(limit: int, path: str) -> UnusableFile:
+    shown = f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit} bytes"
+    return UnusableFile(errno.EFBIG, f"it is larger than {shown}", path)

@@ -1,0 +1,123 @@
+"""Check the files of a store that libgit2 opens by itself: it would wait for ever on a named pipe or read a device.
+
+A store that somebody else made can contain anything. What scopes itself opens is opened by `regular_file`; files that
+reach outside the store are refused by `containment`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from scopes.errors import Corrupt
+from scopes.regular_file import MAX_CONFIG_BYTES, UnusableFile, check_regular, read_regular
+from scopes.store.error_translation import REMOVE
+from scopes.store.packed_refs import MAX_PACKED_REFS_BYTES
+from scopes.store.raw_refs import MAX_REF_BYTES
+from scopes.store.refs import SYMBOLIC
+
+_LIMITS: dict[str, int] = {
+    "config": MAX_CONFIG_BYTES,
+    "config.worktree": MAX_CONFIG_BYTES,
+    "HEAD": MAX_REF_BYTES,
+    "commondir": MAX_REF_BYTES,
+    "shallow": MAX_CONFIG_BYTES,
+    "packed-refs": MAX_PACKED_REFS_BYTES,
+}
+_MOST_LINKS = 5
+
+
+def check_store(path: str) -> None:
+    """Check every file that libgit2 reads when it opens a store or looks up an object.
+
+    Raises:
+        Corrupt: one of them is not a regular file, or is far too large; the error names it.
+        OSError: one of them cannot be looked at.
+    """
+    with _named(path):
+        for name, limit in _LIMITS.items():
+            check_regular(os.path.join(path, name), limit)
+        _check_objects(os.path.join(path, "objects"))
+
+
+def check_ref(path: str, name: str) -> None:
+    """Check the files in which libgit2 looks for one ref.
+
+    Raises:
+        Corrupt: one of them is not a regular file, or is far too large; the error names it.
+        OSError: one of them cannot be looked at.
+    """
+    with _named(path):
+        check_regular(os.path.join(path, "packed-refs"), MAX_PACKED_REFS_BYTES)
+        _check_unless_directory(os.path.join(path, name), MAX_REF_BYTES)
+
+
+def check_ref_update(path: str, name: str) -> None:
+    """Check the files that libgit2 reads and writes when it moves one ref: the reflogs, and the refs of HEAD.
+
+    libgit2 opens them while signals are deferred and the lock is held.
+
+    Raises:
+        As `check_ref`.
+    """
+    check_ref(path, name)
+    _check_head(path)
+    with _named(path):
+        for log in (name, "HEAD"):
+            _check_unless_directory(os.path.join(path, "logs", log))
+
+
+def check_all(path: str) -> None:
+    """Check that a store contains nothing but directories and regular files, before the git program reads all of them.
+
+    Raises:
+        Corrupt: the first other file; the error names it.
+    """
+    with _named(path):
+        for top, directories, files in os.walk(path):
+            for name in (*directories, *files):
+                full = os.path.join(top, name)
+                if name in files or os.path.islink(full):
+                    check_regular(full)
+
+
+def _check_unless_directory(path: str, limit: int | None = None) -> None:
+    """Check a file; at the path of a ref or a reflog there may be a directory of others."""
+    if not os.path.isdir(path):
+        check_regular(path, limit)
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    try:
+        yield
+    except UnusableFile as error:
+        where = os.path.relpath(error.filename, path)
+        raise Corrupt(f"cannot read {where} in the store {path}: {error.strerror}", hint=REMOVE) from error
+
+
+def _check_head(path: str) -> None:
+    """Check HEAD and the refs that it points to."""
+    name = "HEAD"
+    for _ in range(_MOST_LINKS):
+        check_ref(path, name)
+        try:
+            text = read_regular(os.path.join(path, name), MAX_REF_BYTES).decode("utf-8", "surrogateescape")
+        except OSError:
+            return
+        if not text.startswith(SYMBOLIC):
+            return
+        name = text.removeprefix(SYMBOLIC).strip()
+
+
+def _check_objects(directory: str) -> None:
+    """Check the packs, and the files about them, of an object directory."""
+    for folder in ("pack", "info"):
+        try:
+            with os.scandir(os.path.join(directory, folder)) as entries:
+                unusual = [entry.path for entry in entries if not entry.is_file(follow_symlinks=False)]
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        for path in unusual:
+            _check_unless_directory(path)

@@ -1,0 +1,290 @@
+"""A store with named pipes, devices, links and huge files where files belong: nothing waits, and the rest is usable."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from scopes import clock
+from scopes.conversation.list import list_conversations
+from scopes.errors import Corrupt, Refused
+from scopes.ids import Oid
+from scopes.store.loose import MAX_OBJECT_BYTES, find_loose
+from scopes.store.raw_refs import read_ref_files
+from scopes.store.reflog import walk_moves
+from tests.cli.running import environment
+from tests.support.history import history
+from tests.support.random_ids import hashed_counter
+from tests.support.store import git, open_store, write_chain
+
+LIMIT_SECONDS = 60
+READERS = ("conv list", "conv show two", "conv log two", "conv search beta")
+WRITER = "conv append two --as carol x"
+EVERYWHERE = ("packed-refs", "HEAD", "config", "objects/pack/pack-1.idx", "objects/info/commit-graph", "shallow")
+PROGRAM = """
+import contextlib, io, json, resource, sys
+from scopes.cli.main import main
+from scopes.cli.table import TABLE
+store, limit, *commands = sys.argv[1:]
+if int(limit):
+    resource.setrlimit(resource.RLIMIT_AS, (int(limit), int(limit)))
+for command in commands:
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        code = main(["--store", store, *command.split()], TABLE)
+    print(json.dumps([code, out.getvalue(), err.getvalue()]), flush=True)
+"""
+
+
+class Done(NamedTuple):
+    """What a command answered."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def store(repository, monkeypatch):
+    """Make a store with the conversations one and two, and a branch other of one."""
+    monkeypatch.setattr(clock, "random_bytes", hashed_counter())
+    history(repository, "main: alpha", conversation="one")
+    history(repository, "main: beta", conversation="two")
+    git(
+        repository, "update-ref", "refs/heads/one/other", repository.list_refs("refs/heads/one/")["refs/heads/one/main"]
+    )
+    return repository.path
+
+
+def replace_by_pipe(path):
+    """Put a named pipe at a path; return its path."""
+    if os.path.lexists(path):
+        os.unlink(path)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    os.mkfifo(path)
+    return path
+
+
+def run(store, *commands, memory=0):
+    """Run commands in one child process, with so many bytes of address space; fail if a command waits or crashes.
+
+    SIGTERM would not end the child while signals are deferred; it is killed.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, store, str(memory), *commands], check=False, stdin=subprocess.DEVNULL,
+        env=environment(), capture_output=True, text=True, timeout=LIMIT_SECONDS,
+    )  # fmt: skip
+    answers = [Done(*json.loads(line)) for line in done.stdout.splitlines()]
+    assert len(answers) == len(commands), done.stderr
+    for command, answer in zip(commands, answers, strict=True):
+        assert answer.code != 70, (command, answer.err)
+    return answers
+
+
+@pytest.mark.parametrize("ref", ["refs/heads/one/other", "refs/heads/one/main", "refs/scopes/meta/one"])
+def test_a_pipe_as_a_ref_costs_that_ref_alone(store, ref):
+    """R5: the other conversations are listed, read and written; `list` and `verify` name the ref."""
+    replace_by_pipe(f"{store}/{ref}")
+    listed, *done, verified = run(store, *READERS, WRITER, "verify")
+    assert (listed.code, [answer.code for answer in done]) == (7, [0, 0, 0, 0]), done
+    assert "two\t" in listed.out
+    assert ref.removeprefix("refs/heads/") in listed.err
+    assert (verified.code, ref.removeprefix("refs/heads/") in verified.out) == (7, True)
+
+
+@pytest.mark.parametrize("name", EVERYWHERE)
+def test_a_pipe_in_place_of_a_file_is_an_error_that_names_it(store, name):
+    replace_by_pipe(f"{store}/{name}")
+    for done in run(store, "conv list --json", "conv show two", WRITER, "conv new"):
+        assert (done.code in (1, 7), name in done.err or name == "config") == (True, True), done
+
+
+@pytest.mark.parametrize("log", ["refs/heads/two/main", "HEAD"])
+def test_a_pipe_as_a_reflog_refuses_the_write_and_no_reader(store, log):
+    """R5: libgit2 opens the reflog with signals deferred and the lock held."""
+    path = replace_by_pipe(f"{store}/logs/{log}")
+    tip = read_ref_files(store, ("refs/heads/two/",)).loose
+    *readers, writer = run(store, *READERS, WRITER)
+    assert [done.code for done in readers] == [0, 0, 0, 0], readers
+    assert (writer.code, f"logs/{log}" in writer.err) == (7, True), writer
+    assert read_ref_files(store, ("refs/heads/two/",)).loose == tip
+    os.unlink(path)
+    assert run(store, WRITER)[0].code == 0
+
+
+def test_head_that_points_to_a_pipe_refuses_the_write(store):
+    with open(f"{store}/HEAD", "w", encoding="utf-8") as file:
+        file.write("ref: refs/heads/one/pipe\n")
+    replace_by_pipe(f"{store}/refs/heads/one/pipe")
+    assert [done.code for done in run(store, WRITER, "conv log two")] == [7, 0]
+
+
+@pytest.mark.parametrize("name", ["scopes.lock", "scopes.turnstile"])
+def test_a_pipe_as_a_lock_file_is_an_error(store, name):
+    replace_by_pipe(f"{store}/{name}")
+    writer, reader = run(store, WRITER, "conv log two")
+    assert (writer.code, name in writer.err, reader.code) == (7, True, 0), writer
+
+
+def test_a_pipe_as_an_object_is_a_damaged_object(store):
+    """R5: and git, which would wait for it, is not started."""
+    tip = read_ref_files(store, ("refs/heads/one/",)).loose["refs/heads/one/main"]
+    replace_by_pipe(f"{store}/objects/{tip[:2]}/{tip[2:]}")
+    two, one, gc = run(store, "conv log two", "conv log one", "gc")
+    assert (two.code, one.code, tip in one.err) == (0, 7, True), one
+    assert (gc.code, tip[2:] in gc.err) == (7, True), gc
+
+
+def test_endless_packed_refs_are_refused(store):
+    os.symlink("/dev/zero", f"{store}/packed-refs")
+    for done in run(store, "conv list", "conv list --json", WRITER, memory=1 << 30):
+        assert done.code in (1, 7), done
+
+
+@pytest.mark.parametrize("where", ["one/link", "three"])
+def test_a_linked_directory_below_refs_is_named_and_not_followed(store, tmp_path, where):
+    """R5: it failed every listing."""
+    (tmp_path / "elsewhere").mkdir()
+    os.symlink(tmp_path / "elsewhere", f"{store}/refs/heads/{where}")
+    listed, one = run(store, "conv list", "conv log one")
+    assert (listed.code, where in listed.err, one.code) == (7, True, 0), listed
+    assert {line.partition("\t")[0] for line in listed.out.splitlines()} == {"one", "two"}
+
+
+def test_a_loop_of_links_as_a_ref_is_damage(store):
+    os.symlink("loop", f"{store}/refs/heads/one/loop")
+    assert read_ref_files(store, ("refs/heads/",)).list_damaged(("refs/heads/",)) == ["refs/heads/one/loop"]
+    assert "refs/heads/one/main" in read_ref_files(store, ("refs/heads/",)).list_refs(("refs/heads/",))
+
+
+def test_very_deep_directories_of_refs_are_damage(store):
+    here = os.getcwd()
+    try:
+        os.chdir(f"{store}/refs/heads/one")
+        for _ in range(2500):
+            os.mkdir("d")
+            os.chdir("d")
+    finally:
+        os.chdir(here)
+    files = read_ref_files(store, ("refs/heads/",))
+    assert len(files.list_damaged(("refs/heads/",))) == 1
+    assert list(files.list_refs(("refs/heads/",))) == [
+        "refs/heads/one/main",
+        "refs/heads/one/other",
+        "refs/heads/two/main",
+    ]
+    subprocess.run(["rm", "-rf", f"{store}/refs/heads/one/d"], check=True)
+
+
+def test_a_huge_ref_file_is_damage_and_is_not_read(store):
+    os.truncate(f"{store}/refs/heads/one/other", 1 << 33)
+    commands = ("conv list", "conv log one/main", "conv log one/other")
+    assert [done.code for done in run(store, *commands, memory=1 << 30)] == [7, 0, 4]
+
+
+@pytest.mark.parametrize("name", ["packed-refs", "config", "HEAD"])
+def test_a_huge_file_of_the_store_is_refused_and_not_read(store, name):
+    with open(f"{store}/{name}", "ab") as file:
+        file.truncate(1 << 33)
+    for done in run(store, "conv list --json", WRITER, memory=1 << 30):
+        assert (done.code in (1, 7), "emory" in done.err) == (True, False), done
+
+
+def test_a_huge_reflog_is_read_from_its_end_in_little_memory(store):
+    """R5: the newest entries are at the end."""
+    path = f"{store}/logs/refs/heads/two/main"
+    with open(path, "rb") as file:
+        entries = file.read()
+    with open(path, "wb") as file:
+        file.truncate(1 << 30)
+        file.seek(0, os.SEEK_END)
+        file.write(b"\n" + entries)
+    repository = open_store(store)
+    assert len(list(walk_moves(repository, "refs/heads/two/main"))) == len(entries.splitlines())
+    assert run(store, "verify", memory=1 << 30)[0].code == 0
+
+
+def test_a_reflog_of_many_blocks_is_read_backwards_in_order(repository):
+    tips = write_chain(repository, "one", "two")
+    path = f"{repository.path}/logs/refs/heads/x/main"
+    os.makedirs(os.path.dirname(path))
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(
+            f"{tips[0]} {tips[1]} a <b@c> {second} +0000\t{'r' * (second % 97)}\n" for second in range(3000)
+        )
+    assert [move.time for move in walk_moves(repository, "refs/heads/x/main")] == list(reversed(range(3000)))
+
+
+def put_object(store, header, size):
+    """Write a loose object of that many zero bytes; return its id, which is not its hash."""
+    packer = zlib.compressobj(9)
+    stored = packer.compress(header) + packer.flush(zlib.Z_FULL_FLUSH)
+    block = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    oid = hashlib.sha1(header, usedforsecurity=False).hexdigest()
+    os.makedirs(f"{store}/objects/{oid[:2]}", exist_ok=True)
+    with open(f"{store}/objects/{oid[:2]}/{oid[2:]}", "wb") as file:
+        file.write(stored + block * (size >> 20) + packer.flush())
+    return Oid(oid)
+
+
+@pytest.mark.parametrize("claimed", [6000 << 20, 10])
+def test_an_object_that_expands_without_end_is_damage_in_little_memory(store, claimed):
+    """R5: a file of 6 MB that expands to 6 GB, as its header says, or not."""
+    oid = put_object(store, f"commit {claimed}\0".encode(), 6000 << 20)
+    with open(f"{store}/refs/heads/one/bomb", "w", encoding="utf-8") as file:
+        file.write(oid)
+    found, listed, verified = run(store, "conv search beta", "conv list", "verify", memory=1 << 30)
+    assert (found.code, "two" in found.out) == (0, True), found
+    assert (listed.code, "two" in listed.out) == (7, True), listed
+    assert (verified.code, oid in verified.out) == (7, True), verified
+
+
+def test_objects_around_the_limits_of_the_header_are_read(repository):
+    """The header is read first, in at most 32 bytes."""
+    for size in (*range(60), 1 << 20):
+        data = os.urandom(size)
+        oid = repository.write("blob", data)
+        assert find_loose(f"{repository.path}/objects", oid) == ("blob", data)
+
+
+def test_an_object_over_the_maximum_is_damage(repository, monkeypatch):
+    assert MAX_OBJECT_BYTES == 256 << 20
+    monkeypatch.setattr("scopes.store.loose.MAX_OBJECT_BYTES", 1000)
+    objects = f"{repository.path}/objects"
+    assert find_loose(objects, repository.write("blob", b"x" * 1000))
+    with pytest.raises(Corrupt, match="is damaged"):
+        find_loose(objects, repository.write("blob", b"x" * 1001))
+
+
+def test_the_index_of_a_list_names_the_damaged_ref_each_time(store, tmp_path):
+    replace_by_pipe(f"{store}/refs/heads/one/other")
+    for _ in range(2):
+        listed = list_conversations(open_store(store), str(tmp_path / "index"))
+        assert (listed.damaged, listed.exit_code) == (("one",), 7)
+        assert "one/other" in listed.notes[0].text
+        assert {row.id for row in listed.conversations} == {"one", "two"}
+
+
+@pytest.mark.parametrize("suffix", ["", "-journal", "-wal"])
+def test_a_pipe_in_the_index_is_replaced(store, suffix):
+    run(store, "conv list", "conv search beta")
+    [directory] = Path.home().glob(".cache/scopes/*/")
+    for name in ("index.sqlite", "conversations.sqlite"):
+        replace_by_pipe(f"{directory}/{name}{suffix}")
+    for done in run(store, "conv list", "conv search beta", "conv list", "conv search beta"):
+        assert (done.code, "two" in done.out) == (0, True), done
+    assert not stat.S_ISFIFO(os.stat(f"{directory}/index.sqlite").st_mode)
+
+
+def test_a_configuration_that_is_no_file_is_refused_before_libgit2_reads_it(store):
+    replace_by_pipe(f"{store}/config")
+    with pytest.raises((Corrupt, Refused)):
+        open_store(store)
