@@ -158,10 +158,12 @@ SUMMARIES = (
     ConversationSummary(
         id=CONVERSATION, participants=("code-analyzer", "test-runner"), branches=3, messages=10, uuid=UUID,
         last_activity=format_seconds(NOW_SECONDS - 120), active_branch=RESOLUTION, created_at=CREATED,
-        title="Login fails on Safari", source="claude-code",
+        title="Login fails on Safari", source="claude-code", directory="/work/shop/src", agent="test-runner",
+        model="some-model-1", tags=("good", "v1"),
     ),
     ConversationSummary(
-        id="conv-002", participants=("general-purpose",), branches=1, last_activity=format_seconds(NOW_SECONDS - 300)
+        id="conv-002", participants=("general-purpose",), branches=1, last_activity=format_seconds(NOW_SECONDS - 300),
+        opening="How much is 日本 tea?", directory="/home/carol",
     ),
     ConversationSummary(id="login-bug", participants=(), branches=1, last_activity="2025-10-01T12:00:00Z"),
 )  # fmt: skip
@@ -499,7 +501,9 @@ SAMPLES = {
         ),
     },
     "list_": {
-        "list": ConversationList(conversations=SUMMARIES),
+        "list": ConversationList(conversations=SUMMARIES, projects={"/work/shop/src": "shop"}),
+        "limited-list": ConversationList(conversations=SUMMARIES[:1], filtered=True, more=2),
+        "no-match": ConversationList(conversations=(), filtered=True),
         "empty-list": ConversationList(conversations=()),
         "damaged-list": ConversationList(conversations=SUMMARIES[:1], damaged=("conv-007",)),
     },
