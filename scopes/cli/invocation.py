@@ -191,8 +191,12 @@ class Invocation:
         return (load("scopes.result:Note")(f"there is no store at {self.store_path} yet", hint),)
 
     def config(self) -> Config:
-        """Return the settings of the store, or of the user if there is no store."""
-        repository = self.find_repository()
+        """Return the settings of the store, or of the user if there is none: a text is counted without a store.
+
+        Raises:
+            NotFound: the store of `--store` does not exist.
+        """
+        repository = self.find_repository(create=not self.store)
         if repository is not None:
             return repository.config
         files = load("scopes.store.config:user_config")()
