@@ -29,6 +29,11 @@ read_clock: Callable[[], int] = time.time_ns
 random_bytes: Callable[[int], bytes] = os.urandom
 
 
+def wall_nanoseconds() -> int:
+    """Return the time of the system's clock, which tests do not replace: only for lines of the reflog, as git's own."""
+    return time.time_ns()
+
+
 def now_nanoseconds() -> int:
     """Return nanoseconds since 1970-01-01T00:00:00Z."""
     return read_clock()

@@ -10,8 +10,10 @@ import signal
 import sys
 from hashlib import sha256
 
+import pygit2
 import pytest
 from hypothesis import settings
+from pygit2.enums import ConfigLevel
 
 from scopes import clock
 from tests.support.examples import examples
@@ -116,6 +118,19 @@ def sealed_world(monkeypatch, tmp_path_factory):
     monkeypatch.setattr(clock, "random_bytes", lambda size: next(numbers).to_bytes(size, "big"))
     yield home
     shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+def user_configuration(sealed_world):
+    """Point libgit2 at the sealed home; it caches the home directory of the process that loaded it."""
+    levels = (ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL)
+    before = {level: pygit2.settings.search_path[level] for level in levels}
+    for level in levels:
+        pygit2.settings.search_path[level] = str(sealed_world) if level == ConfigLevel.GLOBAL else ""
+    yield
+    for level, paths in before.items():
+        pygit2.settings.search_path[level] = paths
+    pygit2.settings.enable_fsync_gitdir(False)
 
 
 @pytest.fixture

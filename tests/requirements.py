@@ -20,6 +20,10 @@ ROOT = Path(__file__).parent.parent
 DOCUMENT = ROOT / "tests" / "REQUIREMENTS.md"
 NUMBER = re.compile(r"\b(?:S[0-4]-\d+|P\d{1,2}|[A-M]-\d{1,2})\b")
 _ENTRY = re.compile(r"- \*\*(?P<number>[A-Z]\d?-?\d+)\*\* ")
+OTHER_FORM = re.compile(
+    r"\b(?:[Cc]atalogue|[Cc]ontract|Reliability|Transcripts|Acceptance|[Ff]act|[Ss]ection|[Rr]equirement)s?,? "
+    r"(?:(?:fact|section|rule) )?[A-Z]?\d"
+)  # a reference to a numbered list that is not in the repository
 _NO_TEST = "  - no test yet"
 
 

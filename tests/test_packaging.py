@@ -32,7 +32,7 @@ def test_the_distribution_is_scopes_ai_and_the_command_is_scopes():
     assert PROJECT["scripts"] == {"scopes": "scopes.cli.main:main"}
 
 
-def test_no_text_says_to_install_a_distribution_named_scopes():
+def test_no_text_names_a_distribution_scopes_to_install():
     """The name `scopes` on the package index belongs to another project."""
     assert [(name, found.group()) for name, text in tracked_texts() for found in OURS_ALONE.finditer(text)] == []
 

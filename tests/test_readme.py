@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -35,6 +39,48 @@ def test_every_command_of_the_readme_exists_with_its_options(words):
     description = read_docs(line.command.path)
     known = {name for part in (*description.options, *GLOBAL_OPTIONS) for name in part.names}
     assert [word for word in line.rest if word.startswith("-") and word != "-" and word not in known] == []
+
+
+def list_lines():
+    """Return every command line of the console blocks, a continued one in one piece, in the order of the page."""
+    blocks = "".join(re.findall(r"```console\n(.*?)```", README, re.DOTALL))
+    return [line.replace("\n>", "\n") for line in re.findall(r"^\$ (.*(?:\n>.*)*)", blocks, re.MULTILINE)]
+
+
+def make_executable(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+@pytest.mark.timeout(300)
+def test_the_commands_of_the_readme_work_on_the_sample_one_after_the_other(tmp_path):
+    """The sample is conv-001. A transcript of Claude Code is where it stores them, and becomes conv-002."""
+    sessions, programs = tmp_path / ".claude" / "projects" / "shop", tmp_path / "bin"
+    for directory in (sessions, programs):
+        directory.mkdir(parents=True)
+    shutil.copy(ROOT / "tests" / "faults" / "transcript.jsonl", sessions)
+    start = "import sys; from scopes.cli.main import main; sys.exit(main())"
+    make_executable(programs / "scopes", f"#!/bin/sh\nexec {sys.executable} -P -c '{start}' \"$@\"\n")
+    if shutil.which("jq") is None:
+        make_executable(programs / "jq", "#!/bin/sh\nexec cat\n")
+    lines = ["scopes conv import --sample", *list_lines()]
+    # 1: nothing found, or different; 3: stopped on conflicts, as the page says
+    check = 'code=$?; case $code in 0|1|3) ;; *) echo "error: exit code $code" >&2;; esac'
+    lines = [f"(mkdir repo; cd repo; git init -q .; {line}\n)" if "scopes init" in line else line for line in lines]
+    script = "\n".join(f"echo {shlex.quote('$ ' + line)} >&2\n{line}\n{check}" for line in lines)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "SCOPES_"))}
+    environment |= {"HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "PATH": f"{programs}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=tmp_path,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "error:" not in done.stderr, done.stderr
+    assert "fatal:" not in done.stderr, done.stderr
 
 
 def test_the_picture_shows_what_the_commands_print():

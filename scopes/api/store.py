@@ -15,6 +15,7 @@ from scopes.conversation.list import list_conversations
 from scopes.conversation.list_cached import ConversationList
 from scopes.conversation.new import new
 from scopes.conversation.undo import Undone
+from scopes.conversation.undo import redo as redo_operation
 from scopes.conversation.undo import undo as undo_operation
 from scopes.history.handles import Store
 from scopes.history.messages import check_author, default_author
@@ -173,10 +174,31 @@ class WritableStore(Store):
         options = ImportOptions(dry_run=dry_run, strict=strict)
         return import_sources(self.repository, sources, FORMATS, options, skipped=tuple(skipped))
 
-    def undo(self, operation: str | None = None) -> Undone:
-        """Undo the last operation, or the one with this id.
+    def undo(
+        self,
+        operation: str | None = None,
+        *,
+        conversation: str | None = None,
+        any_actor: bool = False,
+        dry_run: bool = False,
+    ) -> Undone:
+        """Undo the newest append or operation of this store's author, or the operation with this id.
+
+        conversation: only what changed this conversation.
+        any_actor: whoever did it.
+        dry_run: return what would be undone, and change nothing.
 
         Raises:
             NotFound, Refused: there is no such operation, or its refs have moved since.
         """
-        return undo_operation(self.repository, operation)
+        return undo_operation(
+            self.repository, operation, conversation=conversation, any_actor=any_actor, dry_run=dry_run
+        )
+
+    def redo(self, *, conversation: str | None = None, any_actor: bool = False, dry_run: bool = False) -> Undone:
+        """Redo what this store's author undid last; the options are those of `undo`.
+
+        Raises:
+            NotFound, Refused: nothing was undone last, or its refs have moved since.
+        """
+        return redo_operation(self.repository, conversation=conversation, any_actor=any_actor, dry_run=dry_run)

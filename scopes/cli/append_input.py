@@ -5,17 +5,18 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from scopes.cli.input import STANDARD_INPUT, open_input
 from scopes.cli.invocation import Invocation
 from scopes.clock import new_id, now
 from scopes.conversation.append import MessageAppended, append_to
-from scopes.errors import Invalid
+from scopes.errors import Invalid, Refused
 from scopes.history.handles import Branch
 from scopes.history.messages import head_of, plain_message
 from scopes.history.revisions import resolve_revision
-from scopes.ids import ConversationId, is_message_id
+from scopes.ids import ConversationId, MessageId, is_message_id
 from scopes.loading import load
 from scopes.model.codec import MAX_MESSAGE_BYTES
 from scopes.model.message import FILE_OPERATIONS, TYPED_KINDS, Author, Message, payload_key
@@ -60,6 +61,16 @@ def read_text(invocation: Invocation, text: str) -> str:
             hint="store the large part as a file and mention it: --file mention:PATH",
         )
     return data.decode("utf-8", "surrogateescape")
+
+
+def refuse_blank(text: str | None) -> None:
+    """Refuse a text that is empty or only white space (D4).
+
+    Raises:
+        Refused: the text is blank.
+    """
+    if text is not None and not text.strip():
+        raise Refused("the message is empty", hint="to store it anyway: --allow-empty")
 
 
 def walk_documents(invocation: Invocation, path: str) -> Iterator[tuple[int, Any]]:
@@ -123,12 +134,14 @@ def append_lines(branch: Branch, documents: Iterable[tuple[int, Any]]) -> Iterat
     Raises:
         Invalid: a document is not a message; the error names its line, and earlier lines stay recorded.
     """
+    first: MessageId | None = None
     for number, document in documents:
         try:
-            appended = append_to(branch, _validated(document))
+            appended = append_to(branch, _validated(document), first=first)
         except Invalid as error:
             raise Invalid(f"line {number}: {error.message}", hint=error.hint) from error
-        yield appended
+        first = first or appended.id
+        yield replace(appended, one_of_many=True)
         if number % _LINES_BETWEEN_PACKING == 0:
             pack_when_needed(branch.repository)
 

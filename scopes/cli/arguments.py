@@ -9,32 +9,50 @@ from typing import Annotated, TypeAlias
 import typer
 
 from scopes.cli.invocation import Invocation
-from scopes.errors import Invalid
+from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.loading import load
 from scopes.model.message import Author
 from scopes.store.projects import Project, find_project
 
-Conversation: TypeAlias = Annotated[
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from scopes.store.repository import Repository
+
+ConversationArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique prefix")
 ]
-ConversationOrBranch: TypeAlias = Annotated[
+LATEST = "@"
+ConversationOrLatestArgument: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="CONV", help="The conversation: its id or a unique prefix (default: the latest)", show_default=False
+    ),
+]
+ConversationOrBranchArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV[/BRANCH]", help="The conversation or one of its branches")
 ]
-Branch: TypeAlias = Annotated[str, typer.Argument(metavar="BRANCH", help="The branch")]
+BranchArgument: TypeAlias = Annotated[str, typer.Argument(metavar="BRANCH", help="The branch")]
 OnBranch: TypeAlias = Annotated[
     str | None, typer.Option("--branch", "-b", metavar="BRANCH", help="The branch (default: the active one)")
 ]
-Message: TypeAlias = Annotated[str, typer.Argument(metavar="MESSAGE", help="The message: an id, main~2 or a tag")]
+MessageArgument: TypeAlias = Annotated[
+    str, typer.Argument(metavar="MESSAGE", help="The message: an id, main~2 or a tag")
+]
 AuthorName: TypeAlias = Annotated[
-    str | None, typer.Option("--as", metavar="NAME", help="The agent that writes the message (default: you)")
+    str | None,
+    typer.Option("--as", "--author", metavar="NAME", help="The agent that writes the message (default: you)"),
 ]
 AuthorKind: TypeAlias = Annotated[
     str | None,
     typer.Option("--author-kind", metavar="KIND", help="Kind of author: human, agent, tool, system or injected"),
 ]
-Conflict: TypeAlias = Annotated[
+ConflictArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="ID", help="The conflict: its id, a unique prefix, or its number in the list")
 ]
+OfConversation: TypeAlias = Annotated[
+    str | None, typer.Option("--conversation", metavar="CONV", help="Only what changed this conversation")
+]
+AnyActor: TypeAlias = Annotated[bool, typer.Option("--any-actor", help="Whoever did it, not only you")]
 Since: TypeAlias = Annotated[
     str | None, typer.Option("--since", metavar="WHEN", help="Not before: '2 hours ago', 2026-01-31, ...")
 ]
@@ -69,6 +87,32 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
     author = author if kind is None else author._replace(kind=kind)
     checked: Author = load("scopes.history.messages:check_author")(author)
     return checked
+
+
+def names_conversation(repository: Repository, text: str) -> bool:
+    """Return True if a word names a conversation, or several; then it is not the name of a branch, message or file."""
+    try:
+        load("scopes.history.revisions:resolve_conversation")(repository, text.partition("/")[0])
+    except NotFound:
+        return False
+    except Ambiguous:
+        return True
+    return True
+
+
+def split_source(repository: Repository, words: Sequence[str | None]) -> tuple[str, str | None]:
+    """Split the words `[CONV] [NAME]` of a command into a conversation and what is named in it.
+
+    `CONV NAME` are both; `CONV/BRANCH` is a branch of CONV; `CONV` alone names nothing; any other single word is a name
+    in the latest conversation.
+    """
+    first, second = words
+    if first is None or second is not None:
+        return first or LATEST, second
+    conversation, slash, branch = first.partition("/")
+    if names_conversation(repository, conversation):
+        return conversation, branch if slash else None
+    return LATEST, first
 
 
 def find_named_project(invocation: Invocation, path: str) -> Project:

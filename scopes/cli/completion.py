@@ -7,7 +7,7 @@ import sys
 
 from scopes.cli.command_line import LONG, SHORT, CommandLine, expects_value, split_words
 from scopes.cli.global_options import GLOBAL_OPTIONS
-from scopes.store.discovery import choose_store, list_branches, list_conversations
+from scopes.store.discovery import choose_store, list_branches, list_conversations, list_operations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 Candidates = list[tuple[str, str]]
 
 OPTIONS_FILE = os.path.join(os.path.dirname(__file__), "options.tsv")
-# Placeholders whose values are, or begin with, the name of a conversation.
-_STORE_NAMES = {"CONV", "CONV[/BRANCH]", "WHERE", "BRANCH", "MESSAGE"}
+# Placeholders whose values are operations, or are or begin with the name of a conversation.
+_STORE_NAMES = {"OPERATION", "OPERATION|CONV", "CONV", "CONV[/BRANCH]", "WHERE", "BRANCH", "MESSAGE"}
 
 
 class OptionRow:
@@ -100,11 +100,18 @@ def values(row: OptionRow, current: str, parsed: ParsedWords) -> Candidates:
         return [(choice, "") for choice in row.choices]
     if row.value == "KEY":
         return read_keys()
-    if row.value not in _STORE_NAMES:
-        return []
+    return _store_values(row.value, current, parsed) if row.value in _STORE_NAMES else []
+
+
+def _store_values(value: str, current: str, parsed: ParsedWords) -> Candidates:
+    """Return the names of operations, conversations or branches in the store."""
     store = _store_path(parsed)
+    if value == "OPERATION":
+        return list_operations(store)
     conversations = list_conversations(store)
-    if row.value in {"BRANCH", "MESSAGE"} and parsed.arguments:
+    if value == "OPERATION|CONV":
+        return [*list_operations(store), *((conversation, "conversation") for conversation in conversations)]
+    if value in {"BRANCH", "MESSAGE"} and parsed.arguments:
         conversation = _complete_name(conversations, parsed.arguments[0].partition("/")[0])
         return [(branch, f"branch of {conversation}") for branch in list_branches(store, conversation)]
     name, slash, _ = current.partition("/")
@@ -135,7 +142,7 @@ def _plain_word(
         return members(table, line.path)
     if line.command.path == ("help",):
         path = split_words(table, line.rest).path
-        return members(table, path) + ([] if path else members(table, table.default))
+        return members(table, path)
     row = _argument_row(rows, len(parsed.arguments) + 1)
     return [] if row is None else values(row, current, parsed)
 

@@ -12,6 +12,7 @@ from scopes.cli.global_options import COLOR_CHOICES
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
 from scopes.loading import load
 from scopes.store.discovery import cache_directory, choose_store, find_project_store
+from scopes.store.projects import find_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,7 +154,9 @@ class Invocation:
             command = load("shlex:join")(["scopes", *self.arguments])
             opened: Repository = load("scopes.store.repository:open_repository")(path, self.overrides)
             actor = opened.config.find("scopes.author") or "user"
-            opened.caller = opened.caller._replace(actor=actor, command=command)
+            opened.caller = opened.caller._replace(
+                actor=actor, command=command, find_project=lambda: find_project(self.cwd, self.home)
+            )
             self._repository = opened
         return self._repository
 

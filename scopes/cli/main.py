@@ -25,6 +25,8 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
 
     Without `argv`, the words come from `sys.argv` and the process ends here.
     """
+    if argv is None:
+        _use_utf8()
     # Imports create many objects and no garbage, so collect rarely.
     gc.set_threshold(50_000)
     arguments = sys.argv[1:] if argv is None else argv
@@ -46,10 +48,21 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
     return code
 
 
+def _use_utf8() -> None:
+    """Start again in Python's UTF-8 mode if the locale has another encoding: arguments, paths and texts are UTF-8."""
+    if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1" and sys.executable:
+        os.execve(sys.executable, sys.orig_argv, {**os.environ, "PYTHONUTF8": "1"})  # noqa: S606 - this same program
+
+
 def dispatch(table: Table, invocation: Invocation) -> int:
     """Print help or run the `quick` function of a command if possible; otherwise build its parser and run that."""
     invocation.refuse_broken_text()
     line = split_words(table, invocation.arguments)
+    if line.unknown is not None and not line.path:
+        expanded = load("scopes.cli.user_aliases:expand_alias")(table, invocation.arguments, line)
+        if expanded is not None:
+            invocation.arguments = expanded
+            line = split_words(table, expanded)
     command = line.command
     if line.unknown is not None:
         raise load("scopes.cli.suggestion:unknown_word")(table, line)

@@ -33,7 +33,8 @@ def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
     parser.params += [_parameter(option) for option in GLOBAL_OPTIONS if option is not HELP]
     spelling = table.spelling(command.path)
     try:
-        with parser.make_context(spelling, [*line.leading, *line.rest], obj=invocation) as context:
+        words = [*line.leading, *_expand_counts(parser, line.rest)]
+        with parser.make_context(spelling, words, obj=invocation) as context:
             options = {key: context.params.pop(key) for key in list(context.params) if key.startswith(_PREFIX)}
             invocation.configure(spelling, {key.removeprefix(_PREFIX): value for key, value in options.items()})
             return parser.invoke(context) or 0
@@ -42,6 +43,19 @@ def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
     except TyperException as error:
         hint = f"see: scopes help {' '.join(table.short_path(command.path))}"
         raise _usage_error(error, "\n".join((hint, *_separator_hint(error, spelling, line.rest)))) from error
+
+
+def _expand_counts(parser: typer.core.TyperCommand, words: list[str]) -> Iterator[str]:
+    """Yield the words with `-3` as `-n 3` before `--`, as in git, if the command has -n."""
+    has_count = any("-n" in parameter.opts for parameter in parser.params)
+    for position, word in enumerate(words):
+        if word == "--" or not has_count:
+            yield from words[position:]
+            return
+        if word[:1] == "-" and word[1:].isdecimal() and word.isascii():
+            yield from ("-n", word[1:])
+        else:
+            yield word
 
 
 def build_parser(command: Command) -> typer.core.TyperCommand:

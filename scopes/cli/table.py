@@ -39,21 +39,28 @@ class Group:
 class Table:
     """Commands and groups by path.
 
-    `default` is the group whose commands `scopes help COMMAND` finds without the group's name. `lifted` are members of
-    it that are also commands of the top level.
+    `default` is the first group. Its members are also commands of the top level, unless one there has that name.
+    `synonyms` are second names of members of the default group; they are not listed.
     """
 
-    __slots__ = ("aliases", "commands", "default", "groups")
+    __slots__ = ("aliases", "commands", "default", "groups", "synonyms")
 
-    def __init__(self, commands: tuple[Command, ...], groups: tuple[Group, ...], lifted: tuple[str, ...]) -> None:
+    def __init__(
+        self, commands: tuple[Command, ...], groups: tuple[Group, ...], synonyms: dict[str, str] | None = None
+    ) -> None:
         self.commands = {command.path: command for command in commands}
         self.groups = {group.path: group for group in groups}
         self.default = groups[0].path
-        self.aliases: dict[str, tuple[str, ...]] = {g.short: g.path for g in groups if len(g.path) == 1}
-        self.aliases |= {name: (*self.default, name) for name in lifted}
+        self.synonyms = synonyms or {}
+        own = {path[0] for path in (*self.commands, *self.groups)}
+        members = [path[-1] for path in (*self.commands, *self.groups) if path[:-1] == self.default]
+        self.aliases: dict[str, tuple[str, ...]] = {name: (*self.default, name) for name in members if name not in own}
+        self.aliases |= {group.short: group.path for group in groups if len(group.path) == 1}
 
     def extend(self, path: tuple[str, ...], word: str) -> tuple[str, ...]:
         """Return the path with one more word, aliases resolved; the result may be neither a command nor a group."""
+        if path in ((), self.default):
+            word = self.synonyms.get(word, word)
         return (*path, word) if path else self.aliases.get(word, (word,))
 
     def members(self, path: tuple[str, ...]) -> list[Command | Group]:
@@ -154,8 +161,8 @@ TABLE = Table(
         _command(MERGE, "conv conflicts escalate", "Assign a conflict to someone else"),
         _command(UNDO, "conv rewind", "Move a branch back to an earlier message"),
         _command(UNDO, "conv delete", "Delete a conversation"),
-        _command(UNDO, "conv undo", "Undo the last operation"),
-        _command(UNDO, "conv redo", "Redo the operation that was undone last"),
+        _command(UNDO, "conv undo", "Undo your last command: an append or any operation"),
+        _command(UNDO, "conv redo", "Redo what you undid last"),
         _command(UNDO, "conv operations list", "List the operations, newest first"),
         _command(UNDO, "conv operations show", "Show what one operation changed"),
         _command(STORE, "init", "Create a store for this project"),
@@ -181,5 +188,5 @@ TABLE = Table(
         Group(("tokens",), "Count tokens, exactly or by an estimate"),
         Group(("config",), "Read and change settings"),
     ),
-    lifted=("undo", "redo", "conflicts", "operations"),
+    synonyms={"checkout": "switch", "events": "changes", "view": "cat"},
 )

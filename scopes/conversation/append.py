@@ -14,12 +14,13 @@ from scopes.store.repository import Repository
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageAppended(Result):
-    """A message that was written to disk."""
+    """A message that was written to disk; `one_of_many` if the command appends several."""
 
     id: MessageId
     oid: Oid
     conversation: ConversationId
     branch: BranchName
+    one_of_many: bool = False
 
 
 def append(
@@ -35,8 +36,11 @@ def append(
     return append_to(Store(repository).conversation(conversation).branch(branch), message)
 
 
-def append_to(branch: Branch, message: Message) -> MessageAppended:
-    """Append a message to a branch that was already resolved; raises as `append` does."""
+def append_to(branch: Branch, message: Message, *, first: MessageId | None = None) -> MessageAppended:
+    """Append a message to a branch that was already resolved; raises as `append` does.
+
+    `first` is the first message of the same command: `undo` takes back all messages of a command together.
+    """
     conversation_id = branch.conversation.id
-    oid = append_message(branch.repository, conversation_id, branch.name, message)
+    oid = append_message(branch.repository, conversation_id, branch.name, message, first=first)
     return MessageAppended(id=message.id, oid=oid, conversation=conversation_id, branch=branch.name)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scopes.errors import Invalid, NotFound
-from scopes.history.conversations import read_root
-from scopes.history.messages import MessageHead, head_of
+from scopes.history.messages import MessageHead, head_of, read_root
 from scopes.history.revisions import Revision, resolve_revision
 from scopes.ids import Oid
 from scopes.merge.attribution import blame_paths, blob_at, claim_value

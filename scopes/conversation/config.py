@@ -16,6 +16,7 @@ from scopes.store.config import (
     Setting,
     check_key,
     check_value,
+    is_read_from_store,
     open_user_file,
 )
 from scopes.store.config_write import write_setting
@@ -79,8 +80,8 @@ def set_setting(repository: Repository | None, home: str, key: str, value: str |
         check_value(key, value)
     if level not in LEVELS:
         raise Invalid(f"{level!a} is not a valid config level", hint="levels: " + ", ".join(LEVELS))
-    if key.lower() in NOT_FROM_STORE and level == "store":
-        effect = "names a command" if key.lower() in COMMANDS else "starts work by itself"
+    if level == "store" and not is_read_from_store(key):
+        effect = "starts work by itself" if key.lower() in NOT_FROM_STORE - COMMANDS else "names a command"
         raise Invalid(f"{key} {effect} and is read from your own settings only", hint="set it with --level user")
     if level == "store" and repository is None:
         raise NotFound("there is no store for the setting", hint="create one: scopes init, or use --level user")

@@ -17,11 +17,13 @@ from scopes.store.transactions import exclusive_write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationDeleted(Result):
-    """A conversation that was moved to the trash."""
+    """A conversation that was moved to the trash; with `dry_run` it would be, and `branch_names` are its branches."""
 
     conversation: ConversationId
     branches: int
-    operation: OperationId
+    operation: OperationId | None
+    dry_run: bool = False
+    branch_names: tuple[BranchName, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +36,14 @@ class BranchDeleted(Result):
     operation: OperationId
 
 
-def delete(repository: Repository, conversation: str) -> ConversationDeleted:
-    """Move a conversation with all its branches and metadata to the trash."""
+def delete(repository: Repository, conversation: str, *, dry_run: bool = False) -> ConversationDeleted:
+    """Move a conversation with all its branches and metadata to the trash; with `dry_run` change nothing."""
+    if dry_run:
+        found = Store(repository).conversation(conversation)
+        names = tuple(found.tips)
+        return ConversationDeleted(
+            conversation=found.id, branches=len(names), operation=None, dry_run=True, branch_names=names
+        )
     with exclusive_write(repository):
         handle = Store(repository).conversation(conversation)  # under the lock
         tips = handle.tips

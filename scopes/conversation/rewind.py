@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
-from scopes.errors import Invalid, Refused
+from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.handles import Store
-from scopes.history.messages import head_of, is_root, walk_heads_newest_first
+from scopes.history.messages import MessageHead, head_of, is_root, message_id_of, walk_heads_newest_first
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.result import Result
@@ -17,7 +18,10 @@ from scopes.store.transactions import exclusive_write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchRewound(Result):
-    """A rewound branch: `messages` is the number of removed messages, `message` the last remaining one."""
+    """A rewound branch: `messages` is the number of removed messages, `message` the last remaining one.
+
+    With `dry_run` nothing was changed, and `removed` are the messages that would be removed, newest first.
+    """
 
     conversation: ConversationId
     branch: BranchName
@@ -26,6 +30,8 @@ class BranchRewound(Result):
     new: Oid
     message: MessageId | None
     operation: OperationId | None
+    dry_run: bool = False
+    removed: tuple[MessageHead, ...] = ()
 
 
 def rewind(
@@ -35,11 +41,14 @@ def rewind(
     branch: str | None = None,
     to: str | None = None,
     count: int | None = None,
+    dry_run: bool = False,
 ) -> BranchRewound:
-    """Move a branch back to the message `to`, or by `count` messages (default: one).
+    """Move a branch back to the message `to`, or by the last `count` messages of its log.
+
+    By default the last message is taken back, and if that is a merge, all that it brought.
 
     Raises:
-        Refused: the message is not in the history of the branch.
+        Refused: the message is not in the history of the branch, or a merge brought a part of the last messages.
         Invalid: both are given, or the count is not positive.
         NotFound: the branch has fewer messages than `count`.
     """
@@ -47,28 +56,66 @@ def rewind(
         raise Invalid("name either a message or a number of messages", hint="scopes conv rewind CONV --to MESSAGE")
     if count is not None and count < 1:
         raise Invalid(f"cannot rewind {count} messages", hint="for example: -n 2")
-    with exclusive_write(repository):
+    with nullcontext() if dry_run else exclusive_write(repository):
         handle = Store(repository).branch(conversation, branch)
         old = handle.tip
-        new = handle.conversation.revision(to if to is not None else f"{handle.name}~{count or 1}").oid
+        if count is None:
+            new = handle.conversation.revision(f"{handle.name}~1" if to is None else to).oid
+        else:
+            new = _find_before(repository, handle.conversation.id, str(handle), old, count)
         if not is_ancestor(repository, new, old):
             raise Refused(
                 f"that message is not in the history of {handle}",
                 hint=f"see: scopes conv log {handle}",
             )
         remaining = {commit.oid for commit in walk_newest_first(repository, [new])}
-        removed = sum(1 for _ in walk_heads_newest_first(repository, [old], remaining))
+        removed = tuple(walk_heads_newest_first(repository, [old], remaining))
         tx = Transaction(repository, handle.conversation.id)
         tx.move_branch(handle.name, old, new)
-        operation = tx.commit("rewind", f"take back {removed} of {handle}").id if tx else None
+        operation = tx.commit("rewind", f"take back {len(removed)} of {handle}").id if tx and not dry_run else None
     tip = read_commit(repository, new)
     last = None if is_root(tip) else head_of(tip).id
     return BranchRewound(
         conversation=handle.conversation.id,
         branch=handle.name,
-        messages=removed,
+        messages=len(removed),
         old=old,
         new=new,
         message=last,
         operation=operation,
+        dry_run=dry_run,
+        removed=removed if dry_run else (),
     )
+
+
+def _find_before(repository: Repository, conversation: ConversationId, where: str, tip: Oid, count: int) -> Oid:
+    """Return the commit below the last `count` messages that `log` shows.
+
+    It is on the line of first parents. A log shows what a merge brought between the merge and its first parent, so all
+    of that is taken back, or nothing.
+
+    Raises:
+        NotFound: there are fewer messages.
+        Refused: the count ends among the messages that a merge brought.
+    """
+    expected: Oid | None = tip
+    seen: set[MessageId] = set()
+    nearest = 0
+    for commit in walk_newest_first(repository, [tip]):
+        if commit.oid == expected:
+            if len(seen) == count:
+                return commit.oid
+            if len(seen) > count:
+                raise _part_of_merge(where, count, nearest, len(seen))
+            nearest = len(seen)
+            expected = commit.parents[0] if commit.parents else None
+        if not is_root(commit):
+            seen.add(message_id_of(commit))
+    raise NotFound(f"there are not that many messages in {where}", hint=f"see: scopes conv log {conversation}")
+
+
+def _part_of_merge(where: str, count: int, fewer: int, more: int) -> Refused:
+    hint = f"take back the whole merge: scopes conv rewind {where} -n {more}"
+    if fewer:
+        hint += f"; or only the messages after it: -n {fewer}"
+    return Refused(f"the last {count} messages of {where} are only a part of what a merge brought", hint=hint)

@@ -1,4 +1,4 @@
-"""Read what concerns a whole conversation: its root, its participants, all its messages; choose ids for new ones."""
+"""Read what concerns a whole conversation: its participants, all its messages; choose ids for new ones."""
 
 from __future__ import annotations
 
@@ -6,46 +6,27 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
-from scopes.errors import NotFound, Refused
+from scopes.errors import Refused
 from scopes.history.messages import (
-    MESSAGE_FILE,
     STATE_DIRECTORY,
     MessageHead,
-    is_root,
     read_message,
     walk_heads_oldest_first,
 )
 from scopes.history.revisions import list_branch_tips, resolve_conversation
 from scopes.ids import AgentName, ConversationId, Oid
-from scopes.model.conversation import Root, decode_root
 from scopes.model.message import Message
 from scopes.model.path_encoding import decode_component
 from scopes.store import refs
-from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit, Tip, TreeEntry
 from scopes.store.repository import Repository, read_commit, read_tree
-from scopes.store.trees import find_blob, find_entry
+from scopes.store.trees import find_entry
 
 ParticipantCache: TypeAlias = dict[Oid, frozenset[AgentName]]
 """The participants by tree; the same tree occurs in very many commits."""
 
 _PARTICIPANTS: Final = "participants"
 _NUMBERED = re.compile(r"conv-([0-9]{3,9})")
-
-
-def read_root(repository: Repository, tip: Commit, expected: Oid | None) -> Root:
-    """Read a conversation's root: the commit `expected` if it is one, or else the end of the history of `tip`.
-
-    Raises:
-        NotFound: the history has no root.
-    """
-    commit = read_commit(repository, expected) if expected is not None and repository.has(expected) else tip
-    if not is_root(commit):
-        commit = next((c for c in walk_newest_first(repository, [tip.oid]) if is_root(c)), commit)
-    data = find_blob(repository, commit.tree, MESSAGE_FILE) if is_root(commit) else None
-    if data is None:
-        raise NotFound(f"the history of {tip.oid} has no root", hint="see: scopes verify")
-    return decode_root(data)
 
 
 def participants_of(

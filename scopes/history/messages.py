@@ -7,16 +7,16 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from scopes.clock import known_seconds, new_id, now, seconds_of
-from scopes.errors import Invalid
+from scopes.errors import Invalid, NotFound
 from scopes.ids import AgentName, MessageId, Oid, parse_agent_name, slug
 from scopes.model.claims import claims_of, participant_claim
 from scopes.model.codec import decode, encode
-from scopes.model.conversation import Root, encode_root
+from scopes.model.conversation import Root, decode_root, encode_root
 from scopes.model.message import AUTHOR_KINDS, Author, Message, text_parts
 from scopes.store.config import Config
 from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Commit, Identity, TreeEntry, format_commit, format_tree
-from scopes.store.repository import Objects, read_commit, read_tip, read_tree
+from scopes.store.repository import Objects, Repository, read_commit, read_tip, read_tree
 from scopes.store.trees import Change, find_blob, update_tree
 
 MESSAGE_FILE = "message.json"
@@ -75,6 +75,11 @@ def head_of(commit: Commit) -> MessageHead:
 def _author_kind(email: str) -> str:
     domain = email.rpartition("@")[2]
     return domain.removesuffix(_DOMAIN) if domain.endswith(_DOMAIN) else "unknown"
+
+
+def shown_author(head: MessageHead) -> str:
+    """Return the name of an author as people see it: `SYSTEM` for the system."""
+    return "SYSTEM" if head.author_kind == "system" else head.author
 
 
 def display_time(head: MessageHead) -> str | None:
@@ -230,3 +235,18 @@ def _next_state(objects: Objects, state: TreeEntry | None, message: Message, bas
     if claims:
         return update_tree(objects, None if state is None else state.oid, claims)
     return None if state is None else state.oid
+
+
+def read_root(repository: Repository, tip: Commit, expected: Oid | None) -> Root:
+    """Read a conversation's root: the commit `expected` if it is one, or else the end of the history of `tip`.
+
+    Raises:
+        NotFound: the history has no root.
+    """
+    commit = read_commit(repository, expected) if expected is not None and repository.has(expected) else tip
+    if not is_root(commit):
+        commit = next((c for c in walk_newest_first(repository, [tip.oid]) if is_root(c)), commit)
+    data = find_blob(repository, commit.tree, MESSAGE_FILE) if is_root(commit) else None
+    if data is None:
+        raise NotFound(f"the history of {tip.oid} has no root", hint="see: scopes verify")
+    return decode_root(data)

@@ -3,6 +3,8 @@
 User text is never passed to the revision parser of libgit2: that has had memory errors, and our names are not git's.
 
     conv-001                 a conversation; its active branch; the message at that branch's tip
+    7c1e9f                   a conversation by a prefix of its UUID, or of the id of the imported session
+    @  @-  @{2}              the latest conversation of the project (else of the store), the one before, and so on
     conv-001/main            a branch; the message at its tip
     conv-001/main~3          three messages before it
     conv-001@{2 hours ago}   the tip of the branch at that time
@@ -18,19 +20,22 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_moment
-from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.history.messages import head_of, is_root
+from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound
+from scopes.history.messages import head_of, is_root, read_root
 from scopes.history.metadata import read_metadata
 from scopes.ids import MAX_NAME_BYTES, BranchName, ConversationId, Oid, is_message_id, is_name
+from scopes.model.conversation import Root
 from scopes.store import refs
 from scopes.store.graph import walk_oldest_first
+from scopes.store.projects import Project
 from scopes.store.reflog import find_value_at
 from scopes.store.repository import Repository, read_commit
 
 MAIN = BranchName("main")
 _STEP = re.compile(r"[~^]([0-9]*)")
+_LATEST = re.compile(r"@(?:(?P<one>-)|\{(?P<count>[0-9]{1,9})\})?")
 _TIME_SUFFIX = re.compile(r"(?P<name>.*)@\{(?P<time>[^{}]*)\}", re.DOTALL)
-_MIN_PREFIX_LENGTH = 4
+MIN_PREFIX_LENGTH = 4
 _MAX_STEPS = 10**9
 
 
@@ -55,7 +60,7 @@ def list_branch_tips(repository: Repository, conversation: ConversationId) -> di
 
 
 def resolve_conversation(repository: Repository, text: str) -> ConversationId:
-    """Resolve a conversation by its id or a unique prefix.
+    """Resolve a conversation: by its id, `@`, or a unique prefix of its id, its UUID or its session's id.
 
     Raises:
         NotFound: with the nearest names.
@@ -63,10 +68,75 @@ def resolve_conversation(repository: Repository, text: str) -> ConversationId:
     """
     if not text:
         raise Invalid("the conversation's id is empty", hint="list them: scopes conv list")
+    if (latest := _LATEST.fullmatch(text)) is not None:
+        return _resolve_latest(repository, 1 if latest["one"] else int(latest["count"] or 0))
     if is_name(text) and "/" not in text and repository.find_ref(f"{refs.HEADS}{text}/{MAIN}") is not None:
         return ConversationId(text)  # the common case, without listing all refs
-    hint = "list them: scopes conv list"
-    return ConversationId(_match_prefix(text, conversation_ids(repository), "conversation", hint))
+    known = conversation_ids(repository)
+    if not any(conversation.startswith(text) for conversation in known):
+        found = _find_by_root(repository, text, known)
+        if found is not None:
+            return found
+    return ConversationId(_match_prefix(text, known, "conversation", "list them: scopes conv list"))
+
+
+def list_latest(repository: Repository) -> list[ConversationId]:
+    """Return the conversations of the store by the time of their last message, newest first."""
+    times: dict[ConversationId, int] = {}
+    for ref, oid in repository.list_refs(refs.HEADS).items():
+        pair = refs.split_branch_ref(ref)
+        if pair is not None:
+            times[pair[0]] = max(times.get(pair[0], 0), read_commit(repository, Oid(oid)).time)
+    return sorted(times, key=lambda conversation: (times[conversation], conversation), reverse=True)
+
+
+def _resolve_latest(repository: Repository, position: int) -> ConversationId:
+    """Resolve `@{position}`: among the conversations of the caller's project if there are any, else of the store."""
+    latest = list_latest(repository)
+    project = repository.caller.find_project()
+    if project is not None and project.store != repository.path:
+        latest = [c for c in latest if _belongs_to(repository, c, project)] or latest
+    if position < len(latest):
+        return latest[position]
+    if not latest:
+        hint = "start one: scopes conv new, or import: scopes conv import"
+        raise NotFound("there is no conversation in this store", hint=hint)
+    raise NotFound(f"there is no conversation @{{{position}}}", hint=f"the store has {len(latest)}, the first is @")
+
+
+def _belongs_to(repository: Repository, conversation: ConversationId, project: Project) -> bool:
+    root = _find_root(repository, conversation)
+    directory = read_metadata(repository, conversation).directory or (None if root is None else root.cwd)
+    return directory is not None and project.contains(directory)
+
+
+def _find_by_root(
+    repository: Repository, prefix: str, conversations: Iterable[ConversationId]
+) -> ConversationId | None:
+    """Find a conversation by a prefix of its UUID or of its session's id; unlike numbers, they are the same everywhere.
+
+    Raises:
+        Ambiguous: several match.
+    """
+    if len(prefix) < MIN_PREFIX_LENGTH:
+        return None
+    found: dict[str, ConversationId] = {}
+    for conversation in conversations:
+        root = _find_root(repository, conversation)
+        names = () if root is None else (root.uuid, root.native_id or "")
+        found |= {name: conversation for name in names if name.startswith(prefix)}
+    return found[_match_prefix(prefix, found, "conversation", None)] if found else None
+
+
+def _find_root(repository: Repository, conversation: ConversationId) -> Root | None:
+    """Return the root of a conversation; None if it is damaged."""
+    tips = list_branch_tips(repository, conversation)
+    main = read_metadata(repository, conversation).branches.get(MAIN)
+    try:
+        tip = read_commit(repository, next(iter(tips.values())))
+        return read_root(repository, tip, None if main is None else main.fork)
+    except (Corrupt, NotFound):
+        return None
 
 
 def read_active_branch(repository: Repository, conversation: ConversationId) -> BranchName:
@@ -128,7 +198,7 @@ def resolve_revision(repository: Repository, text: str, conversation: Conversati
     if not text:
         raise Invalid("the message is not named", hint="for example: conv-001, conv-001/main~2, or an id from the log")
     name, steps = _split_steps(text)
-    at_time = _TIME_SUFFIX.fullmatch(name)
+    at_time = None if _LATEST.fullmatch(name) else _TIME_SUFFIX.fullmatch(name)
     revision = _resolve_named(repository, at_time["name"] if at_time else name, conversation)
     if at_time is not None:
         revision = _resolve_time(repository, revision, at_time["time"])
@@ -171,6 +241,9 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
         try:
             return _resolve_id(repository, name, conversation_ids(repository))
         except NotFound:
+            by_root = _find_by_root(repository, name, conversation_ids(repository))
+            if by_root is not None:
+                return _resolve_inside(repository, "", by_root)
             hint = "see: scopes conv list, scopes conv log; or create a conversation: scopes conv new"
             _match_prefix(name, conversation_ids(repository), "conversation or message", hint)  # raises with near names
             raise
@@ -202,7 +275,7 @@ def _is_prefix_inside(repository: Repository, name: str, conversation: Conversat
 
 
 def _could_be_id(text: str) -> bool:
-    return len(text) >= _MIN_PREFIX_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
+    return len(text) >= MIN_PREFIX_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
 
 
 def _resolve_id(repository: Repository, prefix: str, conversations: Iterable[ConversationId]) -> Revision:

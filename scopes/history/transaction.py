@@ -12,8 +12,8 @@ from typing import Any
 
 from scopes.clock import new_id, now
 from scopes.history.messages import write_message_blob, write_message_commit
-from scopes.history.metadata import branch_change, tag_change, title_change, write_metadata
-from scopes.ids import BranchName, ConversationId, Oid, OperationId
+from scopes.history.metadata import branch_change, directory_change, tag_change, title_change, write_metadata
+from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Message
 from scopes.model.operation import Operation, RefChange
@@ -131,6 +131,10 @@ class Transaction(RefTransaction):
         """Set or remove the title."""
         self._edit(title_change(title))
 
+    def set_directory(self, directory: str) -> None:
+        """Set the directory where the conversation was begun."""
+        self._edit(directory_change(directory))
+
     def set_tag(self, tag: str, oid: Oid | None) -> None:
         """Set or remove a tag."""
         self._edit(tag_change(tag, oid))
@@ -168,8 +172,17 @@ class Transaction(RefTransaction):
         return super().commit(kind, summary, undoes=undoes, details=details)
 
 
-def append_message(repository: Repository, conversation: ConversationId, branch: BranchName, message: Message) -> Oid:
+def append_message(
+    repository: Repository,
+    conversation: ConversationId,
+    branch: BranchName,
+    message: Message,
+    *,
+    first: MessageId | None = None,
+) -> Oid:
     """Append a message to a branch and return its commit; no operation is recorded.
+
+    `first` is the first message of the same command, if this is not the first one.
 
     Raises:
         Invalid: the message is too large.
@@ -182,6 +195,7 @@ def append_message(repository: Repository, conversation: ConversationId, branch:
         refs.branch_ref(conversation, branch),
         lambda tip: write_message_commit(repository, tip, message, blob),
         f"append: {message.id}",
+        first=first,
     )
 
 

@@ -82,10 +82,10 @@ def _line_name(imported: ImportedSession) -> BranchName | None:
         return None
     session, key = imported.session, source_key_of(imported.session)
     kind = session.details.get("line")
-    if kind is not None and session.part is not None:
-        return _legal_name(kind, slug(session.part)[-SHORT_ID:], key)
-    if session.part is not None or session.spawned_by is not None:
-        agent = session.details.get("agent") or session.part or session.native_id
+    if kind is not None and session.sub_file is not None:
+        return _legal_name(kind, slug(session.sub_file)[-SHORT_ID:], key)
+    if session.sub_file is not None or session.spawned_by is not None:
+        agent = session.details.get("agent") or session.sub_file or session.native_id
         return _legal_name("subagent", slug(str(agent))[:_MAX_AGENT_LENGTH], key)
     return _legal_name("fork", slug(session.native_id)[-SHORT_ID:], key)
 

@@ -55,7 +55,7 @@ def source_key(format_name: str, native_id: str, part: str | None) -> str:
 
 def source_key_of(session: Session) -> str:
     """Return the key of a session's source."""
-    return source_key(session.format, session.native_id, session.part)
+    return source_key(session.format, session.native_id, session.sub_file)
 
 
 def parent_source_keys(session: Session) -> list[str]:
@@ -68,7 +68,7 @@ def parent_source_keys(session: Session) -> list[str]:
     if session.base is not None:
         forked_from = session.details.get("forked_from", session.native_id)
         names = [(session.base, None), (session.native_id, session.base), (str(forked_from), session.base)]
-    if session.part is not None:
+    if session.sub_file is not None:
         names.append((session.native_id, None))
     keys = dict.fromkeys(source_key(session.format, native_id, part) for native_id, part in names)
     return [key for key in keys if key != source_key_of(session)]

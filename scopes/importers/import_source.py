@@ -156,14 +156,14 @@ def _import_sessions(run: ImportRun, status: SourceStatus) -> list[Segment]:
     roots: dict[str, Oid] = {}
     events = queued.format.walk_events(queued.source)
     while isinstance(first := next(events, None), Session):
-        session = replace(first, part=queued.session.part) if roots else queued.session
+        session = replace(first, sub_file=queued.session.sub_file) if roots else queued.session
         imported = _import_session(run, status, session, events)
         roots[source_key_of(session)] = imported.root
         segments += imported.segments
     record = SourceRecord(
         format=queued.session.format,
         native_id=queued.session.native_id,
-        part=queued.session.part,
+        part=queued.session.sub_file,
         size=queued.source.size,
         digest=status.digest,
         parser=PARSER_VERSION,

@@ -278,7 +278,7 @@ def _build_result(
     return Imported(
         sources=tuple(run.sources),
         conversations=tuple(_describe(run, conversation, target) for conversation, target in conversations.items()),
-        skipped=(*skipped, *run.copies),
+        skipped=(*(replace(found, noted=True) for found in skipped), *run.copies),
         dry_run=options.dry_run,
         operation=operation,
         notes=tuple(dict.fromkeys([*_note_unparsed(run), *run.notes])),

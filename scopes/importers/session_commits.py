@@ -9,13 +9,12 @@ from typing import TypeAlias
 from scopes.errors import CannotImport
 from scopes.history.messages import write_message_blob, write_message_commit
 from scopes.ids import MessageId, Oid
-from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, State, Unparsed
+from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, SessionRecord, Unparsed
 from scopes.importers.identity import content_bytes, message_id
-from scopes.model.message import Message, Part
+from scopes.model.message import COPIED, Message, Part
 from scopes.store.repository import Objects
 
 OPEN = "open"
-COPIED = "restamped"  # the precision of a time that was written when the message was copied
 _FORMAT_ERROR = "this is an error in the format that reads the file, not in the file; please report it"
 _MAX_OPEN = 2  # messages at the end of a source that later records may change: an answer and its tool results
 
@@ -127,7 +126,7 @@ def write_commits(objects: Objects, imported: ImportedSession, events: Iterable[
                 if len(held) == _MAX_OPEN:
                     _write_draft(objects, imported, held.pop(0), still_open=False)
                 held.append(event)
-            case State():
+            case SessionRecord():
                 imported.segments += [Segment(span, state=event.key) for span in event.spans]
             case Unparsed():
                 imported.segments += [Segment(span, unparsed=event.reason) for span in event.spans]
@@ -215,7 +214,7 @@ def _spawned_by(draft: Draft, imported: ImportedSession) -> dict[str, str] | Non
     spawned_by = draft.spawned_by or ((session.spawned_by or {}) if first else None)
     if spawned_by is None:
         return None
-    agent = session.part or session.native_id
+    agent = session.sub_file or session.native_id
     call_id = spawned_by.get("call_id") or (imported.known.agents.get(agent) if not imported.own else None)
     message = imported.known.calls.get(call_id) if call_id is not None else None
     found = {"call_id": call_id, "message": message}

@@ -46,7 +46,9 @@ def use_stored_source(objects: Objects, stored: StoredRecord | None, queued: Que
     source = StoredCopy(queued.source.path, stored.record.size, objects, stored.commit)
     session = read_session(queued.format, source)
     if session is not None:
-        queued = replace(queued, session=replace(session, part=queued.session.part, details=queued.session.details))
+        queued = replace(
+            queued, session=replace(session, sub_file=queued.session.sub_file, details=queued.session.details)
+        )
     return replace(queued, source=source, copies=(queued.source, *queued.copies))
 
 

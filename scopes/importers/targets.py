@@ -122,8 +122,8 @@ class ImportTargets:
                 return TargetMatch(self.at(root, group), False, key)
         root = self._find_own_root(session, group) or self._write_root(session)
         self._roots[source_key_of(session)] = root
-        missing = session.base if session.part is None else None
-        return TargetMatch(self.at(root, group), session.part is None, missing_base=missing)
+        missing = session.base if session.sub_file is None else None
+        return TargetMatch(self.at(root, group), session.sub_file is None, missing_base=missing)
 
     def at(self, root: Oid, group: int) -> ImportTarget:
         """Return the conversation with this root; it is used by a group of sources from now on."""

@@ -139,7 +139,7 @@ def _find_stored(repository: Repository, source: Source, session: Session | None
     """Find the stored source of a file: one with the same bytes, else the one of its session and part."""
     named: tuple[Oid, SourceRecord] | None = None
     if session is not None:
-        ref = repository.find_ref(SOURCES + source_key(session.format, session.native_id, session.part))
+        ref = repository.find_ref(SOURCES + source_key(session.format, session.native_id, session.sub_file))
         named = None if ref is None else (Oid(ref), read_source_record(repository, Oid(ref)))
     digest = digest_of(source, source.size)
     if named is None or named[1].digest != digest:

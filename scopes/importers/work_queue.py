@@ -144,9 +144,9 @@ def _merge_copies(queue: list[QueuedSource], skipped: list[Skipped]) -> list[Que
             if digest == digest_of(longest.source, queued.source.size):
                 longest = replace(longest, copies=(*longest.copies, queued.source))
             else:
-                part = f"{queued.session.part or 'copy'}-{digest[:SHORT_ID]}"
+                sub_file = f"{queued.session.sub_file or 'copy'}-{digest[:SHORT_ID]}"
                 details = {"line": "copy", **queued.session.details}
-                kept.append(replace(queued, session=replace(queued.session, part=part, details=details)))
+                kept.append(replace(queued, session=replace(queued.session, sub_file=sub_file, details=details)))
         kept.append(longest)
     return kept
 
@@ -163,7 +163,12 @@ def _sort(queue: list[QueuedSource]) -> list[QueuedSource]:
 
 def _sort_key(queued: QueuedSource) -> tuple[int, bool, str, str]:
     session = queued.session
-    return parse_time(session.created or "") or 0, session.part is not None, session.native_id, session.part or ""
+    return (
+        parse_time(session.created or "") or 0,
+        session.sub_file is not None,
+        session.native_id,
+        session.sub_file or "",
+    )
 
 
 def _add_after_parents(queued: QueuedSource, by_key: dict[str, QueuedSource], ordered: dict[str, QueuedSource]) -> None:
@@ -188,7 +193,10 @@ def _walk_readable(queued: QueuedSource) -> Iterator[Event]:
 
 
 def _newest_time(queued: QueuedSource) -> list[int]:
-    """Return the time of the newest message of a source; an empty list if no message has a time."""
+    """Return the time of the newest message of a source; an empty list if no message has a time.
+
+    Reads the whole source, as an import does: messages need not be in the order of their times.
+    """
     events = _walk_readable(queued)
     times = (parse_time(event.time) for event in events if isinstance(event, Draft) and event.time is not None)
     newest = max((time for time in times if time is not None), default=None)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scopes.history.conversations import read_root
 from scopes.history.handles import Branch, Store
+from scopes.history.messages import read_root
 from scopes.ids import ConversationId, MessageId, Oid, OperationId
 from scopes.loading import load
 from scopes.memory.actions import merge_actions

@@ -53,7 +53,10 @@ class Divergence:
 
 
 def merge3(base: _Value, target: _Value, source: _Value, conflict: _Value) -> _Value:
-    """Merge three values; return `conflict` if both sides changed the base differently."""
+    """Merge three values; return `conflict` if both sides changed the base differently.
+
+    The rule for single blobs, for merging several merge bases into one. Claims have rules by key and type: `detection`.
+    """
     if target == source:  # unchanged, or both sides made the same change
         return target
     if source == base:  # only the target changed

@@ -104,6 +104,12 @@ class Output:
         """Write a message for a person to standard error, unless `--quiet` is given."""
         self._write_message(clean(text) + "\n", hint)
 
+    def hint(self, text: str) -> None:
+        """Write a next step after the results, for people only: on a terminal, unless hints are disabled."""
+        if self.stdout.terminal and not self.settings.json:
+            load("scopes.render.text.phrases:write_hint")(self._view(self.stdout.write), text)
+            self.stdout.flush()
+
     def _render(self, result: Result, view: View) -> None:
         render_text(result, view)
 

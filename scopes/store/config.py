@@ -22,6 +22,7 @@ SETTINGS = {
     "scopes.durability": "'full' (default): synced to disk before a command returns; 'fast': not",
     "scopes.lockTimeout": "seconds to wait for the store's lock (default 30)",
     "scopes.hints": "'false' turns the next-step hints off",
+    "scopes.alias.<name>": "a command of your own: scopes <name> runs it (your own configuration only)",
     "scopes.pager": "the pager (a command: your own configuration only)",
     "scopes.merge.rule.<type>": "how to resolve conflicts of a type: first (the target's side), second, skip or fail",
     "scopes.model.<name>.window": "the context window, in tokens, of models whose names begin with <name>",
@@ -47,10 +48,14 @@ _PREFIXES = ("scopes.", "core.pager")
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
 _PERCENTAGES = re.compile(r"[0-9]{1,3}/[0-9]{1,3}/[0-9]{1,3}")
 _RULE = "scopes.merge.rule."
+ALIAS = "scopes.alias."
 MODEL_SETTING = re.compile(
     r"scopes\.model\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>window|encoding|factor)", re.IGNORECASE
 )
-_KEY = re.compile(rf"scopes\.[a-z][a-z0-9-]*|{re.escape(_RULE)}[a-z-]+|{MODEL_SETTING.pattern}", re.IGNORECASE)
+_KEY = re.compile(
+    rf"scopes\.[a-z][a-z0-9-]*|{re.escape(_RULE)}[a-z-]+|{re.escape(ALIAS)}[a-z][a-z0-9-]{{0,63}}|{MODEL_SETTING.pattern}",
+    re.IGNORECASE,
+)
 _VALUES = {
     "scopes.durability": re.compile("full|fast"),
     "scopes.hints": re.compile("true|false"),
@@ -177,6 +182,21 @@ def user_config() -> pygit2.Config:
     """
     with translated("read the settings of git", os.path.expanduser("~")):
         return pygit2.config.DefaultConfig()
+
+
+def read_user_value(key: str) -> str | None:
+    """Return a value from the configuration of the user or the system; None if neither sets it.
+
+    Raises:
+        Inaccessible, Corrupt: a configuration file cannot be read.
+    """
+    values = [setting.value for setting in _walk_settings(user_config()) if setting.key == key.lower()]
+    return values[-1] if values else None
+
+
+def is_read_from_store(key: str) -> bool:
+    """Return True if a store may set the key: it names no command and starts no work by itself."""
+    return key.lower() not in NOT_FROM_STORE and not key.lower().startswith(ALIAS)
 
 
 def check_key(key: str) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _HEADS = "refs/heads/"
+_TAIL_BYTES = 16_384
 
 
 def choose_store(environ: Mapping[str, str], cwd: str, explicit: str | None = None) -> str:
@@ -66,6 +67,22 @@ def list_branches(store: str, conversation: str) -> list[str]:
     for directory, _, files in os.walk(top):
         branches.update(os.path.relpath(os.path.join(directory, f), top) for f in files if not f.endswith(".lock"))
     return sorted(branches)
+
+
+def list_operations(store: str) -> list[tuple[str, str]]:
+    """List the last operations, newest first: id and summary, from the reflog of the operation log."""
+    try:
+        with open(os.path.join(store, "logs", "refs", "scopes", "operations"), "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
+            lines = file.read().decode("utf-8", "replace").split("\n")
+    except OSError:
+        return []
+    found: list[tuple[str, str]] = []
+    for line in reversed(lines):
+        summary, bracket, name = line.partition("\t")[2].removesuffix("]").rpartition(" [")
+        if bracket and name.isalnum():
+            found.append((name, summary))
+    return found
 
 
 def _list_packed(store: str, prefix: str) -> list[str]:

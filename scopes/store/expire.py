@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from scopes.clock import new_id, now, parse_time
 from scopes.ids import Oid, OperationId
 from scopes.model.operation import Operation, RefChange
@@ -11,26 +13,47 @@ from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Repository
 from scopes.store.transactions import commit_operation, write_operation
 
+EXPIRE = "expire"
+
 
 def expire(repository: Repository, cutoff_nanoseconds: int) -> tuple[int, int]:
     """Delete operations before the cutoff and their trash; return the number of operations and of trash refs.
 
-    The operation log is rewritten without them. A trash ref is deleted only if no remaining operation refers to it.
-    This is atomic like an operation, but it is not recorded in the log and cannot be undone. Call it under the
+    The operation log is rewritten without them, with a record of the expire on top. A trash ref is deleted only if no
+    remaining operation refers to it. This is atomic like an operation, but it cannot be undone. Call it under the
     exclusive lock.
     """
     old_tip = repository.raw_ref(refs.OPERATIONS)
     if old_tip is None:
         return 0, 0  # without the log it is unknown which trash belongs to which operation
+    kept, expired, trash = plan_expire(repository, cutoff_nanoseconds)
+    if expired or trash:
+        what = f"{_counted(len(expired), 'operation')} and {_counted(len(trash), 'ref')} of the trash"
+        record = _record(repository, f"delete {what} for good")
+        tip = write_operation(repository, record, _write_log(repository, kept) if expired else Oid(old_tip))
+        _apply(repository, record, [RefChange(refs.OPERATIONS, old_tip, tip), *trash])
+    return len(expired), len(trash)
+
+
+def plan_expire(
+    repository: Repository, cutoff_nanoseconds: int
+) -> tuple[list[Operation], list[Operation], list[RefChange]]:
+    """Return the operations that an expire would keep, those that it would delete, and the changes of the trash.
+
+    Records of earlier expires are in neither list if they are before the cutoff: they are deleted, but do not count.
+    """
     log = [operation for _, operation in walk_operations(repository)]
+    if not log:
+        return [], [], []  # without the log it is unknown which trash belongs to which operation
     kept = [o for o in log if (parse_time(o.time) or 0) >= cutoff_nanoseconds]
+    expired = [o for o in log if (parse_time(o.time) or 0) < cutoff_nanoseconds and o.kind != EXPIRE]
     referenced = {change.ref for operation in kept for change in operation.changes}
     trash = [RefChange(r, value, None) for r, value in repository.list_refs(refs.TRASH).items() if r not in referenced]
-    expired = len(log) - len(kept)
-    if expired or trash:
-        tip = _write_log(repository, kept) if expired else old_tip
-        _apply(repository, [RefChange(refs.OPERATIONS, old_tip, tip), *trash])
-    return expired, len(trash)
+    return kept, expired, trash
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _write_log(repository: Repository, newest_first: list[Operation]) -> Oid | None:
@@ -40,17 +63,21 @@ def _write_log(repository: Repository, newest_first: list[Operation]) -> Oid | N
     return tip
 
 
-def _apply(repository: Repository, changes: list[RefChange]) -> None:
-    operation = Operation(
+def _record(repository: Repository, summary: str) -> Operation:
+    return Operation(
         id=OperationId(new_id()),
-        kind="expire",
-        summary="expire operations and trash",
+        kind=EXPIRE,
+        summary=summary,
         command=repository.caller.command,
         actor=repository.caller.actor,
         time=now(),
-        changes=tuple(changes),
+        changes=(),
     )
-    commit_operation(repository, operation)
+
+
+def _apply(repository: Repository, record: Operation, changes: list[RefChange]) -> None:
+    """Move the refs; the record in the log has no changes, so that it does not keep what was deleted."""
+    commit_operation(repository, replace(record, changes=tuple(changes)))
     if repository.raw_ref(refs.OPERATIONS) is not None:
         # The reflog still has the old tips of the log, which reach everything that was expired.
         expiry = ("reflog", "expire", "--expire=all", refs.OPERATIONS)

@@ -30,6 +30,13 @@ def estimate_loose_objects(repository: Repository) -> int:
         return 0
 
 
+def count_loose_objects(repository: Repository) -> int:
+    """Count the loose objects."""
+    top = os.path.join(repository.path, "objects")
+    with translated("list the loose objects", repository.path):
+        return sum(len(os.listdir(os.path.join(top, name))) for name in os.listdir(top) if len(name) == 2)
+
+
 def pack_when_needed(repository: Repository) -> bool:
     """Pack the store if it has too many loose objects; return True if it was packed. Errors are ignored."""
     threshold = repository.config.find_integer("scopes.packThreshold", DEFAULT_PACK_THRESHOLD)

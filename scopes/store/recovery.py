@@ -11,6 +11,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from scopes.model.operation import Operation, RefChange
 from scopes.store import refs
@@ -45,15 +46,67 @@ def move_refs(repository: Repository, operation: Operation, commit: str) -> None
     """Set every ref of a committed operation to its new value, then the operation log, then delete the marker ref.
 
     An operation that moves the log itself (expire) is not recorded in it. Deletions come first, so that a name can
-    become a directory of names. Repeating this is harmless.
+    become a directory of names. The reflog of the operation log also has the ids, which completion offers. Repeating
+    this is harmless.
     """
     reason = f"{operation.kind}: {operation.summary}"
+    logs = _copy_reflogs(repository, operation)
     for change in sorted(operation.changes, key=lambda change: change.new is not None):
+        if change.new is not None and change.ref in logs:
+            _write_reflog(repository, change.ref, logs.pop(change.ref))
         set_ref(repository, change, reason)
     previous = repository.raw_ref(refs.OPERATIONS)
     if previous != commit and all(change.ref != refs.OPERATIONS for change in operation.changes):
-        set_ref(repository, RefChange(refs.OPERATIONS, previous, commit), reason)
+        set_ref(repository, RefChange(refs.OPERATIONS, previous, commit), f"{reason} [{operation.id}]")
     set_ref(repository, RefChange(refs.PENDING, commit, None), reason)
+
+
+def _copy_reflogs(repository: Repository, operation: Operation) -> dict[str, bytes]:
+    """Copy the reflogs of branches that get another name, because git deletes a reflog with its ref.
+
+    Return those whose place is still taken: the new name is below the old one, or the other way round. A copy that
+    fails is left out: only `undo` and times such as `main@{yesterday}` need it.
+    """
+    removed = {change.ref: change.old for change in operation.changes if change.new is None and _is_branch(change.ref)}
+    waiting: dict[str, bytes] = {}
+    for change in operation.changes:
+        sources = [ref for ref, value in removed.items() if value == change.new]
+        if change.old is None and sources and _is_branch(change.ref):
+            source = max(sources, key=lambda ref: _count_common_names(ref, change.ref))
+            with contextlib.suppress(OSError):
+                with open(_reflog_path(repository, source), "rb") as file:
+                    data = file.read()
+                if not _write_reflog(repository, change.ref, data):
+                    waiting[change.ref] = data
+    return waiting
+
+
+def _write_reflog(repository: Repository, ref: str, data: bytes) -> bool:
+    """Write the reflog of a ref that does not exist yet; return False if that failed."""
+    path = _reflog_path(repository, ref)
+    if repository.raw_ref(ref) is not None:
+        return True  # an earlier try moved it
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data)
+    except OSError:
+        return False
+    return True
+
+
+def _reflog_path(repository: Repository, ref: str) -> str:
+    return os.path.join(repository.path, "logs", ref)
+
+
+def _is_branch(ref: str) -> bool:
+    return ref.startswith((refs.HEADS, refs.TRASH))
+
+
+def _count_common_names(one: str, two: str) -> int:
+    """Return how many names at the end of two refs are equal."""
+    pairs = zip(reversed(one.split("/")), reversed(two.split("/")), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def set_ref(repository: Repository, change: RefChange, reason: str) -> None:

@@ -1,31 +1,101 @@
-"""Read git's reflogs: the earlier values of refs, including every append.
+"""Read git's reflogs: the earlier values of refs, including every append, and who made it.
 
 The files are read directly: libgit2 opens a reflog through its ref only, and a lost ref has nothing but its reflog.
+
+An append has no operation record. Its line in the reflog has the actor as the identity, and as the message
+
+    append: <message id> at <time> after <operation> [of <message id>]
+
+`after` is the start of the id of the operation log's tip, which orders appends and operations whatever the clock does.
+`of` is the first message of the same command, if the command appended several.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
-from scopes.ids import Oid
+from scopes.clock import format_time, wall_nanoseconds
+from scopes.errors import Invalid
+from scopes.ids import Oid, slug
+from scopes.model.path_encoding import decode_component, encode_component
 from scopes.regular_file import open_regular
+from scopes.store import refs
+from scopes.store.objects import Identity
 from scopes.store.repository import Repository
 
 NULL_OID = Oid("0" * 40)
 _BLOCK_BYTES = 1 << 16
-_LINE = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40}) [^\t]*> ([0-9]{1,18}) [+-][0-9]{4}(?:\t(.*))?")
+MARK_LENGTH = 16  # hexadecimal digits of an operation's commit in a line of an append
+_ACTOR_DOMAIN = "@actors.scopes"
+_LINE = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40}) ([^\t]*)> ([0-9]{1,18}) [+-][0-9]{4}(?:\t(.*))?")
+_APPEND = re.compile(r"append: (?P<id>\S+)(?: at (?P<time>\S+) after (?P<after>\S+)(?: of (?P<first>\S+))?)?")
 
 
 class RefMove(NamedTuple):
-    """One line of a reflog; `time` is in whole seconds since 1970."""
+    """One line of a reflog; `time` is in whole seconds since 1970, `actor` is None if the line does not name one."""
 
     old: Oid
     new: Oid
     time: int
     reason: str
+    actor: str | None = None
+
+
+class AppendNote(NamedTuple):
+    """The message of an append's line; `first` is the first message of the command.
+
+    `time` and `after` are None in lines of older versions, which did not write them.
+    """
+
+    message: str
+    first: str
+    time: str | None
+    after: str | None
+
+
+def identify_actor(repository: Repository) -> None:
+    """Make the caller the identity of the next lines that libgit2 writes into reflogs."""
+    repository.git.set_ident(*_identity(repository.caller.actor))
+
+
+@lru_cache(maxsize=16)
+def _identity(actor: str) -> Identity:
+    """Return the actor as a name that git accepts and `_actor_of` can decode."""
+    return Identity(encode_component(actor), slug(actor) + _ACTOR_DOMAIN)
+
+
+def _actor_of(who: str) -> str | None:
+    name, _, email = who.partition(" <")
+    if not email.endswith(_ACTOR_DOMAIN):
+        return None
+    try:
+        return decode_component(name)
+    except Invalid:
+        return None
+
+
+def append_line(repository: Repository, reason: str, first: str | None = None) -> str:
+    """Return the message of the line of an append: `reason`, the time and the tip of the operation log.
+
+    `first` is the first message of the same command, if this is not the first one.
+    """
+    wall = wall_nanoseconds()
+    time = f"{format_time(wall)[:-1]}{wall // 1000 % 1000:03d}Z"
+    tip = repository.raw_ref(refs.OPERATIONS) or NULL_OID
+    return f"{reason} at {time} after {tip[:MARK_LENGTH]}" + (f" of {first}" if first else "")
+
+
+def parse_append(move: RefMove) -> AppendNote | None:
+    """Return what the line of an append says; None for the line of an operation or of another program."""
+    match = _APPEND.fullmatch(move.reason)
+    if match is None:
+        return None
+    return AppendNote(match["id"], match["first"] or match["id"], match["time"], match["after"])
 
 
 def walk_moves(repository: Repository, ref: str) -> Iterator[RefMove]:
@@ -33,8 +103,10 @@ def walk_moves(repository: Repository, ref: str) -> Iterator[RefMove]:
     for line in _walk_lines_backwards(os.path.join(repository.path, "logs", ref)):
         match = _LINE.fullmatch(line)
         if match is not None:
-            old, new, seconds, reason = match.groups(b"")
-            yield RefMove(Oid(old.decode()), Oid(new.decode()), int(seconds), reason.decode("utf-8", "replace"))
+            old, new, who, seconds, reason = match.groups(b"")
+            actor = _actor_of(who.decode("utf-8", "replace"))
+            text = reason.decode("utf-8", "replace")
+            yield RefMove(Oid(old.decode()), Oid(new.decode()), int(seconds), text, actor)
 
 
 def _walk_lines_backwards(path: str) -> Iterator[bytes]:
@@ -59,6 +131,21 @@ def find_value_at(repository: Repository, ref: str, seconds: int) -> Oid | None:
         if move.time <= seconds:
             return None if move.new == NULL_OID else move.new
     return None
+
+
+def list_logs_by_time(repository: Repository, prefix: str) -> list[tuple[float, str]]:
+    """Return the refs below a folder of refs that have a reflog, each with the time of its last line; oldest first.
+
+    The time is the one of the file, so it is never before that of the line, but it may be later.
+    """
+    top = os.path.join(repository.path, "logs")
+    found: list[tuple[float, str]] = []
+    for here, _, files in os.walk(os.path.join(top, prefix)):
+        for name in files:
+            path = os.path.join(here, name)
+            with contextlib.suppress(OSError):
+                found.append((os.stat(path).st_mtime, os.path.relpath(path, top)))
+    return sorted(pair for pair in found if not pair[1].endswith(".lock"))
 
 
 def list_logged_refs(repository: Repository, prefixes: tuple[str, ...]) -> list[str]:

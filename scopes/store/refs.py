@@ -56,6 +56,14 @@ def split_branch_ref(ref: str) -> tuple[ConversationId, BranchName] | None:
     return (ConversationId(conversation), BranchName(branch)) if slash else None
 
 
+def conversation_of(ref: str) -> ConversationId | None:
+    """Return the conversation that a ref belongs to; None for a ref of the whole store."""
+    for prefix in (HEADS, META, ACTIVE, TRASH):
+        if ref.startswith(prefix):
+            return ConversationId(ref[len(prefix) :].partition("/")[0])
+    return None
+
+
 def check_name_conflicts(existing: Iterable[str], added: Iterable[str]) -> None:
     """Refuse new refs that conflict with others: `x` with `x/y`, and `X` with `x` (equal on many file systems).
 

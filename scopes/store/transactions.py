@@ -23,6 +23,7 @@ from scopes.store.init import sync
 from scopes.store.libgit2 import pygit2
 from scopes.store.objects import BLOB, COMMIT, TREE, Identity, TreeEntry, format_commit, format_tree
 from scopes.store.recovery import finish_pending, move_refs, remove_orphan_lock, set_ref
+from scopes.store.reflog import append_line, identify_actor
 from scopes.store.repository import OPERATION_FILE, Repository
 from scopes.store.signals import defer_signals
 
@@ -60,42 +61,49 @@ def shared_write(repository: Repository) -> Iterator[None]:
             pass
 
 
-def append(repository: Repository, ref: str, build: Callable[[Oid], Oid], reason: str) -> Oid:
+def append(
+    repository: Repository, ref: str, build: Callable[[Oid], Oid], reason: str, *, first: str | None = None
+) -> Oid:
     """Move a ref from its tip to a new commit on top of it; other processes may append at the same time.
 
     `build` writes the commit for a given tip; it is called again if another process moved the ref first. After a few
-    lost races the exclusive lock is taken, so that progress is certain.
+    lost races the exclusive lock is taken, so that progress is certain. `first` is the first message of the same
+    command, for the reflog, which `undo` reads.
 
     Raises:
         NotFound: there is no such ref.
         Busy: a git command keeps the ref locked.
         Inaccessible: disk full or permission denied; the ref is unchanged.
     """
+    identify_actor(repository)
     with shared_write(repository):
         for turn in range(_TRIES_SHARED):
-            commit = _try_append(repository, ref, build, reason)
+            commit = _try_append(repository, ref, build, reason, first)
             if commit is not None:
                 return commit
             time.sleep(jitter() * 0.002 * (turn + 1))
     with exclusive_write(repository):
         for _ in range(_TRIES_EXCLUSIVE):
-            commit = _try_append(repository, ref, build, reason)
+            commit = _try_append(repository, ref, build, reason, first)
             if commit is not None:
                 return commit
             remove_orphan_lock(repository, ref)
     raise Busy(f"another program keeps {ref} locked", hint="try again in a moment")
 
 
-def _try_append(repository: Repository, ref: str, build: Callable[[Oid], Oid], reason: str) -> Oid | None:
+def _try_append(
+    repository: Repository, ref: str, build: Callable[[Oid], Oid], reason: str, first: str | None
+) -> Oid | None:
     """Compare and swap once; return None if another process moved the ref or holds its lock."""
     repository.check_ref_update(ref)
     reference = repository.find_reference(ref)
     if reference is None:
         raise NotFound(f"there is no {ref.removeprefix(refs.HEADS)}")
     commit = build(Oid(str(reference.target)))
+    line = append_line(repository, reason, first)
     with defer_signals():
         try:
-            reference.set_target(pygit2.Oid(hex=commit), reason)
+            reference.set_target(pygit2.Oid(hex=commit), line)
         except (pygit2.GitError, OSError) as error:
             if is_moved(error) or is_locked(error):
                 return None
@@ -136,6 +144,7 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
     _check_names(repository, operation)
     previous = repository.raw_ref(refs.OPERATIONS)
     commit = write_operation(repository, operation, None if previous is None else Oid(previous))
+    identify_actor(repository)
     with defer_signals():
         try:
             set_ref(repository, RefChange(refs.PENDING, None, commit), operation.kind)

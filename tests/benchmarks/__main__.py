@@ -55,7 +55,9 @@ _TITLES = ("operation", "ours", "reference", "ratio", "budget", "met?")
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print the table, and return 0: a missed budget is a number to look at, not a failure."""
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description="Measure scopes beside references.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks", description="Measure scopes against references."
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure: {', '.join(GROUPS)} (all of them)")
     parser.add_argument("--json", metavar="FILE", help="also write every sample, in seconds, megabytes or messages")
     parser.add_argument("--quick", action="store_true", help="small amounts, one repetition: only shows that it works")

@@ -31,7 +31,7 @@ def agentsview(work: Workspace, folder: str) -> Iterator[Agentsview | None]:
     """Sync a folder of transcripts and run the daemon, which searches need; None if it is not installed."""
     program = find_program()
     if program is None:
-        work.notes.append(f"beside agentsview: not installed ({FIND} names the program)")
+        work.notes.append(f"against agentsview: not installed ({FIND} names the program)")
         yield None
         return
     environment = work.environment | {

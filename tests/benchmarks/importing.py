@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from tests.benchmarks.reading import read_log, read_show, row_beside_git
+from tests.benchmarks.reading import read_log, read_show, row_against_git
 from tests.benchmarks.stores import size_bytes
 from tests.benchmarks.timing import Row, Samples, by_turns, process_cpu, process_wall, run, wall
 from tests.benchmarks.transcripts import Material, make_material, real_size
@@ -47,7 +47,7 @@ def measure(work: Workspace) -> Iterator[Row]:
         work.notes.append("import: there are no real transcripts here, these are drawn")
     whole = _import(work, [material.folder])
     yield from _speed(work, material, whole)
-    yield from _beside_agentsview(work, material, whole)
+    yield from _against_agentsview(work, material, whole)
     yield from _memory(work, material, whole)
     yield from _size(work)
     yield from _maintenance(work, whole)
@@ -125,11 +125,11 @@ def _fast_import(work: Workspace, stream: str, store: str) -> tuple[float, float
     return seconds, cpu
 
 
-def _beside_agentsview(work: Workspace, material: Material, first: Imported) -> Iterator[Row]:
+def _against_agentsview(work: Workspace, material: Material, first: Imported) -> Iterator[Row]:
     """Yield the import compared with agentsview, which does not keep the originals."""
     program = os.environ.get("SCOPES_TEST_AGENTSVIEW") or shutil.which("agentsview")
     if program is None:
-        work.notes.append("import beside agentsview: not installed (SCOPES_TEST_AGENTSVIEW names the program)")
+        work.notes.append("import against agentsview: not installed (SCOPES_TEST_AGENTSVIEW names the program)")
         return
     environment = work.environment | {
         "AGENTSVIEW_DATA_DIR": work.new_path("agentsview"),
@@ -216,12 +216,12 @@ def _reading(work: Workspace, store: str) -> Iterator[Row]:
     branch = f"refs/heads/{longest}/main"
     blobs, commits = ["log", "--format=%H:message.json", branch], ["rev-list", branch]
     amount = f"{counts[longest]:,}, imported"
-    yield row_beside_git(work, f"show of {amount}", lambda: read_show(store, longest), store, commits)
+    yield row_against_git(work, f"show of {amount}", lambda: read_show(store, longest), store, commits)
     for bodies, names in ((True, blobs), (False, commits)):
         what = "with bodies" if bodies else "without"
         whole = partial(read_log, store, longest, bodies=bodies)
         page = partial(read_log, store, longest, limit=50, bodies=bodies)
-        yield row_beside_git(work, f"log of {amount}, {what}", whole, store, names)
+        yield row_against_git(work, f"log of {amount}, {what}", whole, store, names)
         ours, reference = by_turns(work.repetitions(5), partial(wall, page), partial(wall, whole))
         yield Row(operation=f"  its first page of 50, {what}", ours=ours, reference=reference, against="all of it")
 

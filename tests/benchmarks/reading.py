@@ -23,20 +23,20 @@ def measure(work: Workspace) -> Iterator[Row]:
         commits = ["rev-list", _REF]
         amount = work.amount(messages)
         tip = open_store(store, FULL).find_ref(_REF) or ""
-        yield row_beside_git(
+        yield row_against_git(
             work, f"log of {amount:,} with bodies", lambda s=store: read_log(s), store, blobs, budget=1.0
         )
         bare = "  libgit2 alone reading these"
-        yield row_beside_git(work, bare, lambda s=store, t=tip: read_chain(s, t, bodies=True), store, blobs)
-        yield row_beside_git(
+        yield row_against_git(work, bare, lambda s=store, t=tip: read_chain(s, t, bodies=True), store, blobs)
+        yield row_against_git(
             work, f"log of {amount:,} without", lambda s=store: read_log(s, bodies=False), store, commits
         )
-        yield row_beside_git(work, f"show of {amount:,}", lambda s=store: read_show(s), store, commits, budget=1.0)
-        yield row_beside_git(work, bare, lambda s=store, t=tip: read_chain(s, t, bodies=False), store, commits)
+        yield row_against_git(work, f"show of {amount:,}", lambda s=store: read_show(s), store, commits, budget=1.0)
+        yield row_against_git(work, bare, lambda s=store, t=tip: read_chain(s, t, bodies=False), store, commits)
     yield _last(work)
 
 
-def row_beside_git(
+def row_against_git(
     work: Workspace,
     operation: str,
     ours: Callable[[], object],

@@ -52,9 +52,9 @@ def _words(work: Workspace, store: str) -> list[tuple[str, str]]:
     repository = open_store(store, FULL)
     with open_index(_directory(work, store), repository, describe_from(repository)) as index:
         index.rows("CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, full_text, col)")
-        said = "SELECT term FROM terms WHERE col = 'text' AND length(term) > 2 AND term GLOB '[a-z]*' AND term NOT GLOB '*[^a-z]*' "
-        rare = index.rows(said + "ORDER BY doc, length(term) DESC, term LIMIT 1")
-        common = index.rows(said + "ORDER BY doc DESC, term LIMIT 1")
+        terms = "SELECT term FROM terms WHERE col = 'text' AND length(term) > 2 AND term GLOB '[a-z]*' AND term NOT GLOB '*[^a-z]*' "
+        rare = index.rows(terms + "ORDER BY doc, length(term) DESC, term LIMIT 1")
+        common = index.rows(terms + "ORDER BY doc DESC, term LIMIT 1")
     return [("rare", rare[0][0]), ("common", common[0][0])]
 
 

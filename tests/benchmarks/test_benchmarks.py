@@ -59,9 +59,9 @@ def test_copies_of_a_transcript_are_other_sessions_with_other_messages(tmp_path,
     events = [list(ClaudeCode().walk_events(Source(path, size))) for path, size in material.files.items()]
     assert material.real
     assert len({session.native_id for session, *_ in events}) == 3
-    said = [content_bytes(event) for session in events for event in session if isinstance(event, Draft)]
-    assert len(said) == 3 * 4 * 150
-    assert len(set(said)) == len(said)
+    contents = [content_bytes(event) for session in events for event in session if isinstance(event, Draft)]
+    assert len(contents) == 3 * 4 * 150
+    assert len(set(contents)) == len(contents)
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones(capsys):

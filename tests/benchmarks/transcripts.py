@@ -22,8 +22,8 @@ from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.store.repository import Repository
 from tests.benchmarks.stores import Speech
 
-BESIDE = Path(__file__).parents[3] / "shared" / "transcripts"
-FOLDER = Path(os.environ.get("SCOPES_TEST_TRANSCRIPTS") or BESIDE)
+SHARED = Path(__file__).parents[3] / "shared" / "transcripts"
+FOLDER = Path(os.environ.get("SCOPES_TEST_TRANSCRIPTS") or SHARED)
 _UUID = rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _IDS = re.compile(rb"\b(?:" + _UUID + rb"|(?:msg|toolu|call|req|ws)_\w{16,}|agent-[0-9a-f]{8,})\b")
 _CLAUDE_SESSION = re.compile(rb'"sessionId":"([^"]+)"')

@@ -157,5 +157,5 @@ TABLE = Table(
         *(PRODUCT.commands[(name,)] for name in ("completion", "help", "version")),
     ),
     groups=(Group(("conversations",), "Everything about conversations", short="conv"),),
-    lifted=("state",),
+    synonyms={"status": "state"},
 )

@@ -29,8 +29,9 @@ def words(store):
 
 
 def test_the_first_word_is_a_group_or_a_command(words):
-    assert words("") == ["completion", "help", "version", "conversations", "conv", "state", "ai"]
-    assert words("con") == ["conversations", "conv"]
+    members = ["state", "raise", "answer", "many", "wait", "reply", "confirm", "read", "deaf"]
+    assert words("") == ["completion", "help", "version", "conversations", *members, "conv", "ai"]
+    assert words("con") == ["conversations", "confirm", "conv"]
     assert words("ai", "conv") == ["conversations", "conv"]
 
 

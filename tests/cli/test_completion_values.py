@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from scopes.cli.completion import OptionRow, ParsedWords, members, read_keys, read_rows, values
 from scopes.cli.table import TABLE
+from scopes.store.discovery import list_operations
 from tests.cli.conftest import SETTINGS
 from tests.cli.sample import TABLE as SAMPLE
 
@@ -99,3 +102,24 @@ def test_the_product_has_rows_for_its_commands():
     found = {r.name: r for r in read_rows(TABLE.commands["completion",])}
     assert found["1"].choices == ["bash", "zsh", "fish"]
     assert "scopes.durability" in [key for key, _ in read_keys()]
+
+
+def test_operations_are_offered_newest_first_with_their_summaries(parsed, store):
+    """Ids of operations were not completed."""
+    folder = os.path.join(store, "logs/refs/scopes")
+    os.makedirs(folder)
+    line = f"{'0' * 40} {'1' * 40} carol <c@actors.scopes> 7 +0000\t"
+    with open(os.path.join(folder, "operations"), "w", encoding="utf-8") as file:
+        file.write(f"{line}new: create conv-001 [aaaa2222]\n{line}older line\n{line}tag: tag [x] in y [bbbb3333]\n")
+    assert values(row("OPERATION"), "", parsed) == [
+        ("bbbb3333", "tag: tag [x] in y"),
+        ("aaaa2222", "new: create conv-001"),
+    ]
+    assert names(values(row("OPERATION|CONV"), "", parsed))[1:3] == ["aaaa2222", "conv-001"]
+
+
+def test_the_reflog_of_a_real_store_has_what_completion_reads(conversation):
+    listed = conversation.run("conv", "operations", "list", "--json")["operations"]
+    assert list_operations(conversation.store) == [
+        (each["id"], f"{each['kind']}: {each['summary']}") for each in listed
+    ]

@@ -46,8 +46,8 @@ def test_a_message_on_the_branch_makes_it_a_debate_and_resolves_nothing(stopped)
     assert [each["status"] for each in stopped.list_conflicts()] == ["debate", "debate"]
     assert len(stopped.list_conflicts("--status", "debate")) == 2
     assert stopped.list_conflicts("--status", "open") == []
-    (said,) = stopped.run("conflicts", "show", stopped.id, "2", "--json")["talk"]
-    assert (said["author"], said["subject"]) == ("bob", "I would take files")
+    (position,) = stopped.run("conflicts", "show", stopped.id, "2", "--json")["talk"]
+    assert (position["author"], position["subject"]) == ("bob", "I would take files")
 
 
 def test_a_resolved_conflict_is_only_listed_when_asked_for(stopped):
@@ -124,6 +124,7 @@ def test_a_resolved_conflict_is_not_resolved_again(stopped):
 
 
 def test_unknown_and_ambiguous_names_have_their_exit_codes(stopped):
+    """A-1, A-2."""
     assert stopped.run_refused("conflicts", "show", stopped.id, "zzz", code=4)["hint"]
     assert stopped.run_refused("conflicts", "show", stopped.id, "3", code=4)["hint"]
     assert stopped.run_refused("conflicts", "list", "nowhere", code=4)["kind"] == "not-found"

@@ -68,7 +68,7 @@ def test_explain_prints_rows_for_a_task(conv):
     assert {row[4] for row in rows} == {"kept", "dropped"}
 
 
-def test_statistics_tell_how_the_budget_is_used(conv):
+def test_statistics_print_how_the_budget_is_used(conv):
     assert "of 8,000" in conv("context", "conv-001", "--stats").stdout
 
 

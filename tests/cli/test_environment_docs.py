@@ -24,7 +24,6 @@ def test_the_exit_code_of_every_refusal_is_documented(refusal):
 
 
 def test_the_exit_codes_are_those_of_the_contract():
-    """Output contract 4."""
     assert DOCUMENTED == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 70, 130, 141]
     assert (error_handler.EXIT_BUG, error_handler.EXIT_INTERRUPTED, error_handler.EXIT_BROKEN_PIPE) == (70, 130, 141)
 

@@ -17,7 +17,6 @@ REFUSALS = [c for c in vars(errors).values() if isinstance(c, type) and issubcla
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.__name__)
 def test_every_error_class_has_its_exit_code_and_hint(refusal):
-    """Output contract 4."""
     done = scopes("conv", "raise", refusal.__name__)
     assert done.returncode == refusal.exit_code
     assert done.stderr == f"error: it is {refusal.__name__}\nhint: do better\n"
@@ -25,7 +24,6 @@ def test_every_error_class_has_its_exit_code_and_hint(refusal):
 
 
 def test_with_json_an_error_is_one_document_on_standard_error():
-    """Output contract 3."""
     done = scopes("conv", "raise", "Busy", "--json")
     assert json.loads(done.stderr) == {
         "error": {"kind": "busy", "message": "it is Busy", "hint": "do better", "retryable": True}
@@ -51,7 +49,6 @@ def test_errors_of_the_machine_are_not_bugs(kind, message):
 
 @pytest.mark.parametrize("kind", ["bug", "memory", "recursion", "missing"])
 def test_anything_else_is_a_bug_with_a_private_crash_file(kind, tmp_path):
-    """Output contract 4."""
     done = scopes("conv", "raise", kind, env={"XDG_STATE_HOME": str(tmp_path)})
     assert done.returncode == 70
     assert done.stderr.startswith("error: this is a bug in scopes: ")

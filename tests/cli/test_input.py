@@ -10,7 +10,7 @@ import pytest
 from scopes.cli.input import open_input
 from scopes.cli.invocation import Invocation
 from scopes.errors import Inaccessible, Invalid, NotFound
-from tests.cli.running import scopes
+from tests.cli.running import PRODUCT, scopes
 
 
 @pytest.fixture
@@ -54,8 +54,7 @@ def test_a_loop_of_links_is_inaccessible(invocation, tmp_path):
         open_input(invocation, str(tmp_path / "a"))
 
 
-def test_on_a_terminal_a_note_says_how_to_end_the_input():
-    """Output contract 6."""
+def test_on_a_terminal_a_note_prints_how_to_end_the_input():
     main, side = os.openpty()
     os.write(main, b"x\n\x04")
     done = scopes("conv", "read", "-", stdin=side)
@@ -63,3 +62,14 @@ def test_on_a_terminal_a_note_says_how_to_end_the_input():
     os.close(side)
     assert done.stdout == "2 bytes\n"
     assert "end with Ctrl-D" in done.stderr
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "-"])
+def test_an_empty_message_is_refused_unless_it_is_allowed(tmp_path, text):
+    """D4: `false | scopes conv append X -` stored an empty message with exit code 0."""
+    store = ("--store", str(tmp_path / "store.git"), "conv")
+    assert scopes(*store, "new", table=PRODUCT).returncode == 0
+    done = scopes(*store, "append", "conv-001", text, table=PRODUCT)
+    assert (done.returncode, "the message is empty" in done.stderr) == (1, True), done.stderr
+    assert scopes(*store, "log", "conv-001", table=PRODUCT).stdout == ""
+    assert scopes(*store, "append", "conv-001", text, "--allow-empty", table=PRODUCT).returncode == 0

@@ -49,8 +49,8 @@ def test_a_group_without_a_command_is_a_usage_error(group):
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (("lst",), "did you mean scopes conv list?"),
-        (("list",), "did you mean scopes conv list?"),
+        (("lst",), "did you mean scopes list?"),
+        (("conv", "lst"), "did you mean scopes conv list?"),
         (("conv", "apend"), "did you mean scopes conv append?"),
         (("convesations", "list"), "did you mean scopes conv?"),
         (("undoo",), "did you mean scopes undo?"),
@@ -62,7 +62,6 @@ def test_a_group_without_a_command_is_a_usage_error(group):
     ],
 )
 def test_an_unknown_command_is_refused_with_a_suggestion(words, hint):
-    """Output contract 8."""
     done = product(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.endswith(f"hint: {hint}\n")
@@ -165,4 +164,20 @@ def test_completion_imports_only_the_modules_that_it_needs():
         "scopes.store",
         "scopes.store.discovery",
         "scopes.store.packed_refs",
+        "scopes.store.projects",
+        "scopes.regular_file",
     }
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX"])
+def test_arguments_are_utf8_in_every_locale(tmp_path, locale):
+    """LC_ALL=C without UTF-8 mode refused valid arguments."""
+    environ = environment(LC_ALL=locale, PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+
+    def run(*words):
+        line = [sys.executable, "-m", "scopes", "--store", str(tmp_path / "st\u00f6re.git"), "conv", *words]
+        return subprocess.run(line, check=False, env=environ, capture_output=True, timeout=60)
+
+    assert run("new", "--title", "caf\u00e9").returncode == 0
+    done = run("list")
+    assert (done.returncode, "caf\u00e9".encode() in done.stdout) == (0, True), done.stderr

@@ -85,13 +85,13 @@ def test_a_dry_run_shows_the_conflicts_and_changes_nothing(conflicting):
     assert conflicting.list_conflicts() == []
 
 
-@pytest.mark.parametrize(("strategy", "stands"), [("ours", "SQLite"), ("theirs", "files")])
-def test_a_strategy_takes_a_side(conflicting, strategy, stands):
+@pytest.mark.parametrize(("strategy", "decision"), [("ours", "SQLite"), ("theirs", "files")])
+def test_a_strategy_takes_a_side(conflicting, strategy, decision):
     """S4-14."""
     done = conflicting.merge("--strategy", strategy)
     assert (done["result"], done["conflicts"][0]["resolution"]["strategy"]) == ("merged", strategy)
     rows = conflicting.run("conv", "decisions", conflicting.id, "--json")["decisions"]
-    assert [row["decision"] for row in rows if row["stands"]] == [stands]
+    assert [row["decision"] for row in rows if row["stands"]] == [decision]
 
 
 def test_a_rule_in_the_settings_takes_precedence_over_the_strategy(conflicting):

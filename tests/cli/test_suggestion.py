@@ -43,9 +43,9 @@ def test_without_a_suggestion_the_fallback_is_the_hint():
     assert did_you_mean(["a", "b"], "never") == "did you mean a or b?"
 
 
-def test_a_command_without_its_group_is_suggested_in_full():
-    assert hint("append") == "did you mean scopes conv append?"
-    assert hint("ai", "show") == "did you mean scopes conv show?"
+def test_a_command_of_the_default_group_is_suggested_in_the_form_that_was_typed():
+    assert hint("apend") == "did you mean scopes append?"
+    assert hint("conv", "shwo") == "did you mean scopes conv show?"
 
 
 def test_a_lifted_command_is_suggested_by_its_short_name():

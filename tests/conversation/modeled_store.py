@@ -32,7 +32,8 @@ class ModeledStore(RuleBasedStateMachine):
 
     The dict's keys are `(conversation, "branch", name)` with the chain of message numbers since the root,
     `(conversation, "tag", name)` with such a chain, and `(conversation, "active")`. An operation is represented by
-    its changes to the dict; undo reverts them, and is refused if a value was changed since.
+    its changes to the dict; undo reverts them, and is refused if a value was changed since. An append is one too, but
+    it does not end redo; `started` counts both, because undo goes by when they were done, not by when they were redone.
     """
 
     def __init__(self):
@@ -41,9 +42,10 @@ class ModeledStore(RuleBasedStateMachine):
         self.directory = tempfile.mkdtemp()
         self.repository = make_store(os.path.join(self.directory, "store.git"))
         self.model = {}
-        self.said = []
+        self.appended = []
         self.done = []
         self.undone = []
+        self.started = itertools.count()
         self.change_log = {}
         self.death = None
 
@@ -65,8 +67,8 @@ class ModeledStore(RuleBasedStateMachine):
 
     def note(self, text, identity=None):
         """Assign a number to a message, or to a root, which has no text."""
-        self.said.append((text, identity))
-        return len(self.said) - 1
+        self.appended.append((text, identity))
+        return len(self.appended) - 1
 
     def survive(self, act):
         """Run an action; if the process is to die at its n-th ref update, it does, and a new process continues.
@@ -101,32 +103,37 @@ class ModeledStore(RuleBasedStateMachine):
             return
         self.survive(act)
         keys = [key for key in {*self.model, *after} if self.model.get(key) != after.get(key)]
-        self.done.append({key: (self.model.get(key), after.get(key)) for key in keys})
+        self.done.append((next(self.started), {key: (self.model.get(key), after.get(key)) for key in keys}))
         self.undone.clear()
         self.model = after
 
     def turn_back(self, move, source, target, old, new):
-        """Undo or redo the last operation of `source`; refused if there is none, or if a message was appended since."""
+        """Undo or redo the last item of `source`; refused if there is none, or if a message was appended since."""
         if not source:
             with pytest.raises(NotFound, match="nothing to"):
                 move(self.repository)
             return
-        if any(self.model.get(key) != values[old] for key, values in source[-1].items()):
+        changed = source[-1][1]
+        if any(self.model.get(key) != values[old] for key, values in changed.items()):
             with pytest.raises(Refused):
                 move(self.repository)
             return
         self.survive(move)
-        after = self.model | {key: values[new] for key, values in source[-1].items()}
+        after = self.model | {key: values[new] for key, values in changed.items()}
         self.model = {key: value for key, value in after.items() if value is not None}
         target.append(source.pop())
+        self.done.sort(key=lambda item: item[0])
 
-    def say_on(self, conversation, name, words):
+    def append_words(self, conversation, name, words):
         for text in words:
             message = say(self.repository, f"{conversation}/{name}", text)
-            self.model[conversation, "branch", name] += (self.note(text, message.id),)
+            key = (conversation, "branch", name)
+            before = self.model[key]
+            self.model[key] = (*before, self.note(text, message.id))
+            self.done.append((next(self.started), {key: (before, self.model[key])}))
 
     def taken(self, conversation, name, leaving=None):
         """Predict how a new name is refused: it exists, or `x` and `x/y` would both exist."""
         others = self.branches(conversation).keys() - {leaving}
-        beside = any(other.startswith(f"{name}/") or name.startswith(f"{other}/") for other in others)
-        return Refused if name in self.branches(conversation) else Invalid if beside else None
+        nested = any(other.startswith(f"{name}/") or name.startswith(f"{other}/") for other in others)
+        return Refused if name in self.branches(conversation) else Invalid if nested else None

@@ -77,7 +77,7 @@ def test_abandoning_keeps_the_other_branch_metadata(repository):
 
 
 def test_a_branch_created_with_git_can_be_abandoned(repository):
-    """Catalogue 43."""
+    """D-43."""
     drawn = history(repository, "main: a")
     git(repository, "update-ref", "refs/heads/conv-001/mine", drawn.oids["a"])
     abandon(repository, "conv-001", "mine")

@@ -147,7 +147,7 @@ def test_a_taken_branch_name_is_refused_and_nothing_changes(repository):
     ("first", "second"), [("fix", "fix/a"), ("fix/a", "fix"), ("fix/a", "fix/a/b"), ("fix", "Fix"), ("Ä", "ä")]
 )
 def test_branch_names_that_conflict_as_paths_are_refused(repository, first, second):
-    """Catalogue 5: no file-system-shaped error."""
+    """A-5: no file-system-shaped error."""
     history(repository, "main: a")
     branch(repository, "conv-001", name=first)
     before = refs(repository)

@@ -132,9 +132,9 @@ def test_a_conflict_stops_at_the_message_and_is_recorded(repository, stopped):
     assert read_active_branch(repository, "conv-001") == stopped.branch
     assert texts(repository, "conv-001/main") == ["a", "we use jwt"]
     (row,) = list_conflicts(repository, "conv-001").conflicts
-    said = (*row.conflict.target, *row.conflict.source)
-    assert [(p.value, p.agent) for p in said] == [("jwt", "carol"), ("sessions", "dave")]
-    assert all(position.message for position in said)
+    positions = (*row.conflict.target, *row.conflict.source)
+    assert [(p.value, p.agent) for p in positions] == [("jwt", "carol"), ("sessions", "dave")]
+    assert all(position.message for position in positions)
 
 
 def test_continue_picks_the_rest_after_a_resolution(repository, stopped):
@@ -143,8 +143,8 @@ def test_continue_picks_the_rest_after_a_resolution(repository, stopped):
     resolve(repository)
     before = refs(repository)
     finished = continue_cherry_pick(repository, "conv-001")
-    said = ["a", "we use jwt", "b", "we use sessions", "Resolved decisions/auth: took source", "c"]
-    assert texts(repository, "conv-001/main") == said
+    positions = ["a", "we use jwt", "b", "we use sessions", "Resolved decisions/auth: took source", "c"]
+    assert texts(repository, "conv-001/main") == positions
     assert (decided(repository, "conv-001/main"), len(finished.messages)) == (["sessions"], 3)
     assert read_active_branch(repository, "conv-001") == "main"
     assert_sound(repository)
@@ -159,6 +159,7 @@ def test_a_skipped_message_is_left_out(repository, stopped):
 
 
 def test_abort_restores_the_state_before_the_pick(repository, stopped):
+    """P8."""
     done = abort_cherry_pick(repository, "conv-001")
     assert (done.moved_branch, done.active_branch) == ("main", "main")
     assert sorted(list_branch_tips(repository, "conv-001")) == ["fix", "main"]

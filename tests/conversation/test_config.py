@@ -68,7 +68,7 @@ def test_a_store_setting_needs_a_store(home):
 
 @pytest.mark.parametrize("key", ["scopes.pager", "scopes.summarizer", "Scopes.PAGER"])
 def test_a_setting_that_names_a_command_is_refused_at_the_store_level(repository, home, key):
-    """Catalogue 72: a store may come from another user."""
+    """I-72: a store may come from another user."""
     with pytest.raises(Invalid, match="names a command") as refusal:
         set_setting(repository, home, key, "evil", level="store")
     assert refusal.value.hint == "set it with --level user"
@@ -76,7 +76,7 @@ def test_a_setting_that_names_a_command_is_refused_at_the_store_level(repository
 
 
 def test_a_command_in_the_configuration_of_a_store_is_ignored(repository):
-    """Catalogue 72."""
+    """I-72."""
     git(repository, "config", "scopes.pager", "evil")
     with pytest.raises(NotFound, match=r"scopes\.pager is not set") as refusal:
         get_setting(open_store(repository.path).config, "scopes.pager")

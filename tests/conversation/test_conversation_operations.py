@@ -92,7 +92,7 @@ def test_an_undone_and_redone_creation_is_the_same_conversation(repository):
 
 
 def test_a_conversation_created_with_git_has_only_its_later_operations(repository):
-    """Catalogue 43."""
+    """D-43."""
     drawn = history(repository, "main: a", conversation="mine")
     delete(repository, "mine")
     git(repository, "update-ref", "refs/heads/mine/main", drawn.oids["a"])

@@ -205,3 +205,11 @@ def test_trash_survives_git_gc(repository):
     git(repository, "gc", "-q", "--prune=now")
     undo(repository)
     assert list_branch_tips(repository, drawn.conversation)["fix"] == drawn.oids["b"]
+
+
+def test_a_dry_run_names_the_branches_and_changes_nothing(repository):
+    history(repository, "main: a", "fix: b")
+    before = refs(repository)
+    planned = delete(repository, "conv", dry_run=True)
+    assert (planned.conversation, planned.branch_names, planned.operation) == ("conv-001", ("fix", "main"), None)
+    assert refs(repository) == before

@@ -8,13 +8,13 @@ import pytest
 
 from scopes import clock
 from scopes.conversation.delete import delete
-from scopes.conversation.gc import gc
+from scopes.conversation.gc import gc, plan_gc
 from scopes.conversation.operations import list_operations
 from scopes.conversation.rewind import rewind
 from scopes.conversation.tag import tag
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
-from scopes.errors import Busy, Inaccessible, Invalid, NotFound
+from scopes.errors import Busy, Inaccessible, Invalid, NotFound, Refused
 from scopes.history.revisions import list_branch_tips
 from scopes.store import git_program
 from tests.support.history import history, say, texts
@@ -94,7 +94,7 @@ def test_expire_deletes_operations_and_their_trash(repository):
     result = expire_everything(repository)
     assert (result.expired_operations, result.expired_refs) == (5, 2)
     assert "two weeks" in result.notes[0].text
-    with pytest.raises(NotFound, match="there is nothing to undo"):
+    with pytest.raises(Refused, match="gc --expire cannot be undone: delete 5 operations and 2 refs"):
         undo(repository)
     survivor = open_store(repository.path)
     assert not survivor.has(drawn.oids["b"])
@@ -112,8 +112,8 @@ def test_only_operations_before_the_date_expire(repository, monkeypatch):
     kept = tag(repository, "conv-001", "v1")
     assert gc(repository, expire_before="20 days ago").expired_operations == 0
     assert gc(repository, expire_before="3 days ago").expired_operations == 2
-    assert [operation.id for operation in list_operations(repository).operations] == [kept.operation]
-    assert undo(repository).target.id == kept.operation
+    assert [operation.id for operation in list_operations(repository).operations][1:] == [kept.operation]
+    assert undo(repository, kept.operation).target.id == kept.operation
     with pytest.raises(NotFound):
         undo(repository, deleted.operation)
 
@@ -157,3 +157,18 @@ def test_a_cache_that_cannot_be_emptied_is_reported(repository, monkeypatch):
     assert gc(repository, caches=("/cache",)).notes == ()
     notes = [note.text for note in gc(repository, expire_before="now", caches=("/cache",)).notes]
     assert "a cache may still hold what was deleted: no way: /cache/index" in notes
+
+
+def test_a_dry_run_says_what_would_be_deleted_and_changes_nothing(repository):
+    history(repository, "main: a b")
+    history(repository, "main: c", "fix: d")
+    deleted = delete(repository, "conv-002")
+    before, log, loose = refs(repository), list_operations(repository), loose_objects(repository)
+    planned = plan_gc(repository, expire_before="now")
+    assert (refs(repository), list_operations(repository), loose_objects(repository)) == (before, log, loose)
+    assert (planned.dry_run, planned.loose_objects, planned.bytes_after) == (True, loose, None)
+    assert planned.operations[0].id == deleted.operation
+    assert set(planned.refs) == {ref for ref in before if "/trash/" in ref}
+    done = gc(repository, expire_before="now")
+    assert (done.expired_operations, done.expired_refs) == (planned.expired_operations, planned.expired_refs) == (4, 3)
+    assert plan_gc(repository).operations == ()

@@ -113,7 +113,7 @@ def test_fetched_messages_are_the_same_commits(used_store, tmp_path):
 
 
 def test_a_message_appended_with_git_is_read(repository):
-    """Catalogue 43: a commit made with git has no message id; it is shown if no body is requested."""
+    """D-43: a commit made with git has no message id; it is shown if no body is requested."""
     history(repository, "main: a")
     commit = git(repository, "commit-tree", "conv-001/main^{tree}", "-p", "conv-001/main", "-m", "by hand").strip()
     git(repository, "update-ref", "refs/heads/conv-001/main", commit)

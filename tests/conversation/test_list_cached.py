@@ -25,6 +25,7 @@ from scopes.conversation.undo import undo
 from scopes.index import conversation_table
 from scopes.index.conversation_table import ConversationSummary, States, open_conversation_table
 from scopes.store import refs as names
+from scopes.store.graph import walk_newest_first
 from tests.support.history import history, say
 from tests.support.store import git, make_store, remove_object
 
@@ -60,7 +61,7 @@ def two(repository):
 
 def fill(repository, directory):
     """Fill the index with complete rows."""
-    list_conversations(repository, directory, openings=True)
+    list_conversations(repository, directory)
     return list_conversations(repository, directory, complete=True)
 
 
@@ -103,7 +104,7 @@ def test_a_damaged_conversation_is_never_cached(two, directory):
 
 @pytest.mark.parametrize("content", ["", "[broken", "[core]\n\trepositoryformatversion = 7\n[scopes]\n"])
 def test_a_changed_store_configuration_invalidates_the_index(two, directory, content):
-    """Reliability P17: an unsupported store is refused, also by a list that would not open it."""
+    """P17: an unsupported store is refused, also by a list that would not open it."""
     fill(two, directory)
     with open(os.path.join(two.path, "config"), "w", encoding="utf-8") as file:
         file.write(content)
@@ -114,7 +115,13 @@ def test_only_conversations_with_changed_refs_are_read_again(two, directory, mon
     fill(two, directory)
     say(two, "conv-002", "e")
     walked = []
-    monkeypatch.setattr("scopes.conversation.list.count_messages", lambda commits: walked.append(len(list(commits))))
+
+    def walk(*words):
+        commits = list(walk_newest_first(*words))
+        walked.append(len(commits))
+        return commits
+
+    monkeypatch.setattr("scopes.conversation.list_rows.walk_newest_first", walk)
     list_conversations(two, directory, complete=True)
     assert walked == [3]
 
@@ -137,9 +144,9 @@ def test_during_an_operation_the_index_is_not_used(two, directory):
 
 
 def test_first_prompts_are_cached(two, directory, monkeypatch):
-    list_conversations(two, directory, openings=True)
-    monkeypatch.setattr("scopes.conversation.list._opening", lambda line: pytest.fail("it was known"))
-    rows = list_conversations(two, directory, openings=True).conversations
+    list_conversations(two, directory)
+    monkeypatch.setattr("scopes.conversation.list.first_prompt", lambda line: pytest.fail("it was known"))
+    rows = list_conversations(two, directory).conversations
     assert {row.id: row.opening for row in rows} == {"conv-001": "a", "conv-002": "d"}
 
 
@@ -159,6 +166,7 @@ def test_the_list_of_an_empty_store_is_cached(repository, directory):
 
 
 def test_the_index_of_another_store_at_the_same_path_is_not_used(two, directory, tmp_path):
+    """D-45."""
     fill(two, directory)
     os.rename(two.path, tmp_path / "gone.git")
     other = make_store(two.path)
@@ -204,9 +212,9 @@ def sweep(repository, directory, tries):
         data = bytearray(intact)
         at, length = rng.randrange(len(data)), rng.choice([1, 1, 8, 512])
         data[at : at + length] = rng.randbytes(len(data[at : at + length]))
-        for beside in ("-wal", "-shm"):
-            if os.path.exists(path + beside):
-                os.unlink(path + beside)
+        for suffix in ("-wal", "-shm"):
+            if os.path.exists(path + suffix):
+                os.unlink(path + suffix)
         with open(path, "wb") as file:
             file.write(data)
         assert find_cached_list(repository.path, directory, complete=True) in (None, right)

@@ -182,6 +182,7 @@ def test_a_target_that_moved_meanwhile_is_merged_again(repository, stopped):
 
 
 def test_an_aborted_merge_restores_the_state_before(repository, stopped):
+    """P8."""
     drawn, waiting = stopped
     say(repository, f"conv-001/{waiting.branch}", "I think so")
     assert [row.conflict.status for row in list_conflicts(repository, "conv-001").conflicts] == ["debate"]

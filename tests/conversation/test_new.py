@@ -116,7 +116,7 @@ def test_every_valid_id_works_in_every_command(repository, name):
     "name", ["", "a/b", "-a", ".a", "_a", "a b", "a~1", "é", "a.lock", "a.", "a..b", "HEAD", "con", "x" * 201]
 )
 def test_an_invalid_id_is_refused(repository, name):
-    """Catalogue 4-7."""
+    """A-4, A-5, A-6, A-7."""
     with pytest.raises(Invalid, match="is not a valid conversation id") as refusal:
         new(repository, conversation_id=name)
     assert refusal.value.hint == "for example: conv-001, login-bug"

@@ -178,12 +178,12 @@ def test_a_dry_run_names_the_new_commits_and_writes_nothing(repository):
 def test_a_conflict_stops_at_the_message_and_is_recorded(repository):
     history(repository, "main: a", "fix@a: b")
     decide(repository, "conv-001/main", "jwt")
-    said = decide(repository, "conv-001/fix", "sessions", author="dave")
+    replayed = decide(repository, "conv-001/fix", "sessions", author="dave")
     say(repository, "conv-001/fix", "c")
     before = list_branch_tips(repository, "conv-001")["fix"]
     done = rebase(repository, "conv-001", branch="fix", onto="main")
     assert isinstance(done, ReplayConflicted)
-    assert (done.exit_code, done.stopped, done.remaining) == (3, said.id, 1)
+    assert (done.exit_code, done.stopped, done.remaining) == (3, replayed.id, 1)
     assert done.branch == "conflict-resolution/fix-onto-main"
     assert list_branch_tips(repository, "conv-001")["fix"] == before
     assert texts(repository, f"conv-001/{done.branch}") == ["a", "we use jwt", "b", "we use sessions"]

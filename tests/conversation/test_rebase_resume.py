@@ -41,8 +41,8 @@ def test_continue_replays_the_rest_after_a_resolution(repository, stopped, take,
     done = resolve(repository, take)
     finished = continue_rebase(repository, "conv-001")
     assert isinstance(finished, Replayed)
-    said = ["a", "we use jwt", "b", "we use sessions", f"Resolved decisions/auth: took {take} (simpler)", "c"]
-    assert texts(repository, "conv-001/fix") == said
+    all_texts = ["a", "we use jwt", "b", "we use sessions", f"Resolved decisions/auth: took {take} (simpler)", "c"]
+    assert texts(repository, "conv-001/fix") == all_texts
     assert decided(repository, "conv-001/fix") == [expected]
     assert (done.kind, done.remaining, len(finished.messages)) == ("rebase", 0, 3)
     assert_sound(repository)
@@ -90,6 +90,7 @@ def test_the_discussion_of_a_skipped_message_is_kept_on_its_branch(repository, s
 
 
 def test_abort_restores_the_state_before_the_rebase(repository):
+    """P8."""
     history(repository, "main: a", "fix@a:")
     decide(repository, "conv-001/main", "jwt")
     decide(repository, "conv-001/fix", "sessions")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.conversation.log import log
+from scopes.conversation.merge import merge
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations
 from scopes.conversation.rewind import rewind
@@ -155,3 +157,55 @@ def test_rewinding_is_one_operation_of_one_ref(repository):
     assert (last.id, last.kind, last.summary) == (result.operation, "rewind", "take back 1 of conv-001/main")
     [change] = last.changes
     assert (change.ref, change.old, change.new) == ("refs/heads/conv-001/main", drawn.oids["b"], drawn.oids["a"])
+
+
+@pytest.fixture
+def merged(repository):
+    """Make a branch whose log is after, the merge, f2, f1, m1, base."""
+    history(repository, "main: base m1", "fix@base: f1 f2")
+    merge(repository, "conv-001", "fix", target="main")
+    say(repository, "conv-001/main", "after")
+    return repository
+
+
+def shown(repository, count=None):
+    return [entry.head.id for entry in log(repository, "conv-001/main", limit=count, bodies=False).items]
+
+
+@pytest.mark.parametrize("count", [1, 4, 5, 6])
+def test_what_a_log_of_n_messages_shows_is_what_is_taken_back(merged, count):
+    """D13: -n 3 took back 4 across a merge."""
+    before, last = shown(merged), shown(merged, count)
+    planned = rewind(merged, "conv-001/main", count=count, dry_run=True)
+    assert [head.id for head in planned.removed] == last
+    assert shown(merged) == before
+    assert rewind(merged, "conv-001/main", count=count).messages == count
+    assert shown(merged) == before[count:]
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_part_of_what_a_merge_brought_is_refused(merged, count):
+    before = refs(merged)
+    with pytest.raises(
+        Refused, match=f"the last {count} messages of conv-001/main are only a part of what a merge"
+    ) as r:
+        rewind(merged, "conv-001/main", count=count)
+    assert r.value.hint == (
+        "take back the whole merge: scopes conv rewind conv-001/main -n 4; or only the messages after it: -n 1"
+    )
+    assert refs(merged) == before
+
+
+def test_without_a_count_a_merge_is_taken_back_with_all_that_it_brought(merged):
+    rewind(merged, "conv-001/main")
+    assert rewind(merged, "conv-001/main").messages == 3
+    assert texts(merged, "conv-001/main") == ["base", "m1"]
+
+
+def test_a_dry_run_lists_the_messages_and_changes_nothing(repository):
+    drawn = history(repository, "main: a b c")
+    before, log_before = refs(repository), list_operations(repository)
+    planned = rewind(repository, "conv-001", to="main~2", dry_run=True)
+    assert [head.id for head in planned.removed] == [drawn.ids["c"], drawn.ids["b"]]
+    assert (planned.messages, planned.message, planned.operation, planned.dry_run) == (2, drawn.ids["a"], None, True)
+    assert (refs(repository), list_operations(repository)) == (before, log_before)

@@ -170,7 +170,7 @@ def test_an_unknown_conversation_is_refused(repository):
 
 
 def test_a_branch_created_with_git_is_shown_without_metadata(repository):
-    """Catalogue 43."""
+    """D-43."""
     drawn = history(repository, "main: a b")
     git(repository, "update-ref", "refs/heads/conv-001/mine", drawn.oids["a"])
     mine = summaries(repository)["mine"]
@@ -186,7 +186,7 @@ def test_a_branch_created_with_git_is_shown_without_metadata(repository):
     ],
 )  # fmt: skip
 def test_a_branch_that_was_not_continued_has_a_reason(repository, kinds, reason):
-    """Transcripts section 4: the reason of a branch."""
+    """The reason of a branch."""
     history(repository, "main: a b", "fix@a:")
     for kind in kinds.split():
         append(repository, "conv-001", plain_message("x", kind, kind=kind), branch="fix")

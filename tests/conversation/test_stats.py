@@ -171,8 +171,8 @@ def test_injected_messages_do_not_count_as_active_time():
 
 def test_parallel_work_counts_once():
     rows = (("a", None, 0, "human"), ("b", "a", 10, "agent"), ("c", "b", 100, "tool"))
-    beside = (("x", "root", 11, "injected"), ("y", "x", 50, "agent"), ("z", "y", 120, "agent"))
-    assert active_seconds(*rows, *beside) == 120
+    other_rows = (("x", "root", 11, "injected"), ("y", "x", 50, "agent"), ("z", "y", 120, "agent"))
+    assert active_seconds(*rows, *other_rows) == 120
 
 
 def test_copied_times_are_ignored():

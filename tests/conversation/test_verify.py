@@ -75,7 +75,7 @@ def test_checking_changes_nothing(repository):
 
 
 def test_a_missing_message_is_an_error_that_names_the_branch(repository):
-    """Catalogue 40; exit 7."""
+    """D-40; exit 7."""
     drawn = history(repository, "main: a b", "fix@root: c")
     os.unlink(loose(repository, drawn.oids["a"]))
     seen = verify(open_store(repository.path))
@@ -88,7 +88,7 @@ def test_a_missing_message_is_an_error_that_names_the_branch(repository):
 @pytest.mark.parametrize("what", ["conv-001/main", "conv-001/main^{tree}", "conv-001/main:message.json"])
 @pytest.mark.parametrize("damage", [b"", b"garbage", None])
 def test_every_damaged_object_is_found(repository, what, damage):
-    """Catalogue 36, 37, 40: empty, garbled or gone."""
+    """D-36, D-37, D-40: empty, garbled or gone."""
     history(repository, "main: a b")
     path = loose(repository, git(repository, "rev-parse", what).strip())
     os.unlink(path) if damage is None else overwrite(path, damage)
@@ -98,7 +98,7 @@ def test_every_damaged_object_is_found(repository, what, damage):
 
 
 def test_a_damaged_pack_is_found(repository):
-    """Catalogue 36."""
+    """D-36."""
     history(repository, "main: a b c")
     git(repository, "repack", "-adq")
     directory = os.path.join(repository.path, "objects", "pack")
@@ -111,7 +111,7 @@ def test_a_damaged_pack_is_found(repository):
 
 
 def test_a_branch_deleted_without_an_operation_is_found(repository):
-    """Catalogue 39: packed-refs has no checksum."""
+    """D-39: packed-refs has no checksum."""
     drawn = history(repository, "main: a", "fix: b")
     git(repository, "update-ref", "-d", "refs/heads/conv-001/fix")
     [finding] = verify(repository).findings
@@ -127,7 +127,7 @@ def test_a_branch_deleted_without_an_operation_is_found(repository):
 
 
 def test_a_branch_created_with_git_is_a_warning(repository):
-    """Catalogue 43."""
+    """D-43."""
     drawn = history(repository, "main: a")
     git(repository, "update-ref", "refs/heads/conv-001/mine", drawn.oids["a"])
     assert found(repository) == [("warning", "conv-001/mine", "no operation created it: a git command did")]
@@ -144,7 +144,7 @@ def test_a_branch_created_with_git_is_a_warning(repository):
     ],
 )
 def test_a_commit_with_an_invalid_message_is_found(repository, document, trailers, problem):
-    """Catalogue 43: git commits anything."""
+    """D-43: git commits anything."""
     drawn = history(repository, "main: a")
     commit = commit_of(repository, document, drawn.oids["a"], trailers=trailers)
     git(repository, "update-ref", "refs/heads/conv-001/main", commit)
@@ -196,7 +196,7 @@ for number in itertools.count():
 """
 
 
-def verify_beside_writers(repository, runs):
+def verify_during_writes(repository, runs):
     """Verify the store while three processes append and create and delete branches; return all findings."""
     history(repository, "main: " + " ".join(f"m{number}" for number in range(40)))
     writers = [Process(WRITE, repository.path, str(number)) for number in range(3)]
@@ -212,14 +212,14 @@ def verify_beside_writers(repository, runs):
             writer.kill()
 
 
-def test_nothing_is_reported_beside_writers(repository):
+def test_nothing_is_reported_during_writes(repository):
     """P10: moved refs are no damage, and live locks are no leftovers."""
-    assert verify_beside_writers(repository, 10) == []
+    assert verify_during_writes(repository, 10) == []
 
 
 @pytest.mark.sweep
-def test_nothing_is_reported_in_150_runs_beside_writers(repository):
-    assert verify_beside_writers(repository, 150) == []
+def test_nothing_is_reported_in_150_runs_during_writes(repository):
+    assert verify_during_writes(repository, 150) == []
 
 
 def test_what_is_found_without_the_lock_is_looked_at_again_with_it(repository, monkeypatch):

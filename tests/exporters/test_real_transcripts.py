@@ -16,9 +16,9 @@ from scopes.importers.run import import_sources
 from tests.exporters.building import document, exported
 from tests.exporters.sections import definitions, foreign_html, is_balanced, sections
 
-BESIDE = Path(__file__).parents[2].parent / "shared" / "transcripts"
+SHARED = Path(__file__).parents[2].parent / "shared" / "transcripts"
 FOLDER = Path(
-    os.environ.get("SCOPES_TEST_TRANSCRIPTS") or BESIDE
+    os.environ.get("SCOPES_TEST_TRANSCRIPTS") or SHARED
 )  # read at import time, because tests run in a clean environment
 LARGEST_BYTES = 200_000
 MOST_CONVERSATIONS = 3

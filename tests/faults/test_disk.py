@@ -52,7 +52,7 @@ def run(store: str, *arguments: str, before=(), limit=None, **streams) -> subpro
     def narrow():
         if limit is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # as a shell's child it would be told by an error
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a child of a shell would get an error
 
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
     environment = {**os.environ, "PYTHONPATH": ROOT, "SCOPES_STORE": store}

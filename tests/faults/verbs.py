@@ -11,6 +11,7 @@ from tests.faults.sandbox import Sandbox
 LINES = "".join(f'{{"author": "carol", "text": "line {number}"}}\n' for number in (1, 2, 3))
 DECISION = '{"topic": "db", "decision": "SQLite"}'
 FULL, UNDONE, LOOSE, PACKED, NO_STORE = "full", "undone", "loose", "packed", "none"
+TAKEN_BACK = "taken back"
 DIVERGED, WAITING, RESOLVED, MERGED = "diverged", "waiting", "resolved", "merged"
 BOTH = ("conv-001", "conv-002")
 CONFLICTED = 3
@@ -95,6 +96,9 @@ VERBS = (
     _conversation("retract", "retract conv-001 main~2 --branch main", "retract conv-001 main~4 --branch main"),
     _conversation("undo", "undo", "undo"),
     _conversation("redo", "redo", "redo", UNDONE),
+    _conversation("undo-append", "undo", "undo", LOOSE),
+    _conversation("undo-append-packed", "undo conv-001", "undo", PACKED),
+    _conversation("redo-append", "redo", "redo", TAKEN_BACK),
     _conversation("import", "import --sample", "import --sample"),
     _on_both("merge", "merge {} --source talk --target main", DIVERGED),
     _on_both("merge-forward", "merge {} --source main --target behind", DIVERGED),
@@ -142,6 +146,13 @@ class _Builder:
         self._run("conv", "new", "--title", "Kept")
         self._run("conv", "append", "conv-001", "kept")
         self._save(LOOSE)
+        self._run("conv", "append", "conv-001", "one")
+        for _ in range(2):
+            self._run("undo")
+        self._save(TAKEN_BACK)
+        for _ in range(2):
+            self._run("redo")
+        self._run("undo")
         self._run("gc")
         self._run("conv", "branch", "conv-001", "idea")
         self._run("conv", "append", "conv-001", "loose on top")

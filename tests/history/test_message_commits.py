@@ -27,8 +27,8 @@ def message(identity="a" * 26, text="x", **fields):
     return Message(id=identity, author=Author("carol"), parts=text_parts(text), **fields)
 
 
-def put(repository, parent, said, base=None):
-    return write_message_commit(repository, parent, said, write_message_blob(repository, said), base)
+def put(repository, parent, stored, base=None):
+    return write_message_commit(repository, parent, stored, write_message_blob(repository, stored), base)
 
 
 def test_a_root_holds_its_document_and_the_participants(repository):
@@ -72,7 +72,7 @@ def test_a_message_without_a_time_has_that_of_the_one_before(repository):
     ("time", "seconds"), [("1960-01-01T00:00:00Z", 0), ("2200-01-01T00:00:00Z", 2**32 - 1), ("nonsense", 0)]
 )
 def test_a_time_that_git_cannot_hold_is_clamped_and_kept_in_the_message(repository, time, seconds):
-    """Catalogue 19."""
+    """B-19."""
     commit = put(repository, write_root_commit(repository, ROOT, {}), message(time=time))
     assert git(repository, "log", "-1", "--format=%at", commit) == f"{seconds}\n"
     assert json.loads(git(repository, "show", f"{commit}:message.json"))["time"] == time
@@ -80,9 +80,9 @@ def test_a_time_that_git_cannot_hold_is_clamped_and_kept_in_the_message(reposito
 
 @pytest.mark.parametrize("name", ["a\nauthor evil <e@e> 1 +0000", "<>", "\0", "a\x1b[31m", "", "..", "日本"])
 def test_an_author_cannot_forge_a_header(repository, name):
-    """Catalogue 18."""
-    said = Message(id="a" * 26, author=Author(name, "agent\nx"), parts=text_parts("x"))
-    commit = put(repository, write_root_commit(repository, ROOT, {}), said)
+    """B-18."""
+    stored = Message(id="a" * 26, author=Author(name, "agent\nx"), parts=text_parts("x"))
+    commit = put(repository, write_root_commit(repository, ROOT, {}), stored)
     raw = git(repository, "cat-file", "-p", commit)
     assert len([line for line in raw.splitlines() if line.startswith(("author ", "committer ", "parent "))]) == 3
     assert git(repository, "fsck", "--strict", commit) == ""
@@ -129,11 +129,11 @@ def test_a_typed_message_writes_a_claim_under_its_key(repository, kind):
     """S4-23; storage format: the claim alone, one line of canonical JSON."""
     new(repository)
     document, path = CLAIMS[kind]
-    said = say(repository, "conv-001", "x", kind=kind, **{kind: document})
-    assert f"state/{path}" in tree_of(repository, said.oid)
-    claim = git(repository, "show", f"{said.oid}:state/{path}")
+    stored = say(repository, "conv-001", "x", kind=kind, **{kind: document})
+    assert f"state/{path}" in tree_of(repository, stored.oid)
+    claim = git(repository, "show", f"{stored.oid}:state/{path}")
     assert claim.endswith("}\n")
-    assert said.id not in claim
+    assert stored.id not in claim
     assert "carol" not in claim
 
 

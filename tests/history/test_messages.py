@@ -23,7 +23,7 @@ from tests.support.store import git
 def test_a_header_has_every_field_shown_by_lists_and_logs(repository):
     new(repository)
     author = {"name": "Carol C.", "kind": "human"}
-    said = say(
+    appended = say(
         repository,
         "conv-001",
         "hello\nworld",
@@ -32,8 +32,8 @@ def test_a_header_has_every_field_shown_by_lists_and_logs(repository):
         kind="prompt",
         time="2026-02-01T12:00:00.9Z",
     )
-    head = head_of(read_commit(repository, said.oid))
-    assert (head.id, head.oid, head.kind, head.subject) == (said.id, said.oid, "prompt", "hello world")
+    head = head_of(read_commit(repository, appended.oid))
+    assert (head.id, head.oid, head.kind, head.subject) == (appended.id, appended.oid, "prompt", "hello world")
     assert (head.author_kind, head.to, head.time) == ("human", ("dave", "erin"), 1_769_947_200)
     assert head.parents == (git(repository, "rev-parse", "conv-001/main~1").strip(),)
 
@@ -42,9 +42,12 @@ def test_a_header_has_every_field_shown_by_lists_and_logs(repository):
 def test_the_kind_of_an_author_is_in_the_mail_address(repository, kind):
     """Storage format: `name <slug@kinds.scopes>`."""
     new(repository)
-    said = say(repository, "conv-001", "x", author={"name": "Code Analyzer", "kind": kind})
-    assert git(repository, "log", "-1", "--format=%an|%ae", said.oid) == f"Code Analyzer|code-analyzer@{kind}s.scopes\n"
-    assert head_of(read_commit(repository, said.oid)).author_kind == kind
+    appended = say(repository, "conv-001", "x", author={"name": "Code Analyzer", "kind": kind})
+    assert (
+        git(repository, "log", "-1", "--format=%an|%ae", appended.oid)
+        == f"Code Analyzer|code-analyzer@{kind}s.scopes\n"
+    )
+    assert head_of(read_commit(repository, appended.oid)).author_kind == kind
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,7 @@ def test_the_root_commit_is_not_a_message(repository):
 
 
 def test_a_commit_not_written_by_scopes_still_has_a_header(repository):
-    """Catalogue 43."""
+    """D-43."""
     new(repository)
     commit = git(repository, "commit-tree", "conv-001/main^{tree}", "-p", "conv-001/main", "-m", "by hand").strip()
     head = head_of(read_commit(repository, commit))

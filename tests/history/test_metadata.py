@@ -108,14 +108,14 @@ def test_the_same_metadata_are_the_same_objects(repository):
 
 
 @pytest.mark.parametrize("data", [b"not json", b"[1]", b""])
-def test_damaged_metadata_of_a_branch_are_said_to_be_so(repository, data):
+def test_damaged_metadata_of_a_branch_are_reported(repository, data):
     commit = write_metadata(repository, None, {"branches/x": data}, "damage")
     with pytest.raises(Corrupt) as refusal:
         read_metadata_at(repository, commit)
     assert refusal.value.hint == "see: scopes verify"
 
 
-def test_metadata_that_are_no_commit_are_said_to_be_so(repository):
+def test_metadata_that_are_no_commit_are_reported(repository):
     with pytest.raises(Corrupt, match="is not a commit"):
         read_metadata_at(repository, repository.write(BLOB, b"x"))
     with pytest.raises(NotFound, match="is not in the store"):

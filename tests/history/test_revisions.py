@@ -35,7 +35,7 @@ def test_a_conversation_is_found_by_every_unique_prefix(repository, drawn, text)
 
 
 def test_an_ambiguous_prefix_names_its_candidates(repository):
-    """S4-55."""
+    """A-2, S4-55."""
     for name in ("conv-b", "conv-a", "other"):
         new(repository, conversation_id=name)
     with pytest.raises(Ambiguous, match="'conv' matches several: conv-a, conv-b") as refusal:
@@ -84,6 +84,7 @@ def test_a_branch_is_found_by_name_by_unique_prefix_or_as_the_active_one(reposit
 
 
 def test_an_ambiguous_or_unknown_branch_is_refused_with_the_branches_there_are(repository, drawn):
+    """A-2."""
     with pytest.raises(Ambiguous, match="analysis/security, analysis/speed"):
         resolve_branch_name(repository, drawn.conversation, "analysis")
     with pytest.raises(NotFound) as refusal:

@@ -88,23 +88,23 @@ NEW_NAMES = (
 class Eavesdropper:
     """Wrap a pygit2 object and record every text passed to it."""
 
-    def __init__(self, target, heard):
-        self._target, self._heard = target, heard
+    def __init__(self, target, passed):
+        self._target, self._passed = target, passed
 
     def __getattr__(self, name):
         value = getattr(self._target, name)
         if not callable(value):
-            return Eavesdropper(value, self._heard) if type(value).__module__.startswith("pygit2") else value
+            return Eavesdropper(value, self._passed) if type(value).__module__.startswith("pygit2") else value
 
         def call(*arguments, **options):
-            self._heard.update(a for a in (*arguments, *options.values()) if isinstance(a, str))
+            self._passed.update(a for a in (*arguments, *options.values()) if isinstance(a, str))
             return value(*arguments, **options)
 
         return call
 
 
 @pytest.fixture
-def heard(repository):
+def passed(repository):
     """Draw a history, then record the texts passed to libgit2."""
     history(repository, "main: a b", "fix: c")
     texts = set()
@@ -113,8 +113,8 @@ def heard(repository):
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_a_hostile_name_is_refused_and_libgit2_never_sees_it(repository, heard, text):
-    """Catalogue 4-8: a refusal with exit 2, 4 or 5, no traceback, nothing changed."""
+def test_a_hostile_name_is_refused_and_libgit2_never_sees_it(repository, passed, text):
+    """A-4, A-5, A-6, A-7, A-8: a refusal with exit 2, 4 or 5, no traceback, nothing changed."""
     before = files_of(f"{repository.path}/refs")
     for look_up in (*PLACES, *INSIDE, *CONVERSATIONS, show_operation, undo):
         with pytest.raises(ScopesError) as refusal:
@@ -122,43 +122,43 @@ def test_a_hostile_name_is_refused_and_libgit2_never_sees_it(repository, heard, 
         assert refusal.value.exit_code in {2, 4, 5}
         assert refusal.value.message.isprintable()
         assert refusal.value.hint
-    assert not [asked for asked in heard if text in asked]
+    assert not [asked for asked in passed if text in asked]
     assert files_of(f"{repository.path}/refs") == before
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_a_hostile_name_cannot_be_given_to_a_branch_or_tag(repository, heard, text):
-    """Catalogue 4-7."""
+def test_a_hostile_name_cannot_be_given_to_a_branch_or_tag(repository, passed, text):
+    """A-4, A-5, A-6, A-7."""
     for make in NEW_NAMES:
         with pytest.raises(Invalid, match=r"is not a valid (branch name|conversation id)") as refusal:
             make(repository, text)
         assert refusal.value.hint.startswith("for example")
-    assert not [asked for asked in heard if text in asked]
+    assert not [asked for asked in passed if text in asked]
 
 
 @pytest.mark.parametrize("text", ["CON", "a.lock", "a..b", "a b", ".a", "a/", "/a", "a//b", "@", "x" * 201])
-def test_a_name_refused_by_git_or_by_a_file_system_is_refused(repository, heard, text):
-    """Catalogue 4-6."""
+def test_a_name_refused_by_git_or_by_a_file_system_is_refused(repository, passed, text):
+    """A-4, A-5, A-6."""
     for make in NEW_NAMES:
         with pytest.raises(Invalid):
             make(repository, text)
 
 
-def test_a_full_ref_name_is_not_a_revision(repository, heard):
+def test_a_full_ref_name_is_not_a_revision(repository, passed):
     for text in ("refs/heads/conv-001/main", "heads/conv-001/main"):
         with pytest.raises(NotFound):
             resolve_revision(repository, text)
 
 
 @pytest.mark.parametrize("text", ["conv-001~" + "9" * 5_000, "conv-001^" + "1" * 4_301 + "~2", "conv-001~1000000000"])
-def test_an_impossible_number_of_steps_is_refused(repository, heard, text):
+def test_an_impossible_number_of_steps_is_refused(repository, passed, text):
     """Python refuses to read a number of 5,000 digits."""
     with pytest.raises(NotFound, match="not that many messages"):
         resolve_revision(repository, text)
 
 
 @pytest.mark.parametrize("text", ["~" * 20_000 + "x", "conv-001" + "~1" * 20_000 + "x", "~" * 20_000, "@{" * 20_000])
-def test_a_long_name_is_refused_at_once(repository, heard, text):
+def test_a_long_name_is_refused_at_once(repository, passed, text):
     """Splitting the steps off a name once took seconds for 10 kB."""
     start = time.process_time()
     with pytest.raises(ScopesError):

@@ -62,6 +62,15 @@ def replace_value(document, path, value):
     return document
 
 
+def draw_damaged(data, intact):
+    """Return bytes with up to three places replaced, in a test that draws from `data`."""
+    damaged = bytearray(intact)
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(damaged) - 1))
+        damaged[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
+    return bytes(damaged)
+
+
 @st.composite
 def odd_records(draw, records):
     """Draw records in another order, some with odd values or values of other records."""

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.events import Draft, Ending, Event, Session, State, Unparsed
+from scopes.importers.formats.events import Draft, Ending, Event, Session, SessionRecord, Unparsed
 from scopes.importers.formats.json_lines import walk_records
 from scopes.model.message import Author, Part
 
@@ -39,13 +39,13 @@ class DemoFormat:
                     yield Unparsed(spans=(record.span,), reason=record.problem or "no object")
                 elif "session" in value:
                     yield session_of(value)
-                    yield State(key="session", spans=(record.span,), value=value)
+                    yield SessionRecord(key="session", spans=(record.span,), value=value)
                 elif "say" in value:
                     last = value["id"]
                     yield draft_of(value, record.span)
                 else:
                     title = value.get("title", title)
-                    yield State(key="title", spans=(record.span,), value=value)
+                    yield SessionRecord(key="title", spans=(record.span,), value=value)
         yield Ending(active=last, title=title, open=last)
 
 
@@ -53,7 +53,7 @@ def session_of(value):
     known = {"end_byte_offset": value.get("end"), "line": value.get("line")}
     details = {name: detail for name, detail in known.items() if detail}
     return Session(
-        format="demo", native_id=value["session"], part=value.get("part"), base=value.get("base"),
+        format="demo", native_id=value["session"], sub_file=value.get("part"), base=value.get("base"),
         created=value.get("created", CREATED), cwd="/home/carol/shop", details=details,
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ import pytest
 
 from scopes.ids import MessageId
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.events import Draft, Ending, Session, State, Unparsed
+from scopes.importers.formats.events import Draft, Ending, Session, SessionRecord, Unparsed
 from scopes.importers.identity import content_bytes
 from scopes.model.codec import decode, encode
 from scopes.model.message import Message
@@ -60,7 +60,7 @@ def check(events, size):
 
 def check_spans(events, size):
     """Assert that every byte is in exactly one event, and that empty spans are at the beginning of a message."""
-    kept = [event for event in events if isinstance(event, Draft | State | Unparsed)]
+    kept = [event for event in events if isinstance(event, Draft | SessionRecord | Unparsed)]
     at = 0
     for span in sorted((span for event in kept for span in event.spans), key=lambda span: span.offset):
         assert span.offset == at
@@ -75,7 +75,7 @@ def check_session(events):
     assert isinstance(events[-1], Ending)
     known = []
     for event in events[1:-1]:
-        assert isinstance(event, Draft | State | Unparsed)
+        assert isinstance(event, Draft | SessionRecord | Unparsed)
         if isinstance(event, Draft):
             assert event.key not in known
             assert {event.parent, event.reply_to} <= {None, *known}
@@ -105,7 +105,7 @@ def drafts(events):
 
 def states(events):
     """Return the keys of the states."""
-    return [event.key for event in events if isinstance(event, State)]
+    return [event.key for event in events if isinstance(event, SessionRecord)]
 
 
 def unparsed(events):

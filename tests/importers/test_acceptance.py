@@ -85,7 +85,6 @@ def everything(tmp_path_factory):
 
 
 def test_a_second_import_of_everything_creates_nothing(everything):
-    """Acceptance 1."""
     store, first = everything
     before, where = count_objects(store), store.list_refs()
     second = import_files(open_repository(store.path), all_sources())
@@ -96,7 +95,7 @@ def test_a_second_import_of_everything_creates_nothing(everything):
 
 @pytest.mark.parametrize("names", [("claude-code",), ("codex",)])
 def test_another_machine_makes_the_same_objects(tmp_path, store, names):
-    """Acceptance 1: with any time zone, locale and hash seed."""
+    """With any time zone, locale and hash seed."""
     paths = [source.path for source in find_sources(real_transcript(*names)) if source.size < SMALL]
     import_files(store, [source_of(path) for path in paths])
     here = "".join(f"{ref} {oid}\n" for ref, oid in sorted(imported_refs(store).items()))
@@ -115,7 +114,6 @@ def growing(data, path, store, ends):
 
 
 def test_a_claude_session_imported_in_steps_equals_one_imported_whole(tmp_path, store):
-    """Acceptance 2."""
     snapshots = [real_transcript("claude-code", f"prefix-{number}of3.jsonl") for number in (1, 2, 3)]
     with open(snapshots[2], "rb") as stream:
         data = stream.read()
@@ -124,7 +122,7 @@ def test_a_claude_session_imported_in_steps_equals_one_imported_whole(tmp_path, 
 
 
 def test_a_codex_rollout_imported_in_steps_equals_one_imported_whole(tmp_path, store):
-    """Acceptance 2: also where the last line was cut in the middle."""
+    """Also where the last line was cut in the middle."""
     with open(real_transcript("codex", "v0.118_exec.jsonl"), "rb") as stream:
         data = stream.read()
     growing(data, tmp_path / "a.jsonl", store, [len(data) // 3, 2 * len(data) // 3, len(data)])
@@ -153,7 +151,7 @@ def records(*stores):
 
 
 def test_two_documents_on_one_line_are_both_read(store):
-    """Acceptance 3: 242 records on 241 lines, in one unbroken chain of parents."""
+    """242 records on 241 lines, in one unbroken chain of parents."""
     source = source_of(real_transcript("claude-code", "concat-json-line_115.jsonl"))
     with source.open() as stream:
         found = list(walk_records(stream, source.size))
@@ -173,7 +171,7 @@ def heads_of(store):
 
 
 def test_messages_copied_by_a_fork_are_its_parents_messages(tmp_path, store):
-    """Acceptance 4: 744 records are copies; none becomes a second commit, and their tokens are counted once."""
+    """744 records are copies; none becomes a second commit, and their tokens are counted once."""
     with open(real_transcript(*FORK), "rb") as stream:
         lines = stream.read().splitlines(keepends=True)
     (tmp_path / "parent.jsonl").write_bytes(b"".join(lines[1:745]))
@@ -190,7 +188,7 @@ def test_messages_copied_by_a_fork_are_its_parents_messages(tmp_path, store):
 
 
 def test_a_fork_without_copies_continues_its_base(store):
-    """Acceptance 5: 42 records are the parent's, 65 its own."""
+    """42 records are the parent's, 65 its own."""
     done = import_files(store, [source_of(real_transcript(*names)) for names in PAGED])
     assert sorted(source.records for source in done.sources) == [42, 65]
     tips = list_branch_tips(store, "conv-001")
@@ -200,14 +198,12 @@ def test_a_fork_without_copies_continues_its_base(store):
 
 
 def test_a_fork_without_its_base_is_imported_with_a_note(store):
-    """Acceptance 5."""
     done = import_files(store, [source_of(real_transcript(*PAGED[1]))])
     assert "continues 01a1fcdc" in done.notes[0].text
     assert done.conversations[0].messages == 16
 
 
 def test_compactions_and_interrupts_stay_in_one_line(store):
-    """Acceptance 9."""
     import_files(store, [source_of(real_transcript("claude-code", "v2.1.7_3compactions_6interrupts.jsonl"))])
     kinds = Counter(message.kind for message in messages(store))
     assert (kinds["compaction"], kinds["interrupt"]) == (3, 6)
@@ -216,7 +212,7 @@ def test_compactions_and_interrupts_stay_in_one_line(store):
 
 
 def test_every_source_can_be_exported_byte_for_byte(everything):
-    """Acceptance 11: every byte is counted too."""
+    """Every byte is counted too."""
     store, done = everything
     stored = [StoredSource(read_source_record(store, Oid(oid)), Oid(oid)) for oid in store.list_refs(SOURCES).values()]
     assert len(stored) == len(done.sources) >= 20
@@ -228,7 +224,7 @@ def test_every_source_can_be_exported_byte_for_byte(everything):
 
 
 def test_git_fsck_finds_no_problem(everything):
-    """Acceptance 1: `git fsck` and `scopes verify` find nothing."""
+    """`git fsck` and `scopes verify` find nothing."""
     store, _ = everything
     command = ["git", "--git-dir", store.path, "fsck", "--strict", "--no-dangling", "--no-progress"]
     done = subprocess.run(command, capture_output=True, check=False, text=True)

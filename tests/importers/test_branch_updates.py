@@ -112,12 +112,12 @@ def test_an_open_message_that_was_completed_is_counted_once(tmp_path):
 
 def claude_lines():
     """Write a prompt, and an answer in two records."""
-    said = [("user", "hello", None), ("assistant", "one", "a1"), ("assistant", "two", "a1")]
+    turns = [("user", "hello", None), ("assistant", "one", "a1"), ("assistant", "two", "a1")]
     return [
         json.dumps({
             "type": role, "uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None, "sessionId": "s",
             "timestamp": f"2026-02-01T10:00:0{number}.000Z", "isSidechain": False, "cwd": "/home/carol",
             "message": {"role": role, "id": identity, "content": [{"type": "text", "text": text}]},
         }) + "\n"
-        for number, (role, text, identity) in enumerate(said)
+        for number, (role, text, identity) in enumerate(turns)
     ]  # fmt: skip

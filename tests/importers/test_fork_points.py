@@ -18,7 +18,7 @@ from tests.importers.stores import import_demo
 
 def groups(repository, *sessions):
     """Return the group numbers of sessions given by name, part and base."""
-    found = [Session(format="demo", native_id=name, part=part, base=base) for name, part, base in sessions]
+    found = [Session(format="demo", native_id=name, sub_file=part, base=base) for name, part, base in sessions]
     return number_groups(found, ImportTargets(repository, repository, []).roots_of)
 
 

@@ -15,7 +15,7 @@ from scopes.ids import Oid
 from scopes.importers import import_source
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.events import ByteRange, Ending, State
+from scopes.importers.formats.events import ByteRange, Ending, SessionRecord
 from scopes.importers.run import ImportOptions, import_sources
 from tests.importers.demo_format import DemoFormat, draft_of, session_of, session_records, write_transcript
 from tests.importers.stores import branch_words, count_objects, import_demo
@@ -57,6 +57,7 @@ def account(done):
 
 
 def test_unchanged_sources_are_not_read(repository, tmp_path):
+    """C-30."""
     sources = group(tmp_path)
     assert import_and_list_read(repository, *sources)[1] == ["a.jsonl", "b.jsonl", "c.jsonl"]
     assert import_and_list_read(repository, *sources)[1] == []
@@ -144,7 +145,7 @@ def test_a_session_in_unrelated_sources_is_one_conversation(repository, tmp_path
     """State that was freed after the first source is read again for the second."""
     first = write_several(tmp_path, "a b", "c d e")
     (tmp_path / "other.jsonl").write_text(
-        "".join(json.dumps(session_records(*said)) + "\n" for said in (("s5", "x"), ("s1", "c d f")))
+        "".join(json.dumps(session_records(*session)) + "\n" for session in (("s5", "x"), ("s1", "c d f")))
     )
     other = Source(str(tmp_path / "other.jsonl"), (tmp_path / "other.jsonl").stat().st_size)
     done = import_sources(repository, [first, other], (Several(),))
@@ -173,7 +174,7 @@ def shifted(records, ahead, length):
     for number, record in enumerate(records[1:]):
         yield draft_of(record, ByteRange(ahead + number, 1))
     done = len(records) - 1
-    yield State(key="rest", spans=(ByteRange(ahead + done, length - done),))
+    yield SessionRecord(key="rest", spans=(ByteRange(ahead + done, length - done),))
     yield Ending(active=records[-1]["id"], open=records[-1]["id"])
 
 

@@ -143,11 +143,11 @@ def test_equal_messages_after_a_fork_belong_to_the_base(repository, tmp_path):
     """The fork wrote it first, but it is one message and belongs to the base."""
     same = session_records("s2", "a b d", base="s1")
     same[3] |= {"time": "2026-03-01T00:00:00Z"}
-    said_first = write_transcript(
+    first_contents = write_transcript(
         tmp_path / "fork.jsonl", *same, {"id": "e", "parent": "d", "by": "bot", "say": "say e"}
     )
-    import_demo(repository, base(tmp_path, "a b"), said_first)
-    sources = base(tmp_path, "a b d f"), said_first
+    import_demo(repository, base(tmp_path, "a b"), first_contents)
+    sources = base(tmp_path, "a b d f"), first_contents
     import_demo(repository, *sources)
     assert imported_refs(repository) == refs_after_one_import(tmp_path, *sources)
 
@@ -210,10 +210,10 @@ def test_pages_continue_each_other_and_are_not_sub_agents(repository, tmp_path):
     assert branch_words(repository, "page/p2") == "a b x y z"
 
 
-def pages(tmp_path, *said):
+def pages(tmp_path, *contents):
     """Write a session in pages, each continuing the previous one."""
-    sources, part = [write_transcript(tmp_path / "0.jsonl", *session_records("s1", said[0]))], "s1"
-    for number, page in enumerate(said[1:], 1):
+    sources, part = [write_transcript(tmp_path / "0.jsonl", *session_records("s1", contents[0]))], "s1"
+    for number, page in enumerate(contents[1:], 1):
         records = session_records("s1", page, part=f"p{number}", base=part, end=sources[-1].size, line="page")
         sources.append(write_transcript(tmp_path / f"{number}.jsonl", *records))
         part = f"p{number}"

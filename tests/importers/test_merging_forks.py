@@ -41,8 +41,11 @@ def answered_again(lines):
     known = {"sessionId": before["sessionId"], "timestamp": "2026-11-20T12:00:00.000Z", "cwd": before["cwd"]}
     prompt = {**known, "type": "user", "uuid": "f0f0", "parentUuid": before["parentUuid"]}
     answer = {**known, "type": "assistant", "uuid": "f1f1", "parentUuid": "f0f0"}
-    said = {"id": "msg_f", "role": "assistant", "content": [{"type": "text", "text": "The other way, then."}]}
-    documents = {**prompt, "message": {"role": "user", "content": "Try it the other way."}}, {**answer, "message": said}
+    answer_message = {"id": "msg_f", "role": "assistant", "content": [{"type": "text", "text": "The other way, then."}]}
+    documents = (
+        {**prompt, "message": {"role": "user", "content": "Try it the other way."}},
+        {**answer, "message": answer_message},
+    )
     return [*lines, *(json.dumps(document).encode() + b"\n" for document in documents)]
 
 

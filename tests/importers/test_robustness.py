@@ -31,6 +31,7 @@ from tests.importers.formats.codex.rollouts import NEW_TURN, PARENT, Rollout, to
 from tests.importers.reading import real_transcript
 from tests.render.hostile import forbidden
 from tests.render.rendering import document, piped, seen
+from tests.support.history import texts
 from tests.support.store import git, make_store
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -253,18 +254,16 @@ def session_log(*words, session="s1", **fields):
     return drawn
 
 
-def texts(repository, conversation="conv-001"):
-    """Return the texts of every message, oldest first."""
-    return [entry.message.text for entry in log(repository, conversation, all_branches=True, oldest_first=True).items]
-
-
 def test_a_truncated_last_line_is_imported_when_it_is_complete(repository, tmp_path):
     """C-21."""
     whole = session_log("a", "b").data()
     first = import_bytes(repository, tmp_path, whole[:-9])
-    assert (first.sources[0].unparsed, texts(repository)) == (1, ["a", "a: done", "b"])
+    assert (first.sources[0].unparsed, texts(repository, "conv-001", all_branches=True)) == (1, ["a", "a: done", "b"])
     second = import_bytes(repository, tmp_path, whole)
-    assert (second.sources[0].unparsed, texts(repository)) == (0, ["a", "a: done", "b", "b: done"])
+    assert (second.sources[0].unparsed, texts(repository, "conv-001", all_branches=True)) == (
+        0,
+        ["a", "a: done", "b", "b: done"],
+    )
     check_store(repository)
 
 
@@ -274,14 +273,16 @@ def test_a_session_known_by_its_summary_continues_in_its_conversation(repository
     first = import_bytes(repository, tmp_path, begin)
     second = import_bytes(repository, tmp_path, begin + session_log("a", "b").data())
     assert [done.conversations[0].id for done in (first, second)] == ["conv-001", "conv-001"]
-    assert (second.notes, texts(repository)) == ((), texts_of("a", "b"))
+    assert (second.notes, texts(repository, "conv-001", all_branches=True)) == ((), texts_of("a", "b"))
     check_store(repository)
 
 
 def test_adjacent_records_are_both_imported(repository, tmp_path):
-    """Transcripts, fact 3."""
     done = import_bytes(repository, tmp_path, session_log("a", "b").data().replace(b"}\n{", b"}{"))
-    assert (done.sources[0].unparsed, texts(repository)) == (0, ["a", "a: done", "b", "b: done"])
+    assert (done.sources[0].unparsed, texts(repository, "conv-001", all_branches=True)) == (
+        0,
+        ["a", "a: done", "b", "b: done"],
+    )
 
 
 @each_format
@@ -305,13 +306,16 @@ def test_cycles_and_missing_parents_do_not_stop_an_import(repository, tmp_path):
     for record, parent in zip(drawn.records, ("u003", "u000", "gone", "u002", "u004", "u004"), strict=True):
         record["parentUuid"] = parent
     done = import_bytes(repository, tmp_path, drawn.data())
-    assert (done.sources[0].messages, sorted(texts(repository))) == (6, sorted(texts_of("a", "b", "c")))
+    assert (done.sources[0].messages, sorted(texts(repository, "conv-001", all_branches=True))) == (
+        6,
+        sorted(texts_of("a", "b", "c")),
+    )
     check_store(repository)
 
 
 def texts_of(*words):
     """Return the texts of a session."""
-    return [said for word in words for said in (word, f"{word}: done")]
+    return [text for word in words for text in (word, f"{word}: done")]
 
 
 NAMES = [

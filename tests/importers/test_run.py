@@ -98,8 +98,8 @@ def test_a_branch_that_the_user_moved_stays_and_new_messages_go_to_an_import_bra
     append(repository, "conv-001", plain_message("carol", "mine"))
     done = import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")))
     assert branch_words(repository) == "a b mine"
-    beside = [name for name in list_branch_tips(repository, "conv-001") if name.startswith("import/")]
-    assert [branch_words(repository, name) for name in beside] == ["a b c"]
+    import_branches = [name for name in list_branch_tips(repository, "conv-001") if name.startswith("import/")]
+    assert [branch_words(repository, name) for name in import_branches] == ["a b c"]
     assert "was moved here" in done.notes[0].text
 
 
@@ -173,7 +173,7 @@ def test_a_session_without_its_base_is_imported_with_a_note(repository, tmp_path
 
 
 def test_a_copied_history_has_the_same_commits(repository, tmp_path):
-    """Transcripts, fact 4: a fork that copied its parent's history shares its messages."""
+    """A fork that copied its parent's history shares its messages."""
     first = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d"))
     copied = session_records("s2", "a b x y", base="s1")
     for record in copied[1:3]:

@@ -59,6 +59,7 @@ def sweep(repository, directory, intact, tries):
 
 
 def test_damage_causes_no_error_and_no_wrong_result(repository, directory, intact):
+    """D-44."""
     assert sweep(repository, directory, intact, 40) > 0.8
 
 
@@ -69,6 +70,7 @@ def test_many_kinds_of_damage_cause_no_error_and_no_wrong_result(repository, dir
 
 @pytest.mark.parametrize("share", [0, 0.1, 0.5, 0.99])
 def test_a_truncated_file_is_rebuilt(repository, directory, intact, share):
+    """D-44."""
     right = ask(repository, directory)
     put(directory, intact[: int(len(intact) * share)])
     assert ask(repository, directory) == right

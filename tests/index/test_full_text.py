@@ -34,10 +34,10 @@ def test_the_index_is_built_once_and_then_fresh(repository, directory, drawn):
 
 def test_only_new_commits_are_read(repository, directory, drawn):
     status_and_notes(repository, directory)
-    said = say(repository, f"{drawn.conversation}/fix", "epsilon")
+    appended = say(repository, f"{drawn.conversation}/fix", "epsilon")
     seen = status_and_notes(repository, directory)[0]
     assert (seen.state, seen.read, seen.messages) == ("updated", 1, 5)
-    assert matches(repository, directory, "epsilon") == [said.id]
+    assert matches(repository, directory, "epsilon") == [appended.id]
 
 
 def test_only_the_owner_can_read_it(repository, directory, drawn):
@@ -79,6 +79,7 @@ def test_a_store_without_messages_has_an_index(repository, directory):
 
 
 def test_an_index_of_another_store_is_rebuilt(repository, directory, drawn, tmp_path):
+    """D-45."""
     other = make_store(tmp_path / "other.git")
     history(other, "main: alpha secret")
     status_and_notes(other, tmp_path / "theirs")

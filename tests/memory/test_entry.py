@@ -32,7 +32,7 @@ ENTRIES = st.builds(
     method=st.none() | st.just("command"),
     extra=st.just({}) | st.just({"mood": ["calm"]}),
 ).map(lambda entry: replace(entry, action_items=number_items(entry.action_items, entry.id)))
-LEAST = {"id": "x", "agent": "a", "summary": "s", "timestamp": "2026-01-01T00:00:00Z"}
+MINIMAL = {"id": "x", "agent": "a", "summary": "s", "timestamp": "2026-01-01T00:00:00Z"}
 
 
 @given(ENTRIES)
@@ -51,7 +51,7 @@ def test_an_entry_is_indented_json():
 
 def test_missing_lists_are_empty_and_unknown_fields_are_kept():
     """S0-14."""
-    entry = decode_entry(json.dumps(LEAST | {"decisions": "none", "topics": None, "later": 1}).encode())
+    entry = decode_entry(json.dumps(MINIMAL | {"decisions": "none", "topics": None, "later": 1}).encode())
     assert (entry.decisions, entry.topics, entry.action_items, entry.extra) == ((), (), (), {"later": 1})
     assert json.loads(encode_entry(entry))["later"] == 1
 
@@ -59,7 +59,7 @@ def test_missing_lists_are_empty_and_unknown_fields_are_kept():
 @pytest.mark.parametrize(("stored", "read"), [(0, 1), (-3, 1), (10, 10), (99, 10), ("high", 3), (None, 3)])
 def test_an_importance_out_of_range_is_clamped(stored, read):
     """S0-13."""
-    assert decode_entry(json.dumps(LEAST | {"importance": stored}).encode()).importance == read
+    assert decode_entry(json.dumps(MINIMAL | {"importance": stored}).encode()).importance == read
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ TIMES = (
     "2026-01-01T00:00:00Z", "2026-01-01T01:30:00+01:00", "2025-12-31T23:59:59.999999Z", "2026-01-01T00:00:00.000001Z",
     "1969-12-31T23:00:00Z", "whenever", "2026-01-31T10:00:00.5Z", "2026-02-01", "9999-12-31T23:59:59Z",
 )  # fmt: skip
-LEAST = {"id": "k3x9", "agent": "a", "summary": "s", "timestamp": "2026-01-01T00:00:00Z"}
+MINIMAL = {"id": "k3x9", "agent": "a", "summary": "s", "timestamp": "2026-01-01T00:00:00Z"}
 
 
 def put(repository, path, content):
@@ -39,8 +39,8 @@ def put(repository, path, content):
 
 
 DAMAGED = [
-    b"", b"{", b"\xff\xfe", b"[]", b'{"id": 1}', json.dumps(LEAST | {"id": "other"}).encode(),
-    json.dumps(LEAST | {"id": "../../x"}).encode(), b"[" * 100_000,
+    b"", b"{", b"\xff\xfe", b"[]", b'{"id": 1}', json.dumps(MINIMAL | {"id": "other"}).encode(),
+    json.dumps(MINIMAL | {"id": "../../x"}).encode(), b"[" * 100_000,
 ]  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def test_only_the_newest_entries_are_read(repository):
 def test_entries_are_ordered_by_time_whatever_their_path(repository, times):
     """Other programs use other paths and other time formats."""
     entries = [
-        decode_entry(json.dumps(LEAST | {"id": f"e{n}", "timestamp": t}).encode()) for n, (t, _) in enumerate(times)
+        decode_entry(json.dumps(MINIMAL | {"id": f"e{n}", "timestamp": t}).encode()) for n, (t, _) in enumerate(times)
     ]
     changes = {path: None for entry in list_memory(repository).entries for path in removal(entry)}
     for entry, (_, flat) in zip(entries, times, strict=True):
@@ -109,7 +109,7 @@ def test_other_files_and_directories_are_ignored(repository):
 def test_an_entry_of_another_program_is_read_and_its_items_get_ids(repository):
     """S0-13: clamped on import."""
     items = [{"id": "1", "text": "rotate the keys"}, {"id": "x"}, "none"]
-    put(repository, "entries/k3x9.json", json.dumps(LEAST | {"action_items": items, "importance": 99}).encode())
+    put(repository, "entries/k3x9.json", json.dumps(MINIMAL | {"action_items": items, "importance": 99}).encode())
     (entry,) = list_memory(repository).entries
     assert entry.importance == 10
     assert done(repository, "k3x9.1").item.text == "rotate the keys"

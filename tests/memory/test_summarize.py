@@ -28,6 +28,7 @@ from scopes.store.config import Setting
 from scopes.store.repository import Caller, open_repository
 from tests.memory.talking import CONVERSATION, WORDS, decide, say, words
 from tests.support.examples import examples
+from tests.support.history import texts
 from tests.support.store import FAST, git
 
 TALK = ("The login form fails on Safari.", "Safari blocks the cookie of the login form.", "Lunch was pasta.")
@@ -37,11 +38,6 @@ def with_summarizer(repository, command, origin="flag"):
     """Open the store with a summarizer command in its settings."""
     setting = Setting("scopes.summarizer", command, origin)
     return open_repository(repository.path, FAST | {"scopes.summarizer": setting}, Caller("carol", "test"))
-
-
-def texts(repository):
-    """Return the texts on main, oldest first."""
-    return [entry.message.text for entry in log(repository, CONVERSATION, oldest_first=True).items]
 
 
 def test_a_summary_is_a_message_that_names_its_sources(repository):
@@ -80,7 +76,7 @@ def test_messages_of_code_only_are_refused(repository):
     say(repository, "```\nx = 1\n```")
     with pytest.raises(Refused, match="nothing but code"):
         summarize(repository, CONVERSATION, WORDS)
-    assert len(texts(repository)) == 1
+    assert len(texts(repository, CONVERSATION)) == 1
 
 
 def test_messages_of_programs_are_not_summarized(repository):
@@ -116,10 +112,10 @@ def test_a_summary_is_stale_when_its_sources_changed(repository):
 @settings(max_examples=examples(60))
 def test_the_built_in_summary_has_no_more_tokens_than_its_target(texts, ratio):
     """S4-46: except that it has at least one word."""
-    said = [SourceMessage(None, plain_message("planner", text)) for text in texts]
+    sources = [SourceMessage(None, plain_message("planner", text)) for text in texts]
     target = int(sum(words(text) for text in texts) * ratio)
-    made = summarize_built_in(said, ratio, words, original_tokens=sum(map(words, texts)))
-    assert made == summarize_built_in(said, ratio, words, original_tokens=sum(map(words, texts)))
+    made = summarize_built_in(sources, ratio, words, original_tokens=sum(map(words, texts)))
+    assert made == summarize_built_in(sources, ratio, words, original_tokens=sum(map(words, texts)))
     assert 1 <= words(made.text) <= max(target, 1)
 
 
@@ -163,7 +159,7 @@ def test_the_branch_of_a_stale_summary_is_marked(repository):
 def test_a_dry_run_stores_nothing(repository):
     say(repository, *TALK)
     done = summarize(repository, CONVERSATION, WORDS, dry_run=True)
-    assert (done.id, done.oid, len(texts(repository))) == (None, None, 3)
+    assert (done.id, done.oid, len(texts(repository, CONVERSATION))) == (None, None, 3)
     assert done.text
 
 
@@ -178,7 +174,7 @@ def test_a_compaction_keeps_the_messages_before_it(repository):
     done = summarize(repository, CONVERSATION, WORDS, ratio=0.4, compact=True)
     message = read_message(repository, done.oid)
     assert (message.kind, message.extra["context_root"]) == ("compaction", True)
-    assert texts(repository) == [*TALK, TALK[0]]
+    assert texts(repository, CONVERSATION) == [*TALK, TALK[0]]
     with pytest.raises(Refused, match="since its last compaction"):
         summarize(repository, CONVERSATION, WORDS, compact=True)
 
@@ -188,9 +184,9 @@ def test_undo_removes_a_summary_and_nothing_else(repository, compact):
     say(repository, *TALK)
     done = summarize(repository, CONVERSATION, WORDS, compact=compact)
     assert undo(repository).target.id == done.operation
-    assert texts(repository) == list(TALK)
+    assert texts(repository, CONVERSATION) == list(TALK)
     redo(repository)
-    assert texts(repository) == [*TALK, done.text]
+    assert texts(repository, CONVERSATION) == [*TALK, done.text]
     assert [finding for finding in verify(repository).findings if finding.level == "error"] == []
 
 
@@ -199,7 +195,7 @@ def test_a_message_appended_while_a_summary_is_written_counts_as_new(repository)
     say(repository, *TALK)
     command = f"{sys.executable} -m scopes --store {repository.path} conv append {CONVERSATION} Meanwhile. >/dev/null; echo short"
     summarize(with_summarizer(repository, command), CONVERSATION, WORDS)
-    assert texts(repository) == [*TALK, "Meanwhile.", "short"]
+    assert texts(repository, CONVERSATION) == [*TALK, "Meanwhile.", "short"]
     assert list_summaries(repository, CONVERSATION).uncovered == 1
     assert summarize(repository, CONVERSATION, WORDS, ratio=1.0).text == "Meanwhile."
     with pytest.raises(Busy, match="meanwhile; nothing was stored"):

@@ -124,8 +124,8 @@ def test_plain_git_reads_an_entry(repository):
 
 def test_an_entry_has_the_time_of_its_messages(repository):
     """An old transcript imported today is not the most recent memory."""
-    said = replace(plain_message("planner", "Long ago."), time="2020-05-01T10:00:00Z")
-    append(repository, CONVERSATION, said)
+    old_message = replace(plain_message("planner", "Long ago."), time="2020-05-01T10:00:00Z")
+    append(repository, CONVERSATION, old_message)
     (entry,) = update(repository, at_once=True).entries
     assert entry.time == "2020-05-01T10:00:00Z"
 

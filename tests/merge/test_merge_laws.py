@@ -102,8 +102,8 @@ def test_a_merge_stops_exactly_at_the_keys_with_different_outcomes(repository, b
 
 def contested(below, above):
     """Compute the keys that both branches changed to different values."""
-    base = said(below)
-    ends = {name: said([*below, *(step for step in above if step[0] == name)]) for name in BRANCHES}
+    base = last_claims(below)
+    ends = {name: last_claims([*below, *(step for step in above if step[0] == name)]) for name in BRANCHES}
     moved = {name: {s for s, value in ends[name].items() if base.get(s) != value} for name in BRANCHES}
     found = set()
     for subject in {place[:2] for name in BRANCHES for place in moved[name]}:
@@ -116,7 +116,7 @@ def contested(below, above):
     return found
 
 
-def said(steps):
+def last_claims(steps):
     """Return the last claim of every key: group, subject, agent."""
     places = {}
     for _, agent, fields in steps:

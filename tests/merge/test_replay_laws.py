@@ -33,7 +33,7 @@ QUARREL = st.lists(
 laws = settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def speak(repository, where, first, author, talk):
+def append_talk(repository, where, first, author, talk):
     """Append one message of a kind to a branch."""
     verb, _, rest = talk.partition(" ")
     branch = where.partition("/")[2]
@@ -42,9 +42,9 @@ def speak(repository, where, first, author, talk):
     elif verb == "decide":
         decide(repository, where, rest, author=author)
     elif verb == "retract" or verb == "amend":
-        said = say(repository, where, "perhaps", author=author)
+        ids_and_texts = say(repository, where, "perhaps", author=author)
         change = retract if verb == "retract" else amend
-        change(repository, "conv-001", said.id, "no", author=author, branch=branch)
+        change(repository, "conv-001", ids_and_texts.id, "no", author=author, branch=branch)
     elif verb == "method":
         say(repository, where, "like this", author=author, kind="method", method={"goal": "ship", "approach": author})
     elif verb == "file":
@@ -59,11 +59,11 @@ def drawn(directory, on_main, on_fix):
     start = history(repository, "main: a", "fix@a:")
     for where, speech in (("conv-001/main", on_main), ("conv-001/fix", on_fix)):
         for author, talk in speech:
-            speak(repository, where, start.ids["a"], author, talk)
+            append_talk(repository, where, start.ids["a"], author, talk)
     return repository
 
 
-def said(repository, where):
+def ids_and_texts(repository, where):
     """Return ids and texts of a branch, oldest first."""
     return [(entry.message.id, entry.message.text) for entry in log(repository, where, oldest_first=True).items]
 
@@ -83,9 +83,9 @@ def finish(repository, outcome, resume):
 def test_a_rebase_keeps_ids_order_and_texts(on_main, on_fix):
     with tempfile.TemporaryDirectory() as directory:
         repository = drawn(directory, on_main, on_fix)
-        main, own = said(repository, "conv-001/main"), said(repository, "conv-001/fix")[1:]
+        main, own = ids_and_texts(repository, "conv-001/main"), ids_and_texts(repository, "conv-001/fix")[1:]
         done = finish(repository, rebase(repository, "conv-001", branch="fix", onto="main"), continue_rebase)
-        after = said(repository, "conv-001/fix")
+        after = ids_and_texts(repository, "conv-001/fix")
         assert after[: len(main)] == main
         assert [pair for pair in after[len(main) :] if pair in own] == own
         assert list(done.messages) == ([] if done.operation is None else [identity for identity, _ in own])
@@ -130,12 +130,12 @@ def test_an_aborted_rebase_leaves_every_branch_unchanged(on_main, on_fix):
 def test_only_skipped_messages_are_missing(on_main, on_fix):
     with tempfile.TemporaryDirectory() as directory:
         repository = drawn(directory, on_main, on_fix)
-        own = [identity for identity, _ in said(repository, "conv-001/fix")[1:]]
+        own = [identity for identity, _ in ids_and_texts(repository, "conv-001/fix")[1:]]
         outcome, skipped = rebase(repository, "conv-001", branch="fix", onto="main"), []
         while isinstance(outcome, ReplayConflicted):
             skipped.append(outcome.stopped)
             outcome = skip_rebase(repository, "conv-001")
-        kept = [identity for identity, _ in said(repository, "conv-001/fix") if identity in own]
+        kept = [identity for identity, _ in ids_and_texts(repository, "conv-001/fix") if identity in own]
         assert kept == [identity for identity in own if identity not in skipped]
 
 
@@ -147,7 +147,7 @@ def test_rebasing_there_and_back_gives_the_same_commits(on_main, on_fix):
         before = list_branch_tips(repository, "conv-001")["fix"]
         there = rebase(repository, "conv-001", branch="fix", onto="main")
         assume(there.conflicts == ())
-        base = f"main~{len(said(repository, 'conv-001/main')) - 1}"
+        base = f"main~{len(ids_and_texts(repository, 'conv-001/main')) - 1}"
         back = rebase(repository, "conv-001", branch="fix", onto=base)
         assert back.tip == before
 
@@ -168,7 +168,7 @@ def test_a_dry_run_predicts_the_result(on_main, on_fix):
 def test_cherry_picking_every_message_equals_a_rebase(on_main, on_fix):
     with tempfile.TemporaryDirectory() as directory:
         repository = drawn(directory, on_main, on_fix)
-        own = [identity for identity, _ in said(repository, "conv-001/fix")[1:]]
+        own = [identity for identity, _ in ids_and_texts(repository, "conv-001/fix")[1:]]
         assume(own)
         moved = rebase(repository, "conv-001", branch="fix", onto="main", dry_run=True)
         picked = cherry_pick(repository, "conv-001", own, branch="main", dry_run=True)

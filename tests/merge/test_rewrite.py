@@ -52,13 +52,13 @@ def test_only_the_keys_of_the_replayed_commit_are_compared(repository):
 def test_a_replay_stops_at_the_first_conflict_and_lists_the_rest(repository):
     drawn = history(repository, "main: a", "fix@a: b")
     decide(repository, "conv-001/main", "jwt")
-    said = decide(repository, "conv-001/fix", "sessions")
+    decided = decide(repository, "conv-001/fix", "sessions")
     after = say(repository, "conv-001/fix", "c")
-    commits = [read_commit(repository, oid) for oid in (drawn.oids["b"], said.oid, after.oid)]
+    commits = [read_commit(repository, oid) for oid in (drawn.oids["b"], decided.oid, after.oid)]
     onto = list_branch_tips(repository, drawn.conversation)["main"]
     line = rewrite_commits(repository, onto, commits, Policy(), [read_commit(repository, onto)])
     assert [moved.id for moved in line.moved] == [drawn.ids["b"]]
-    assert (line.stop.id, line.stop.parent, line.todo) == (said.id, line.tip, (after.oid,))
+    assert (line.stop.id, line.stop.parent, line.todo) == (decided.id, line.tip, (after.oid,))
     assert read_commit(repository, line.stop.new).parents == (line.tip,)
     assert [conflict.status for conflict in line.conflicts] == ["open"]
 

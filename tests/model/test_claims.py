@@ -35,12 +35,12 @@ def claims(message, previous=nothing_before, base="/work"):
     return {path: json.loads(blob) for path, blob in claims_of(message, previous, base)}
 
 
-def said(author="carol", author_kind="tool", **fields):
+def message(author="carol", author_kind="tool", **fields):
     return Message(id=fields.pop("id", ID), author=Author(author, author_kind), **{"parts": (), **fields})
 
 
 def typed(kind, author="carol", **changes):
-    return said(author, kind=kind, payload=PAYLOADS[kind] | changes)
+    return message(author, kind=kind, payload=PAYLOADS[kind] | changes)
 
 
 # Who takes part
@@ -52,7 +52,7 @@ def typed(kind, author="carol", **changes):
 )
 def test_only_humans_and_agents_become_participants(kind, counts):
     expected = {"participants/carol=": {"kind": kind}} if counts else {}
-    assert claims(said(author_kind=kind)) == expected
+    assert claims(message(author_kind=kind)) == expected
     assert participant_claim("a/b", "agent") == ("participants/a%2Fb=", b'{"kind":"agent"}\n')
 
 
@@ -119,7 +119,7 @@ def test_a_proposal_writes_a_claim_for_every_changed_field():
 @pytest.mark.parametrize("kind", PAYLOADS)
 def test_an_invalid_payload_writes_no_claim(kind, payload):
     """The store may have been written by another program."""
-    assert claims(said(kind=kind, payload=payload)) == {}
+    assert claims(message(kind=kind, payload=payload)) == {}
 
 
 def test_malformed_changes_of_a_proposal_are_skipped():
@@ -143,7 +143,7 @@ def test_a_key_too_long_for_git_is_refused():
 
 
 def touched(op, path="src/a.py", content_hash=None, source=None, **fields):
-    return claims(said(files=(FileTouch(path, op, content_hash, source),), **fields))
+    return claims(message(files=(FileTouch(path, op, content_hash, source),), **fields))
 
 
 @pytest.mark.parametrize("op", ["read", "mention", "new"])
@@ -175,7 +175,7 @@ def test_paths_are_relative_to_the_first_working_directory():
 
 def patched(patch="-a\n+b\n", previous=nothing_before, **fields):
     part = Part("file_ref", {"path": "a", "op": "edit", "patch": patch, **fields})
-    return claims(said(parts=(part,)), previous)["files/a="]
+    return claims(message(parts=(part,)), previous)["files/a="]
 
 
 def test_a_patch_claims_a_hash_of_its_base_and_itself():
@@ -198,7 +198,7 @@ def test_a_content_hash_overrides_a_patch():
 def test_a_part_that_is_not_a_file_reference_writes_no_claim(fields):
     """`append --jsonl` takes parts as they are."""
     part = Part("file_ref", {"path": "a", "op": "edit", **fields})
-    assert claims(said(parts=(part, Part("text", {"path": "a", "op": "edit"})))) == {}
+    assert claims(message(parts=(part, Part("text", {"path": "a", "op": "edit"})))) == {}
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_a_part_that_is_not_a_file_reference_writes_no_claim(fields):
 )
 def test_invalid_optional_fields_of_a_part_are_ignored(fields):
     part = Part("file_ref", {"path": "a", "op": "rename", **fields})
-    assert claims(said(parts=(part,))) == {"files/a=": {"operation": "rename", "unknown": ID}}
+    assert claims(message(parts=(part,))) == {"files/a=": {"operation": "rename", "unknown": ID}}
 
 
 # Taking back
@@ -214,19 +214,19 @@ def test_invalid_optional_fields_of_a_part_are_ignored(fields):
 
 def test_retractions_and_amendments_claim_the_id_of_their_message():
     other = MessageId("b" * 26)
-    assert claims(said(retracts=other)) == {f"messages/{other}=": {"retracted": True}}
-    amendment = said(amends=other, parts=text_parts("better"))
+    assert claims(message(retracts=other)) == {f"messages/{other}=": {"retracted": True}}
+    amendment = message(amends=other, parts=text_parts("better"))
     assert claims(amendment) == {f"messages/{other}=": {"amended": content_hash(amendment)}}
 
 
 def test_equal_amendments_are_equal_claims():
     one, two = (
-        said(author, id=MessageId(letter * 26), parts=text_parts("better"), time=letter)
+        message(author, id=MessageId(letter * 26), parts=text_parts("better"), time=letter)
         for author, letter in (("carol", "a"), ("dave", "b"))
     )
     assert content_hash(one) == content_hash(two)
-    assert content_hash(one) != content_hash(said(parts=text_parts("worse")))
-    assert content_hash(one) != content_hash(said(parts=(Part("reasoning", {"text": "better"}),)))
+    assert content_hash(one) != content_hash(message(parts=text_parts("worse")))
+    assert content_hash(one) != content_hash(message(parts=(Part("reasoning", {"text": "better"}),)))
 
 
 # Laws
@@ -251,6 +251,6 @@ def test_every_claim_is_one_line_under_a_decodable_key(message):
 def test_different_names_never_share_a_key(topic, other, value):
     """`/`, `%` and `=` in a topic are escaped."""
     one, two = (
-        set(claims(said(kind="decision", payload={"topic": name, "decision": value}))) for name in (topic, other)
+        set(claims(message(kind="decision", payload={"topic": name, "decision": value}))) for name in (topic, other)
     )
     assert (one == two) == (topic == other)

@@ -158,10 +158,12 @@ SUMMARIES = (
     ConversationSummary(
         id=CONVERSATION, participants=("code-analyzer", "test-runner"), branches=3, messages=10, uuid=UUID,
         last_activity=format_seconds(NOW_SECONDS - 120), active_branch=RESOLUTION, created_at=CREATED,
-        title="Login fails on Safari", source="claude-code",
+        title="Login fails on Safari", source="claude-code", directory="/work/shop/src", agent="test-runner",
+        model="some-model-1", tags=("good", "v1"),
     ),
     ConversationSummary(
-        id="conv-002", participants=("general-purpose",), branches=1, last_activity=format_seconds(NOW_SECONDS - 300)
+        id="conv-002", participants=("general-purpose",), branches=1, last_activity=format_seconds(NOW_SECONDS - 300),
+        opening="How much is 日本 tea?", directory="/home/carol",
     ),
     ConversationSummary(id="login-bug", participants=(), branches=1, last_activity="2025-10-01T12:00:00Z"),
 )  # fmt: skip
@@ -252,6 +254,12 @@ CREATE = Operation(
 UNDO = Operation(
     id=message_id("takeback"), kind="undo", summary=f"undo {CREATE.summary}", actor="carol", time="2025-12-31T23:59:00.000Z",
     command="scopes undo", changes=(), undoes=CREATE.id, details={"why": "a test"},
+)  # fmt: skip
+APPENDED = Operation(
+    id=CALL.id, kind="append", actor="carol", time="2025-12-31T23:59:00.000Z", command="",
+    summary="append to conv-001/main by carol: 'I will look at the form first.' (1 message)",
+    changes=(RefChange("refs/heads/conv-001/main", oid("prompt"), oid("callit")),),
+    details={"conversation": "conv-001", "branch": "main", "messages": [CALL.id], "after": "1234567890abcdef"},
 )  # fmt: skip
 
 
@@ -388,7 +396,10 @@ CONFLICT_ROWS = tuple(
     )
     for number, conflict in enumerate((DISAGREED, COMPETING, EDITED, DECIDED_OTHERWISE), 1)
 )
-SAID = {CALL.id: "I decided for JWT, since it needs no session store. " * 4, SECURE.id: "Sessions can be revoked."}
+RECORDED_TEXTS = {
+    CALL.id: "I decided for JWT, since it needs no session store. " * 4,
+    SECURE.id: "Sessions can be revoked.",
+}
 MOVED = (Rewrite(CALL.id, CALL.oid, oid("callit, moved")), Rewrite(SECURE.id, SECURE.oid, oid("secure, moved")))
 REBASE = {"kind": "rebase", "conversation": CONVERSATION, "moved_branch": SECURITY, "onto": "main"}
 PICKED = {"kind": "cherry-pick", "conversation": CONVERSATION, "moved_branch": "main"}
@@ -491,7 +502,9 @@ SAMPLES = {
         ),
     },
     "list_": {
-        "list": ConversationList(conversations=SUMMARIES),
+        "list": ConversationList(conversations=SUMMARIES, projects={"/work/shop/src": "shop"}),
+        "limited-list": ConversationList(conversations=SUMMARIES[:1], filtered=True, more=2),
+        "no-match": ConversationList(conversations=(), filtered=True),
         "empty-list": ConversationList(conversations=()),
         "damaged-list": ConversationList(conversations=SUMMARIES[:1], damaged=("conv-007",)),
     },
@@ -515,6 +528,9 @@ SAMPLES = {
         "conversation-renamed": Renamed(conversation="login-bug", what="conversation", old=CONVERSATION, new="login-bug", operation=OPERATION),
         "branch-renamed": Renamed(conversation=CONVERSATION, what="branch", old="fix", new="fix-2", operation=OPERATION),
         "deleted": ConversationDeleted(conversation=CONVERSATION, branches=3, operation=OPERATION),
+        "delete-dry-run": ConversationDeleted(
+            conversation=CONVERSATION, branches=2, operation=None, dry_run=True, branch_names=("fix", "main")
+        ),
         "branch-deleted": BranchDeleted(conversation=CONVERSATION, branch="fix", tip=oid("fix"), operation=OPERATION),
     },
     "branch": {
@@ -537,12 +553,19 @@ SAMPLES = {
         "rewound-to-nothing": BranchRewound(
             conversation=CONVERSATION, branch="main", messages=1, old=oid("prompt"), new=oid("root"), message=None, operation=OPERATION
         ),
+        "rewind-dry-run": BranchRewound(
+            conversation=CONVERSATION, branch="main", messages=2, old=oid("callit"), new=oid("root"), message=None,
+            operation=None, dry_run=True, removed=(CALL, PROMPT),
+        ),
         "rewound-nowhere": BranchRewound(
             conversation=CONVERSATION, branch="main", messages=0, old=oid("prompt"), new=oid("prompt"), message=PROMPT.id, operation=None
         ),
     },
     "message": {
         "appended": MessageAppended(id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main"),
+        "appended-line": MessageAppended(
+            id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main", one_of_many=True
+        ),
         "amended": MessageAmended(
             id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main", target=PROMPT.id, retracted=False
         ),
@@ -580,8 +603,10 @@ SAMPLES = {
         "empty-list": OperationList(operations=()),
         "show": OperationView(operation=CREATE, commit=oid("commit")),
         "show-undo": OperationView(operation=UNDO, commit=oid("commit2")),
-        "undo": Undone(target=CREATE, redo=False, operation=OPERATION),
-        "redo": Undone(target=UNDO, redo=True, operation=OPERATION),
+        "undo": Undone(target=CREATE, redo=False, operation=OPERATION, actor="carol"),
+        "redo": Undone(target=UNDO, redo=True, operation=OPERATION, actor="carol"),
+        "undo-append": Undone(target=APPENDED, redo=False, operation=OPERATION, actor="carol"),
+        "undo-dry-run": Undone(target=CREATE, redo=False, operation=None, actor="bob", dry_run=True),
     },
     "import_": {
         "sample": SampleImported(conversation=CONVERSATION, messages=24, new_messages=24, branches=3, operation=OPERATION),
@@ -623,7 +648,7 @@ SAMPLES = {
             conflicts=(*CONFLICT_ROWS[:1], replace(CONFLICT_ROWS[2], conversation="conv-002", source="conv-001/main")),
         ),
         "empty-list": ConflictList(conversation=CONVERSATION, conflicts=()),
-        "show": ConflictView(row=CONFLICT_ROWS[0], texts=SAID, talk=(COVERAGE, PROMPT)),
+        "show": ConflictView(row=CONFLICT_ROWS[0], texts=RECORDED_TEXTS, talk=(COVERAGE, PROMPT)),
         "show-several": ConflictView(row=CONFLICT_ROWS[1], texts={}, talk=()),
         "show-resolved": ConflictView(row=CONFLICT_ROWS[3], texts={}, talk=()),
         "show-edit": ConflictView(row=CONFLICT_ROWS[2], texts={}, talk=()),
@@ -814,6 +839,10 @@ SAMPLES = {
         ),
         "repair-nothing": Repaired(path="/s.git", dry_run=False, repairs=(), remaining=(), quarantine=None),
         "gc": GarbageCollected(path="/s.git", bytes_before=12_582_912, bytes_after=900, expired_operations=0, expired_refs=0),
+        "gc-dry-run": GarbageCollected(
+            path="/s.git", bytes_before=2048, bytes_after=None, expired_operations=1, expired_refs=1, dry_run=True,
+            loose_objects=12, operations=(CREATE,), refs=("refs/scopes/trash/conv-002/op/heads/main",),
+        ),
         "gc-expired": GarbageCollected(
             path="/s.git", bytes_before=2048, bytes_after=1024, expired_operations=1, expired_refs=2,
             notes=(Note("git deletes later", "wait"), Note("only so")),

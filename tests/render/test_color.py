@@ -30,7 +30,6 @@ XTERM = {"TERM": "xterm"}
     ],
 )
 def test_the_flag_beats_the_environment_and_the_environment_the_terminal(flag, environ, is_terminal, colored):
-    """Output contract 5."""
     assert decide_color(flag, environ, is_terminal=is_terminal) is colored
 
 

@@ -93,7 +93,7 @@ def test_a_long_document_is_paged(tmp_path):
 
 
 def test_a_full_disk_and_a_closed_pipe_are_reported():
-    """Reliability P12."""
+    """P12."""
     with open(os.open("/dev/full", os.O_WRONLY), "w", closefd=False) as stream:
         with pytest.raises(Inaccessible, match="no space left on device"):
             OutputStream(stream, {}, "auto").write_bytes(b"x" * 100_000)

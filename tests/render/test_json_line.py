@@ -24,7 +24,6 @@ values = st.recursive(
 
 
 def test_a_result_is_one_line_that_begins_with_the_version_and_the_kind():
-    """Output contract 1."""
     assert result_line(Pet(name="Ada")) == '{"scopes":1,"kind":"pet","name":"Ada"}\n'
 
 
@@ -34,7 +33,6 @@ def test_notes_are_part_of_the_document():
 
 
 def test_a_refusal_is_one_line_with_its_hint():
-    """Output contract 3."""
     assert error_line("not-found", "no conv-9", "see: scopes list", retryable=False) == (
         '{"error":{"kind":"not-found","message":"no conv-9","hint":"see: scopes list","retryable":false}}\n'
     )

@@ -165,7 +165,7 @@ def test_without_main_the_first_branch_left_is_the_trunk():
     assert play(text).main == "fix"
 
 
-def test_commits_of_no_branch_are_drawn_on_one_that_says_so():
+def test_commits_of_no_branch_are_drawn_on_a_branch_with_that_name():
     played = commands([commit("a"), commit("b", "a"), commit("c", "a", "b")], [branch("main", "c")])
     assert played == ["commit a", "branch deleted/bbbbbbb", "commit b", "checkout main", "merge deleted/bbbbbbb c"]
 

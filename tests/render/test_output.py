@@ -28,7 +28,6 @@ def shown(result, **options):
 
 
 def test_a_pipe_gets_rows_and_standard_error_the_notes():
-    """Output contract 1 and 2."""
     assert shown(TOM) == ("Tom\t4\n", "note: Tom is old\nhint: feed him\n")
 
 
@@ -109,7 +108,6 @@ def test_quiet_leaves_out_everything_but_data_and_errors():
 
 
 def test_hints_can_be_switched_off_but_not_the_cure_of_an_error():
-    """Output contract 7."""
     made = output(hints=False)
     made.say("deleted", hint="undo with: scopes undo")
     made.fail(NotFound("no cat", hint="buy one"))
@@ -148,7 +146,6 @@ def test_a_refusal_is_colored_on_a_terminal():
 
 
 def test_under_json_a_refusal_is_an_object():
-    """Output contract 3."""
     made = output(json=True)
     made.fail(Busy("locked", hint="try again"))
     assert json.loads(written(made)[1]) == {

@@ -48,7 +48,6 @@ def paged(tmp_path):
     ],
 )
 def test_the_pager_is_chosen_by_precedence(environ, configured, chosen):
-    """Output contract 5."""
     assert choose_pager(environ, configured) == chosen
 
 

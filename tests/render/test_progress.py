@@ -51,7 +51,6 @@ def test_work_of_unknown_size_is_counted():
     [{"terminal": False}, {"environ": {"TERM": "dumb"}}, {"quiet": True}, {"json": True}],
 )
 def test_without_a_terminal_nothing_is_shown(options):
-    """Output contract 5."""
     assert progress_text(**options) == ""
 
 

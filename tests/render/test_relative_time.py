@@ -12,7 +12,7 @@ SECOND = 1_000_000_000
 
 
 @pytest.mark.parametrize(
-    ("time", "said"),
+    ("time", "expected"),
     [
         ("2026-03-01T12:00:00Z", "just now"),
         ("2026-03-01T11:59:01Z", "just now"),
@@ -33,18 +33,18 @@ SECOND = 1_000_000_000
         ("2027-03-01T12:00:00Z", "2027-03-01"),
     ],
 )
-def test_a_relative_time_has_its_largest_unit_and_becomes_a_date_after_a_month(time, said):
+def test_a_relative_time_has_its_largest_unit_and_becomes_a_date_after_a_month(time, expected):
     """S4-53: "2m ago"."""
-    assert ago(time, NOW) == said
+    assert ago(time, NOW) == expected
 
 
 def test_the_date_is_the_one_in_utc():
     assert ago("2025-12-31T23:30:00-02:00", NOW) == "2026-01-01"
 
 
-@pytest.mark.parametrize(("text", "said"), [("", ""), ("yesterday", "yesterday"), ("\x1b[2J", "^[[2J")])
-def test_text_that_is_not_a_time_is_unchanged(text, said):
-    assert ago(text, NOW) == said
+@pytest.mark.parametrize(("text", "expected"), [("", ""), ("yesterday", "yesterday"), ("\x1b[2J", "^[[2J")])
+def test_text_that_is_not_a_time_is_unchanged(text, expected):
+    assert ago(text, NOW) == expected
 
 
 @given(st.integers(0, 4_000_000_000))

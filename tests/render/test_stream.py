@@ -59,7 +59,7 @@ def test_utf8_is_written_whatever_the_locale():
 
 
 def test_a_full_disk_is_a_scopes_error():
-    """Reliability P12."""
+    """P12."""
     with open(os.open("/dev/full", os.O_WRONLY), "w", closefd=False) as stream:
         channel = OutputStream(stream, {}, "auto")
         channel.write("x")

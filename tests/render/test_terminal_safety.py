@@ -63,8 +63,8 @@ def test_neither_stream_gets_a_control_character(as_json, terminal):
         made.show(sample.Pet(name=text, notes=(Note(text, hint=text),)))
         made.fail(NotFound(text, hint=text))
         made.say(text, hint=text)
-        for said in sample.written(made):
-            assert forbidden(said.replace("\t", "")) == []
+        for written in sample.written(made):
+            assert forbidden(written.replace("\t", "")) == []
 
     check()
 

@@ -113,10 +113,10 @@ def test_a_word_in_most_of_very_many_messages_does_not_rank(repository, ask, mon
 
 def test_message_text_ranks_above_tool_results(repository, ask):
     history(repository)
-    said = say(repository, "conv-001", "stack")
+    appended = say(repository, "conv-001", "stack")
     say(repository, "conv-001", "", parts=[{"type": "tool_result", "call_id": "1", "output": "stack"}])
     found = ask("stack").hits
-    assert (found[0].head.id, [hit.part for hit in found]) == (said.id, ["text", "tool_result"])
+    assert (found[0].head.id, [hit.part for hit in found]) == (appended.id, ["text", "tool_result"])
 
 
 def test_a_hit_names_a_branch_that_reaches_it(repository, ask):
@@ -163,12 +163,12 @@ def test_before_and_after_limit_a_search(repository, ask):
 )
 def test_text_in_every_script_is_found(repository, ask, query, texts):
     history(repository)
-    said = {
+    appended = {
         text: say(repository, "conv-001", text).id
         for text in ("東京タワー", "京都", "Cafe\u0301 au lait", "parser", "Straße", "🚀 done")
     }
     found = ask(query)
-    assert set(ids(found)) == {said[text] for text in texts}
+    assert set(ids(found)) == {appended[text] for text in texts}
     assert all(any(piece.found for piece in hit.snippet) for hit in found.hits)
 
 
@@ -266,8 +266,8 @@ def test_any_word_finds_messages_with_one_of_the_words(repository, ask, query, w
 def test_any_word_ranks_messages_with_more_of_the_words_first(repository, ask):
     history(repository)
     texts = ("the cookie", "a cookie on login", "the login", "cookie, login and safari", "no such thing")
-    said = [say(repository, "conv-001", text).id for text in texts]
-    assert ids(ask("cookie login safari", any_word=True))[:2] == [said[3], said[1]]
+    appended = [say(repository, "conv-001", text).id for text in texts]
+    assert ids(ask("cookie login safari", any_word=True))[:2] == [appended[3], appended[1]]
     with pytest.raises(Invalid, match="no words"):
         ask("cookie", any_word=True, regex=True)
 

@@ -83,10 +83,10 @@ def read_only(tmp_path):
     subprocess.run(["umount", str(place)], capture_output=True, check=False)
 
 
-def refused(said, *words):
-    kind, code, message, hint = said.split("|")
-    assert (kind, code) == ("inaccessible", "8"), said
-    assert all(word in message for word in words), said
+def refused(output, *words):
+    kind, code, message, hint = output.split("|")
+    assert (kind, code) == ("inaccessible", "8"), output
+    assert all(word in message for word in words), output
     assert hint
     return hint
 
@@ -178,8 +178,8 @@ def test_a_disk_without_free_inodes_is_reported_as_full(small_disk):
 @pytest.mark.needs_root
 def test_no_store_is_created_on_a_full_disk(small_disk):
     place = small_disk("size=16k")
-    said = run(outcome('create_store(path)\nprint("made")'), os.path.join(place, "store.git"))
-    refused(said, "cannot create a store", "the disk is full")
+    output = run(outcome('create_store(path)\nprint("made")'), os.path.join(place, "store.git"))
+    refused(output, "cannot create a store", "the disk is full")
     assert os.listdir(place) == []
 
 
@@ -250,11 +250,11 @@ def test_missing_permissions_are_reported(repository, part, act, words):
     path = os.path.join(repository.path, part)
     os.chmod(path, 0)
     try:
-        said = run(act, repository.path, before=AS_A_MERE_USER)
+        output = run(act, repository.path, before=AS_A_MERE_USER)
     finally:
         os.chmod(path, 0o700)
-    refused(said, words)
-    assert "Traceback" not in said
+    refused(output, words)
+    assert "Traceback" not in output
 
 
 @pytest.mark.needs_root
@@ -267,11 +267,11 @@ def test_a_failed_write_to_a_read_only_directory_changes_nothing(repository, par
     top = [path] if part != "objects" else [path, *(os.path.join(path, name) for name in os.listdir(path))]
     for directory in top:
         os.chmod(directory, 0o500)
-    said = run(WRITE, repository.path, before=AS_A_MERE_USER)
+    output = run(WRITE, repository.path, before=AS_A_MERE_USER)
     for directory in top:
         os.chmod(directory, 0o700)
-    if said != "written":
-        refused(said)
+    if output != "written":
+        refused(output)
         assert state_of(repository) == before
     assert subjects(repository)[-1] == "one"
     assert_sound(repository)
@@ -325,8 +325,8 @@ def test_an_unreadable_home_directory_is_ignored(repository, tmp_path, home):
     os.chmod(tmp_path / "closed", 0)
     place = home_directories(tmp_path)[home]
     before = [*AS_A_MERE_USER, "env", *(["-u", "HOME"] if place is None else [f"HOME={place}"])]
-    said = [run(act, repository.path, before=before) for act in (READ, WRITE, MOVE)]
-    assert said == ["1 commit", "written", "moved"]
+    output = [run(act, repository.path, before=before) for act in (READ, WRITE, MOVE)]
+    assert output == ["1 commit", "written", "moved"]
 
 
 def test_a_malformed_configuration_file_is_reported_with_its_line(repository, sealed_world):
@@ -354,10 +354,10 @@ def test_with_few_file_descriptors_a_command_works_or_refuses_cleanly(repository
     code += outcome(
         'append(repository, MAIN, lambda tip: write_message(repository, "two", tip), "append")\nprint("written")'
     )
-    said = run(code, repository.path)
-    if said != "written":
-        refused(said)
-    assert subjects(repository) == ["two", "one"][said != "written" :]
+    output = run(code, repository.path)
+    if output != "written":
+        refused(output)
+    assert subjects(repository) == ["two", "one"][output != "written" :]
     assert_sound(repository)
 
 

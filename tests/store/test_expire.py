@@ -7,7 +7,7 @@ import pytest
 from scopes.clock import parse_time
 from scopes.errors import Corrupt, NotFound
 from scopes.store import recovery, refs
-from scopes.store.expire import expire
+from scopes.store.expire import EXPIRE, expire
 from scopes.store.operation_log import walk_operations
 from scopes.store.transactions import exclusive_write
 from tests.support.store import HEADS, MAIN, assert_sound, git, loose_path, move, open_store, write_bytes, write_chain
@@ -36,7 +36,8 @@ def expire_before(repository, text):
 
 
 def times(repository):
-    return [operation.time for _, operation in walk_operations(repository)]
+    """Return the times of the operations, without the records of expires."""
+    return [operation.time for _, operation in walk_operations(repository) if operation.kind != EXPIRE]
 
 
 @pytest.mark.parametrize(
@@ -51,10 +52,20 @@ def test_operations_and_trash_before_the_cutoff_expire(repository, commits, befo
     assert_sound(repository)
 
 
+def test_an_expire_is_recorded_with_its_actor_and_keeps_nothing(repository, commits):
+    """G1: undo can say that it cannot be undone."""
+    expire_before(repository, day(3))
+    (_, record), (_, kept) = walk_operations(repository)
+    assert (record.kind, record.actor, record.changes, kept.time) == (EXPIRE, "carol", (), day(3))
+    assert record.summary == "delete 2 operations and 1 ref of the trash for good"
+    assert expire_before(repository, None) == (1, 0)
+    assert expire_before(repository, None) == (0, 0)
+
+
 def test_remaining_operations_are_unchanged(repository, commits):
     before = [operation for _, operation in walk_operations(repository)][:2]
     expire_before(repository, day(2))
-    assert [operation for _, operation in walk_operations(repository)] == before
+    assert [operation for _, operation in walk_operations(repository)][1:] == before
     move(repository, (HEADS + "third", None, commits[0]), time=day(4))
     assert times(repository) == [day(4), day(3), day(2)]
 

@@ -159,7 +159,7 @@ def test_a_failure_without_output_is_reported(repository):
         run_git(repository.path, "cat-file", "-e", "1" * 40)
 
 
-def test_without_git_the_error_says_what_to_install(repository, monkeypatch, tmp_path):
+def test_without_git_the_error_names_what_to_install(repository, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert find_git() is None
     with pytest.raises(Inaccessible, match="git program is not installed") as caught:

@@ -94,8 +94,8 @@ def test_the_commits_of_each_side_of_a_merge_stay_together(repository):
     first = write_message(repository, "f2", write_message(repository, "f1", base))
     second = write_message(repository, "s2", write_message(repository, "s1", base))
     tip = write_message(repository, "after", write_message(repository, "merge", first, second))
-    said = [commit.subject for commit in walk_newest_first(repository, [tip])]
-    assert said == ["after", "merge", "s2", "s1", "f2", "f1", "base"]
+    output = [commit.subject for commit in walk_newest_first(repository, [tip])]
+    assert output == ["after", "merge", "s2", "s1", "f2", "f1", "base"]
 
 
 def test_the_last_of_several_tips_comes_first_and_duplicates_count_once(repository):
@@ -141,8 +141,8 @@ def test_an_ancestry_check_ends_at_a_damaged_commit(repository, damage):
     stored = read_bytes(path)
     write_bytes(path, stored[: len(stored) // 2] if damage == "truncated" else b"")
     code = outcome("from scopes.store.graph import is_ancestor\nprint(is_ancestor(open_store(path), *sys.argv[2:4]))")
-    said = Process(code, repository.path, tips[0], tips[-1]).finish(timeout=10)
-    assert said.startswith(f"corrupt|7|object {tips[2]} is damaged")
+    output = Process(code, repository.path, tips[0], tips[-1]).finish(timeout=10)
+    assert output.startswith(f"corrupt|7|object {tips[2]} is damaged")
 
 
 def test_ancestry_is_the_same_loose_packed_and_mixed(repository):

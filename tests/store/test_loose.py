@@ -113,6 +113,6 @@ def test_a_command_ends_at_a_damaged_object(repository, damage):
     write_bytes(path, {"truncated": stored[: len(stored) // 2], "empty": b""}.get(damage, stored))
     if damage == "missing":
         os.unlink(path)
-    said = Process(READ, repository.path, oid).finish(timeout=10)
+    output = Process(READ, repository.path, oid).finish(timeout=10)
     expected = {"sound": "commit", "missing": f"not-found|4|object {oid} is not in the store"}
-    assert said.startswith(expected.get(damage, f"corrupt|7|object {oid} is damaged"))
+    assert output.startswith(expected.get(damage, f"corrupt|7|object {oid} is damaged"))

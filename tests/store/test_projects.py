@@ -12,7 +12,7 @@ from tests.support.store import git
 
 @pytest.fixture
 def repository_with_worktree(tmp_path):
-    """A repository `shop` with a linked worktree `fix` beside it."""
+    """A repository `shop` with a linked worktree `fix` in the same directory."""
     main = tmp_path / "shop"
     main.mkdir()
     git(main / ".git", "init", "-q")

@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from scopes.store.reflog import NULL_OID, RefMove, find_value_at, list_logged_refs, walk_moves
+from scopes.store.reflog import NULL_OID, RefMove, find_value_at, list_logged_refs, parse_append, walk_moves
 from scopes.store.transactions import append
-from tests.support.store import HEADS, MAIN, git, make_branch, move, write_bytes, write_chain, write_message
+from tests.support.store import HEADS, MAIN, git, make_branch, move, open_store, write_bytes, write_chain, write_message
 
 ONE, TWO = "1" * 40, "2" * 40
 
@@ -30,7 +30,7 @@ def test_every_move_of_a_ref_is_listed_newest_first(repository):
     append(repository, MAIN, lambda tip: two, "append: two")
     move(repository, (MAIN, two, three))
     seen = list(walk_moves(repository, MAIN))
-    assert [(m.old, m.new, m.reason) for m in seen] == [
+    assert [(m.old, m.new, m.reason.partition(" at ")[0]) for m in seen] == [
         (two, three, "test: of a test"),
         (one, two, "append: two"),
         (NULL_OID, one, "test: of a test"),
@@ -39,9 +39,40 @@ def test_every_move_of_a_ref_is_listed_newest_first(repository):
     assert shown == [f"{m.new} {m.reason}" for m in seen]
 
 
-def test_the_identity_in_the_reflog_is_scopes(repository):
+def test_the_identity_in_the_reflog_is_the_actor(repository):
     make_branch(repository, "one")
-    assert "scopes <scopes@systems.scopes>" in git(repository, "reflog", "show", "--format=%gn <%ge>", MAIN)
+    assert "carol <carol@actors.scopes>" in git(repository, "reflog", "show", "--format=%gn <%ge>", MAIN)
+
+
+@pytest.mark.parametrize(
+    "actor", ["agent 1", "J\xf6rg", "a <b> c", ".", "", "x\ny", "\udcff", "%41", " \t", "a@b", "'\"'"]
+)
+def test_every_actor_is_read_from_the_reflog_again(repository, actor):
+    """G1: git refuses or trims some names."""
+    (tip,) = make_branch(repository, "one")
+    other = open_store(repository, actor=actor)
+    append(other, MAIN, lambda tip: write_message(other, "two", tip), "append: two")
+    move, first = walk_moves(repository, MAIN)
+    assert (move.actor, first.actor, move.old) == (actor, "carol", tip)
+
+
+def test_the_line_of_an_append_has_its_command_and_place_in_the_operation_log(repository):
+    (tip,) = make_branch(repository, "one")
+    operations = repository.raw_ref("refs/scopes/operations")
+    for text, first in (("two", None), ("three", "two")):
+        append(
+            repository,
+            MAIN,
+            lambda tip, text=text: write_message(repository, text, tip),
+            f"append: {text}",
+            first=first,
+        )
+    third, second, created = (parse_append(move) for move in walk_moves(repository, MAIN))
+    assert (third.message, third.first, third.after) == ("three", "two", operations[:16])
+    assert (second.message, second.first, second.after) == ("two", "two", operations[:16])
+    assert created is None
+    assert second.time < third.time
+    assert parse_append(RefMove(tip, tip, 7, "append: old")) == ("old", "old", None, None)
 
 
 def test_a_ref_without_a_reflog_has_no_moves(repository):

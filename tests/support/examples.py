@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-LEAST = 5
+MINIMUM = 5
 DEFAULT = 100  # hypothesis's own number
 
 
@@ -15,4 +15,4 @@ def examples(count: int = DEFAULT) -> int:
     """Return the number of examples of a test that is to have `count` of them in a thorough run."""
     if os.environ.get("TEST_EXAMPLES") == "all":
         return count
-    return min(count, max(LEAST, count // 4))
+    return min(count, max(MINIMUM, count // 4))

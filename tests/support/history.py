@@ -47,8 +47,8 @@ def history(repository: Repository, *rows: str, conversation: str | None = None,
         for word in words:
             if word in oids:
                 raise ValueError(f"two messages are called {word!r}")
-            said = say(repository, f"{made.id}/{name}", word, author=author)
-            ids[word], oids[word] = said.id, said.oid
+            appended = say(repository, f"{made.id}/{name}", word, author=author)
+            ids[word], oids[word] = appended.id, appended.oid
     return History(made.id, oids.pop("root"), ids, oids)
 
 

@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import Branch, Conversation
+from scopes.cli.arguments import BranchArgument, ConversationArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.abandon import abandon as run_abandon
 
 
 def abandon(
     context: typer.Context,
-    conversation: Conversation,
-    branch: Branch,
+    conversation: ConversationArgument,
+    branch: BranchArgument,
     revive: Annotated[bool, typer.Option("--revive", help="Make it an ordinary branch again")] = False,
 ) -> int:
     """Hide a branch from lists and keep its history.

@@ -7,15 +7,15 @@ from typing import Annotated
 import typer
 
 from scopes.cli.append_input import read_text
-from scopes.cli.arguments import AuthorKind, AuthorName, Conversation, Message, OnBranch, author_of
+from scopes.cli.arguments import AuthorKind, AuthorName, ConversationArgument, MessageArgument, OnBranch, author_of
 from scopes.cli.invocation import Invocation
 from scopes.conversation.amend import amend as run_amend
 
 
 def amend(
     context: typer.Context,
-    conversation: Conversation,
-    message: Message,
+    conversation: ConversationArgument,
+    message: MessageArgument,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The new text; - reads standard input")],
     author: AuthorName = None,
     author_kind: AuthorKind = None,

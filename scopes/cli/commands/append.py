@@ -12,10 +12,11 @@ from scopes.cli.append_input import (
     complete_message_id,
     compose_message,
     read_text,
+    refuse_blank,
     refuse_with_lines,
     walk_documents,
 )
-from scopes.cli.arguments import AuthorKind, AuthorName, ConversationOrBranch, OnBranch, author_of
+from scopes.cli.arguments import AuthorKind, AuthorName, ConversationOrBranchArgument, OnBranch, author_of
 from scopes.cli.invocation import Invocation
 from scopes.conversation.append import append_to
 from scopes.history.handles import Store
@@ -24,7 +25,7 @@ from scopes.store.maintenance import pack_when_needed
 
 def append(
     context: typer.Context,
-    conversation: ConversationOrBranch,
+    conversation: ConversationOrBranchArgument,
     text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The message; - reads standard input")] = None,
     author: AuthorName = None,
     author_kind: AuthorKind = None,
@@ -59,6 +60,7 @@ def append(
     stop_reason: Annotated[
         str | None, typer.Option("--stop-reason", metavar="TEXT", help="Why the model stopped")
     ] = None,
+    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Store a text that is empty or blank too")] = False,
     lines: Annotated[
         str | None, typer.Option("--jsonl", metavar="FILE", help="Append each line of JSON; - reads standard input")
     ] = None,
@@ -68,7 +70,8 @@ def append(
     When the command returns, the message is on disk. Any number of processes can append to one branch at the same time.
     With --jsonl each line is an object with author, text or parts, and optionally kind, to, reply_to, time, files, ...
     Each line is stored and its result printed before the next line is read. The first invalid line stops the command.
-    `-c scopes.durability=fast` is faster: it does not wait for the disk, so a power cut can lose the last messages.
+    `scopes undo` takes back what one command appended. `-c scopes.durability=fast` is faster: it does not wait for the
+    disk, so a power cut can lose the last messages.
 
     Examples:
       scopes conv append conv-001 --as planner "Start with the login form"
@@ -82,13 +85,17 @@ def append(
     target = Store(repository).branch(conversation, branch)
     if lines is not None:
         refuse_with_lines(text, author, data)
-        return invocation.stream(append_lines(target, walk_documents(invocation, lines)))
+        code = invocation.stream(append_lines(target, walk_documents(invocation, lines)))
+        invocation.output().hint("undo them together with: scopes undo")
+        return code
     fields = Fields(
         kind=kind, to=to, reply_to=complete_message_id(repository, target.conversation.id, reply_to), time=time,
         work_item=work_item, task=task, activity=activity, tool=tool, model=model, status=status,
         stop_reason=stop_reason, files=files, parts=parts, data=data,
     )  # fmt: skip
     content = None if text is None else read_text(invocation, text)
+    if not (allow_empty or parts or data):
+        refuse_blank(content)
     message = compose_message(author_of(invocation, author, author_kind), content, fields)
     code = invocation.show(append_to(target, message))
     pack_when_needed(repository)

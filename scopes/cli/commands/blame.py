@@ -6,14 +6,18 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import ConversationOrBranch
+from scopes.cli.arguments import LATEST, names_conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.blame import blame as run_blame
+from scopes.errors import Invalid
 
 
 def blame(
     context: typer.Context,
-    where: ConversationOrBranch,
+    where: Annotated[
+        str | None, typer.Argument(metavar="CONV[/BRANCH]", help="The conversation (default: the latest) or a branch")
+    ] = None,
+    path: Annotated[str | None, typer.Argument(metavar="FILE", help="A file, as with --file")] = None,
     key: Annotated[
         str | None, typer.Option("--key", metavar="KEY", help="A key of the state: decisions/auth, methods")
     ] = None,
@@ -21,12 +25,23 @@ def blame(
 ) -> int:
     """Show which message made a decision or wrote a file.
 
-    Follows merges and rebases back to the original message. Give either --key or --file.
+    Follows merges and rebases back to the original message. Give a file or --key.
 
     Examples:
       scopes conv blame conv-001 --key decisions/auth
       scopes conv blame conv-001/main --key decisions
-      scopes conv blame conv-001 --file src/app.py
+      scopes blame conv-001 src/app.py
     """
     invocation: Invocation = context.obj
-    return invocation.show(run_blame(invocation.repository(), where, key=key, file=file))
+    repository = invocation.repository()
+    if (
+        path is None
+        and key is None
+        and file is None
+        and where is not None
+        and not names_conversation(repository, where)
+    ):
+        where, path = None, where
+    if path is not None and file is not None:
+        raise Invalid("the file is given twice", hint="leave out FILE or --file")
+    return invocation.show(run_blame(repository, where or LATEST, key=key, file=file or path))

@@ -6,16 +6,18 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import Conversation
+from scopes.cli.arguments import LATEST, ConversationOrLatestArgument, split_source
 from scopes.cli.invocation import Invocation
 from scopes.conversation.branch import branch as run_branch
 from scopes.conversation.branch import list_branches
 from scopes.errors import Invalid
 
+NUMBERED = "conv-"  # a mistyped id does not become the name of a branch
+
 
 def branch(
     context: typer.Context,
-    conversation: Conversation,
+    conversation: ConversationOrLatestArgument = LATEST,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The name of the new branch")] = None,
     purpose: Annotated[
         str | None,
@@ -43,12 +45,16 @@ def branch(
     Examples:
       scopes conv branch conv-001
       scopes conv branch conv-001 --purpose alternative-solution --agent general-purpose
+      scopes branch try-sqlite
       scopes conv branch conv-001 try-sqlite --from main~2
     """
     invocation: Invocation = context.obj
     if name is not None and name_option is not None:
         raise Invalid("the branch name is given twice", hint="leave out NAME or --name")
     branch_name = name if name is not None else name_option
+    if branch_name is None and not conversation.startswith(NUMBERED):
+        repository = invocation.repository()
+        conversation, branch_name = split_source(repository, (conversation, None))
     if branch_name is None and purpose is None and agent is None and start is None:
         return invocation.show(list_branches(invocation.repository(), conversation, abandoned=abandoned))
     return invocation.show(

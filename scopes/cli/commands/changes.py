@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import Conversation, Since
+from scopes.cli.arguments import LATEST, ConversationOrLatestArgument, Since
 from scopes.cli.invocation import Invocation
 from scopes.conversation.changes import changes as run_changes
 
 
 def changes(
     context: typer.Context,
-    conversation: Conversation,
+    conversation: ConversationOrLatestArgument = LATEST,
     since: Since = None,
     field: Annotated[
         str | None,

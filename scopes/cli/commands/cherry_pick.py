@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import ConversationOrBranch, OnBranch, split_branch
+from scopes.cli.arguments import ConversationOrBranchArgument, OnBranch, split_branch
 from scopes.cli.continue_options import Abort, Continue, DryRun, Skip, requested_step
 from scopes.cli.invocation import Invocation
 from scopes.conversation.cherry_pick import abort_cherry_pick, continue_cherry_pick, skip_cherry_pick
@@ -15,7 +15,7 @@ from scopes.conversation.cherry_pick import cherry_pick as run_cherry_pick
 
 def cherry_pick(
     context: typer.Context,
-    conversation: ConversationOrBranch,
+    conversation: ConversationOrBranchArgument,
     messages: Annotated[
         list[str] | None, typer.Argument(metavar="[MESSAGE]", help="The messages to copy: ids, fix~2 or tags")
     ] = None,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import typer
 
-from scopes.cli.arguments import BuiltIn, ConversationOrBranch
+from scopes.cli.arguments import BuiltIn, ConversationOrBranchArgument
 from scopes.cli.summary_options import Everything, Ratio, SummaryDryRun, SummaryOptions, summarize_from_options
 
 
 def compact(
     context: typer.Context,
-    conversation: ConversationOrBranch,
+    conversation: ConversationOrBranchArgument,
     ratio: Ratio = None,
     include_all: Everything = False,
     dry_run: SummaryDryRun = False,

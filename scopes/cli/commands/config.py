@@ -9,6 +9,7 @@ import typer
 from scopes.cli.invocation import Invocation
 from scopes.conversation.config import get_setting, list_settings, set_setting
 from scopes.render.view_options import ViewOptions
+from scopes.store.config import is_read_from_store
 
 Level: TypeAlias = Annotated[
     str | None, typer.Option("--level", metavar="LEVEL", help="store or user (default: store if one exists)")
@@ -35,15 +36,16 @@ def config_set(
     """Change a setting.
 
     Settings are git configuration: `git config` reads and writes the same files. A setting that names a command, such
-    as the pager, is read from the user level only.
+    as the pager or an alias, is read and written at the user level only.
 
     Examples:
       scopes config set scopes.author carol --level user
       scopes config set scopes.durability fast
+      scopes config set scopes.alias.last 'log @ -5 --oneline'
     """
     invocation: Invocation = context.obj
     repository = invocation.find_repository()
-    where = level or ("store" if repository is not None else "user")
+    where = level or ("store" if repository is not None and is_read_from_store(key) else "user")
     return invocation.show(set_setting(repository, invocation.home, key, value, level=where))
 
 
@@ -55,7 +57,7 @@ def config_unset(context: typer.Context, key: Key, level: Level = None) -> int:
     """
     invocation: Invocation = context.obj
     repository = invocation.find_repository()
-    where = level or ("store" if repository is not None else "user")
+    where = level or ("store" if repository is not None and is_read_from_store(key) else "user")
     return invocation.show(set_setting(repository, invocation.home, key, None, level=where))
 
 

@@ -6,7 +6,15 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import AuthorKind, AuthorName, Conflict, Conversation, NulRows, Template, author_of
+from scopes.cli.arguments import (
+    AuthorKind,
+    AuthorName,
+    ConflictArgument,
+    ConversationArgument,
+    NulRows,
+    Template,
+    author_of,
+)
 from scopes.cli.invocation import Invocation
 from scopes.cli.resolve_input import Edit, Reason, ResolveOptions, Take, Value, resolve_from_options
 from scopes.conversation.conflicts import list_conflicts, show_conflict
@@ -42,7 +50,7 @@ def conflicts_list(
     return invocation.show(result, nul=nul, template=template)
 
 
-def conflicts_show(context: typer.Context, conversation: Conversation, conflict: Conflict) -> int:
+def conflicts_show(context: typer.Context, conversation: ConversationArgument, conflict: ConflictArgument) -> int:
     """Show both sides of a conflict.
 
     For each side: the value, its author, the confidence and the message. Also the value at the merge base, and the
@@ -58,8 +66,8 @@ def conflicts_show(context: typer.Context, conversation: Conversation, conflict:
 
 def conflicts_resolve(
     context: typer.Context,
-    conversation: Conversation,
-    conflict: Conflict,
+    conversation: ConversationArgument,
+    conflict: ConflictArgument,
     take: Take = None,
     value: Value = None,
     edit: Edit = False,
@@ -86,8 +94,8 @@ def conflicts_resolve(
 
 def conflicts_intervene(
     context: typer.Context,
-    conversation: Conversation,
-    conflict: Conflict,
+    conversation: ConversationArgument,
+    conflict: ConflictArgument,
     take: Take = None,
     value: Value = None,
     edit: Edit = False,
@@ -110,8 +118,8 @@ def conflicts_intervene(
 
 def conflicts_escalate(
     context: typer.Context,
-    conversation: Conversation,
-    conflict: Conflict,
+    conversation: ConversationArgument,
+    conflict: ConflictArgument,
     to: Annotated[str, typer.Option("--to", metavar="NAME", help="Who should resolve it")],
     reason: Reason = "",
     author: AuthorName = None,

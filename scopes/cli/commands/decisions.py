@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from scopes.cli.arguments import Conversation
+from scopes.cli.arguments import LATEST, ConversationOrLatestArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.decisions import decisions as run_decisions
 
 
-def decisions(context: typer.Context, conversation: Conversation) -> int:
+def decisions(context: typer.Context, conversation: ConversationOrLatestArgument = LATEST) -> int:
     """List the decisions of a conversation.
 
     Each with its message, date and agent, and whether it is in effect on the active branch.

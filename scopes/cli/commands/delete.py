@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from scopes.cli.arguments import Conversation
+from scopes.cli.arguments import ConversationArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.delete import delete as run_delete
 
 
-def delete(context: typer.Context, conversation: Conversation) -> int:
+def delete(
+    context: typer.Context,
+    conversation: ConversationArgument,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be deleted, and change nothing")] = False,
+) -> int:
     """Delete a conversation.
 
     It moves to the trash with all its branches. `scopes undo` restores it, until `scopes gc --expire` empties the
@@ -17,7 +23,8 @@ def delete(context: typer.Context, conversation: Conversation) -> int:
 
     Examples:
       scopes conv delete conv-001
+      scopes conv delete conv-001 --dry-run
       scopes undo
     """
     invocation: Invocation = context.obj
-    return invocation.show(run_delete(invocation.repository(), conversation))
+    return invocation.show(run_delete(invocation.repository(), conversation, dry_run=dry_run))

@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import Branch, Conversation
+from scopes.cli.arguments import BranchArgument, ConversationArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.delete import delete_branch as run_delete_branch
 
 
 def delete_branch(
     context: typer.Context,
-    conversation: Conversation,
-    branch: Branch,
+    conversation: ConversationArgument,
+    branch: BranchArgument,
     force: Annotated[
         bool, typer.Option("--force", "-f", help="Delete it even if no other branch contains its messages")
     ] = False,

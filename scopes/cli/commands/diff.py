@@ -6,9 +6,13 @@ from typing import Annotated
 
 import typer
 
+from scopes.cli.arguments import LATEST, names_conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.diff import diff as run_diff
+from scopes.errors import Ambiguous, NotFound
+from scopes.history.revisions import resolve_revision
 from scopes.render.view_options import ViewOptions
+from scopes.store.repository import Repository
 
 
 def diff(
@@ -27,9 +31,25 @@ def diff(
     nothing differs, and 1 otherwise.
 
     Examples:
+      scopes diff main fix
       scopes conv diff conv-001 main..analysis/security-review
       scopes conv diff conv-001 conv-002 --stat
       scopes conv diff conv-001 main~5..main
     """
     invocation: Invocation = context.obj
-    return invocation.show(run_diff(invocation.repository(), left, right), options=ViewOptions(stat=stat))
+    repository = invocation.repository()
+    first = left.partition("..")[0]
+    if first and not names_conversation(repository, first) and not _is_revision(repository, first):
+        left, right = LATEST, left if right is None else f"{left}..{right}"
+    return invocation.show(run_diff(repository, left, right), options=ViewOptions(stat=stat))
+
+
+def _is_revision(repository: Repository, text: str) -> bool:
+    """Return True if a word names a message without a conversation before it, such as a message id."""
+    try:
+        resolve_revision(repository, text)
+    except NotFound:
+        return False
+    except Ambiguous:
+        return True
+    return True

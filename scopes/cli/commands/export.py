@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from scopes.cli.arguments import ConversationOrBranch
+from scopes.cli.arguments import ConversationOrBranchArgument
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.exporters.atomic_save import save
@@ -18,7 +18,7 @@ _STANDARD_OUTPUT = "-"
 
 def export(
     context: typer.Context,
-    where: ConversationOrBranch,
+    where: ConversationOrBranchArgument,
     form: Annotated[
         Literal["markdown", "json", "jsonl", "openai", "original"] | None,
         typer.Option("--format", metavar="FORM", help="Default: markdown; with --json: json"),

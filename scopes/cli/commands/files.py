@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from scopes.cli.arguments import Conversation
+from scopes.cli.arguments import LATEST, ConversationOrLatestArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.files import files as run_files
 
 
-def files(context: typer.Context, conversation: Conversation) -> int:
+def files(context: typer.Context, conversation: ConversationOrLatestArgument = LATEST) -> int:
     """List the files that a conversation touched.
 
     For each file the messages that read, changed or mentioned it; the most recently touched file first.

@@ -9,6 +9,7 @@ import typer
 
 from scopes.cli.invocation import Invocation
 from scopes.conversation.gc import gc as run_gc
+from scopes.conversation.gc import parse_cutoff, plan_gc
 
 
 def gc(
@@ -17,6 +18,9 @@ def gc(
         str | None,
         typer.Option("--expire", metavar="WHEN", help="Also delete trash and operations older than this"),
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be packed and deleted, and change nothing")
+    ] = False,
 ) -> int:
     """Pack the store and delete what has expired.
 
@@ -26,10 +30,14 @@ def gc(
 
     Examples:
       scopes gc
+      scopes gc --expire '90 days ago' --dry-run
       scopes gc --expire '90 days ago'
     """
     invocation: Invocation = context.obj
+    if dry_run:
+        return invocation.show(plan_gc(invocation.repository(), expire_before=expire))
     if expire is not None:
+        parse_cutoff(expire)  # before the question
         invocation.confirm(f"delete everything that was moved to the trash before {expire}?")
     caches = (invocation.index_directory, os.path.join(invocation.cache_directory, "contexts"))
     return invocation.show(run_gc(invocation.repository(), expire_before=expire, caches=caches))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import ConversationOrBranch
+from scopes.cli.arguments import ConversationOrBranchArgument
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import ModelName, Strict, tokenizer_for
 from scopes.context.history_block import DEFAULT_MESSAGES, DEFAULT_TOKENS, TOOLS, HistoryRequest
@@ -17,7 +17,7 @@ from scopes.render.view_options import ViewOptions
 
 def history(
     context: typer.Context,
-    conversation: ConversationOrBranch,
+    conversation: ConversationOrBranchArgument,
     for_prompt: Annotated[bool, typer.Option("--for-prompt", help="Print the block to put before a prompt")] = False,
     preview: Annotated[bool, typer.Option("--preview", help="Print the same, with a note on its size")] = False,
     last: Annotated[

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import Conversation
+from scopes.cli.arguments import LATEST, split_source
 from scopes.cli.invocation import Invocation
 from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge
 from scopes.conversation.merge import merge as run_merge
@@ -15,7 +15,13 @@ from scopes.errors import Invalid
 
 def merge(
     context: typer.Context,
-    conversation: Conversation,
+    conversation: Annotated[
+        str | None,
+        typer.Argument(metavar="CONV", help="The conversation (default: the latest), or CONV/BRANCH: the source"),
+    ] = None,
+    source_name: Annotated[
+        str | None, typer.Argument(metavar="SOURCE", help="The branch or message to merge, as with --source")
+    ] = None,
     source: Annotated[
         str | None, typer.Option("--source", metavar="BRANCH", help="The branch or message to merge")
     ] = None,
@@ -57,13 +63,18 @@ def merge(
     one. Discuss there, resolve the listed conflicts, then run --continue.
 
     Examples:
-      scopes conv merge conv-001 --source analysis/security-review --target main
-      scopes conv merge conv-001 --source fix --dry-run
+      scopes merge conv-001 analysis/security-review
+      scopes conv merge conv-001 --source fix --target main --dry-run
       scopes conflicts list conv-001
       scopes conv merge conv-001 --continue
       scopes conv merge conv-001 --abort
     """
     invocation: Invocation = context.obj
+    if source is None and not (continue_ or abort):
+        conversation, source = split_source(invocation.repository(), (conversation, source_name))
+    elif source_name is not None:
+        raise Invalid("the source branch is given twice", hint="leave out SOURCE or --source")
+    conversation = conversation or LATEST
     options = (source, target, strategy, message, no_ff, auto_priority, strict, allow_unrelated, dry_run)
     _check_options(source, branch, continue_=continue_, abort=abort, merge_options=any(options))
     if continue_:

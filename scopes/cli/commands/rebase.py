@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import ConversationOrBranch, OnBranch, split_branch
+from scopes.cli.arguments import ConversationOrBranchArgument, OnBranch, split_branch
 from scopes.cli.continue_options import Abort, Continue, DryRun, Skip, requested_step
 from scopes.cli.invocation import Invocation
 from scopes.conversation.rebase import abort_rebase, continue_rebase, skip_rebase
@@ -15,7 +15,7 @@ from scopes.conversation.rebase import rebase as run_rebase
 
 def rebase(
     context: typer.Context,
-    conversation: ConversationOrBranch,
+    conversation: ConversationOrBranchArgument,
     onto: Annotated[
         str | None, typer.Option("--onto", metavar="MESSAGE", help="The new base: a branch, main~2 or a message id")
     ] = None,

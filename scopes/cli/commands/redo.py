@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from scopes.cli.arguments import AnyActor, OfConversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.undo import redo as run_redo
 
 
-def redo(context: typer.Context) -> int:
-    """Redo the operation that was undone last.
+def redo(
+    context: typer.Context,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[CONV]", help="Only what was undone in this conversation")
+    ] = None,
+    conversation: OfConversation = None,
+    any_actor: AnyActor = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be redone, and change nothing")] = False,
+) -> int:
+    """Redo what you undid last.
 
-    After several undos, redo can be repeated. Any other operation after an undo ends that.
+    After several undos, redo can be repeated. Any other operation of yours after an undo ends that.
 
     Examples:
       scopes undo
       scopes redo
+      scopes redo conv-001
     """
     invocation: Invocation = context.obj
-    return invocation.show(run_redo(invocation.repository()))
+    limit = name if conversation is None else conversation
+    return invocation.show(run_redo(invocation.repository(), conversation=limit, any_actor=any_actor, dry_run=dry_run))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import Conversation
+from scopes.cli.arguments import ConversationArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
 from scopes.errors import Invalid
@@ -14,7 +14,7 @@ from scopes.errors import Invalid
 
 def rename(
     context: typer.Context,
-    conversation: Conversation,
+    conversation: ConversationArgument,
     new: Annotated[
         str | None,
         typer.Argument(metavar="[NEW]", help="The new id of the conversation, or the new name of the branch"),

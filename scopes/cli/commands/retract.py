@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import AuthorKind, AuthorName, Conversation, Message, OnBranch, author_of
+from scopes.cli.arguments import AuthorKind, AuthorName, ConversationArgument, MessageArgument, OnBranch, author_of
 from scopes.cli.invocation import Invocation
 from scopes.conversation.amend import retract as run_retract
 
 
 def retract(
     context: typer.Context,
-    conversation: Conversation,
-    message: Message,
+    conversation: ConversationArgument,
+    message: MessageArgument,
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="The reason")] = "",
     author: AuthorName = None,
     author_kind: AuthorKind = None,

@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import ConversationOrBranch, OnBranch
+from scopes.cli.arguments import ConversationOrBranchArgument, OnBranch
 from scopes.cli.invocation import Invocation
 from scopes.conversation.rewind import rewind as run_rewind
 
 
 def rewind(
     context: typer.Context,
-    conversation: ConversationOrBranch,
+    conversation: ConversationOrBranchArgument,
     to: Annotated[
         str | None, typer.Option("--to", metavar="MESSAGE", help="The message that becomes the last one")
     ] = None,
@@ -21,15 +21,22 @@ def rewind(
         int | None, typer.Option("-n", metavar="N", help="Number of messages to remove from the end (default: 1)")
     ] = None,
     branch: OnBranch = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the messages that would be removed, and change nothing")
+    ] = False,
 ) -> int:
     """Move a branch back to an earlier message.
 
-    `scopes undo` restores the branch.
+    -n counts the messages as `scopes conv log -n` shows them. The messages that a merge brought are removed together
+    with the merge, or not at all. `scopes undo` restores the branch.
 
     Examples:
       scopes conv rewind conv-001
       scopes conv rewind conv-001/main -n 3
+      scopes conv rewind conv-001/main -n 3 --dry-run
       scopes conv rewind conv-001 --to before-refactoring
     """
     invocation: Invocation = context.obj
-    return invocation.show(run_rewind(invocation.repository(), conversation, branch=branch, to=to, count=count))
+    return invocation.show(
+        run_rewind(invocation.repository(), conversation, branch=branch, to=to, count=count, dry_run=dry_run)
+    )

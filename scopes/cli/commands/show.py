@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from scopes.cli.arguments import Conversation
+from scopes.cli.arguments import LATEST, ConversationOrLatestArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.show import RECENT, read_drawing
 from scopes.conversation.show import show as run_show
@@ -15,7 +15,7 @@ from scopes.render.mermaid_view import as_mermaid
 
 def show(
     context: typer.Context,
-    conversation: Conversation,
+    conversation: ConversationOrLatestArgument = LATEST,
     form: Annotated[
         Literal["text", "mermaid"] | None,
         typer.Option("--format", metavar="FORM", help="text, or mermaid for a gitGraph"),

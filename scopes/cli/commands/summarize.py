@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import BuiltIn, ConversationOrBranch
+from scopes.cli.arguments import BuiltIn, ConversationOrBranchArgument
 from scopes.cli.invocation import Invocation
 from scopes.cli.summary_options import Everything, Ratio, SummaryDryRun, SummaryOptions, summarize_from_options
 from scopes.errors import Invalid
@@ -15,7 +15,7 @@ from scopes.memory.summaries import list_summaries
 
 def summarize(
     context: typer.Context,
-    conversation: ConversationOrBranch,
+    conversation: ConversationOrBranchArgument,
     ratio: Ratio = None,
     include_all: Everything = False,
     dry_run: SummaryDryRun = False,

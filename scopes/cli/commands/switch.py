@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from scopes.cli.arguments import Branch, Conversation
+from scopes.cli.arguments import split_source
 from scopes.cli.invocation import Invocation
 from scopes.conversation.switch import switch as run_switch
+from scopes.errors import Invalid
 
 
 def switch(
     context: typer.Context,
-    conversation: Conversation,
-    branch: Branch,
+    conversation: Annotated[
+        str, typer.Argument(metavar="CONV", help="The conversation (default: the latest), or CONV/BRANCH")
+    ],
+    branch: Annotated[str | None, typer.Argument(metavar="BRANCH", help="The branch")] = None,
 ) -> int:
     """Make another branch the active one.
 
     Commands such as append, log and branch use the active branch when no branch is given.
 
     Examples:
+      scopes switch main
       scopes conv switch conv-001 main
       scopes conv switch conv-001 analysis/security-review
     """
     invocation: Invocation = context.obj
-    return invocation.show(run_switch(invocation.repository(), conversation, branch))
+    repository = invocation.repository()
+    conversation_name, branch_name = split_source(repository, (conversation, branch))
+    if branch_name is None:
+        raise Invalid("no branch given", hint=f"list them: scopes conv branch {conversation_name}")
+    return invocation.show(run_switch(repository, conversation_name, branch_name))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import Conversation
+from scopes.cli.arguments import ConversationArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.tag import delete_tag, list_tags
 from scopes.conversation.tag import tag as run_tag
@@ -14,7 +14,7 @@ from scopes.conversation.tag import tag as run_tag
 
 def tag(
     context: typer.Context,
-    conversation: Conversation,
+    conversation: ConversationArgument,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The name of the tag")] = None,
     message: Annotated[
         str | None, typer.Argument(metavar="[MESSAGE]", help="The message (default: the last one of the active branch)")

@@ -6,26 +6,40 @@ from typing import Annotated
 
 import typer
 
+from scopes.cli.arguments import AnyActor, OfConversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.undo import undo as run_undo
 
 
 def undo(
     context: typer.Context,
-    operation: Annotated[
+    name: Annotated[
         str | None,
-        typer.Argument(metavar="[OPERATION]", help="The operation: a unique prefix of its id (default: the last one)"),
+        typer.Argument(
+            metavar="[OPERATION|CONV]",
+            help="The operation: a unique prefix of its id (default: your last one); or a conversation",
+        ),
     ] = None,
+    conversation: OfConversation = None,
+    any_actor: AnyActor = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be undone, and change nothing")] = False,
 ) -> int:
-    """Undo the last operation.
+    """Undo your last command: an append or any operation.
 
-    Every command that changes a conversation is an operation: branch, rewind, rename, delete, merge, ... Repeat undo to
-    go further back; redo reverts an undo. Only appends are not operations: use rewind for them.
+    Every command that changes a conversation can be undone: append, branch, rewind, rename, delete, merge, import, ...
+    Undo takes back the newest thing that you did, and never what somebody else did, unless you name the operation or
+    give --any-actor. Who you are is the setting scopes.author, or SCOPES_AUTHOR. All messages of one append are taken
+    back together, if they are still the last ones of their branch. Repeat undo to go further back; redo reverts an
+    undo.
 
     Examples:
       scopes undo
+      scopes undo --dry-run
+      scopes undo conv-001
       scopes conv operations list
       scopes undo k3x9
     """
     invocation: Invocation = context.obj
-    return invocation.show(run_undo(invocation.repository(), operation))
+    return invocation.show(
+        run_undo(invocation.repository(), name, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
+    )

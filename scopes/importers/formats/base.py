@@ -101,7 +101,7 @@ def choose_format(formats: Sequence[Format], source: Source) -> Format:
 
 
 def read_session(chosen: Format, source: Source) -> Session | None:
-    """Return the first session of a source; None if it has none.
+    """Return the first session of a source; None if it has none. Reads the source up to its first event only.
 
     Raises:
         CannotImport: nothing in the source identifies the session.

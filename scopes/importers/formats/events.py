@@ -26,16 +26,17 @@ class Session:
     """The first event: which session the source belongs to. None means unknown.
 
     native_id: the source's own id of the session
-    part: id of a file of the session other than the main one, such as a sub-agent's
+    sub_file: id of a file of the session other than the main one, such as a sub-agent's
     base: native id of the session that this one continues or was forked from
     spawned_by: the tool call that started a sub-agent
     details: other facts; the importer reads `end_byte_offset` (bytes of the base that this session includes), `line`
-        (branch kind of a part), `agent` (name of a sub-agent) and `forked_from` (session of a base that is a part)
+        (branch kind of a sub file), `agent` (name of a sub-agent) and `forked_from` (session of a
+        base that is a sub file)
     """
 
     format: str
     native_id: str
-    part: str | None = None
+    sub_file: str | None = None
     created: str | None = None
     cwd: str | None = None
     title: str | None = None
@@ -50,7 +51,10 @@ class Draft:
 
     key: unique within the session; `str(record.number)` is, but `record.line` is not
     parent: key of an earlier draft; None for the first message of a line of history
-    native_ids: the source's own ids of the message, best first
+    kind: one of KINDS of `scopes.model.message`: `prompt` of a human, `answer` of an agent, `tool-results` ...
+    native_ids: the source's own ids of the message, best first; they need not be unique
+    time: RFC 3339; None if the source has none
+    precision: of `time`: `exact`, `none`, or `restamped` if it was written when the message was copied
     usage: token counts (input_uncached, cache_read, cache_write, output, reasoning) and the source's object (`raw`)
     context_root: the model's context begins here, after a compaction or a clear
     side: name of the sub-agent whose line the message is on; None on the main line
@@ -81,7 +85,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class SessionRecord:
     """A record that is not a message, such as a title, a mode or telemetry."""
 
     key: str
@@ -116,4 +120,4 @@ class Ending:
     notes: tuple[str, ...] = ()
 
 
-Event: TypeAlias = Session | Draft | State | Unparsed | Ending
+Event: TypeAlias = Session | Draft | SessionRecord | Unparsed | Ending

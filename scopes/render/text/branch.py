@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from scopes.conversation.switch import BranchSwitched
     from scopes.conversation.tag import Tagged, TagList
 
+_REMOVED = (Column("ID"), Column("Author"), Column("Subject", flexible=True))
 _WIDE = 100
 _TERMINAL_COLUMNS = (
     Column(""),
@@ -99,11 +100,25 @@ def render_branch_rewound(result: BranchRewound, view: View) -> None:
     """Write the number of removed messages and the last message now."""
     name = Span(f"{result.conversation}/{result.branch}", "branch")
     last = (" is empty",) if result.message is None else (" ends with ", identifier(view, result.message))
+    if result.dry_run:
+        _write_rewind_preview(result, view, name)
+        return
     if result.operation is None:
         write_outcome(view, result.branch, name, *last, " already")
     else:
         removed = counted(result.messages, "message")
         write_outcome(view, result.branch, f"rewound {removed}; ", name, *last, " now", operation=result.operation)
+
+
+def _write_rewind_preview(result: BranchRewound, view: View, name: Span) -> None:
+    """Write the messages that would be removed, newest first."""
+    if view.terminal:
+        last = "be empty" if result.message is None else f"end with {identifier(view, result.message).text}"
+        view.line(f"would rewind {counted(result.messages, 'message')}; ", name, f" would {last}")
+    rows = (
+        (identifier(view, head.id), author(head.author, head.author_kind), subject(head)) for head in result.removed
+    )
+    view.rows(_REMOVED, rows)
 
 
 @render_text.register

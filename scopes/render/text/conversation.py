@@ -22,7 +22,7 @@ from scopes.render.text.phrases import (
     write_field,
     write_outcome,
 )
-from scopes.render.view import Span, View
+from scopes.render.view import Column, Span, View
 from scopes.render.wrap import truncate_line
 
 if TYPE_CHECKING:
@@ -47,6 +47,10 @@ def render_conversation_view(result: ConversationView, view: View) -> None:
     write_field(view, "Conversation", Span(result.id, "id"))
     if result.title is not None:
         write_field(view, "Title", result.title)
+    elif result.opening is not None:
+        write_field(view, "Title", Span(result.opening, "dim"))
+    if result.project is not None:
+        write_field(view, "Project", result.project)
     people = [Span(name, "agent") for name in result.participants]
     write_field(view, "Participants", *_separated(people) or ("none yet",))
     write_field(view, "Active Branch", Span(result.active_branch, "active"))
@@ -97,6 +101,12 @@ def render_conversation_deleted(result: ConversationDeleted, view: View) -> None
     """Write which conversation was deleted."""
     name = Span(result.conversation, "id")
     branches = counted(result.branches, "branch")
+    if result.dry_run:
+        if view.terminal:
+            view.line("would delete ", name, f" with {branches}: ", ", ".join(result.branch_names))
+        else:
+            view.rows((Column("Branch"),), ((f"{result.conversation}/{branch}",) for branch in result.branch_names))
+        return
     write_outcome(view, name, "deleted ", name, f" with {branches}", operation=result.operation)
 
 

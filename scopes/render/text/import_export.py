@@ -113,7 +113,7 @@ def _write_totals(result: Imported, view: View) -> None:
         for problem in source.problems[:3]:
             view.line(Span(f"{source.path}: {problem}", "dim"), indent=2)
     for skipped in result.skipped:
-        if not skipped.noted and skipped.account is not None:  # a copy; other skipped files are notes
+        if not skipped.noted:
             view.line(Span(f"skipped {skipped.path}: {skipped.reason}", "dim"))
     if result.operation is not None:
         write_hint(view, "undo with: scopes undo")

@@ -24,7 +24,7 @@ def render_message_appended(result: MessageAppended, view: View) -> None:
     """Write the id of the new message."""
     name = identifier(view, result.id)
     place = Span(f"{result.conversation}/{result.branch}", "branch")
-    write_outcome(view, name, "recorded ", name, " on ", place)
+    write_outcome(view, name, "recorded ", name, " on ", place, appended=not result.one_of_many)
 
 
 @render_text.register
@@ -33,7 +33,7 @@ def render_message_amended(result: MessageAmended, view: View) -> None:
     name = identifier(view, result.id)
     place = Span(f"{result.conversation}/{result.branch}", "branch")
     verb = "retracted " if result.retracted else "amended "
-    write_outcome(view, name, verb, identifier(view, result.target), " on ", place, " by ", name)
+    write_outcome(view, name, verb, identifier(view, result.target), " on ", place, " by ", name, appended=True)
 
 
 @render_text.register

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import identifier, short_time, write_field, write_hint, write_outcome
+from scopes.render.text.phrases import identifier, short_time, write_field, write_hint
 from scopes.render.view import Cell, Column, Span, View
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ _COLUMNS = (
     Column("Summary", flexible=True),
     Column("Command", hidden=True),
 )
+_UNDONE = (Column("ID"), Column("Outcome"))
 _PREFIXES = ("refs/heads/", "refs/scopes/", "refs/")
 _SYMBOLIC = "ref: "
 
@@ -58,10 +59,16 @@ def render_operation_view(result: OperationView, view: View) -> None:
 
 @render_text.register
 def render_undone(result: Undone, view: View) -> None:
-    """Write what was undone or redone, and how to reverse that."""
-    done = result.target.summary.removeprefix("undo ") if result.redo else result.target.summary
-    write_outcome(view, result.operation, "redone: " if result.redo else "undone: ", done)
-    if view.terminal:
+    """Write what was undone or redone, and how to reverse that; in a pipe the operation and the same words."""
+    target = result.target
+    done = target.summary.removeprefix("undo ") if result.redo else target.summary
+    verb = ("would redo" if result.redo else "would undo") if result.dry_run else "redone" if result.redo else "undone"
+    by = f" by {target.actor}" if target.actor != result.actor and target.kind != "append" and not result.redo else ""
+    if not view.terminal:
+        view.rows(_UNDONE, [(result.operation or target.id, f"{verb}: {done}{by}")])
+        return
+    view.line(f"{verb}: ", done, by)
+    if not result.dry_run:
         write_hint(view, "undo with: scopes undo" if result.redo else "redo with: scopes redo")
 
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 SHORT_ID_LENGTH = 8
 SUBJECT_LENGTH = 72
+WIDE = 100  # columns of a terminal that has room for more than the essentials
 UNKNOWN_TIME = "-"
+UNDO_HINT = "undo with: scopes undo"
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -101,14 +103,23 @@ def write_field(view: View, name: str, *value: str | Span) -> None:
     view.line(Span(f"{name}:", "key"), " ", *value)
 
 
-def write_outcome(view: View, name: str | Span, *sentence: str | Span, operation: OperationId | None = None) -> None:
-    """Write what a command changed and how to undo it; in a pipe only the name of the created or changed object."""
+def write_outcome(
+    view: View,
+    name: str | Span,
+    *sentence: str | Span,
+    operation: OperationId | None = None,
+    appended: bool = False,
+) -> None:
+    """Write what a command changed and how to undo it; in a pipe only the name of the created or changed object.
+
+    An operation and an append can be undone.
+    """
     if not view.terminal:
         view.line(name)
         return
     view.line(*sentence)
-    if operation is not None:
-        write_hint(view, "undo with: scopes undo")
+    if operation is not None or appended:
+        write_hint(view, UNDO_HINT)
 
 
 def write_hint(view: View, text: str) -> None:

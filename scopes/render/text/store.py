@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import counted, format_size, write_outcome
+from scopes.render.text.phrases import counted, format_size, identifier, short_time, write_outcome
 from scopes.render.view import Column, Span, View
 
 if TYPE_CHECKING:
@@ -70,17 +70,25 @@ def render_repaired(result: Repaired, view: View) -> None:
 
 @render_text.register
 def render_garbage_collected(result: GarbageCollected, view: View) -> None:
-    """Write the size before and after packing, and what was expired."""
+    """Write the size before and after packing, and what was expired; for a dry run each operation and ref."""
+    after = "" if result.bytes_after is None else str(result.bytes_after)
     if not view.terminal:
-        sizes = (result.bytes_before, result.bytes_after, result.expired_operations, result.expired_refs)
-        view.rows(_SIZES, [(result.path, *map(str, sizes))])
+        sizes = (str(result.bytes_before), after, str(result.expired_operations), str(result.expired_refs))
+        view.rows(_SIZES, [(result.path, *sizes)])
         return
-    view.line(
-        "packed ", Span(result.path, "id"), f": {format_size(result.bytes_before)} → {format_size(result.bytes_after)}"
-    )
+    path, before = Span(result.path, "id"), format_size(result.bytes_before)
+    if result.bytes_after is None:
+        view.line("would pack ", path, f": {counted(result.loose_objects, 'loose object')}, {before} now")
+    else:
+        view.line("packed ", path, f": {before} → {format_size(result.bytes_after)}")
     if result.expired_operations or result.expired_refs:
         operations = counted(result.expired_operations, "operation")
-        view.line(f"expired {operations} and {counted(result.expired_refs, 'deleted ref')}")
+        verb = "would expire" if result.dry_run else "expired"
+        view.line(f"{verb} {operations} and {counted(result.expired_refs, 'deleted ref')}")
+    for record in result.operations:
+        view.line(identifier(view, record.id), "  ", short_time(view, record.time), "  ", record.summary, indent=2)
+    for ref in result.refs:
+        view.line(Span(ref, "branch"), indent=2)
 
 
 @render_text.register

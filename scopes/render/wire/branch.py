@@ -77,6 +77,8 @@ def format_branch_rewound(result: BranchRewound) -> dict[str, object]:
         new=result.new,
         message=result.message,
         operation=result.operation,
+        dry_run=result.dry_run or None,
+        removed=[head.id for head in result.removed] if result.dry_run else None,
     )
 
 

@@ -29,12 +29,13 @@ def format_operation_view(result: OperationView) -> dict[str, object]:
 
 @to_wire.register
 def format_undone(result: Undone) -> dict[str, object]:
-    """Return the operation that was undone or redone, and the operation that did it."""
-    return {
-        "kind": "redo" if result.redo else "undo",
-        "target": _operation_object(result.target),
-        "operation": result.operation,
-    }
+    """Return the operation or append that was undone or redone, and the operation that did it."""
+    return without_none(
+        kind="redo" if result.redo else "undo",
+        target=_operation_object(result.target),
+        operation=result.operation,
+        dry_run=result.dry_run or None,
+    )
 
 
 @to_wire.register

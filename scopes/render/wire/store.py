@@ -55,14 +55,18 @@ def format_repaired(result: Repaired) -> dict[str, object]:
 @to_wire.register
 def format_garbage_collected(result: GarbageCollected) -> dict[str, object]:
     """Return the size of the object database before and after packing."""
-    return {
-        "kind": "gc",
-        "path": result.path,
-        "bytes_before": result.bytes_before,
-        "bytes_after": result.bytes_after,
-        "expired_operations": result.expired_operations,
-        "expired_refs": result.expired_refs,
-    }
+    return without_none(
+        kind="gc",
+        path=result.path,
+        bytes_before=result.bytes_before,
+        bytes_after=result.bytes_after,
+        expired_operations=result.expired_operations,
+        expired_refs=result.expired_refs,
+        dry_run=result.dry_run or None,
+        loose_objects=result.loose_objects if result.dry_run else None,
+        operations=[record.id for record in result.operations] if result.dry_run else None,
+        refs=list(result.refs) if result.dry_run else None,
+    )
 
 
 @to_wire.register

@@ -44,7 +44,6 @@ def are_adjacent(records, size):
 @example(b"\x1c\n{}")
 @example(b"\x0b")
 def test_every_byte_is_in_exactly_one_record(data):
-    """Transcripts 8.11."""
     records = read(data)
     nothing = not data.decode(errors="replace").removeprefix("\ufeff").strip()
     assert are_adjacent(records, len(data)) or (nothing and not records)
@@ -60,7 +59,6 @@ def test_documents_are_read_one_per_line(values):
 
 @given(st.lists(st.dictionaries(st.text(), st.text()), min_size=1, max_size=5))
 def test_adjacent_documents_are_read_with_their_own_spans(values):
-    """Transcripts fact 3."""
     texts = [
         json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass").decode("utf-8", "ignore")
         for value in values
@@ -77,7 +75,7 @@ def test_a_line_separator_inside_a_string_ends_no_line():
     assert record.value == {"a": "x\u2028y\u2029z\x85"}
 
 
-def test_a_truncated_last_line_says_so():
+def test_a_truncated_last_line_is_reported():
     """C-21."""
     good, cut = read(b'{"a":1}\n{"a":"tw')
     assert (good.value, good.problem) == ({"a": 1}, None)
@@ -137,7 +135,7 @@ def test_whitespace_alone_is_not_a_record(data):
 
 
 def test_a_line_that_is_too_long_is_a_problem(monkeypatch):
-    """Reliability P15."""
+    """P15."""
     monkeypatch.setattr(json_lines, "MAX_LINE_BYTES", 100)
     at_limit, over = b'"' + b"x" * 97 + b'"\n', b'"' + b"x" * 99 + b'"\n'
     records = read(at_limit + over + b"1\n" + b"y" * 500)

@@ -21,7 +21,7 @@ def test_a_new_branch_shows_its_parent_and_that_it_is_active():
 
 
 @pytest.mark.parametrize("name", ["created", "switched", "abandoned", "rewound"])
-def test_a_change_with_an_operation_says_how_to_undo_it(name):
+def test_a_change_with_an_operation_prints_how_to_undo_it(name):
     assert seen_lines(BRANCH[name])[1:] == ["undo with: scopes undo"]
     assert seen_lines(BRANCH[name], hints=False)[1:] == []
 
@@ -60,7 +60,7 @@ def test_a_template_reads_a_branch_by_field():
     assert piped(BRANCH["list"], template="{name}={tip}").splitlines()[0] == f"main={BRANCHES[0].tip}"
 
 
-def test_rewinding_says_how_many_messages_were_removed_and_the_new_tip():
+def test_rewind_prints_how_many_messages_were_removed_and_the_new_tip():
     assert seen_lines(BRANCH["rewound"])[0] == "rewound 2 messages; conv-001/main ends with prompt22 now"
     assert seen_lines(BRANCH["rewound-to-nothing"])[0] == "rewound 1 message; conv-001/main is empty now"
 

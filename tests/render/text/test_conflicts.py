@@ -85,7 +85,7 @@ def test_conflicts_of_several_branches_have_separate_tables(at_one_moment):
     ]
 
 
-def test_an_empty_list_says_so_to_people():
+def test_an_empty_list_prints_a_sentence_on_a_terminal():
     assert seen_lines(CONFLICT["empty-list"]) == ["There are no open conflicts."]
     assert piped(CONFLICT["empty-list"]) == ""
 
@@ -152,7 +152,7 @@ def test_a_resolution_shows_actor_reason_and_rejected_values():
     ]
 
 
-def test_a_resolution_says_how_many_conflicts_are_left():
+def test_a_resolution_prints_how_many_conflicts_are_left():
     assert (
         seen_lines(CONFLICT["resolved"])[-1]
         == "no conflict is open now; continue: scopes conv merge conv-001 --continue"

@@ -32,7 +32,7 @@ def test_an_estimate_is_marked_wherever_tokens_are_shown():
     assert [row[3] for row in rows] == ["~24", "", ""]
 
 
-def test_statistics_say_how_much_of_the_budget_is_used():
+def test_statistics_print_how_much_of_the_budget_is_used():
     assert "Tokens: 7,321 of 8,000 (91.5%)" in seen_lines(CONTEXTS["stats"])
 
 

@@ -15,7 +15,7 @@ def test_a_new_conversation_is_its_id_in_a_pipe():
     assert piped(LIFECYCLE["new"]) == "conv-001\n"
 
 
-def test_a_new_conversation_says_its_title():
+def test_a_new_conversation_prints_its_title():
     assert seen_lines(LIFECYCLE["new"]) == ["created conv-001: Login fails", "undo with: scopes undo"]
     assert seen_lines(LIFECYCLE["new-without-title"])[0] == "created conv-001"
 
@@ -31,7 +31,7 @@ def test_a_new_conversation_says_its_title():
         ("branch-deleted", "deleted conv-001/fix (it was at 99f707ef)"),
     ],
 )
-def test_each_change_says_what_happened_and_how_to_undo_it(name, sentence):
+def test_each_change_prints_what_happened_and_how_to_undo_it(name, sentence):
     assert seen_lines(LIFECYCLE[name]) == [sentence, "undo with: scopes undo"]
     assert seen_lines(LIFECYCLE[name], hints=False) == [sentence]
 

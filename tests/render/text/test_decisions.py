@@ -34,6 +34,6 @@ def test_a_piped_decision_is_a_row_with_whole_ids():
     assert rows[0][-1] == "superseded"
 
 
-def test_no_decisions_say_so_to_people():
+def test_without_decisions_a_sentence_is_printed_on_a_terminal():
     assert seen_lines(DECISIONS["no-decisions"]) == ["conv-001 holds no decisions."]
     assert piped(DECISIONS["no-decisions"]) == ""

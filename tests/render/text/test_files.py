@@ -34,6 +34,6 @@ def test_people_see_when_a_file_was_touched_last(at_one_moment):
     ]
 
 
-def test_no_files_say_so_to_people():
+def test_without_files_a_sentence_is_printed_on_a_terminal():
     assert seen_lines(FILES["no-files"]) == ["conv-001 touched no files."]
     assert piped(FILES["no-files"]) == ""

@@ -7,7 +7,7 @@ from tests.render.rendering import document, piped, seen_lines
 from tests.render.results import SAMPLES
 
 
-def test_the_sample_says_whether_it_was_there():
+def test_the_sample_prints_whether_it_existed():
     imported = SAMPLES["import_"]
     assert seen_lines(imported["sample"])[0] == "imported the sample as conv-001: 24 messages on 3 branches"
     assert seen_lines(imported["sample-again"]) == [
@@ -16,7 +16,7 @@ def test_the_sample_says_whether_it_was_there():
     assert piped(imported["sample"]) == piped(imported["sample-again"]) == "conv-001\n"
 
 
-def test_a_report_says_that_every_byte_is_accounted_for():
+def test_a_report_prints_that_every_byte_is_accounted_for():
     report = SAMPLES["import_"]["sources-report"]
     assert "every byte of every file is accounted for" in seen_lines(report)
     short = report.replaced(sources=(replace(report.result.sources[1], state_bytes=150), report.result.sources[0]))
@@ -24,7 +24,7 @@ def test_a_report_says_that_every_byte_is_accounted_for():
     assert "every byte of every file is accounted for" not in seen_lines(short)
 
 
-def test_a_piped_report_has_the_sum_beside_the_size():
+def test_a_piped_report_has_the_sum_and_the_size():
     first = piped(SAMPLES["import_"]["sources-report"]).splitlines()[0].split("\t")
     assert first[1:] == ["claude-code", "80000", "10000", "100", "90100", "90100"]
 

@@ -72,7 +72,7 @@ def test_an_interrupt_is_one_line():
     assert shown("stop") == ["message stop7777 user · ■ interrupted · 2025-12-31T22:31:00Z (1h ago)"]
 
 
-def test_an_error_says_what_went_wrong():
+def test_an_error_prints_what_went_wrong():
     lines = shown("found", kind="error")
     assert "▲ error" in lines[0]
     assert lines[-1] == "    Two places set it."
@@ -88,11 +88,11 @@ def test_injected_text_is_one_line_and_whole_with_full():
 
 
 @pytest.mark.parametrize("full", [True, False])
-def test_a_sub_agent_says_whose_call_began_it(full):
+def test_a_sub_agent_prints_the_message_that_started_it(full):
     assert any("⮡ sub-agent of spawn777" in line for line in shown("find", full=full))
 
 
-def test_many_calls_say_how_many_more():
+def test_many_calls_are_counted():
     calls = tuple(Part("tool_call", {"name": "Bash", "input": {"command": str(n)}}) for n in range(25))
     assert shown("spawn", parts=calls)[-2:] == ["    → Bash 19", "    … 5 more lines (scopes conv cat spawn777)"]
 

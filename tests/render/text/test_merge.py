@@ -16,20 +16,20 @@ def test_in_a_pipe_a_merge_is_the_name_of_the_branch_with_its_result(name):
 
 
 @pytest.mark.parametrize("name", DONE)
-def test_what_moved_a_branch_says_how_to_take_it_back(name):
+def test_a_moved_branch_prints_how_to_undo_it(name):
     assert seen_lines(MERGE[name])[-1] == "undo with: scopes undo"
     assert len(seen_lines(MERGE[name], hints=False)) == 1
 
 
 @pytest.mark.parametrize("name", ["fast-forward-dry-run", "merged-dry-run", "conflict-dry-run"])
-def test_what_is_foreseen_has_nothing_to_take_back_and_no_next_step(name):
+def test_a_dry_run_prints_no_undo_and_no_next_step(name):
     text = seen(MERGE[name])
     assert " would " in text
     assert "undo" not in text
     assert "scopes " not in text
 
 
-def test_a_merge_says_how_much_came_in_and_from_where():
+def test_a_merge_prints_how_many_messages_are_new_and_from_where():
     assert seen_lines(MERGE["merged"])[0] == (
         "merged analysis/security-review into conv-001/main by joined22: 2 messages"
     )
@@ -54,7 +54,7 @@ def test_a_stopped_merge_shows_both_sides_of_each_conflict():
     ]
 
 
-def test_a_stopped_merge_says_the_ways_out():
+def test_a_stopped_merge_prints_how_to_continue_and_abort():
     commands = [line.partition(":")[2].strip() for line in seen_lines(MERGE["conflict"])[-4:]]
     assert commands == [
         "scopes conflicts show conv-001 da2d0db7",

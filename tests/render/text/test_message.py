@@ -22,17 +22,21 @@ def cat_of(text, author_kind="agent"):
 
 def test_an_append_is_the_id_in_a_pipe_and_names_the_place_to_people():
     assert piped(MESSAGE["appended"]) == f"{CALL.id}\n"
-    assert seen_lines(MESSAGE["appended"]) == ["recorded callit22 on conv-001/main"]
+    assert seen_lines(MESSAGE["appended"])[:-1] == ["recorded callit22 on conv-001/main"]
 
 
-def test_an_append_is_no_operation_and_has_no_hint():
+def test_an_append_says_how_to_take_it_back_to_people_only():
+    """G1, output contract 7; of many lines of one command, none says it."""
     for name in ("appended", "amended", "retracted"):
-        assert "undo" not in seen(MESSAGE[name])
+        assert seen_lines(MESSAGE[name])[-1] == "undo with: scopes undo"
+        assert "undo" not in seen(MESSAGE[name], hints=False)
+        assert "undo" not in piped(MESSAGE[name])
+    assert seen_lines(MESSAGE["appended-line"]) == ["recorded callit22 on conv-001/main"]
 
 
 def test_amending_names_both_messages():
-    assert seen_lines(MESSAGE["amended"]) == ["amended prompt22 on conv-001/main by callit22"]
-    assert seen_lines(MESSAGE["retracted"]) == ["retracted prompt22 on conv-001/main by callit22"]
+    assert seen_lines(MESSAGE["amended"], hints=False) == ["amended prompt22 on conv-001/main by callit22"]
+    assert seen_lines(MESSAGE["retracted"], hints=False) == ["retracted prompt22 on conv-001/main by callit22"]
     assert piped(MESSAGE["retracted"]) == f"{CALL.id}\n"
 
 

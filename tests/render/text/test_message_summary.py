@@ -7,7 +7,7 @@ from scopes.render.text.message_summary import summarize_message
 from tests.render.results import body, head
 
 
-def said(*parts, kind="answer", author_kind="agent", room=None, subject="(no text)", results=()):
+def summary_line(*parts, kind="answer", author_kind="agent", room=None, subject="(no text)", results=()):
     """A message in one line."""
     of = head("word", "planner", subject, kind=kind, author_kind=author_kind)
     return "".join(span.text for span in summarize_message(of, body(of, *parts), results, room))
@@ -39,7 +39,7 @@ THOUGHT = Part("reasoning", {"text": "Let me see.\nYes."})
     ],
 )
 def test_a_summary_is_the_text_or_else_the_parts_of_a_message(parts, expected):
-    assert said(*parts, results=(RESULT,)) == expected
+    assert summary_line(*parts, results=(RESULT,)) == expected
 
 
 @pytest.mark.parametrize(
@@ -51,20 +51,20 @@ def test_a_summary_is_the_text_or_else_the_parts_of_a_message(parts, expected):
     ],
 )
 def test_injected_messages_are_dimmed_and_folded(kind, expected):
-    assert said(text("The story\nso far"), kind=kind, author_kind="injected") == expected
+    assert summary_line(text("The story\nso far"), kind=kind, author_kind="injected") == expected
 
 
 def test_failed_calls_are_counted_after_the_text():
     wrong = Part("tool_result", {"call_id": "c", "is_error": True})
-    assert said(text("Look:"), CALL, results=(wrong,)) == "Look: → Bash, 1 failed"
+    assert summary_line(text("Look:"), CALL, results=(wrong,)) == "Look: → Bash, 1 failed"
 
 
-def test_a_compaction_without_a_text_says_what_it_holds():
-    assert said(Part("raw", {"json": [1]}), kind="compaction") == "━━ compaction ━━ [raw, 13 B of JSON]"
+def test_a_compaction_without_a_text_prints_what_it_holds():
+    assert summary_line(Part("raw", {"json": [1]}), kind="compaction") == "━━ compaction ━━ [raw, 13 B of JSON]"
 
 
 def test_called_tools_are_shown_however_long_the_text_is():
-    assert said(text("word " * 100), CALL, room=40) == "word word word word word word wo… → Bash"
+    assert summary_line(text("word " * 100), CALL, room=40) == "word word word word word word wo… → Bash"
 
 
 def test_without_a_body_the_subject_is_used():

@@ -23,12 +23,12 @@ def test_a_template_reads_the_command():
     assert piped(OPERATIONS["list"], template="{kind}: {command}").splitlines()[0] == "undo: scopes undo"
 
 
-def test_no_operations_say_so_to_people():
+def test_without_operations_a_sentence_is_printed_on_a_terminal():
     assert seen_lines(OPERATIONS["empty-list"]) == ["There are no operations yet."]
     assert piped(OPERATIONS["empty-list"]) == ""
 
 
-def test_an_operation_says_who_did_what_and_when():
+def test_an_operation_prints_who_did_what_and_when():
     lines = seen_lines(OPERATIONS["show"])
     assert lines[:4] == [f"Operation: {CREATE.id}", "Kind: branch", "Actor: carol", f"Time: {CREATE.time}"]
     assert lines[7] == "    create conv-001/analysis/security-review"
@@ -57,11 +57,22 @@ def test_an_unknown_command_is_left_out():
     assert "Command" not in seen(quiet)
 
 
-def test_undo_says_what_it_undid_and_how_to_redo_it():
+def test_undo_prints_what_it_undid_and_how_to_redo_it():
     assert seen_lines(OPERATIONS["undo"]) == [f"undone: {CREATE.summary}", "redo with: scopes redo"]
     assert seen_lines(OPERATIONS["redo"]) == [f"redone: {CREATE.summary}", "undo with: scopes undo"]
     assert seen_lines(OPERATIONS["redo"], hints=False) == [f"redone: {CREATE.summary}"]
 
 
-def test_undo_is_its_operation_in_a_pipe():
-    assert piped(OPERATIONS["undo"]) == piped(OPERATIONS["redo"]) == f"{OPERATION}\n"
+def test_undo_says_in_words_what_it_took_back_in_a_pipe_too():
+    """G1: it printed only the id of the operation."""
+    assert piped(OPERATIONS["undo"]) == f"{OPERATION}\tundone: {CREATE.summary}\n"
+    assert piped(OPERATIONS["redo"]) == f"{OPERATION}\tredone: {CREATE.summary}\n"
+    words = "undone: append to conv-001/main by carol: 'I will look at the form first.' (1 message)"
+    assert piped(OPERATIONS["undo-append"]) == f"{OPERATION}\t{words}\n"
+    assert " ".join(seen_lines(OPERATIONS["undo-append"], 200)) == f"{words} redo with: scopes redo"
+
+
+def test_a_dry_run_says_what_would_be_undone_and_whose_it_is():
+    """Hints are for what was done."""
+    assert piped(OPERATIONS["undo-dry-run"]) == f"{CREATE.id}\twould undo: {CREATE.summary} by carol\n"
+    assert " ".join(seen_lines(OPERATIONS["undo-dry-run"])) == f"would undo: {CREATE.summary} by carol"

@@ -20,7 +20,7 @@ def whole(kind, **fields):
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "expected"),
     [
         ({"name": "Bash", "input": {"command": "ls"}}, "→ Bash ls"),
         ({"name": "Bash", "input": "ls"}, "→ Bash ls"),
@@ -30,12 +30,12 @@ def whole(kind, **fields):
         ({"name": {"odd": 1}, "input": 0}, '→ {"odd": 1} 0'),
     ],
 )
-def test_a_call_names_its_tool_and_its_main_argument(fields, said):
-    assert line("tool_call", **fields) == said
+def test_a_call_names_its_tool_and_its_main_argument(fields, expected):
+    assert line("tool_call", **fields) == expected
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "expected"),
     [
         ({"output": "done"}, "← done"),
         ({"output_text": "a\nb"}, "← a · 2 lines"),
@@ -48,12 +48,12 @@ def test_a_call_names_its_tool_and_its_main_argument(fields, said):
         ({}, "← (no output)"),
     ],
 )
-def test_a_result_says_whether_it_failed_and_how_it_begins(fields, said):
-    assert line("tool_result", **fields) == said
+def test_a_result_prints_whether_it_failed_and_how_it_begins(fields, expected):
+    assert line("tool_result", **fields) == expected
 
 
 @pytest.mark.parametrize(
-    ("kind", "fields", "said"),
+    ("kind", "fields", "expected"),
     [
         ("reasoning", {"text": "first\nsecond"}, "thinking, 12 characters: first …"),
         ("reasoning", {"text": 7}, "thinking: (not written down by its agent)"),
@@ -63,8 +63,8 @@ def test_a_result_says_whether_it_failed_and_how_it_begins(fields, said):
         ("raw", {"anything": 1}, "[raw, 15 B of JSON]"),
     ],
 )
-def test_everything_else_says_what_it_is(kind, fields, said):
-    assert line(kind, **fields) == said
+def test_every_other_part_prints_its_type(kind, fields, expected):
+    assert line(kind, **fields) == expected
 
 
 def test_a_long_line_is_cut_at_a_thousand_characters():
@@ -92,10 +92,10 @@ def test_a_whole_call_has_one_line_per_field():
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"), [({"input_text": "ls\npwd"}, "ls\n    pwd"), ({"input": [1]}, "[\n      1\n    ]")]
+    ("fields", "expected"), [({"input_text": "ls\npwd"}, "ls\n    pwd"), ({"input": [1]}, "[\n      1\n    ]")]
 )
-def test_an_input_without_fields_is_shown_unchanged(fields, said):
-    assert whole("tool_call", name="Bash", **fields) == f"→ Bash\n    {said}\n"
+def test_an_input_without_fields_is_shown_unchanged(fields, expected):
+    assert whole("tool_call", name="Bash", **fields) == f"→ Bash\n    {expected}\n"
 
 
 def test_a_whole_result_keeps_its_lines():

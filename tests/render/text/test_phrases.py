@@ -21,7 +21,7 @@ TERMINAL = TerminalView(print, width=80, color=False)
 
 
 @pytest.mark.parametrize(
-    ("number", "one", "said"),
+    ("number", "one", "expected"),
     [
         (0, "message", "0 messages"),
         (1, "message", "1 message"),
@@ -29,16 +29,16 @@ TERMINAL = TerminalView(print, width=80, color=False)
         (12345, "line", "12,345 lines"),
     ],
 )
-def test_counts_have_english_plurals(number, one, said):
-    assert counted(number, one) == said
+def test_counts_have_english_plurals(number, one, expected):
+    assert counted(number, one) == expected
 
 
 @pytest.mark.parametrize(
-    ("count", "said"),
+    ("count", "expected"),
     [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536, "1.5 KiB"), (5 << 30, "5.0 GiB"), (3 << 50, "3072.0 TiB")],
 )
-def test_bytes_have_the_largest_fitting_unit(count, said):
-    assert format_size(count) == said
+def test_bytes_have_the_largest_fitting_unit(count, expected):
+    assert format_size(count) == expected
 
 
 def test_ids_are_abbreviated_on_a_terminal_only():
@@ -59,11 +59,11 @@ def test_a_full_time_does_not_repeat_its_date(at_one_moment):
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "expected"),
     [("human", Span("carol", "human")), ("agent", Span("carol", "agent")), ("system", Span("SYSTEM", "agent"))],
 )
-def test_the_system_speaks_in_capitals(kind, said):
-    assert author("carol", kind) == said
+def test_the_system_is_written_in_capitals(kind, expected):
+    assert author("carol", kind) == expected
 
 
 def test_a_whole_subject_has_no_ellipsis():
@@ -72,8 +72,8 @@ def test_a_whole_subject_has_no_ellipsis():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "expected"),
     [(0.42, "0.4 s"), (9.96, "10.0 s"), (12.3, "12 s"), (59.7, "1m 0s"), (125, "2m 5s"), (3780, "1h 3m")],
 )
-def test_short_durations_have_more_digits(seconds, said):
-    assert format_duration(seconds) == said
+def test_short_durations_have_more_digits(seconds, expected):
+    assert format_duration(seconds) == expected

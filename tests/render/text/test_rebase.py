@@ -8,7 +8,7 @@ from tests.render.results import OPERATION, SAMPLES
 REBASE, PICK = SAMPLES["rebase"], SAMPLES["cherry_pick"]
 
 
-def test_a_rebase_says_what_was_moved_where_and_how_to_undo_it():
+def test_a_rebase_prints_what_was_moved_where_and_how_to_undo_it():
     assert seen_lines(REBASE["rebased"]) == [
         "rebased conv-001/analysis/security-review onto main: 2 messages",
         "undo with: scopes undo",
@@ -68,13 +68,13 @@ def test_hints_can_be_switched_off():
     assert seen_lines(REBASE["rebased"], hints=False)[1:] == []
 
 
-def test_giving_up_says_which_branch_is_gone():
+def test_abort_prints_which_branch_was_deleted():
     for sample in (REBASE["aborted"], PICK["aborted"]):
         line = "aborted conv-001/analysis/conflict-resolution; the active branch is main"
         assert seen_lines(sample)[0] == line
 
 
-def test_picking_says_how_much_came_to_which_branch():
+def test_cherry_pick_prints_how_many_messages_went_to_which_branch():
     assert seen_lines(PICK["picked"])[0] == "picked 2 messages onto conv-001/main"
     assert seen_lines(PICK["picked-dry-run"])[0] == "2 messages would be picked onto conv-001/main"
     assert seen_lines(PICK["up-to-date"])[0] == "conv-001/main already has these messages"

@@ -47,7 +47,7 @@ def test_a_row_in_a_pipe_is_one_line():
     assert piped(replace(HIT, snippet=(Piece("a\n\tb"), Piece("c\nd", found=True)))).split("\t")[6] == "a bc d\n"
 
 
-def test_a_search_that_was_not_finished_says_so():
+def test_a_search_that_was_not_finished_prints_a_note():
     assert "at least 2 found" in seen(replace(FOUND, hits=None))
 
 
@@ -65,7 +65,7 @@ def answer(*hits, **coverage):
 
 
 @pytest.mark.parametrize(
-    ("result", "said"),
+    ("result", "expected"),
     [
         (answer(HIT), ""),
         (answer(HIT, hits=243), "243 found, 1 shown; searched 1,234 messages on 20 branches of 14 conversations."),
@@ -77,8 +77,8 @@ def answer(*hits, **coverage):
         (answer(HIT, unreadable=2), "0 conversations and 2 messages cannot be read and were left out."),
     ],
 )
-def test_a_pipe_gets_notes_about_what_the_rows_do_not_show(result, said):
-    assert asides(result) == [said] * bool(said)
+def test_a_pipe_gets_notes_about_what_the_rows_do_not_show(result, expected):
+    assert asides(result) == [expected] * bool(expected)
 
 
 def test_rows_around_a_hit_count_from_it():

@@ -45,7 +45,7 @@ def test_sub_agents_compactions_and_interrupts_are_named(at_one_moment):
     assert seen(unknown) == "subagent/a1 (3 messages) · ⮡ sub-agent\n"
 
 
-def test_recent_activity_says_what_was_called(at_one_moment):
+def test_recent_activity_prints_what_was_called(at_one_moment):
     call = Part("tool_call", {"name": "Bash", "input": {"command": "make test"}})
     of = head("word", "planner", "(no text)")
     view = replace(VIEW, recent=(of,), recent_bodies=(body(of, call),))
@@ -119,5 +119,5 @@ def test_a_long_branch_name_hides_the_total():
 @pytest.mark.parametrize(
     ("reason", "words"), [("synthetic", "no user or agent messages"), ("interrupted", "was interrupted")]
 )
-def test_a_branch_that_is_not_a_fork_says_why_it_exists(reason, words, at_one_moment):
+def test_a_branch_that_is_not_a_fork_prints_why_it_exists(reason, words, at_one_moment):
     assert words in piped(branch("fork/a1", 3, 3, parent="main", reason=reason))

@@ -42,7 +42,7 @@ def test_what_is_unknown_is_left_out_of_statistics():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "expected"),
     [
         (0, "Z\n"),
         (59, " (59s)"),
@@ -52,8 +52,8 @@ def test_what_is_unknown_is_left_out_of_statistics():
         (86_400 * 1200, " (1200d)"),
     ],
 )
-def test_a_duration_has_its_largest_unit(seconds, said):
-    assert said in seen(replace(STATS["stats"], duration_seconds=seconds))
+def test_a_duration_has_its_largest_unit(seconds, expected):
+    assert expected in seen(replace(STATS["stats"], duration_seconds=seconds))
 
 
 def test_tokens_have_one_row_per_model_and_a_sum():

@@ -13,7 +13,7 @@ def test_init_is_the_path_in_a_pipe():
     assert piped(STORE["init"]) == piped(STORE["init-again"]) == "/home/carol/store.git\n"
 
 
-def test_init_says_whether_it_created_the_store():
+def test_init_prints_whether_it_created_the_store():
     assert seen_lines(STORE["init"]) == ["created an empty store: /home/carol/store.git"]
     assert seen_lines(STORE["init-again"]) == ["the store exists already: /home/carol/store.git"]
 
@@ -23,7 +23,7 @@ def test_a_sound_store_prints_nothing_in_a_pipe():
     assert piped(STORE["sound"]) == ""
 
 
-def test_a_sound_store_says_how_much_was_checked():
+def test_a_sound_store_prints_how_much_was_checked():
     assert seen_lines(STORE["sound"]) == ["sound: 2 conversations, 1 branch, 1,234 messages in /s.git"]
 
 
@@ -73,7 +73,7 @@ def test_doctor_in_a_pipe_prints_one_row_per_check():
     assert piped(STORE["doctor"]).splitlines()[1] == "loose objects\twarning\tabout 20000\tscopes gc"
 
 
-def test_doctor_without_checks_says_nothing():
+def test_doctor_without_checks_prints_nothing():
     assert seen(replace(STORE["doctor"], checks=())) == ""
 
 

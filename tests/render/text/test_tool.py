@@ -18,7 +18,7 @@ def result(call_id="c1", **fields):
     return Part("tool_result", {"call_id": call_id, "output": "fine"} | fields)
 
 
-def said(line):
+def plain_text(line):
     """The text of a line."""
     return "".join(span.text for span in line)
 
@@ -58,37 +58,37 @@ def test_a_patch_shows_the_files_it_touches():
 
 def test_the_outcome_of_a_call_comes_from_the_result_with_its_id():
     answers = (result("c2", is_error=True), result("c1", exit_code=0))
-    assert said(call_line(call("Bash", {"command": "ls"}), answers)) == "→ Bash ls · ok"
-    assert said(call_line(call("Bash", {"command": "ls"}, "c2"), answers)) == "→ Bash ls · error"
+    assert plain_text(call_line(call("Bash", {"command": "ls"}), answers)) == "→ Bash ls · ok"
+    assert plain_text(call_line(call("Bash", {"command": "ls"}, "c2"), answers)) == "→ Bash ls · error"
 
 
 @pytest.mark.parametrize("answers", [(), (result("c2"),), (result(None),)])
 def test_a_call_without_a_result_has_no_outcome(answers):
-    assert said(call_line(call("Bash", {"command": "ls"}), answers)) == "→ Bash ls"
-    assert said(call_line(call("Bash", {"command": "ls"}, None), answers)) == "→ Bash ls"
+    assert plain_text(call_line(call("Bash", {"command": "ls"}), answers)) == "→ Bash ls"
+    assert plain_text(call_line(call("Bash", {"command": "ls"}, None), answers)) == "→ Bash ls"
 
 
 def test_the_argument_is_shortened_so_that_the_outcome_can_be_seen():
-    line = said(call_line(call("Bash", {"command": "x" * 200}), (result(exit_code=2),), 40))
+    line = plain_text(call_line(call("Bash", {"command": "x" * 200}), (result(exit_code=2),), 40))
     assert line == f"→ Bash {'x' * 23}… · exit 2"
     assert len(line) <= 40
 
 
 def test_a_path_is_truncated_at_its_start():
-    line = said(call_line(call("Edit", {"file_path": "/home/carol/projects/login/src/form.py"}), (), 30))
+    line = plain_text(call_line(call("Edit", {"file_path": "/home/carol/projects/login/src/form.py"}), (), 30))
     assert line == "→ Edit …ects/login/src/form.py"
 
 
 def test_several_calls_are_the_first_and_how_many_more():
     calls = [call("Bash", {"command": "a" * 80}), call("Bash", {}, "c2"), call("Read", {}, "c3")]
-    line = said(calls_line(calls, (result(exit_code=0), result("c3", is_error=True)), 60))
+    line = plain_text(calls_line(calls, (result(exit_code=0), result("c3", is_error=True)), 60))
     assert line.endswith("… · ok · 2 more, 1 failed")
     assert len(line) <= 60
-    assert said(calls_line(calls[1:2], (), None)) == "→ Bash"
+    assert plain_text(calls_line(calls[1:2], (), None)) == "→ Bash"
 
 
 @pytest.mark.parametrize("room", [1, 10, 40, 200])
 def test_no_control_character_widens_a_line(room):
-    line = said(call_line(call("Bash", {"command": "\x1b[2J\n\x00" * 100}), (), room))
+    line = plain_text(call_line(call("Bash", {"command": "\x1b[2J\n\x00" * 100}), (), room))
     assert "\x1b" not in line
     assert len(line) <= max(room, 20)

@@ -32,7 +32,7 @@ def line(room=None, **fields):
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "expected"),
     [
         ({"exit_code": 0}, " · ok"),
         ({"is_error": False}, " · ok"),
@@ -50,8 +50,8 @@ def line(room=None, **fields):
         ({"output": "Chunk ID: 1\nProcess running with session ID 7\nOutput:\n"}, " · running"),
     ],
 )
-def test_an_outcome_is_a_status_a_duration_and_a_size(fields, said):
-    assert ended(**fields) == said
+def test_an_outcome_is_a_status_a_duration_and_a_size(fields, expected):
+    assert ended(**fields) == expected
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_an_outcome_is_a_status_a_duration_and_a_size(fields, said):
         {"changes": {"a.py": {"unified_diff": "@@ -1 +1,2 @@\n-b\n+c\n+d\n"}, "b.py": None}},
     ],
 )
-def test_an_edit_says_how_many_lines_it_changed(structured):
+def test_an_edit_prints_how_many_lines_it_changed(structured):
     assert ended(structured=structured) == " · ok · +2 -1"
 
 

@@ -20,7 +20,7 @@ def test_byte_counts_are_aligned_below_each_other():
     ]
 
 
-def test_a_part_of_a_session_says_so():
+def test_a_part_of_a_session_is_marked():
     assert "Session: s1, part helper (codex)" in seen_lines(CERTIFICATES["grown"])
 
 

@@ -66,11 +66,13 @@ def test_a_list_of_conversations_counts_branches_and_show_lists_them():
     (first, *_) = made("list_", "list")["conversations"]
     assert first["branches"] == 3
     assert [branch["name"] for branch in made("show", "show")["branches"]] == [b.name for b in VIEW.branches]
-    assert set(first) - {"title", "source"} == set(made("show", "show")) - {"kind", "recent"}
+    common = set(made("show", "show")) - {"kind", "recent"}
+    assert set(first) - common == {"title", "title_source", "source", "project", "directory", "agent", "model", "tags"}
+    assert common < set(first)
 
 
 def test_what_a_brief_list_does_not_know_is_absent():
-    assert set(made("list_", "list")["conversations"][1]) == {"id", "participants", "branches", "last_activity"}
+    assert set(made("list_", "list")["conversations"][2]) == {"id", "participants", "branches", "last_activity"}
     assert SUMMARIES[1].messages is None
 
 
@@ -108,7 +110,7 @@ def test_recent_messages_are_oldest_first():
         ("import_", "sample", "import"),
     ],
 )
-def test_every_document_says_its_kind(noun, name, kind):
+def test_every_document_has_its_kind(noun, name, kind):
     assert made(noun, name)["kind"] == kind
 
 
@@ -132,7 +134,7 @@ def test_a_removed_title_is_absent():
     assert "old" not in made("conversation", "title")
 
 
-def test_a_change_says_null_where_there_was_nothing():
+def test_a_change_has_null_where_there_was_no_value():
     """S4-49: before null, after message."""
     found = made("changes", "change")
     assert found["before"] is None
@@ -178,13 +180,13 @@ def test_a_decision_carries_its_message():
     assert decision["stands"] is True
 
 
-def test_verification_says_whether_the_store_is_sound():
+def test_verification_has_whether_the_store_is_sound():
     assert made("store", "sound")["sound"] is True
     assert made("store", "damaged")["sound"] is False
     assert "cure" not in made("store", "damaged")["findings"][1]
 
 
-def test_doctor_says_whether_all_checks_passed():
+def test_doctor_has_whether_all_checks_passed():
     assert made("store", "doctor")["healthy"] is False
     fine = replace(SAMPLES["store"]["doctor"], checks=SAMPLES["store"]["doctor"].checks[:2])
     assert document(fine)["healthy"] is True
@@ -209,7 +211,7 @@ def test_foreign_json_comes_back_in_its_order():
     assert json.loads(line)["conversation"] == "conv-001"
 
 
-def test_a_merge_says_its_result_and_what_came_in():
+def test_a_merge_has_its_result_and_the_new_messages():
     """S4-9, S4-11."""
     words = {"up-to-date": "up-to-date", "fast-forward": "fast-forward", "merged": "merged", "conflict": "conflict"}
     assert {name: made("merge", name)["result"] for name in words} == words

@@ -667,7 +667,7 @@ def test_packs_finished_before_the_disk_is_full_are_kept(small_disk):
 
 
 def test_a_header_written_in_several_short_writes_is_complete(store, monkeypatch):
-    """Reliability P2: a pack whose header has no number of objects cannot be read."""
+    """F-59, P2: a pack whose header has no number of objects cannot be read."""
     whole = os.pwrite
     monkeypatch.setattr(os, "pwrite", lambda file, data, at: whole(file, data[:5], at))
     with writer(store) as pack:

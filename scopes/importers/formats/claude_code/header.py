@@ -25,13 +25,13 @@ _AGENT_FILE = re.compile(r"(?:.*[/\\])?([^/\\]+)[/\\]subagents[/\\](?:.*[/\\])?a
 class Header:
     """The session of a file, from the records up to the first message.
 
-    part: id of the sub-agent, if the file is a sub-agent's
+    sub_file: id of the sub-agent, if the file is a sub-agent's
     base: session that this one was forked from
     aliases: other sessions named in the first 256 KiB; a resumed session copies the one it continues
     """
 
     session_id: str
-    part: str | None
+    sub_file: str | None
     created: str | None
     cwd: str | None
     version: str | None
@@ -44,7 +44,7 @@ class Header:
         return Session(
             format=NAME,
             native_id=self.session_id,
-            part=self.part,
+            sub_file=self.sub_file,
             created=self.created,
             cwd=self.cwd,
             base=self.base,
@@ -72,16 +72,16 @@ def read_header(source: Source) -> Header:
                 version = version or text_field(value, "version")
                 first = value if is_message(value) else first
     session_id = text_field(first, "sessionId") or next(iter(names), None)
-    part = text_field(first, "agentId") if first.get("isSidechain") is True else None
+    sub_file = text_field(first, "agentId") if first.get("isSidechain") is True else None
     agent_file = _AGENT_FILE.fullmatch(source.path)
-    if agent_file is not None and (session_id or "").removeprefix("agent-") in {"", part, agent_file[2]}:
-        session_id, part = agent_file[1], part or agent_file[2]
+    if agent_file is not None and (session_id or "").removeprefix("agent-") in {"", sub_file, agent_file[2]}:
+        session_id, sub_file = agent_file[1], sub_file or agent_file[2]
     if session_id is None:
         raise CannotImport(f"{source.path} names no session", hint="every Claude Code transcript has a sessionId")
     base = text_field(object_field(first, "forkedFrom"), "sessionId")
     return Header(
         session_id=session_id,
-        part=part,
+        sub_file=sub_file,
         created=created,
         cwd=text_field(first, "cwd") or cwd,
         version=text_field(first, "version") or version,

@@ -38,10 +38,10 @@ class ParentLink:
 
 
 class ParentLinks:
-    """The links of the records read so far; `part` is the sub-agent that the file belongs to, if any."""
+    """The links of the records read so far; `sub_file` is the sub-agent that the file belongs to, if any."""
 
-    def __init__(self, part: str | None) -> None:
-        self._part = part
+    def __init__(self, sub_file: str | None) -> None:
+        self._sub_file = sub_file
         self._messages: dict[str, str | None] = {}
         self._sides: dict[str, str] = {}
         self._cleared: set[str] = set()
@@ -95,8 +95,8 @@ class ParentLinks:
         if value.get("isSidechain") is not True:
             return None
         agent = text_field(value, "agentId")
-        if agent is not None or self._part is not None:
-            return None if agent in {None, self._part} else agent
+        if agent is not None or self._sub_file is not None:
+            return None if agent in {None, self._sub_file} else agent
         parent = self._messages.get(parent_uuid) if parent_uuid is not None else None
         known = self._sides.get(parent) if parent is not None else None
         return known or (text_field(value, "uuid") or "sidechain")[:_UNNAMED]

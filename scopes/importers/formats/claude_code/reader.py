@@ -10,7 +10,7 @@ from scopes.importers.formats.claude_code.header import Header, Titles
 from scopes.importers.formats.claude_code.message_builder import MessageBuilder
 from scopes.importers.formats.claude_code.parent_links import DeferredRecords, ParentLink, ParentLinks
 from scopes.importers.formats.claude_code.record import NAME, is_message, is_state, parse_record, state_key, type_of
-from scopes.importers.formats.events import ByteRange, Ending, Event, State, Unparsed
+from scopes.importers.formats.events import ByteRange, Ending, Event, SessionRecord, Unparsed
 from scopes.importers.formats.fields import text_field, time_field
 from scopes.importers.formats.json_lines import Record
 
@@ -19,8 +19,8 @@ class Reader:
     """Turns the records of a file into events."""
 
     def __init__(self, source: Source, header: Header) -> None:
-        self._part = header.part
-        self._links = ParentLinks(header.part)
+        self._sub_file = header.sub_file
+        self._links = ParentLinks(header.sub_file)
         self._builder = MessageBuilder(self._links, header.session_id)
         self._deferred = DeferredRecords(source)
         self._titles = Titles()
@@ -87,7 +87,7 @@ class Reader:
 
     def _add(self, span: ByteRange, value: dict[str, Any], link: ParentLink) -> Iterator[Event]:
         if text_field(value, "uuid") in self._links and (is_message(value) or is_state(value)):
-            yield State(key=f"repeated/{state_key(value)}", spans=(span,), value=value, time=time_field(value))
+            yield SessionRecord(key=f"repeated/{state_key(value)}", spans=(span,), value=value, time=time_field(value))
             return
         if not is_message(value):
             if text_field(value, "uuid") not in self._links:
@@ -106,12 +106,12 @@ class Reader:
         """Return the name of the sub-agent that a record belongs to; None on the main line."""
         if link.side is not None:
             return self._builder.agent_of(link.side)
-        return None if self._part is None else NAME
+        return None if self._sub_file is None else NAME
 
-    def _state(self, span: ByteRange, value: dict[str, Any]) -> State | Unparsed:
+    def _state(self, span: ByteRange, value: dict[str, Any]) -> SessionRecord | Unparsed:
         if not is_state(value):
             return Unparsed(spans=(span,), reason=f"a record {type_of(value)}")
         self._titles.add(value)
         if value.get("type") == "progress":
             self._builder.calls.add_progress(value)
-        return State(key=state_key(value), spans=(span,), value=value, time=time_field(value))
+        return SessionRecord(key=state_key(value), spans=(span,), value=value, time=time_field(value))

@@ -95,7 +95,7 @@ def type_of(value: Mapping[str, Any]) -> str:
 
 
 def state_key(value: Mapping[str, Any]) -> str:
-    """Return the key of a State event."""
+    """Return the key of a SessionRecord event."""
     kind = text_field(value, "type") or "unknown"
     inner = text_field(value, "subtype") or text_field(
         object_field(value, "data" if kind == "progress" else kind), "type"

@@ -38,9 +38,9 @@ def read_header(records: Sequence[RolloutRecord], path: str, first_line: bytes) 
         return Header(Session(format=NAME, native_id=name, created=created), None, None, None)
     payload = record.payload
     thread = text_field(payload, "id") or text_field(payload, "session_id") or sha256(first_line).hexdigest()
-    part = name_match[2] if name_match and name_match[1] == thread else None
-    if part is None and _is_page(record, thread):
-        part = sha256(first_line).hexdigest()[:16]
+    sub_file = name_match[2] if name_match and name_match[1] == thread else None
+    if sub_file is None and _is_page(record, thread):
+        sub_file = sha256(first_line).hexdigest()[:16]
     base = object_field(payload, "history_base")
     parent = parent_thread(record)
     agent = _agent_name(record)
@@ -48,12 +48,12 @@ def read_header(records: Sequence[RolloutRecord], path: str, first_line: bytes) 
     session = Session(
         format=NAME,
         native_id=thread,
-        part=part,
+        sub_file=sub_file,
         created=text_field(payload, "timestamp") or record.time,
         cwd=text_field(payload, "cwd"),
         base=text_field(base, "thread_id") or text_field(payload, "forked_from_id") or parent,
         spawned_by=_spawned_by(record, parent) if agent else None,
-        details=_details(record, agent) | ({"line": "page"} if part is not None else {}),
+        details=_details(record, agent) | ({"line": "page"} if sub_file is not None else {}),
     )
     return Header(session, agent, parent, text_field(git, "branch"))
 

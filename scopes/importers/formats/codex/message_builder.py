@@ -9,10 +9,10 @@ from typing import Any
 from scopes.importers.formats.codex.record import ITEM, RolloutRecord, is_known_state
 from scopes.importers.formats.codex.tool_calls import PendingCall, ToolReport
 from scopes.importers.formats.codex.usage import sum_usage
-from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, State, Unparsed
+from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, SessionRecord, Unparsed
 from scopes.importers.formats.fields import text_field
 from scopes.importers.formats.unknown_parts import report_unknown_parts
-from scopes.model.message import Author, FileTouch, Part
+from scopes.model.message import COPIED, Author, FileTouch, Part
 
 ANSWER = "answer"
 RESULTS = "tool-results"
@@ -79,7 +79,7 @@ class OpenMessage:
     def draft(self) -> Draft:
         """Return the finished message."""
         touches = (touch for touched in self.touches.values() for touch in touched)
-        precision = "none" if self.time is None else "restamped" if self.copied else "exact"
+        precision = "none" if self.time is None else COPIED if self.copied else "exact"
         return Draft(
             key=self.key,
             parent=self.parent,
@@ -189,7 +189,7 @@ class MessageBuilder:
 
     def add_state_spans(self, key: str, spans: list[ByteRange], time: str | None = None) -> None:
         """Add records as one state."""
-        self._ready.append(State(key=key, spans=tuple(spans), time=time))
+        self._ready.append(SessionRecord(key=key, spans=tuple(spans), time=time))
 
     def take_ready(self) -> list[Event]:
         """Return and remove the finished events."""

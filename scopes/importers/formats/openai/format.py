@@ -13,7 +13,7 @@ from typing import Any
 
 from scopes.clock import parse_time
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, State, Unparsed
+from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, SessionRecord, Unparsed
 from scopes.importers.formats.json_stream import JsonDocument, skip_blanks, source_length, walk_documents
 from scopes.importers.formats.openai.message_lists import Element, MessageList, read_message_list
 from scopes.importers.formats.openai.parts import read_answer, read_content, read_result
@@ -134,9 +134,9 @@ def _assign_spans(document: JsonDocument, messages: MessageList) -> tuple[list[B
     if not messages.complete:
         other += [Unparsed(spans=(span,), reason="truncated or damaged") for span in _non_empty((last, end))]
     elif messages.named or not begins:
-        other.append(State(key="conversation", spans=_non_empty((document.begin, first), (last, end))))
+        other.append(SessionRecord(key="conversation", spans=_non_empty((document.begin, first), (last, end))))
     if messages.named and not messages.complete:
-        other.append(State(key="conversation", spans=(_span(document.begin, first),)))
+        other.append(SessionRecord(key="conversation", spans=(_span(document.begin, first),)))
     if messages.complete and not messages.named:
         last = end
     bounds = [first, *begins[1:], last]

@@ -10,8 +10,8 @@ import pytest
 from scopes.importers.formats.base import Source
 
 # read before the environment of the tests is sealed
-BESIDE = Path(__file__).parents[4] / "shared" / "transcripts"
-FOLDER = Path(os.environ.get("SCOPES_TEST_TRANSCRIPTS") or BESIDE) / "claude-code"
+SHARED = Path(__file__).parents[4] / "shared" / "transcripts"
+FOLDER = Path(os.environ.get("SCOPES_TEST_TRANSCRIPTS") or SHARED) / "claude-code"
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from io import BytesIO
 from scopes.ids import MessageId
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.claude_code.format import ClaudeCode
-from scopes.importers.formats.events import Draft, Ending, Session, State, Unparsed
+from scopes.importers.formats.events import Draft, Ending, Session, SessionRecord, Unparsed
 from scopes.importers.identity import content_bytes
 from scopes.model.codec import encode
 from scopes.model.message import Message
@@ -121,7 +121,7 @@ def drafts(log):
 
 
 def states(log):
-    return [event.key for event in read(log) if isinstance(event, State)]
+    return [event.key for event in read(log) if isinstance(event, SessionRecord)]
 
 
 def ending(log):
@@ -156,7 +156,7 @@ def check(events, size):
     assert end == size
     known = []
     for event in events[1:-1]:
-        assert isinstance(event, Draft | State | Unparsed)
+        assert isinstance(event, Draft | SessionRecord | Unparsed)
         if isinstance(event, Draft):
             assert event.key not in known
             assert event.parent is None or event.parent in known

@@ -42,7 +42,6 @@ def short_log():
 
 
 def test_a_session_is_recognized_by_its_content():
-    """Transcripts fact 10."""
     assert ClaudeCode().sniff(short_log().data())
     assert ClaudeCode().sniff(b"\xef\xbb\xbf\n" + short_log().data())
 
@@ -77,7 +76,7 @@ def test_invalid_json_is_not_a_session(data):
 
 
 def test_damage_before_the_first_good_record_does_not_hide_a_session():
-    """Transcripts section 6: a bad first line hides the whole session."""
+    """A bad first line hides the whole session."""
     assert ClaudeCode().sniff(b'{"type":"user","mess\n\xff\xff\n' + short_log().data())
 
 
@@ -98,7 +97,7 @@ def test_a_source_that_names_no_session_cannot_be_imported(data):
 
 
 def test_reading_is_a_function_of_the_bytes():
-    """Reliability P11."""
+    """P11."""
     assert read(short_log()) == read(short_log())
 
 

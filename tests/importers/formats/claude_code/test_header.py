@@ -16,7 +16,7 @@ def test_the_first_message_names_the_session():
     log.state("permission-mode", permissionMode="auto")
     log.user("Hello")
     found = session(log)
-    assert (found.format, found.native_id, found.part, found.base) == ("claude-code", SESSION, None, None)
+    assert (found.format, found.native_id, found.sub_file, found.base) == ("claude-code", SESSION, None, None)
     assert (found.cwd, found.created, found.details) == (
         "/home/carol/shop",
         "2026-03-01T10:00:01.000Z",
@@ -51,7 +51,7 @@ def test_a_file_of_a_sub_agent_is_a_part_of_its_session():
     log = Log()
     log.user("Search the shop", isSidechain=True, agentId="a0ad4f4")
     log.answer("m1", text("Searching"), isSidechain=True, agentId="a0ad4f4")
-    assert (session(log).native_id, session(log).part) == (SESSION, "a0ad4f4")
+    assert (session(log).native_id, session(log).sub_file) == (SESSION, "a0ad4f4")
     assert [draft.side for draft in drafts(log)] == [None, None]
 
 
@@ -88,4 +88,4 @@ def test_fields_of_other_types_are_ignored():
     log = Log()
     log.user("Hello", cwd=["/"], version=2, timestamp=7, agentId={}, forkedFrom="x", isSidechain="true")
     found = session(log)
-    assert (found.cwd, found.created, found.part, found.base, found.details) == (None, None, None, None, {})
+    assert (found.cwd, found.created, found.sub_file, found.base, found.details) == (None, None, None, None, {})

@@ -143,7 +143,6 @@ def test_a_truncated_last_line_is_reported_and_the_rest_is_read():
 
 
 def test_two_records_on_one_line_are_both_read():
-    """Transcripts fact 3."""
     log = Log()
     log.user("Sell tea")
     log.answer("m1", text("Done"))

@@ -91,12 +91,12 @@ def test_a_session_named_by_the_records_overrides_the_folder():
 def test_the_file_name_gives_the_agent_if_nothing_else_does():
     log = Log(AGENT)
     log.user("Search the shop", isSidechain=True)
-    assert (head(log).session_id, head(log).part) == (SESSION, AGENT)
+    assert (head(log).session_id, head(log).sub_file) == (SESSION, AGENT)
 
 
 def test_a_folder_of_another_system_counts_too():
     found = head(agent_log(), f"C:\\Users\\carol\\{SESSION}\\subagents\\agent-{AGENT}.jsonl")
-    assert (found.session_id, found.part) == (SESSION, AGENT)
+    assert (found.session_id, found.sub_file) == (SESSION, AGENT)
 
 
 def test_a_file_outside_a_session_folder_is_its_own_session():

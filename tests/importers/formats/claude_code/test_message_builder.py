@@ -21,7 +21,6 @@ def is_line(log):
 
 
 def test_the_lines_of_an_answer_are_one_message():
-    """Transcripts fact 2."""
     log = Log()
     log.user("Sell tea")
     lines = [log.answer("m1", block) for block in (thinking("Hm"), text("I look"), call("c1"))]
@@ -45,7 +44,7 @@ def test_states_between_the_lines_do_not_end_an_answer():
 
 
 def test_results_of_parallel_calls_are_one_message_in_one_line():
-    """Transcripts fact 1: the parent of each result is the line of its call."""
+    """The parent of each result is the line of its call."""
     log = Log()
     log.user("Sell tea")
     first = log.answer("m1", call("c1"))
@@ -128,7 +127,7 @@ def test_two_prompts_below_one_message_are_a_fork():
 
 
 def test_two_answers_to_one_prompt_are_a_fork():
-    """Transcripts fact 1: a synthetic answer is written when the user leaves the session."""
+    """A synthetic answer is written when the user leaves the session."""
     log = Log()
     prompt = log.user("Sell tea")
     log.answer("m1", text("\n\n"))
@@ -155,7 +154,7 @@ def test_every_prompt_is_a_message_of_its_own():
 
 
 def test_a_message_that_grows_too_large_is_split(monkeypatch):
-    """Reliability P15: an open message is held in memory."""
+    """P15: an open message is held in memory."""
     assert message_builder.MAX_BYTES == 32 << 20
     monkeypatch.setattr("scopes.importers.formats.claude_code.message_builder.MAX_BYTES", 2500)
     log = Log()
@@ -225,7 +224,6 @@ def check_growth(log):
 @settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.tuples(STEPS, st.integers(0, 2), st.integers(0, 20) | st.none()), min_size=1, max_size=14))
 def test_a_further_record_changes_only_the_last_message(steps):
-    """Transcripts 8.2."""
     log = Log()
     log.state("mode", mode="normal")
     for step, name, above in steps:
@@ -234,7 +232,7 @@ def test_a_further_record_changes_only_the_last_message(steps):
 
 
 def test_closed_messages_do_not_change_while_the_file_grows():
-    """Transcripts 8.2: only the last message is open."""
+    """Only the last message is open."""
     log = Log()
     log.user("Sell tea")
     for number in range(3):

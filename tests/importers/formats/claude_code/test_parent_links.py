@@ -19,7 +19,6 @@ def test_links_are_followed_through_records_that_are_not_messages():
 
 
 def test_a_compaction_stays_linear_and_starts_the_context():
-    """Transcripts fact 9."""
     log = Log()
     log.user("Sell tea")
     last = log.answer("m1", text("Done"))
@@ -155,7 +154,7 @@ def test_the_last_message_of_the_main_line_is_active():
     "hook", [{"data": {"hookName": "SessionStart:clear"}}, {"attachment": {"hookName": "SessionStart:clear"}}]
 )
 def test_a_cleared_context_is_not_a_fork(hook):
-    """Transcripts section 4: messages after a cleared context are on the same line, and the context begins there."""
+    """Messages after a cleared context are on the same line, and the context begins there."""
     log = Log()
     log.user("Plan it")
     log.answer("m1", text("Planned"))

@@ -10,7 +10,7 @@ import pytest
 
 from scopes.importers.formats.base import choose_format
 from scopes.importers.formats.claude_code.format import ClaudeCode
-from scopes.importers.formats.events import Draft, State, Unparsed
+from scopes.importers.formats.events import Draft, SessionRecord, Unparsed
 from tests.importers.formats.claude_code.independent_parser import Raw
 from tests.importers.formats.claude_code.logs import check, forks
 
@@ -52,7 +52,6 @@ def is_line(found):
 
 @pytest.mark.parametrize("name", SIZES)
 def test_messages_forks_and_roots_agree_with_an_independent_count(real, name):
-    """Transcripts fact 1, 8.11."""
     found = drafts(real(name))
     raw = Raw(real(name).path)
     counted = len(found), forks(found), sum(draft.parent is None for draft in found)
@@ -61,7 +60,6 @@ def test_messages_forks_and_roots_agree_with_an_independent_count(real, name):
 
 @pytest.mark.parametrize("name", SIZES)
 def test_tokens_are_those_of_the_last_line_of_every_answer(real, name):
-    """Transcripts fact 2."""
     total = Counter()
     for draft in drafts(real(name)):
         total.update({count: (draft.usage or {}).get(count, 0) for count in TOKENS})
@@ -71,26 +69,24 @@ def test_tokens_are_those_of_the_last_line_of_every_answer(real, name):
 
 @pytest.mark.parametrize("name", SIZES)
 def test_every_record_is_read_and_recognized_by_its_content(real, name):
-    """Transcripts fact 10, 8.11."""
     assert isinstance(choose_format([ClaudeCode()], real(name)), ClaudeCode)
     assert not [event for event in read(real(name)) if isinstance(event, Unparsed)]
 
 
 def test_two_records_on_one_line_are_both_read(real):
-    """Transcripts 8.3: 242 records on 241 lines."""
+    """242 records on 241 lines."""
     source = real("concat-json-line_115")
     events = read(source)
     raw = Raw(source.path)
     assert len(raw.records) == 242
     spoken = {name for event in events if isinstance(event, Draft) for name in event.native_ids}
     assert {record["uuid"] for record in raw.spoken} <= spoken
-    states = [event.key for event in events if isinstance(event, State)]
+    states = [event.key for event in events if isinstance(event, SessionRecord)]
     assert states.count("repeated/assistant") == 1
     assert len(states) + len(raw.spoken) == 242
 
 
 def test_a_session_with_three_compactions_is_one_line(real):
-    """Transcripts 8.9."""
     found = drafts(real("v2.1.7_3compactions_6interrupts"))
     kinds = Counter(draft.kind for draft in found)
     assert (kinds["compaction"], kinds["interrupt"]) == (3, 6)
@@ -99,7 +95,6 @@ def test_a_session_with_three_compactions_is_one_line(real):
 
 
 def test_a_session_grows_without_changing(real):
-    """Transcripts 8.2."""
     parts = [drafts(real(f"prefix-{number}of3")) for number in (1, 2, 3)]
     for shorter, longer in pairwise(parts):
         assert shorter[:-1] == longer[: len(shorter) - 1]
@@ -114,12 +109,12 @@ def test_the_first_of_two_sessions_owns_the_file(real):
 
 def test_a_sub_agents_file_is_a_part_of_a_session(real):
     events = read(real("subagent/0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f/subagents/agent-a0ad4f44468bdf20d"))
-    assert events[0].part == "a0ad4f44468bdf20d"
+    assert events[0].sub_file == "a0ad4f44468bdf20d"
     assert [event.author.name for event in events if isinstance(event, Draft)] == ["user", "general-purpose", "tool"]
 
 
 def test_titles_are_those_of_the_session_itself(real):
-    """Transcripts 2.1: the summaries at the start of a file belong to other sessions."""
+    """The summaries at the start of a file belong to other sessions."""
     titled, summarized = real("v2.1.159_mode_away-summary"), real("v2.1.7_3compactions_6interrupts")
     titles = [record["aiTitle"] for record in Raw(titled.path).records if record["type"] == "ai-title"]
     assert read(titled)[-1].title == titles[-1]

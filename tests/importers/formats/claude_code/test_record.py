@@ -39,7 +39,6 @@ def test_typed_text_is_a_human_prompt(content):
     ],
 )  # fmt: skip
 def test_text_written_by_a_program_as_the_user_is_injected(content):
-    """Transcripts section 4, rule 7."""
     assert spoken(content) == ("meta", "user", "injected")
 
 
@@ -187,7 +186,6 @@ def unread(log):
 
 
 def test_records_without_a_type_are_kept_unparsed():
-    """Transcripts section 4, rule 5."""
     log = Log()
     log.user("Hello")
     found = unread(log.data() + b'[1]\n"x"\nnull\n{"a":1}\n{"type":7}\n')
@@ -195,7 +193,7 @@ def test_records_without_a_type_are_kept_unparsed():
 
 
 def test_a_record_of_unknown_type_is_reported_and_its_children_keep_their_parent():
-    """Transcripts section 4, rule 5: it is counted as unparsed even if it looks like a message."""
+    """It is counted as unparsed even if it looks like a message."""
     log = Log()
     first = log.user("Hello")
     log.add("brand-new-kind", message={"role": "user", "content": "Important"})

@@ -39,7 +39,7 @@ def test_the_last_title_of_each_kind_counts():
 
 
 def test_a_summary_of_another_sessions_messages_is_no_title():
-    """Transcripts 2.1: files begin with summaries of other sessions."""
+    """Files begin with summaries of other sessions."""
     assert titled(("foreign", "Another shop")) is None
     assert titled(("summary", "A shop"), ("foreign", "Another shop")) == "A shop"
 

@@ -216,7 +216,7 @@ def test_a_result_of_odd_shape_is_a_result(block):
 
 
 def test_a_result_without_a_call_has_files_and_no_tool():
-    """Transcripts 2.1: a result may have no call in the file."""
+    """A result may have no call in the file."""
     log = Log()
     log.result("lost", toolUseResult=seen())
     [draft] = drafts(log)

@@ -19,7 +19,7 @@ def sums(log):
 
 
 def test_the_last_line_of_an_answer_counts():
-    """Transcripts fact 2: the first line has a partial count, and a sum would count the same tokens twice."""
+    """The first line has a partial count, and a sum would count the same tokens twice."""
     log = Log()
     for tokens, block in [(1, thinking("Hm")), (1, text("I look")), (260, call("c1"))]:
         log.answer("m1", block, tokens=tokens)
@@ -39,7 +39,7 @@ def test_an_answer_with_results_between_its_lines_is_counted_once():
 
 
 def test_an_answer_that_a_resumed_session_wrote_again_is_counted_once():
-    """Transcripts 2.1: a resume can give a line a new uuid while the message keeps its id."""
+    """A resume can give a line a new uuid while the message keeps its id."""
     log = Log()
     log.user("Hello")
     log.answer("m1", text("Hi"), tokens=7)

@@ -72,7 +72,7 @@ def test_an_error_without_a_text_is_a_state(event):
 
 
 def test_a_compaction_stays_linear_and_starts_the_context():
-    """Transcripts fact 9: context building starts there."""
+    """Context building starts there."""
     history = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Sell tea"}]}]
     rollout = (
         Rollout()

@@ -51,7 +51,7 @@ def continue_thread(rollout):
 
 
 def test_copies_are_marked_and_own_messages_are_not():
-    """Transcripts fact 4: copies have the fork's time."""
+    """Copies have the fork's time."""
     found = messages_of(fork(continue_thread))
     assert [draft.precision for draft in found] == ["restamped"] * 4 + ["exact"] * 2
 

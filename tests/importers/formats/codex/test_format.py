@@ -8,7 +8,7 @@ import pytest
 
 from scopes.importers.formats.base import SNIFF_BYTES
 from scopes.importers.formats.codex.format import Codex
-from scopes.importers.formats.events import State, Unparsed
+from scopes.importers.formats.events import SessionRecord, Unparsed
 from tests.importers.formats.codex.rollouts import Rollout, kinds, messages_of, read, short_rollout, texts
 from tests.importers.reading import drafts, states, unparsed
 
@@ -42,7 +42,6 @@ def lines(*values):
 
 
 def test_a_rollout_is_recognized_by_its_content():
-    """Transcripts fact 10."""
     assert Codex().sniff(short_rollout().data())
     assert Codex().sniff(b"\xef\xbb\xbf\n" + short_rollout().data())
 
@@ -152,7 +151,6 @@ def test_a_record_that_is_not_a_message_is_a_state(record, key):
     ],
 )
 def test_unknown_records_are_kept_and_reported(kind, payload, reason):
-    """Transcripts section 4, rule 5."""
     assert unparsed(read(Rollout().user("Sell tea").add(kind, payload))) == [reason]
 
 
@@ -196,7 +194,6 @@ def test_a_line_that_is_still_being_written_is_kept():
 
 
 def test_two_records_on_one_line_are_two():
-    """Transcripts fact 3."""
     rollout = short_rollout()
     glued = rollout.data().replace(b"\n", b"", 6)
     assert len(glued) < len(rollout.data())
@@ -208,7 +205,7 @@ def test_every_record_has_its_own_span():
     spans = [
         span
         for event in events
-        if isinstance(event, State | Unparsed) or hasattr(event, "parts")
+        if isinstance(event, SessionRecord | Unparsed) or hasattr(event, "parts")
         for span in event.spans
     ]
     assert len(spans) == len(short_rollout().records)

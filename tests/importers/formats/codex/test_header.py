@@ -28,7 +28,7 @@ def session(path=NAME, **meta):
 
 def test_a_session_is_its_thread():
     found = session(originator="codex-tui")
-    assert (found.format, found.native_id, found.part, found.base) == ("codex", THREAD, None, None)
+    assert (found.format, found.native_id, found.sub_file, found.base) == ("codex", THREAD, None, None)
     assert (found.created, found.cwd) == ("2026-04-11T09:59:59.000Z", "/home/carol/shop")
     assert found.details == {"version": "0.118.0", "originator": "codex-tui"}
 
@@ -56,9 +56,8 @@ def test_the_base_of_a_fork_is_the_thread_it_names():
 
 
 def test_a_fork_without_copies_has_its_position_in_the_base():
-    """Transcripts fact 5."""
     found = session(forked_from_id=PARENT, history_mode="paginated", history_base=BASE)
-    assert (found.base, found.part) == (PARENT, None)
+    assert (found.base, found.sub_file) == (PARENT, None)
     assert (found.details["end_byte_offset"], found.details["end_ordinal"]) == (53094, 42)
 
 
@@ -75,32 +74,32 @@ def test_the_first_message_of_a_fork_has_no_parent_in_its_own_file():
 
 def test_a_page_is_a_part_of_its_thread():
     found = session(f"/rollout-2026-04-11T10-00-00-{THREAD}_{SEGMENT}.jsonl", history_base=BASE | {"thread_id": THREAD})
-    assert (found.native_id, found.part, found.base) == (THREAD, SEGMENT, THREAD)
+    assert (found.native_id, found.sub_file, found.base) == (THREAD, SEGMENT, THREAD)
 
 
 def test_a_compressed_page_is_the_same_part():
     path = f"/rollout-2026-04-11T10-00-00-{THREAD}_{SEGMENT}.jsonl.zst"
-    assert session(path, history_base=BASE | {"thread_id": THREAD}).part == SEGMENT
+    assert session(path, history_base=BASE | {"thread_id": THREAD}).sub_file == SEGMENT
 
 
 @pytest.mark.parametrize("base", [BASE | {"thread_id": THREAD}, BASE | {"thread_id": SEGMENT}])
 def test_a_page_under_another_file_name_is_a_part(base):
     """It must not replace the first file of the thread."""
     found = session("/page.jsonl", history_base=base)
-    assert found.part
-    assert found.part == session("/other.jsonl", history_base=base).part
+    assert found.sub_file
+    assert found.sub_file == session("/other.jsonl", history_base=base).sub_file
 
 
 def test_a_page_keeps_its_part_while_it_grows():
     base = BASE | {"thread_id": THREAD}
     assert (
-        read(Rollout(history_base=base).user("More"), "/page.jsonl")[0].part
-        == session("/page.jsonl", history_base=base).part
+        read(Rollout(history_base=base).user("More"), "/page.jsonl")[0].sub_file
+        == session("/page.jsonl", history_base=base).sub_file
     )
 
 
 def test_the_file_name_of_another_thread_names_no_part():
-    assert session(f"/rollout-2026-04-11T10-00-00-{PARENT}_{SEGMENT}.jsonl").part is None
+    assert session(f"/rollout-2026-04-11T10-00-00-{PARENT}_{SEGMENT}.jsonl").sub_file is None
 
 
 def test_a_spawned_agent_belongs_to_its_parent():

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes.importers.formats.codex.format import Codex
+from tests.importers.damage import draw_damaged
 from tests.importers.formats.codex.rollouts import (
     NEW_TURN,
     OLD_TURN,
@@ -138,11 +139,7 @@ def test_any_bytes_are_kept(data):
 @SLOW
 @given(st.data())
 def test_a_rollout_with_damaged_bytes_is_kept(data):
-    damaged = bytearray(SAMPLE)
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(damaged) - 1))
-        damaged[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
-    read(bytes(damaged))
+    read(draw_damaged(data, SAMPLE))
 
 
 @SLOW

@@ -244,7 +244,6 @@ def test_only_the_beginning_of_an_output_is_searched_for_a_header():
 
 @pytest.mark.parametrize("text", TYPED)
 def test_text_without_a_known_prefix_was_typed(text):
-    """Transcripts, rule 7."""
     assert speaker(text) == ("human", "prompt")
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 from scopes.importers.formats.codex.format import Codex
-from scopes.importers.formats.events import State, Unparsed
+from scopes.importers.formats.events import SessionRecord, Unparsed
 from tests.importers.reading import TRANSCRIPTS, check, drafts, real_transcript, source_of
 
 FOLDER = os.path.join(TRANSCRIPTS, "codex")
@@ -92,7 +92,9 @@ def test_every_record_of_a_real_file_is_in_one_event(name):
     """Transcripts acceptance 11: nothing is lost, and everything is read."""
     events = events_of(name)
     assert not [event for event in events if isinstance(event, Unparsed)]
-    spans = [span for event in events if isinstance(event, State) or event in drafts(events) for span in event.spans]
+    spans = [
+        span for event in events if isinstance(event, SessionRecord) or event in drafts(events) for span in event.spans
+    ]
     assert len(spans) == len(records_of(name))
 
 
@@ -145,7 +147,7 @@ def test_the_copies_of_the_real_fork_end_at_its_first_own_record():
     for draft in drafts(events):
         for span in draft.spans:
             ends[span.offset] = draft.precision
-    states = {span.offset: None for event in events if isinstance(event, State) for span in event.spans}
+    states = {span.offset: None for event in events if isinstance(event, SessionRecord) for span in event.spans}
     order = [(ends | states)[offset] for offset in sorted(ends | states)]
     assert len(order) == len(records) == 818
     assert set(order[:745]) == {"restamped", None}

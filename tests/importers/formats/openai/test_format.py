@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes.importers.formats.base import SNIFF_BYTES
-from scopes.importers.formats.events import Draft, Ending, Session, State, Unparsed
+from scopes.importers.formats.events import Draft, Ending, Session, SessionRecord, Unparsed
 from scopes.importers.formats.openai.format import OpenAIMessages
+from tests.importers.damage import draw_damaged
 from tests.importers.reading import check, drafts, events_of, real_transcript, source_of, states, unparsed
 from tests.support.examples import examples
 
@@ -198,7 +199,7 @@ def test_title_and_time_of_the_conversation_are_read():
 
 def test_bytes_around_the_messages_are_a_state():
     data = json.dumps(RECORD).encode()
-    (state,) = [event for event in read(data) if isinstance(event, State)]
+    (state,) = [event for event in read(data) if isinstance(event, SessionRecord)]
     assert [data[span.offset : span.offset + span.length] for span in state.spans] == [
         data[: data.index(b'{"role": "system"')],
         b'], "trial": 2}',
@@ -321,11 +322,7 @@ def test_any_bytes_are_kept(data):
 @SLOW
 @given(st.data())
 def test_a_list_with_damaged_bytes_is_kept(data):
-    damaged = bytearray(SAMPLE)
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(damaged) - 1))
-        damaged[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
-    read(bytes(damaged))
+    read(draw_damaged(data, SAMPLE))
 
 
 @SLOW

@@ -1,0 +1,121 @@
+"""`scopes undo` and `redo` as people and scripts see them (findings G1 and R9), and the dry runs of what removes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from scopes import clock
+from tests.cli.conversation import Conversation
+from tests.cli.running import PRODUCT, command_line
+from tests.support.random_ids import hashed_counter
+
+
+@pytest.fixture
+def busy(tmp_path, monkeypatch):
+    """Make two conversations, and append to the first one."""
+    monkeypatch.setattr(clock, "random_bytes", hashed_counter())
+    made = Conversation(tmp_path)
+    made.run("conv", "new", "--title", "B")
+    made.run("conv", "append", made.id, "oops")
+    return made
+
+
+def test_undo_after_an_append_says_in_words_what_it_took_back(busy):
+    words = busy.run("undo").split("\t")[1]
+    assert words == f"undone: append to {busy.id}/main by user: 'oops' (1 message)\n"
+    assert busy.run("redo").split("\t")[1] == f"redone: append to {busy.id}/main by user: 'oops' (1 message)\n"
+    assert busy.texts() == ["oops"]
+
+
+def test_undo_as_json_has_the_same_facts(busy):
+    document = busy.run("undo", "--json")
+    target = document["target"]
+    assert (document["kind"], target["kind"], target["actor"]) == ("undo", "append", "user")
+    assert target["summary"] == f"append to {busy.id}/main by user: 'oops' (1 message)"
+    assert (target["details"]["branch"], len(target["details"]["messages"])) == ("main", 1)
+    assert "dry_run" not in document
+
+
+def test_all_lines_of_one_command_are_one_thing(busy):
+    lines = "".join(f'{{"author": "carol", "text": "line {number}"}}\n' for number in range(40))
+    busy.run("conv", "append", busy.id, "--jsonl", "-", given=lines)
+    assert "'line 0' (40 messages)" in busy.run("undo")
+    assert busy.texts() == ["oops"]
+
+
+def test_memory_update_and_appends_are_taken_back_one_after_the_other(busy):
+    """G1: undo removed 21 memory entries and printed an id."""
+    busy.run("conv", "append", busy.id, "We decided to use SQLite for the login form.")
+    busy.run("memory", "update", "--now")
+    busy.run("conv", "append", busy.id, "one")
+    busy.run("conv", "append", busy.id, "two")
+    words = [busy.run("undo").split("\t")[1].partition(":")[2].split("'")[0].strip() for _ in range(3)]
+    append = f"append to {busy.id}/main by user:"
+    assert words[:2] == [append, append]
+    assert "memor" in words[2] or "remember" in words[2]
+
+
+def test_the_work_of_others_is_undone_only_by_name_or_with_any_actor(busy):
+    bob = ("-c", "scopes.author=bob")
+    error = busy.run_refused(*bob, "undo", code=4)
+    assert error["message"] == "there is nothing to undo for bob"
+    assert error["hint"].endswith("scopes undo --any-actor")
+    assert "would undo: append" in busy.run(*bob, "undo", "--any-actor", "--dry-run")
+    assert "undone: append" in busy.run(*bob, "undo", "--any-actor")
+    operation = busy.run("conv", "operations", "list", "--json")["operations"][1]["id"]
+    assert "would undo: " in busy.run(*bob, "undo", operation[:12], "--dry-run")
+    assert "redone: append" in busy.run(*bob, "redo")
+
+
+def test_undo_of_a_conversation_by_argument_and_by_option(busy):
+    busy.run("conv", "append", "conv-002", "elsewhere")
+    assert f"append to {busy.id}/main" in busy.run("undo", busy.id, "--dry-run")
+    assert f"append to {busy.id}/main" in busy.run("undo", "--conversation", busy.id)
+    assert f"append to {busy.id}/main" in busy.run("redo", busy.id)
+    assert "elsewhere" in busy.run("undo")
+
+
+def test_after_gc_expire_undo_names_why_it_stops(busy):
+    busy.run("gc", "--expire", "now", "--yes")
+    error = busy.run_refused("undo", code=1)
+    assert error["message"].startswith("gc --expire cannot be undone: delete 2 operations")
+    assert "scopes undo OPERATION" in error["hint"]
+
+
+def test_dry_runs_exit_with_0_and_change_nothing(busy):
+    before = busy.run("conv", "list", "--json")
+    assert busy.run("conv", "rewind", busy.id, "-n", "1", "--dry-run").split("\t")[1:] == ["user", "oops\n"]
+    assert busy.run("conv", "rewind", busy.id, "--dry-run", "--json")["dry_run"] is True
+    assert busy.run("conv", "delete", busy.id, "--dry-run") == f"{busy.id}/main\n"
+    assert busy.run("conv", "delete", busy.id, "--dry-run", "--json")["branch_names"] == ["main"]
+    planned = busy.run("gc", "--expire", "now", "--dry-run", "--json")
+    assert (planned["expired_operations"], planned["dry_run"], "bytes_after" in planned) == (2, True, False)
+    assert busy.run("undo", "--dry-run", "--json")["dry_run"] is True
+    assert busy.run("conv", "list", "--json") == before
+    assert len(busy.run("conv", "operations", "list", "--json")["operations"]) == 2
+
+
+def test_the_date_of_an_expire_is_checked_before_the_question(busy):
+    error = busy.run_refused("gc", "--expire", "foo", code=2)
+    assert error["message"] == "'foo' is not a valid time"
+
+
+def test_on_a_terminal_an_append_says_how_to_take_it_back(busy):
+    def shown(*words):
+        main, side = os.openpty()
+        subprocess.run(command_line("--store", busy.store, *words, table=PRODUCT), stdout=side, check=True)
+        os.close(side)
+        text = b""
+        try:
+            while data := os.read(main, 4096):
+                text += data
+        except OSError:
+            os.close(main)
+        return text.decode().split("\r\n")
+
+    assert shown("conv", "append", busy.id, "one")[-2] == "undo with: scopes undo"
+    assert not any("undo" in line for line in shown("--no-hints", "conv", "append", busy.id, "one"))
+    assert not any("undo" in line for line in shown("-q", "conv", "append", busy.id, "one"))
