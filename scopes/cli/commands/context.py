@@ -32,7 +32,7 @@ def context(
     work_item: Annotated[
         str | None, typer.Option("--work-item", metavar="ID", help="Add every conversation for this work item")
     ] = None,
-    include_all: Annotated[bool, typer.Option("--all", help="Also messages before the last compaction, as with --task")] = False,
+    include_all: Annotated[bool, typer.Option("--all", help="Also messages before the last compaction")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show what was kept or dropped instead, and why")] = False,
     stats: Annotated[bool, typer.Option("--stats", help="Show how the budget is used instead")] = False,
     at: Annotated[str | None, typer.Option("--at", metavar="MESSAGE", help="As of this message: id or main~2")] = None,
