@@ -13,7 +13,10 @@ from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.loading import load
 from scopes.model.message import Author
 from scopes.store.projects import Project, find_project
-from scopes.store.repository import Repository
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from scopes.store.repository import Repository
 
 ConversationArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV", help="The conversation: its id or a unique prefix")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from scopes.clock import known_seconds
 from scopes.history.conversations import walk_all_messages
 from scopes.history.messages import MessageHead
+from scopes.history.titles import Heading, read_heading
 from scopes.ids import AgentName, ConversationId, MessageId, Oid
 from scopes.model.message import file_operations
 from scopes.result import Result
@@ -32,6 +33,7 @@ class FileList(Result):
 
     conversation: ConversationId
     files: tuple[FileRow, ...]
+    heading: Heading | None = None
 
 
 @dataclass(slots=True)
@@ -58,7 +60,8 @@ def files(repository: Repository, conversation: str) -> FileList:
                 uses.messages.append(head.id)
     rows = [_row(path, uses, callers[uses.last.oid]) for path, uses in sorted(uses_by_path.items())]
     rows.sort(key=lambda row: row.last_touch or "", reverse=True)
-    return FileList(conversation=conversation_id, files=tuple(rows))
+    heading = read_heading(repository, conversation_id)
+    return FileList(conversation=conversation_id, files=tuple(rows), heading=heading)
 
 
 def _caller(head: MessageHead, callers: Mapping[Oid, AgentName]) -> AgentName:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 from operator import attrgetter
 from typing import Final
 
 from scopes.clock import later_of
+from scopes.conversation.list_filter import ALL, ListFilter, project_names
 from scopes.errors import Corrupt
 from scopes.ids import ConversationId
-from scopes.index.conversation_table import ConversationSummary, find_summaries
+from scopes.index.conversation_table import ConversationSummary, brief_summary, find_summaries
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
 from scopes.result import Note, Result
 from scopes.store import refs
@@ -25,10 +26,19 @@ _TO_SECONDS: Final = len("2026-01-01T00:00:00")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationList(Result):
-    """Conversations by last activity, newest first (S4-53); `damaged` lists those that could not be read."""
+    """Conversations by last activity, newest first (S4-53).
+
+    projects: the names of projects by recorded directory, for complete rows
+    damaged: conversations that could not be read
+    filtered: True if conversations may have been left out by a condition
+    more: the number of conversations that the limit left out
+    """
 
     conversations: tuple[ConversationSummary, ...]
+    projects: Mapping[str, str] = field(default_factory=dict)
     damaged: tuple[ConversationId, ...] = ()
+    filtered: bool = False
+    more: int = 0
 
     @property
     def exit_code(self) -> int:
@@ -36,20 +46,23 @@ class ConversationList(Result):
         return Corrupt.exit_code if self.damaged else 0
 
 
-def find_cached_list(store: str, directory: str, *, complete: bool) -> ConversationList | None:
+def find_cached_list(
+    store: str, directory: str, *, complete: bool, wanted: ListFilter = ALL
+) -> ConversationList | None:
     """Return the list from the index if that is up to date with the refs; None if the store has to be opened.
 
     It has to be opened also while an operation is pending, and if the store belongs to another user.
     """
+    needed = complete or wanted.needs_complete_rows
     try:
         if os.stat(store).st_uid != os.geteuid():
             return None
-        prefixes = COMPLETE if complete else BRIEF
+        prefixes = COMPLETE if needed else BRIEF
         state = refs_digest(read_ref_files(store, prefixes), store, prefixes)
     except OSError:
         return None
-    summaries = find_summaries(directory, store, state, complete=complete)
-    return None if summaries is None else sorted_list(summaries, complete=complete)
+    summaries = find_summaries(directory, store, state, complete=needed)
+    return None if summaries is None else sorted_list(summaries, complete=complete, wanted=wanted)
 
 
 def refs_digest(files: RefFiles, store: str, prefixes: tuple[str, ...]) -> str:
@@ -63,12 +76,33 @@ def refs_digest(files: RefFiles, store: str, prefixes: tuple[str, ...]) -> str:
 
 
 def sorted_list(
-    summaries: Iterable[ConversationSummary], *, complete: bool, notes: tuple[Note, ...] = ()
+    summaries: Iterable[ConversationSummary], *, complete: bool, wanted: ListFilter = ALL, notes: tuple[Note, ...] = ()
 ) -> ConversationList:
-    """Return conversations by last activity, newest first, equal ones by id."""
-    rows = sorted(map(_with_valid_activity, summaries) if complete else summaries, key=attrgetter("id"))
+    """Return the wanted conversations by last activity, newest first, equal ones by id."""
+    rows = newest_first(map(_with_valid_activity, summaries) if complete else summaries)
+    rows = wanted.select(rows) if wanted.conditional else rows
+    shown = rows[: wanted.limit]
+    for position, row in enumerate(shown):
+        if row.moment is not None:  # it was needed for the order only
+            shown[position] = row._replace(moment=None)
+    if not complete and wanted.needs_complete_rows:
+        shown = list(map(brief_summary, shown))
+    return ConversationList(
+        conversations=tuple(shown),
+        projects=project_names(shown) if complete else {},
+        filtered=wanted.conditional,
+        more=len(rows) - len(shown),
+        notes=notes,
+    )
+
+
+def newest_first(summaries: Iterable[ConversationSummary]) -> list[ConversationSummary]:
+    """Return summaries by last activity, the newest first; those of one second by their moment, then by id."""
+    rows = sorted(summaries, key=attrgetter("id"))
+    if any(row.moment is not None for row in rows):
+        rows.sort(key=lambda summary: summary.moment or 0, reverse=True)
     rows.sort(key=lambda summary: (summary.last_activity or "").removesuffix("Z"), reverse=True)
-    return ConversationList(conversations=tuple(rows), notes=notes)
+    return rows
 
 
 def _with_valid_activity(summary: ConversationSummary) -> ConversationSummary:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import islice
+from itertools import islice, pairwise
 
 from scopes.clock import now_nanoseconds, parse_moment
 from scopes.errors import Invalid
 from scopes.history.conversations import list_tips_by_time
-from scopes.history.messages import NO_TEXT, MessageHead, is_root, read_message, walk_heads_newest_first
-from scopes.history.revisions import list_branch_tips, resolve_revision
+from scopes.history.messages import (
+    NO_TEXT,
+    MessageHead,
+    head_of,
+    is_root,
+    read_message,
+    shown_author,
+    walk_heads_newest_first,
+)
+from scopes.history.revisions import MIN_PREFIX_LENGTH, list_branch_tips, resolve_revision
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.message import KINDS, Message, Part
@@ -25,6 +33,7 @@ _CACHED_BODIES = 32  # enough to read tool results once: a walk meets them just 
 _TOOL_RESULTS = "tool-results"
 _BETWEEN_CALL_AND_RESULT = frozenset({_TOOL_RESULTS, "system", "meta", "notice", "error"})  # kinds of message
 _MAX_RESULTS = 64
+_MAX_PREFIXED = 5_000  # messages; more would delay the first row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +48,7 @@ class LogEntry(Result):
         answered_by: the commits with the results of its tool calls.
         results: these results, if they were requested.
         newer: for a summary in the log of one branch, the number of messages after it (S4-47).
+        prefix: the length of the shortest prefix of its id that is unique in the conversation, if it was requested.
     """
 
     head: MessageHead
@@ -48,6 +58,7 @@ class LogEntry(Result):
     answered_by: tuple[Oid, ...] = ()
     results: tuple[Part, ...] = ()
     newer: int | None = None
+    prefix: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +70,19 @@ class Log(Stream):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogFilter:
-    """The messages that a log shows; `since` and `until` are dates, `path` is a file or directory they touched."""
+    """The messages that a log shows.
 
-    author: str | None = None
-    kind: str | None = None
+    Several authors or kinds mean "one of them". `author` is a name as a log shows it, in any case; `SYSTEM` is the
+    system. `since` and `until` are dates, `path` is a file or directory that the messages touched, and `body` is a test
+    of the whole message.
+    """
+
+    author: str | Sequence[str] | None = None
+    kind: str | Sequence[str] | None = None
     since: str | None = None
     until: str | None = None
     path: str | None = None
+    body: Callable[[Message], bool] | None = None
 
 
 def log(
@@ -79,6 +96,8 @@ def log(
     only: LogFilter | None = None,
     bodies: bool | None = True,
     results: bool = False,
+    fold_results: bool = False,
+    unique_prefixes: bool = False,
 ) -> Log:
     """Walk the messages of `where`: `CONV`, `CONV/BRANCH`, any revision, or a range `A..B` or `A...B`.
 
@@ -92,6 +111,9 @@ def log(
         only: the filter.
         bodies: read bodies as the log is iterated; None reads only those of messages whose commit has no subject text.
         results: read also the results of tool calls.
+        fold_results: leave out messages that hold nothing but the results of calls that the log shows, except tips and
+            kinds asked for by name.
+        unique_prefixes: find the shortest unique prefix of each id, in a conversation of at most 5,000 messages.
 
     Raises:
         NotFound, Ambiguous, Invalid: the revision, the range or a date cannot be resolved.
@@ -106,13 +128,19 @@ def log(
         heads = _record_parents(heads, parents_of)
     read = lru_cache(maxsize=_CACHED_BODIES)(partial(read_message, repository))
     counted = _count_newer(heads, of_branch=len(tips) == 1 and tips[0] in branches)
-    entries = _entries(counted, branches, _head_filter(criteria), criteria.path, read)
+    matches = _filter(criteria, read)
+    folded = None
+    if fold_results and _TOOL_RESULTS not in _as_names(criteria.kind):
+        folded = _ResultFolder(repository, read, matches, {*branches}, hidden).is_folded
+    entries = _entries(counted, branches, matches, folded)
     if limit is not None:
         entries = islice(entries, min(limit, sys.maxsize))
     if graph:
         entries = iter(_connect(repository, list(entries), parents_of, limit))
     elif oldest_first:
         entries = reversed(list(entries))
+    if unique_prefixes:
+        entries = _with_prefixes(entries, _find_prefixes(repository, conversation_id))
     if bodies is not False:
         entries = _read_bodies(entries, read, read_all=bodies is True, results=results)
     return Log(items=entries, conversation=conversation_id)
@@ -178,20 +206,33 @@ def _branches_by_tip(repository: Repository, conversation: ConversationId) -> di
     return branches
 
 
-def _head_filter(only: LogFilter) -> Callable[[MessageHead], bool]:
+def _filter(only: LogFilter, read: Callable[[Oid], Message]) -> Callable[[MessageHead], bool]:
     """Return the filter as a predicate; dates are parsed here, so that a bad one is refused before the first row."""
-    if only.kind is not None and only.kind not in KINDS:
-        raise Invalid(f"{only.kind!a} is not a valid message kind", hint="kinds: " + ", ".join(KINDS[1:]))
-    author = None if only.author is None else header_safe(only.author)  # the form of names in commit headers
+    kinds = _as_names(only.kind)
+    for kind in kinds:
+        if kind not in KINDS:
+            raise Invalid(f"{kind!a} is not a valid message kind", hint="kinds: " + ", ".join(KINDS[1:]))
+    authors = {header_safe(name).casefold() for name in _as_names(only.author)}  # the form of names in commit headers
     now = now_nanoseconds()
     since = None if only.since is None else parse_moment(only.since, now) // 1_000_000_000
     until = None if only.until is None else parse_moment(only.until, now) // 1_000_000_000
+    path, body = only.path, only.body
 
     def matches(head: MessageHead) -> bool:
-        in_time = (since is None or head.time >= since) and (until is None or head.time <= until)
-        return in_time and author in (None, head.author) and only.kind in (None, head.kind)
+        return (
+            (since is None or head.time >= since)
+            and (until is None or head.time <= until)
+            and (not kinds or head.kind in kinds)
+            and (not authors or shown_author(head).casefold() in authors or head.author.casefold() in authors)
+            and (path is None or touches_file(read(head.oid), path))
+            and (body is None or body(read(head.oid)))
+        )
 
     return matches
+
+
+def _as_names(given: str | Sequence[str] | None) -> Sequence[str]:
+    return () if given is None else (given,) if isinstance(given, str) else given
 
 
 def _count_newer(heads: Iterable[MessageHead], *, of_branch: bool) -> Iterator[tuple[MessageHead, int | None]]:
@@ -206,14 +247,13 @@ def _entries(
     heads: Iterable[tuple[MessageHead, int | None]],
     branches: Mapping[Oid, list[BranchName]],
     matches: Callable[[MessageHead], bool],
-    path: str | None,
-    read: Callable[[Oid], Message],
+    folded: Callable[[MessageHead], bool] | None,
 ) -> Iterator[LogEntry]:
     """Yield the matching messages without bodies; the results of their calls are found even if they do not match."""
     tracker = ToolResultTracker()
     for head, newer in heads:
         answered_by = tracker.visit(head)
-        if matches(head) and (path is None or touches_file(read(head.oid), path)):
+        if matches(head) and not (folded is not None and folded(head)):
             yield LogEntry(
                 head=head,
                 message=None,
@@ -222,6 +262,77 @@ def _entries(
                 answered_by=answered_by,
                 newer=newer,
             )
+
+
+class _ResultFolder:
+    """Finds the messages that a log leaves out, because it shows their results with the calls."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        read: Callable[[Oid], Message],
+        matches: Callable[[MessageHead], bool],
+        tips: Container[Oid],
+        hidden: Container[Oid],
+    ) -> None:
+        self._repository = repository
+        self._read = read
+        self._matches = matches
+        self._tips = tips
+        self._hidden = hidden
+        self._calls: dict[Oid, MessageHead | None] = {}
+
+    def is_folded(self, head: MessageHead) -> bool:
+        """Return True if a message holds nothing but results of calls in a message that the log shows."""
+        if head.kind != _TOOL_RESULTS or head.oid in self._tips:
+            return False
+        call = self._find_call(head)
+        if call is None or call.oid in self._hidden or not self._matches(call):
+            return False
+        called = {part.fields.get("call_id") for part in self._read(call.oid).parts if part.type == "tool_call"}
+        parts = self._read(head.oid).parts
+        return bool(parts) and all(p.type == "tool_result" and p.fields.get("call_id", "") in called for p in parts)
+
+    def _find_call(self, head: MessageHead) -> MessageHead | None:
+        """Return the next ancestor that is neither a result nor a notice between a call and its results."""
+        passed: list[Oid] = []
+        found: MessageHead | None = None
+        below = head
+        while below.parents and len(passed) < _MAX_RESULTS:
+            if below.oid in self._calls:
+                found = self._calls[below.oid]
+                break
+            passed.append(below.oid)
+            below = head_of(read_commit(self._repository, below.parents[0]))
+            if below.kind not in _BETWEEN_CALL_AND_RESULT:
+                found = below
+                break
+        self._calls |= dict.fromkeys(passed, found)
+        return found
+
+
+def _find_prefixes(repository: Repository, conversation: ConversationId) -> dict[str, int]:
+    """Return the lengths of the shortest unique prefixes, by message id; empty for a very long conversation."""
+    ids: list[str] = []
+    for head in walk_heads_newest_first(repository, list_branch_tips(repository, conversation).values()):
+        ids += {head.id, head.oid}
+        if len(ids) > 2 * _MAX_PREFIXED:
+            return {}
+    ids.sort()
+    shared = [_shared_length(*pair) for pair in pairwise(ids)]
+    return {
+        name: max(MIN_PREFIX_LENGTH, 1 + max(before, after))
+        for name, before, after in zip(ids, [0, *shared], [*shared, 0], strict=True)
+    }
+
+
+def _shared_length(left: str, right: str) -> int:
+    return next((place for place, pair in enumerate(zip(left, right, strict=False)) if pair[0] != pair[1]), len(left))
+
+
+def _with_prefixes(entries: Iterable[LogEntry], lengths: Mapping[str, int]) -> Iterator[LogEntry]:
+    for entry in entries:
+        yield replace(entry, prefix=lengths.get(entry.head.id))
 
 
 def _read_bodies(

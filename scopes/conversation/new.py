@@ -35,8 +35,11 @@ def new(
     conversation_id: str | None = None,
     title: str | None = None,
     participants: Iterable[str] = (),
+    directory: str | None = None,
 ) -> ConversationCreated:
     """Create a conversation with the branch main and no messages; its default id has the next number.
+
+    `directory` is where it is begun; it decides which project it belongs to.
 
     Raises:
         Refused: the id is taken.
@@ -55,6 +58,8 @@ def new(
         tx.describe_branch(MAIN, BranchEntry(fork=commit, created=root.created))
         if stripped_title:
             tx.set_title(stripped_title)
+        if directory is not None:
+            tx.set_directory(directory)
         tx.activate(MAIN)
         operation = tx.commit("new", f"create {new_id}")
     return ConversationCreated(

@@ -23,12 +23,14 @@ from scopes.history.metadata import Metadata
 from scopes.history.revisions import MAIN
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.history.sub_agents import SubAgent, find_sub_agent
+from scopes.history.titles import first_prompt, walk_main
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Message
 from scopes.result import Result
 from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import Commit
+from scopes.store.projects import find_project
 from scopes.store.repository import Repository
 
 RECENT = 3
@@ -72,7 +74,11 @@ class BranchSummary(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationView(Result):
-    """A conversation (S4-48); `recent` is oldest first, `recent_bodies` are its bodies in the same order."""
+    """A conversation (S4-48); `recent` is oldest first, `recent_bodies` are its bodies in the same order.
+
+    `opening` is the beginning of the first prompt, if there is no title. `directory` is where the conversation began,
+    `project` the project of that.
+    """
 
     id: ConversationId
     uuid: str
@@ -86,6 +92,9 @@ class ConversationView(Result):
     branches: tuple[BranchSummary, ...]
     recent: tuple[MessageHead, ...]
     recent_bodies: tuple[Message, ...] = ()
+    opening: str | None = None
+    directory: str | None = None
+    project: str | None = None
 
 
 def show(
@@ -107,6 +116,8 @@ def show(
     root = read_root(repository, by_oid[tips[active]], None if main is None else main.fork)
     ids = {commit.oid: message_id_of(commit) for commit in by_oid.values() if not is_root(commit)}
     branches = _summarize_branches(by_oid, ids, tips, metadata, active)
+    directory = metadata.directory or root.cwd
+    project = None if directory is None else find_project(directory)
     messages = {message_id: by_oid[oid] for oid, message_id in ids.items()}
     latest = sorted(messages.values(), key=lambda commit: commit.time)[-recent:] if recent > 0 else []
     return ConversationView(
@@ -126,6 +137,9 @@ def show(
         ),
         recent=tuple(map(head_of, latest)),
         recent_bodies=tuple(read_message(repository, commit.oid) for commit in latest),
+        opening=None if metadata.title is not None else first_prompt(walk_main(repository, tips)),
+        directory=directory,
+        project=None if project is None else project.name,
     )
 
 

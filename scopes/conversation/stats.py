@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from scopes.clock import format_seconds
 from scopes.history.conversations import walk_all_messages
 from scopes.history.messages import MessageHead
 from scopes.history.revisions import conversation_ids, list_branch_tips, resolve_conversation
+from scopes.history.titles import Heading, read_heading
 from scopes.history.usage import Tokens, add_up, tokens_of
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.model.message import COPIED, FILE_WRITES, Message, file_operations
@@ -49,6 +50,7 @@ class Stats(Result):
     last: str | None
     duration_seconds: int | None
     active_seconds: int | None
+    heading: Heading | None = None
 
     @property
     def all_tokens(self) -> Tokens | None:
@@ -71,7 +73,8 @@ def stats(repository: Repository, conversation: str | None = None) -> Stats:
         for head, message in walk_all_messages(repository, each)[1]:
             counts.add(head, message)
         counts.end_conversation()
-    return counts.result(conversation_id, len(counted), branches)
+    result = counts.result(conversation_id, len(counted), branches)
+    return result if conversation_id is None else replace(result, heading=read_heading(repository, conversation_id))
 
 
 class ActiveTime:

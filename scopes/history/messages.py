@@ -77,6 +77,11 @@ def _author_kind(email: str) -> str:
     return domain.removesuffix(_DOMAIN) if domain.endswith(_DOMAIN) else "unknown"
 
 
+def shown_author(head: MessageHead) -> str:
+    """Return the name of an author as people see it: `SYSTEM` for the system."""
+    return "SYSTEM" if head.author_kind == "system" else head.author
+
+
 def display_time(head: MessageHead) -> str | None:
     """Return the time of a message, or of the message before it if it has none; None if no time is known."""
     return known_seconds(head.time)

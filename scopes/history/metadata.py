@@ -19,19 +19,24 @@ from scopes.store.trees import Change, find_blob, read_blob, update_tree, walk_b
 
 TITLE = "title"
 ARCHIVED = "archived"
+_DIRECTORY = "directory"
 _TAGS = "tags/"
 _BRANCHES = "branches/"
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """The metadata of a conversation; `commit` is the commit that it was read from."""
+    """The metadata of a conversation; `commit` is the commit that it was read from.
+
+    `directory` is where the conversation was begun; imported ones have it in their root.
+    """
 
     commit: Oid | None = None
     title: str | None = None
     archived: bool = False
     tags: Mapping[str, Oid] = field(default_factory=dict)
     branches: Mapping[BranchName, BranchEntry] = field(default_factory=dict)
+    directory: str | None = None
 
 
 def read_metadata(repository: Repository, conversation: ConversationId) -> Metadata:
@@ -46,12 +51,14 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
     Raises:
         Corrupt, NotFound: it is damaged or missing.
     """
-    title, archived = None, False
+    title, directory, archived = None, None, False
     tags: dict[str, Oid] = {}
     branches: dict[BranchName, BranchEntry] = {}
     for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
         if path == TITLE:
-            title = _decode_title(read_blob(objects, oid))
+            title = _decode_line(read_blob(objects, oid))
+        elif path == _DIRECTORY:
+            directory = _decode_line(read_blob(objects, oid))
         elif path == ARCHIVED:
             archived = True
         elif path.startswith(_TAGS):
@@ -59,16 +66,16 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
         elif path.startswith(_BRANCHES):
             name = BranchName(decode_component(path[len(_BRANCHES) :]))
             branches[name] = decode_branch_entry(read_blob(objects, oid))
-    return Metadata(commit, title, archived, tags, branches)
+    return Metadata(commit, title, archived, tags, branches, directory)
 
 
 def read_title(objects: Objects, commit: Oid) -> str | None:
     """Read only the title at a commit of the metadata chain; raises as `read_metadata_at` does."""
     data = find_blob(objects, read_tip(objects, commit).tree, TITLE)
-    return None if data is None else _decode_title(data)
+    return None if data is None else _decode_line(data)
 
 
-def _decode_title(data: bytes) -> str:
+def _decode_line(data: bytes) -> str:
     return data.decode("utf-8", "replace").rstrip("\n")
 
 
@@ -88,6 +95,11 @@ def write_metadata(objects: Objects, previous: Oid | None, changes: Mapping[str,
 def title_change(title: str | None) -> dict[str, Change]:
     """Return the change that sets or removes the title."""
     return {TITLE: None if title is None else title.encode("utf-8", "replace") + b"\n"}
+
+
+def directory_change(directory: str) -> dict[str, Change]:
+    """Return the change that sets the directory where the conversation was begun."""
+    return {_DIRECTORY: directory.encode("utf-8", "replace") + b"\n"}
 
 
 def tag_change(tag: str, oid: Oid | None) -> dict[str, Change]:

@@ -35,7 +35,7 @@ MAIN = BranchName("main")
 _STEP = re.compile(r"[~^]([0-9]*)")
 _LATEST = re.compile(r"@(?:(?P<one>-)|\{(?P<count>[0-9]{1,9})\})?")
 _TIME_SUFFIX = re.compile(r"(?P<name>.*)@\{(?P<time>[^{}]*)\}", re.DOTALL)
-_MIN_PREFIX_LENGTH = 4
+MIN_PREFIX_LENGTH = 4
 _MAX_STEPS = 10**9
 
 
@@ -106,7 +106,8 @@ def _resolve_latest(repository: Repository, position: int) -> ConversationId:
 
 def _belongs_to(repository: Repository, conversation: ConversationId, project: Project) -> bool:
     root = _find_root(repository, conversation)
-    return root is not None and root.cwd is not None and project.contains(root.cwd)
+    directory = read_metadata(repository, conversation).directory or (None if root is None else root.cwd)
+    return directory is not None and project.contains(directory)
 
 
 def _find_by_root(
@@ -117,7 +118,7 @@ def _find_by_root(
     Raises:
         Ambiguous: several match.
     """
-    if len(prefix) < _MIN_PREFIX_LENGTH:
+    if len(prefix) < MIN_PREFIX_LENGTH:
         return None
     found: dict[str, ConversationId] = {}
     for conversation in conversations:
@@ -274,7 +275,7 @@ def _is_prefix_inside(repository: Repository, name: str, conversation: Conversat
 
 
 def _could_be_id(text: str) -> bool:
-    return len(text) >= _MIN_PREFIX_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
+    return len(text) >= MIN_PREFIX_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
 
 
 def _resolve_id(repository: Repository, prefix: str, conversations: Iterable[ConversationId]) -> Revision:

@@ -12,7 +12,7 @@ from typing import Any
 
 from scopes.clock import new_id, now
 from scopes.history.messages import write_message_blob, write_message_commit
-from scopes.history.metadata import branch_change, tag_change, title_change, write_metadata
+from scopes.history.metadata import branch_change, directory_change, tag_change, title_change, write_metadata
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Message
@@ -130,6 +130,10 @@ class Transaction(RefTransaction):
     def set_title(self, title: str | None) -> None:
         """Set or remove the title."""
         self._edit(title_change(title))
+
+    def set_directory(self, directory: str) -> None:
+        """Set the directory where the conversation was begun."""
+        self._edit(directory_change(directory))
 
     def set_tag(self, tag: str, oid: Oid | None) -> None:
         """Set or remove a tag."""

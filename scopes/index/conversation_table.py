@@ -39,8 +39,13 @@ _SET_PROPERTY: Final = "INSERT OR REPLACE INTO property VALUES (?, ?)"
 class ConversationSummary(NamedTuple):
     """One conversation in a list. Fields that need a walk over the history are None unless requested.
 
-    Each field is a column of the table, under the same name. Times are RFC 3339. `opening` is the beginning of the
-    first prompt, shown if there is no title.
+    Each field is a column of the table, under the same name. Times are RFC 3339.
+
+    opening: the beginning of the first prompt, if there is no title
+    moment: the time of the last activity in nanoseconds, if another conversation was active in the same second
+    directory: the working directory in which the conversation began, as it was recorded
+    agent: the agent that wrote most of its messages
+    model: the model of the newest answer that names one
     """
 
     id: ConversationId
@@ -48,37 +53,58 @@ class ConversationSummary(NamedTuple):
     branches: int
     last_activity: str | None
     title: str | None = None
+    opening: str | None = None
+    moment: int | None = None
     active_branch: BranchName | None = None
     uuid: str | None = None
     created_at: str | None = None
     source: str | None = None
     messages: int | None = None
-    opening: str | None = None
+    directory: str | None = None
+    agent: AgentName | None = None
+    model: str | None = None
+    tags: tuple[str, ...] | None = None
+
+    @property
+    def heading(self) -> str | None:
+        """The title, or else the beginning of the first prompt."""
+        return self.title if self.title is not None else self.opening
+
+    @property
+    def heading_source(self) -> str | None:
+        """What `heading` is: `title` or `prompt`; None if there is neither."""
+        return "title" if self.title is not None else None if self.opening is None else "prompt"
 
 
 _FIELDS: Final = ConversationSummary._fields
-_BRIEF_FIELDS: Final = ("id", "participants", "branches", "last_activity", "title")  # those that need no walk
+_BRIEF_FIELDS: Final = ("id", "participants", "branches", "last_activity", "title", "opening", "moment")
 _OTHER_FIELDS: Final = tuple(name for name in _FIELDS if name not in _BRIEF_FIELDS)
 _NAMES: Final = _FIELDS.index("participants")
+_TAGS: Final = _FIELDS.index("tags")
 _TYPES: Final = {
     "id": "TEXT PRIMARY KEY",
     "participants": "TEXT NOT NULL",
     "branches": "INTEGER NOT NULL",
     "last_activity": "TEXT",
     "title": "TEXT",
+    "opening": "TEXT",
+    "moment": "INTEGER",
     "active_branch": "TEXT",
     "uuid": "TEXT",
     "created_at": "TEXT",
     "source": "TEXT",
     "messages": "INTEGER",
-    "opening": "TEXT",
+    "directory": "TEXT",
+    "agent": "TEXT",
+    "model": "TEXT",
+    "tags": "TEXT",
     "state": "TEXT NOT NULL",
     "complete": "INTEGER NOT NULL",
 }
 _COLUMNS: Final = (*_FIELDS, "state", "complete")
 LAYOUT: Final = Layout(
     "conversations.sqlite",
-    version=3,
+    version=4,
     tables="CREATE TABLE conversation ("
     + ", ".join(f"{name} {_TYPES[name]}" for name in _COLUMNS)
     + ") STRICT, WITHOUT ROWID",
@@ -91,7 +117,7 @@ def _select(*without: str) -> str:
 
 
 _BRIEF: Final = _select(*_OTHER_FIELDS)
-_COMPLETE: Final = _select("opening")
+_COMPLETE: Final = _select()
 _WHOLE: Final = _SELECT.format(", ".join(_COLUMNS))
 _INSERT: Final = _REPLACE.format(", ".join(_COLUMNS), ", ".join("?" for _ in _COLUMNS))
 
@@ -239,19 +265,31 @@ def _read_rows(connection: sqlite3.Connection, select: str) -> list[tuple[Any, .
 def _read_summaries(rows: Sequence[tuple[Any, ...]]) -> list[ConversationSummary]:
     """Convert rows, which begin with the fields of a summary; each distinct text of participants is decoded once."""
     texts = {row[_NAMES] for row in rows}
-    participants = {text: tuple(map(_name, text.split("/"))) if text else () for text in texts}
+    participants = {text: tuple(map(AgentName, _split(text))) for text in texts}
     end, after = len(_FIELDS), _NAMES + 1
     make = ConversationSummary._make
-    return [make((*row[:_NAMES], participants[row[_NAMES]], *row[after:end])) for row in rows]
+    summaries = [make((*row[:_NAMES], participants[row[_NAMES]], *row[after:end])) for row in rows]
+    for position, row in enumerate(rows):
+        if row[_TAGS] is not None:
+            summaries[position] = summaries[position]._replace(tags=_split(row[_TAGS]))
+    return summaries
 
 
-def _name(component: str) -> AgentName:
-    return AgentName(decode_component(component))
+def _split(text: str) -> tuple[str, ...]:
+    """Return the names in a column that was made by `_join`."""
+    return tuple(map(decode_component, text.split("/"))) if text else ()
+
+
+def _join(names: Iterable[str]) -> str:
+    return "/".join(map(encode_component, names))
 
 
 def _to_tuple(row: CachedSummary) -> tuple[object, ...]:
-    names = "/".join(map(encode_component, row.summary.participants))
-    return *row.summary[:_NAMES], names, *row.summary[_NAMES + 1 :], row.state, int(row.complete)
+    summary = row.summary
+    values = list(summary)
+    values[_NAMES] = _join(summary.participants)
+    values[_TAGS] = None if summary.tags is None else _join(summary.tags)
+    return *values, row.state, int(row.complete)
 
 
 def _to_tuples(rows: Mapping[ConversationId, CachedSummary]) -> list[tuple[object, ...]]:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 Style: TypeAlias = Literal[
-    "", "id", "branch", "agent", "human", "time", "dim", "good", "bad", "warn", "heading", "active", "key"
+    "", "id", "prefix", "branch", "agent", "human", "time", "dim", "good", "bad", "warn", "heading", "active", "key"
 ]
 
 # The sixteen colors of the terminal follow its theme, light or dark.
 PALETTE: dict[Style, str] = {
     "id": "33",
+    "prefix": "1;33",  # the part of an id that is unique
     "branch": "36",
     "agent": "35",
     "human": "1;34",

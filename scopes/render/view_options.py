@@ -23,6 +23,7 @@ class ViewOptions(NamedTuple):
     layout: str = "markdown"  # context: one of CONTEXT_LAYOUTS
     explain: bool = False  # context: why each turn and file was kept or dropped
     stats: bool = False  # context: how much of the budget is used
+    participants: bool = False  # list: every participant
     preview: bool = False  # history: also the size of the block
 
 

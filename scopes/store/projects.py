@@ -7,7 +7,8 @@ none. Only small regular files of `.git` are read, with `os` alone: no git proce
 from __future__ import annotations
 
 import os
-import stat
+
+from scopes.regular_file import read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,13 +59,16 @@ class Project:
         return any(is_below(path, top) for top in self.worktrees)
 
 
-def find_project(directory: str, home: str) -> Project | None:
+def find_project(directory: str, home: str | None = None) -> Project | None:
     """Return the project of a directory, existing or not; None for the home directory and the root directory.
 
-    A directory that does not exist belongs to the repository around its nearest parent that does.
+    A directory that does not exist belongs to the repository around its nearest parent that does. `home` is the user's
+    home directory if not given.
     """
+    if not os.path.isabs(directory):  # of another operating system
+        return Project(directory)
     path = os.path.realpath(directory)
-    excluded = {os.path.realpath(home), os.path.abspath(os.sep)}
+    excluded = {os.path.realpath(home or os.path.expanduser("~")), os.path.abspath(os.sep)}
     if path in excluded:
         return None
     existing = path
@@ -147,16 +151,10 @@ def _shared_directory(dot_git: str) -> str | None:
 
 
 def _read_path(path: str) -> str | None:
-    """Return the first line of a small regular file; None if it is anything else."""
+    """Return the first line of a small regular file; None if it is anything else or cannot be read."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        data = read_regular(path, _MAX_BYTES)
     except (OSError, ValueError):
         return None
-    try:
-        data = os.read(handle, _MAX_BYTES) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
-    except OSError:
-        return None
-    finally:
-        os.close(handle)
     line = os.fsdecode(data.partition(b"\n")[0]).strip()
     return line if line and "\0" not in line else None

@@ -35,3 +35,22 @@ def test_settings_are_listed_with_their_origin_on_request(run):
     plain = run("-c", "scopes.hints=false", "config", "list")
     assert "scopes.hints\tfalse" in plain
     assert "scopes.hints\tfalse\tflag" in run("-c", "scopes.hints=false", "config", "list", "--show-origin")
+
+
+def test_repeated_filters_of_a_log_mean_or(run):
+    """D5: of repeated options the last one won silently."""
+    every = run("conv", "log", "conv-001")
+    authors = sorted({row.split("\t")[2] for row in every})[:2]
+    assert len(authors) == 2
+    rows = run("conv", "log", "conv-001", "--author", authors[0], "--author", authors[1].upper())
+    assert rows == [row for row in every if row.split("\t")[2] in authors]
+    kinds = sorted({row.split("\t")[3] for row in every})[:2]
+    rows = run("conv", "log", "conv-001", "--kind", kinds[0], "--kind", kinds[1])
+    assert rows == [row for row in every if row.split("\t")[3] in kinds]
+
+
+def test_a_log_finds_messages_by_a_pattern(run):
+    subject = run("conv", "log", "conv-001")[0].split("\t")[4]
+    word = max(subject.split(), key=len).strip(".,?!")
+    assert any(subject in row for row in run("conv", "log", "conv-001", "--grep", word.upper(), "-i"))
+    assert run("conv", "log", "conv-001", "--grep", "no such words in it") == []

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
+from scopes.clock import parse_time
 from scopes.conversation.abandon import abandon
 from scopes.conversation.append import append
 from scopes.conversation.delete import delete
 from scopes.conversation.list import list_conversations
+from scopes.conversation.list_cached import find_cached_list
+from scopes.conversation.list_filter import ListFilter
 from scopes.conversation.new import new
+from scopes.conversation.rename import rename_title
 from scopes.conversation.switch import switch
+from scopes.conversation.tag import tag
 from scopes.history.messages import plain_message
 from scopes.model.message import Author
+from scopes.store.projects import find_project
 from tests.support.history import history, say
 from tests.support.store import git, remove_object
 
@@ -42,9 +52,12 @@ def test_the_last_activity_is_that_of_the_most_recent_branch(repository):
 
 
 def test_the_brief_list_reads_no_body_and_walks_no_history(repository):
-    """Titles, roots and counts need a walk and are read only on request."""
+    """Roots and counts need a walk and are read only on request."""
     history(repository, "main: a b")
+    rename_title(repository, "conv-001", "Login")
     [row] = list_conversations(repository).conversations
+    assert (row.heading, row.directory, row.agent, row.model, row.tags) == ("Login", None, None, None, None)
+    row = row._replace(title=None)
     assert (row.messages, row.title, row.uuid, row.created_at, row.active_branch) == (None, None, None, None, None)
 
 
@@ -65,18 +78,31 @@ def test_without_a_title_the_first_prompt_is_listed(repository):
         append(repository, people, plain_message(Author("x", kind), text))
     say(repository, new(repository, title="Login").id, "c")
     new(repository)
-    rows = list_conversations(repository, openings=True).conversations
+    rows = list_conversations(repository).conversations
     assert {row.id: row.opening for row in rows} == {
         "conv-001": "a", "conv-002": None, "conv-003": "fix it", "conv-004": None, "conv-005": None,
     }  # fmt: skip
 
 
-def test_the_first_prompt_of_a_long_history_is_not_read(repository, monkeypatch):
+def test_the_prompt_of_a_sub_agent_is_preferred_to_its_answer(repository):
+    name = new(repository).id
+    for kind, author_kind, text in (
+        ("meta", "injected", "<rules>"),
+        ("prompt", "injected", "Review it."),
+        ("answer", "agent", "{}"),
+    ):
+        append(repository, name, plain_message(Author("x", author_kind), text, kind=kind))
+    assert list_conversations(repository).conversations[0].heading == "Review it."
+
+
+def test_a_limit_spares_the_histories_of_the_other_conversations(repository, monkeypatch):
+    """D12: the first prompts of the rows that are shown are read, and of no other."""
     history(repository, "main: a b c")
     history(repository, "main: d e f")
-    monkeypatch.setattr("scopes.conversation.list._MAX_WALKED", 5)
-    rows = list_conversations(repository, openings=True).conversations
-    assert sorted(str(row.opening) for row in rows) in (["None", "a"], ["None", "d"])
+    walked = []
+    monkeypatch.setattr("scopes.conversation.list.walk_main", lambda _, tips: walked.append(tips) or ())
+    listed = list_conversations(repository, wanted=ListFilter(limit=1))
+    assert (len(listed.conversations), listed.more, len(walked)) == (1, 1, 1)
 
 
 def test_the_complete_list_has_title_root_active_branch_and_message_count(repository):
@@ -99,14 +125,16 @@ def test_participants_of_all_branches_are_listed_once(repository):
     assert list_conversations(repository).conversations[0].participants == tuple(sorted([*names, "zoe"]))
 
 
-def test_an_abandoned_branch_counts_and_a_deleted_conversation_does_not(repository):
-    """S4-8: an abandoned branch is hidden from the list of branches, but its history is kept."""
+def test_an_abandoned_branch_and_a_deleted_conversation_are_not_counted(repository):
+    """S4-8: an abandoned branch is hidden from lists, but its history is kept."""
     history(repository, "main: a", "fix: b")
     history(repository, "main: c")
     abandon(repository, "conv-001", "fix")
     delete(repository, "conv-002")
-    [row] = list_conversations(repository, complete=True).conversations
-    assert (row.id, row.branches, row.messages) == ("conv-001", 2, 2)
+    for complete in (False, True):
+        [row] = list_conversations(repository, complete=complete).conversations
+        assert (row.id, row.branches) == ("conv-001", 1)
+    assert row.messages == 2
 
 
 def test_a_conversation_created_with_git_has_its_root(repository):
@@ -138,3 +166,76 @@ def test_a_history_without_a_root_is_left_out_of_the_complete_list(repository):
     git(repository, "update-ref", "refs/heads/mine/work", commit)
     assert list_conversations(repository).conversations[0].participants == ()
     assert list_conversations(repository, complete=True).damaged == ("mine",)
+
+
+def test_conversations_of_one_second_are_sorted_by_the_time_of_their_messages(repository):
+    """S4-51: commits have whole seconds, messages have more."""
+    for name, time in (("a", "10:00:00.2Z"), ("b", "10:00:00.9Z"), ("c", "10:00:00.5Z"), ("d", "10:00:01Z")):
+        new(repository, conversation_id=name)
+        say(repository, name, "x", time=f"2026-03-01T{time}")
+    for complete in (False, True):
+        rows = list_conversations(repository, complete=complete).conversations
+        assert [row.id for row in rows] == ["d", "b", "c", "a"]
+        assert {row.moment for row in rows} == {None}
+
+
+def test_the_complete_list_has_directory_main_agent_newest_model_and_tags(repository, tmp_path):
+    new(repository, directory=str(tmp_path / "shop"))
+    for author, model in (("zoe", "old"), ("zoe", "new"), ("carol", None), ("user", None)):
+        message = plain_message(Author(author, "human" if author == "user" else "agent"), "x")
+        append(repository, "conv-001", replace(message, model=model))
+    tag(repository, "conv-001", "good")
+    listed = list_conversations(repository, complete=True)
+    [row] = listed.conversations
+    assert (row.agent, row.model, row.tags) == ("zoe", "new", ("good",))
+    assert listed.projects == {str(tmp_path / "shop"): "shop"}
+
+
+@pytest.fixture
+def three(repository, tmp_path):
+    """Conversations in two projects, by two agents, with two models; the last has a tag."""
+    for number, (project, author, model) in enumerate(
+        (("shop", "ann", "m-1"), ("site", "bob", "m-2"), ("shop", "bob", "n"))
+    ):
+        name = new(repository, directory=str(tmp_path / project)).id
+        message = replace(
+            plain_message(Author(author, "agent"), "x"), model=model, time=f"2026-03-0{number + 1}T10:00:00Z"
+        )
+        append(repository, name, message)
+    tag(repository, "conv-003", "good")
+    return repository
+
+
+CONDITIONS = {
+    "all": (ListFilter(), ["conv-003", "conv-002", "conv-001"], 0),
+    "limit": (ListFilter(limit=1), ["conv-003"], 2),
+    "since": (ListFilter(since=parse_time("2026-03-02T00:00:00Z")), ["conv-003", "conv-002"], 0),
+    "agent": (ListFilter(agent="BOB", limit=1), ["conv-003"], 1),
+    "project by name": (ListFilter(projects=("Shop",)), ["conv-003", "conv-001"], 0),
+    "several projects": (ListFilter(projects=("shop", "site"), limit=2), ["conv-003", "conv-002"], 1),
+    "model": (ListFilter(model="m-"), ["conv-002", "conv-001"], 0),
+    "tag": (ListFilter(tag="good"), ["conv-003"], 0),
+    "two conditions": (ListFilter(agent="bob", projects=("site",)), ["conv-002"], 0),
+    "nothing": (ListFilter(agent="carol"), [], 0),
+}
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+@pytest.mark.parametrize("complete", [False, True])
+def test_a_filter_selects_the_same_with_and_without_the_index(three, tmp_path, name, complete):
+    """D11."""
+    wanted, expected, more = CONDITIONS[name]
+    directory = str(tmp_path / "cache" / "index")
+    for _ in range(2):
+        listed = list_conversations(three, directory, complete=complete, wanted=wanted)
+        assert ([row.id for row in listed.conversations], listed.more) == (expected, more)
+        assert listed == list_conversations(three, complete=complete, wanted=wanted)
+        assert find_cached_list(three.path, directory, complete=complete, wanted=wanted) in (None, listed)
+    list_conversations(three, directory, complete=True)
+    assert find_cached_list(three.path, directory, complete=complete, wanted=wanted) == listed
+
+
+def test_a_project_is_also_found_by_a_directory_in_it(three, tmp_path):
+    project = find_project(str(tmp_path / "shop"), "/home/nobody")
+    rows = list_conversations(three, wanted=ListFilter(projects=(project,))).conversations
+    assert [row.id for row in rows] == ["conv-003", "conv-001"]

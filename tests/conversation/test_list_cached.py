@@ -25,6 +25,7 @@ from scopes.conversation.undo import undo
 from scopes.index import conversation_table
 from scopes.index.conversation_table import ConversationSummary, States, open_conversation_table
 from scopes.store import refs as names
+from scopes.store.graph import walk_newest_first
 from tests.support.history import history, say
 from tests.support.store import git, make_store, remove_object
 
@@ -60,7 +61,7 @@ def two(repository):
 
 def fill(repository, directory):
     """Fill the index with complete rows."""
-    list_conversations(repository, directory, openings=True)
+    list_conversations(repository, directory)
     return list_conversations(repository, directory, complete=True)
 
 
@@ -114,7 +115,13 @@ def test_only_conversations_with_changed_refs_are_read_again(two, directory, mon
     fill(two, directory)
     say(two, "conv-002", "e")
     walked = []
-    monkeypatch.setattr("scopes.conversation.list.count_messages", lambda commits: walked.append(len(list(commits))))
+
+    def walk(*words):
+        commits = list(walk_newest_first(*words))
+        walked.append(len(commits))
+        return commits
+
+    monkeypatch.setattr("scopes.conversation.list_rows.walk_newest_first", walk)
     list_conversations(two, directory, complete=True)
     assert walked == [3]
 
@@ -137,9 +144,9 @@ def test_during_an_operation_the_index_is_not_used(two, directory):
 
 
 def test_first_prompts_are_cached(two, directory, monkeypatch):
-    list_conversations(two, directory, openings=True)
-    monkeypatch.setattr("scopes.conversation.list._opening", lambda line: pytest.fail("it was known"))
-    rows = list_conversations(two, directory, openings=True).conversations
+    list_conversations(two, directory)
+    monkeypatch.setattr("scopes.conversation.list.first_prompt", lambda line: pytest.fail("it was known"))
+    rows = list_conversations(two, directory).conversations
     assert {row.id: row.opening for row in rows} == {"conv-001": "a", "conv-002": "d"}
 
 

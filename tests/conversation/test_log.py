@@ -15,6 +15,7 @@ from scopes.conversation.new import new
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.conversations import walk_all_messages
 from scopes.history.messages import MessageHead, plain_message
+from scopes.history.revisions import resolve_revision
 from scopes.ids import AgentName, MessageId, Oid
 from scopes.model.message import Author, FileTouch, Message, Part
 from tests.support.examples import examples
@@ -127,6 +128,26 @@ def test_a_call_comes_with_the_results_that_answer_it(repository, options):
     assert sorted(outputs) == [(), ("1", "2")]
 
 
+def test_results_are_folded_into_their_call(repository):
+    call_and_results(repository)
+    kinds = [entry.head.kind for entry in log(repository, "conv-001", fold_results=True).items]
+    assert kinds == ["answer", "system", "answer", "plain"]
+
+
+@pytest.mark.parametrize("only", [{"kind": "tool-results"}, {"author": "tool"}])
+def test_results_without_their_call_are_not_folded(repository, only):
+    call_and_results(repository)
+    folded = [entry.head.id for entry in log(repository, "conv-001", only=LogFilter(**only), fold_results=True).items]
+    assert folded == [entry.head.id for entry in log(repository, "conv-001", only=LogFilter(**only)).items]
+
+
+def test_the_unique_prefix_of_an_id_names_its_message(repository):
+    history(repository, "main: a b c d e", "fix@b: f g")
+    for entry in log(repository, "conv-001", all_branches=True, unique_prefixes=True).items:
+        assert resolve_revision(repository, entry.head.id[: entry.prefix]).oid == entry.head.oid
+        assert entry.prefix >= 4
+
+
 def test_results_are_read_only_on_request(repository):
     call_and_results(repository)
     assert not any(entry.results for entry in log(repository, "conv-001").items)
@@ -171,7 +192,12 @@ def varied(repository):
     ("only", "expected"),
     [
         ({"author": "carol"}, "adgj"),
-        ({"author": "Carol"}, ""),
+        ({"author": "Carol"}, "adgj"),
+        ({"author": "car"}, ""),
+        ({"author": ("carol", "dave")}, "abdeghjk"),
+        ({"author": "SYSTEM"}, ""),
+        ({"kind": ("system", "plain")}, "abcdefghijkl"),
+        ({"body": lambda message: message.text in "ak"}, "ak"),
         ({"kind": "system"}, "bdfhjl"),
         ({"since": "2026-01-11"}, "kl"),
         ({"until": "2026-01-02T12:00:00Z"}, "ab"),
@@ -187,6 +213,18 @@ def varied(repository):
 def test_filters_are_combined_with_and(varied, only, expected):
     """S1-21."""
     assert words(varied, "conv-001", only=LogFilter(**only), oldest_first=True) == expected
+
+
+def test_the_system_is_found_by_the_name_that_is_shown(repository):
+    """D5: `--author SYSTEM` found nothing although SYSTEM is what a log shows."""
+    new(repository)
+    say(repository, "conv-001", "merged", author={"name": "scopes", "kind": "system"})
+    assert words(repository, "conv-001", only=LogFilter(author="system")) == "merged"
+
+
+def test_an_unknown_kind_among_several_is_refused(varied):
+    with pytest.raises(Invalid, match="'no' is not a valid message kind"):
+        log(varied, "conv-001", only=LogFilter(kind=("plain", "no")))
 
 
 def test_a_limit_counts_matching_messages(varied):

@@ -43,22 +43,22 @@ def as_actor(repository, actor):
 def test_undo_after_an_append_takes_back_the_message(two):
     """G1: it undid `create conv-002`."""
     before = refs(two)
-    said = say(two, "conv-001", "oops")
+    message = say(two, "conv-001", "oops")
     done = undo(two)
     assert done.target.summary == "append to conv-001/main by carol: 'oops' (1 message)"
-    assert (done.target.kind, done.target.id, done.target.details["messages"]) == (APPEND, said.id, [said.id])
+    assert (done.target.kind, done.target.id, done.target.details["messages"]) == (APPEND, message.id, [message.id])
     assert refs(two) == before
     assert texts(two, "conv-001") == ["a", "b"]
 
 
 def test_the_undo_of_an_append_is_an_operation_of_its_own(two):
-    said = say(two, "conv-001", "oops")
+    message = say(two, "conv-001", "oops")
     done = undo(two)
     record = list_operations(two, limit=1).operations[0]
-    assert (record.id, record.kind, record.undoes, record.actor) == (done.operation, "undo", said.id, "carol")
+    assert (record.id, record.kind, record.undoes, record.actor) == (done.operation, "undo", message.id, "carol")
     assert record.summary == "undo append to conv-001/main by carol: 'oops' (1 message)"
     [change] = record.changes
-    assert (change.ref, change.old) == ("refs/heads/conv-001/main", said.oid)
+    assert (change.ref, change.old) == ("refs/heads/conv-001/main", message.oid)
 
 
 def test_undo_again_goes_back_over_appends_and_operations_in_the_order_in_which_they_were_done(two):
@@ -136,12 +136,12 @@ def test_the_actor_is_the_caller_and_not_the_author_of_the_message(two):
 
 
 def test_an_append_under_newer_messages_is_refused_and_the_hint_names_the_commands(two):
-    said = say(two, "conv-001", "mine")
+    message = say(two, "conv-001", "mine")
     say(as_actor(two, "bob"), "conv-001", "of bob")
     before = refs(two)
     with pytest.raises(Refused, match="conv-001/main has newer messages than 'append to conv-001/main by carol") as r:
         undo(two)
-    assert r.value.hint.startswith(f"scopes conv retract conv-001 {said.id[:12]} --branch main; or take back")
+    assert r.value.hint.startswith(f"scopes conv retract conv-001 {message.id[:12]} --branch main; or take back")
     assert "scopes conv rewind conv-001/main --to " in r.value.hint
     assert refs(two) == before
     rewind(two, "conv-001/main", to=r.value.hint.rpartition(" ")[2])
@@ -194,9 +194,9 @@ def test_a_deleted_conversation_is_restored_by_its_id(two):
 
 
 def test_an_append_is_named_by_the_id_of_its_message(two):
-    said = say(two, "conv-001", "one")
+    message = say(two, "conv-001", "one")
     say(two, "conv-002", "two")
-    assert undo(two, said.id[:12]).target.id == said.id
+    assert undo(two, message.id[:12]).target.id == message.id
     assert texts(two, "conv-001") == ["a", "b"]
 
 
@@ -237,10 +237,10 @@ def test_appends_are_still_known_after_a_deletion_was_undone(two):
 def test_an_append_without_an_actor_in_the_reflog_belongs_to_its_author(two):
     """Older versions wrote neither actor nor time."""
     path = os.path.join(two.path, "logs/refs/heads/conv-002/main")
-    said = say(two, "conv-002", "old", author="bob")
+    message = say(two, "conv-002", "old", author="bob")
     lines = read_bytes(path).decode().splitlines()
     old, new_value = lines[-1].split()[:2]
-    lines[-1] = f"{old} {new_value} scopes <scopes@systems.scopes> 4102444800 +0000\tappend: {said.id}"
+    lines[-1] = f"{old} {new_value} scopes <scopes@systems.scopes> 4102444800 +0000\tappend: {message.id}"
     write_bytes(path, ("\n".join(lines) + "\n").encode())
     assert undo(as_actor(two, "bob")).target.summary == "append to conv-002/main by bob: 'old' (1 message)"
 

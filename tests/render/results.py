@@ -158,10 +158,12 @@ SUMMARIES = (
     ConversationSummary(
         id=CONVERSATION, participants=("code-analyzer", "test-runner"), branches=3, messages=10, uuid=UUID,
         last_activity=format_seconds(NOW_SECONDS - 120), active_branch=RESOLUTION, created_at=CREATED,
-        title="Login fails on Safari", source="claude-code",
+        title="Login fails on Safari", source="claude-code", directory="/work/shop/src", agent="test-runner",
+        model="some-model-1", tags=("good", "v1"),
     ),
     ConversationSummary(
-        id="conv-002", participants=("general-purpose",), branches=1, last_activity=format_seconds(NOW_SECONDS - 300)
+        id="conv-002", participants=("general-purpose",), branches=1, last_activity=format_seconds(NOW_SECONDS - 300),
+        opening="How much is 日本 tea?", directory="/home/carol",
     ),
     ConversationSummary(id="login-bug", participants=(), branches=1, last_activity="2025-10-01T12:00:00Z"),
 )  # fmt: skip
@@ -420,10 +422,11 @@ CONTEXT = Context(
     files_embedded=(ContextFile("src/login.py", 1200, 6),), files_skipped=(SkippedFile("logo.png", "binary"),),
     summary="They looked for the cause.", metadata={"mode": "history", "all": False, "utilisation": 0.9151}, filtered_count=2,
     average_relevance=None, conversations_included=1, conversations_excluded=2, turns_included=1, turns_excluded=6,
+    left_out={"before_compaction": 0, "over_budget": 6},
     warnings=("Session history limited: 2 older sessions excluded due to token budget",),
     explained=(
-        Explained("turn", "7", 0.8123, 24, kept=True, reason="fits"),
-        Explained("turn", "1", None, None, kept=False, reason="older than what fits"),
+        Explained("turn", "7", 0.8123, 24, kept=True, reason="fits", subject="Why does the login fail?"),
+        Explained("turn", "1", None, None, kept=False, reason="older than what fits", subject="Hello"),
         Explained("file", "logo.png", None, None, kept=False, reason="binary"),
     ),
     notes=(Note("Session history limited: 2 older sessions excluded due to token budget"),),
@@ -499,7 +502,9 @@ SAMPLES = {
         ),
     },
     "list_": {
-        "list": ConversationList(conversations=SUMMARIES),
+        "list": ConversationList(conversations=SUMMARIES, projects={"/work/shop/src": "shop"}),
+        "limited-list": ConversationList(conversations=SUMMARIES[:1], filtered=True, more=2),
+        "no-match": ConversationList(conversations=(), filtered=True),
         "empty-list": ConversationList(conversations=()),
         "damaged-list": ConversationList(conversations=SUMMARIES[:1], damaged=("conv-007",)),
     },

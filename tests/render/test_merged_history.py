@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from scopes.conversation.log import log
@@ -44,7 +46,7 @@ def test_the_graph_shows_both_sides_of_every_merge(merged):
     lines = seen_lines(
         WithOptions(log(merged, "conv-001", all_branches=True, graph=True), ViewOptions(graph=True, oneline=True)), 100
     )
-    drawn = [line.split("SYSTEM: " if "SYSTEM: " in line else "carol: ")[-1] for line in lines if "●" in line]
+    drawn = [re.split(r"(?:SYSTEM|carol) +(?:\(.*\) )?", line)[-1] for line in lines if "●" in line]
     assert drawn[:4] == [
         "Merge docs into main",
         "Conflict detected, creating resolution branch",

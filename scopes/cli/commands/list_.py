@@ -2,41 +2,107 @@
 
 from __future__ import annotations
 
+import os
+from typing import Annotated
+
 import typer
 
-from scopes.cli.arguments import NulRows, Template
+from scopes.cli.arguments import (
+    AllProjects,
+    NulRows,
+    OfProjects,
+    Since,
+    Template,
+    find_named_project,
+    refuse_both_scopes,
+)
 from scopes.cli.invocation import Invocation
+from scopes.clock import now_nanoseconds, parse_moment
 from scopes.conversation.list_cached import ConversationList, find_cached_list
+from scopes.conversation.list_filter import ListFilter, check_limit
 from scopes.loading import load
+from scopes.store.projects import Project
+
+_OTHER_LINES = 7  # of a screen: the frame of the table, its title and heading, the line below it, and the prompt
+_MIN_ROWS = 5
 
 
 def list_(
     context: typer.Context,
+    limit: Annotated[
+        int | None,
+        typer.Option("-n", "--limit", metavar="N", help="At most N; 0 for all (default: a screen, all in a pipe)"),
+    ] = None,
+    since: Since = None,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="AGENT", help="Only with this participant")] = None,
+    project: OfProjects = None,
+    all_projects: AllProjects = False,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="MODEL", help="Only if its newest answer is by this model")
+    ] = None,
+    tag: Annotated[str | None, typer.Option("--tag", metavar="TAG", help="Only with this tag")] = None,
+    participants: Annotated[bool, typer.Option("--participants", help="Name every participant")] = False,
     template: Template = None,
     nul: NulRows = False,
 ) -> int:
     """List conversations, newest first.
 
-    Prints a table on a terminal, with the first prompt where a title is missing; in a pipe one row each: id,
-    participants, branches, last activity, title.
+    Lists all conversations of the store, whatever the current directory. --project . narrows the list to the project
+    of this directory; a word without a slash is the name of a project. Where a title is missing, the beginning of the
+    first prompt is shown. --model accepts the beginning of a name.
+
+    On a terminal prints a table of one screen. In a pipe prints all rows, with tabs between the columns: id,
+    participants, branches, last activity, title; --format has the others as well (project, messages, agent, model,
+    tags, and more). Abandoned branches are not counted.
 
     Examples:
       scopes conv list
+      scopes conv list -n 50 --since '2 weeks ago'
+      scopes conv list --project . --agent claude-code
+      scopes conv list --model claude-opus --tag good
+      scopes conv list --format '{id} {project} {messages} {title}'
       scopes conv list --json
-      scopes conv list --format '{id} {messages} {title}'
     """
     invocation: Invocation = context.obj
-    piped, complete = not invocation.stdout.isatty(), invocation.json or template is not None
-    result = find_cached_list(invocation.store_path, invocation.index_directory, complete=complete) if piped else None
-    if result is None:
-        repository = invocation.find_repository()
-        if repository is None:
-            result = ConversationList(conversations=(), notes=invocation.no_store_notes())
-        else:
-            list_conversations = load("scopes.conversation.list:list_conversations")
-            with load("scopes.render.progress:progress")(invocation.output(), "reading conversations") as on_progress:
-                result = list_conversations(
-                    repository, invocation.index_directory,
-                    openings=not piped and not complete, complete=complete, on_progress=on_progress,
-                )  # fmt: skip
-    return invocation.show(result, nul=nul, template=template)
+    refuse_both_scopes(project, all_projects=all_projects)
+    terminal, data = invocation.stdout.isatty(), invocation.json or template is not None
+    rows = _rows_on_screen(invocation) if limit is None and terminal and not data else limit
+    wanted = ListFilter(
+        since=None if since is None else parse_moment(since, now_nanoseconds()),
+        agent=agent, model=model, tag=tag, limit=check_limit(rows),
+        projects=tuple(_project(invocation, text) for text in project or ()),
+    )  # fmt: skip
+    result = _list(invocation, wanted, complete=terminal or data)
+    options = load("scopes.render.view_options:ViewOptions")(participants=participants)
+    return invocation.show(result, nul=nul, template=template, options=options)
+
+
+def _list(invocation: Invocation, wanted: ListFilter, *, complete: bool) -> ConversationList:
+    """Return the list from the index, or else from the store."""
+    result = find_cached_list(invocation.store_path, invocation.index_directory, complete=complete, wanted=wanted)
+    if result is not None:
+        return result
+    repository = invocation.find_repository()
+    if repository is None:
+        return ConversationList(conversations=(), notes=invocation.no_store_notes())
+    list_conversations = load("scopes.conversation.list:list_conversations")
+    with load("scopes.render.progress:progress")(invocation.output(), "reading conversations") as on_progress:
+        found: ConversationList = list_conversations(
+            repository, invocation.index_directory, complete=complete, wanted=wanted, on_progress=on_progress
+        )
+    return found
+
+
+def _project(invocation: Invocation, text: str) -> Project | str:
+    """Return the project of a path, or a word as the name of a project."""
+    is_path = os.sep in text or text in {".", ".."} or text.startswith("~")
+    return find_named_project(invocation, text) if is_path else text
+
+
+def _rows_on_screen(invocation: Invocation) -> int:
+    """Return how many rows of the table fit on the terminal."""
+    try:
+        lines = int(invocation.environ.get("LINES", "0")) or os.get_terminal_size(invocation.stdout.fileno()).lines
+    except (OSError, ValueError):
+        return 0
+    return max(lines - _OTHER_LINES, _MIN_ROWS) if lines > 0 else 0

@@ -10,6 +10,7 @@ from scopes.cli.arguments import LATEST, NulRows, Since, Template, Until
 from scopes.cli.invocation import Invocation, before_separator
 from scopes.conversation.log import LogFilter
 from scopes.conversation.log import log as run_log
+from scopes.loading import load
 from scopes.render.view_options import ViewOptions
 
 
@@ -34,8 +35,19 @@ def log(
     include_all: Annotated[bool, typer.Option("--all", help="All branches, not only one")] = False,
     reverse: Annotated[bool, typer.Option("--reverse", help="Oldest first")] = False,
     count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="Print at most N messages")] = None,
-    author: Annotated[str | None, typer.Option("--author", metavar="NAME", help="Only this author's messages")] = None,
-    kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Only messages of this kind")] = None,
+    author: Annotated[
+        list[str] | None, typer.Option("--author", metavar="NAME", help="Only this author's messages (may be repeated)")
+    ] = None,
+    kind: Annotated[
+        list[str] | None, typer.Option("--kind", metavar="KIND", help="Only messages of this kind (may be repeated)")
+    ] = None,
+    grep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--grep", metavar="PATTERN", help="Only messages in which a regular expression matches (may be repeated)"
+        ),
+    ] = None,
+    ignore_case: Annotated[bool, typer.Option("-i", "--ignore-case", help="Ignore case in --grep")] = False,
     since: Since = None,
     until: Until = None,
     template: Template = None,
@@ -43,14 +55,15 @@ def log(
 ) -> int:
     """Show the messages of a branch.
 
-    Newest first. On a terminal a tool call is one line with its outcome; reasoning, tool results and text that the
-    agent's program inserted are folded unless --full is given. In a pipe one row each: id, time, author, kind, subject.
-    With --json one JSON object per line.
+    Newest first. On a terminal a tool call is one line with its outcome, which stands for its result; reasoning and
+    text that the agent's program inserted are folded; --full shows everything. In a pipe each message is a row: id,
+    time, author, kind, subject. With --json one JSON object per line.
 
     Examples:
       scopes log
       scopes log conv-001 -5
       scopes conv log conv-001 --all --graph --oneline
+      scopes conv log conv-001 --grep 'safari|webkit' -i --oneline
       scopes conv log conv-001 --full -n 5
       scopes conv log conv-001/analysis/security-review --author reviewer --since '2 days ago'
       scopes conv log conv-001/main..analysis/security-review
@@ -59,11 +72,15 @@ def log(
     invocation: Invocation = context.obj
     if not paths and where in invocation.arguments and where not in before_separator(invocation.arguments):
         where, paths = LATEST, [where]  # `log -- PATH`
-    log_filter = LogFilter(author=author, kind=kind, since=since, until=until, path=paths[0] if paths else None)
+    log_filter = LogFilter(
+        author=author, kind=kind, since=since, until=until, path=paths[0] if paths else None,
+        body=load("scopes.search.grep:grep_messages")(grep, ignore_case=ignore_case) if grep else None,
+    )  # fmt: skip
     on_terminal = invocation.stdout.isatty() and not invocation.json
     result = run_log(
         invocation.repository(), where, all_branches=include_all, graph=graph, oldest_first=reverse,
         limit=count, only=log_filter, bodies=invocation.json or on_terminal or None, results=on_terminal,
+        fold_results=on_terminal and not full, unique_prefixes=on_terminal and oneline,
     )  # fmt: skip
     options = ViewOptions(graph=graph, oneline=oneline, full=full)
     return invocation.show(result, nul=nul, template=template, options=options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -19,13 +20,19 @@ def new(
     participants: Annotated[
         list[str] | None, typer.Option("--participant", metavar="NAME", help="An agent or person that takes part")
     ] = None,
+    project: Annotated[
+        str | None,
+        typer.Option("--project", metavar="PROJECT", help="A directory of the project (default: the current one)"),
+    ] = None,
 ) -> int:
     """Start a conversation.
 
-    The conversation has a branch main and no messages. The store is created if there is none yet.
+    The conversation has a branch main and no messages, and belongs to the project of the current directory or of
+    --project. The store is created if there is none yet.
 
     Examples:
       scopes conv new --title "Login fails on Safari"
+      scopes conv new --project ~/work/shop
       scopes conv new --id login-bug --participant planner --participant reviewer
       id=$(scopes conv new)
     """
@@ -36,5 +43,6 @@ def new(
             conversation_id=conversation_id,
             title=title,
             participants=participants or (),
+            directory=os.path.abspath(os.path.expanduser(project or os.curdir)),
         )
     )

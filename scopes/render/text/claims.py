@@ -103,9 +103,9 @@ def render_decision_list(result: DecisionList, view: View) -> None:
 def render_file_list(result: FileList, view: View) -> None:
     """Write the files, the last touched first."""
     if result.files or not view.terminal:
-        view.rows(
-            _FILE_COLUMNS, (_file_row(row, view) for row in result.files), title=f"Files of {result.conversation}"
-        )
+        heading = "" if result.heading is None else f": {result.heading.text}"
+        title = f"Files of {result.conversation}{heading}"
+        view.rows(_FILE_COLUMNS, (_file_row(row, view) for row in result.files), title=title)
     else:
         view.line(Span(result.conversation, "id"), " touched no files.")
 

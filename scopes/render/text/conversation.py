@@ -47,6 +47,10 @@ def render_conversation_view(result: ConversationView, view: View) -> None:
     write_field(view, "Conversation", Span(result.id, "id"))
     if result.title is not None:
         write_field(view, "Title", result.title)
+    elif result.opening is not None:
+        write_field(view, "Title", Span(result.opening, "dim"))
+    if result.project is not None:
+        write_field(view, "Project", result.project)
     people = [Span(name, "agent") for name in result.participants]
     write_field(view, "Participants", *_separated(people) or ("none yet",))
     write_field(view, "Active Branch", Span(result.active_branch, "active"))

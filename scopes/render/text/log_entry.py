@@ -13,21 +13,33 @@ from typing import TYPE_CHECKING, TypeAlias
 from scopes.history.messages import display_time
 from scopes.render.text.message_summary import is_folded, spawn_mark, summarize_message
 from scopes.render.text.part import INDENT, document_lines, format_files, part_line, whole_part
-from scopes.render.text.phrases import SHORT_ID_LENGTH, author, counted, full_time, identifier, stale_mark
-from scopes.render.view import Span, View
-from scopes.render.wrap import truncate_line, wrap_line
-from scopes.sanitize import clean
+from scopes.render.text.phrases import (
+    SHORT_ID_LENGTH,
+    WIDE,
+    author,
+    counted,
+    full_time,
+    identifier,
+    short_time,
+    stale_mark,
+)
+from scopes.render.view import Span, View, clean_spans
+from scopes.render.wrap import count_cells, count_span_cells, truncate_line, truncate_text, wrap_line
+from scopes.sanitize import clean, clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from scopes.conversation.log import LogEntry
+    from scopes.history.messages import MessageHead
     from scopes.model.message import Message, Part
     from scopes.render.color import Style
 
 MAX_ROWS = 20
 _INDENT = Span("    ")
 _MIN_WIDTH = 20
+_DATE_WIDTH = len("2026-01-31")
+_AUTHOR, _WIDE_AUTHOR = 13, 16
 _RULE = "━"
 _BREAKS: dict[str, tuple[str, Style]] = {"interrupt": ("■ interrupted", "warn"), "error": ("▲ error", "bad")}
 
@@ -46,7 +58,7 @@ def write_entries(entries: Iterable[LogEntry], view: View, *, oneline: bool, ful
 def entry_lines(entry: LogEntry, view: View, width: int | None, *, oneline: bool, full: bool = False) -> Iterator[Line]:
     """Yield the lines of a message, wrapped or truncated to `width` unless it is None."""
     if oneline:
-        yield _one_line(entry, width)
+        yield _one_line(entry, view, width)
         return
     room = None if width is None else max(width - len(_INDENT.text), _MIN_WIDTH)
     message = entry.message
@@ -77,21 +89,49 @@ def _is_terse(message: Message) -> bool:
     return silent or is_folded(message) or message.author.kind == "tool"
 
 
-def _one_line(entry: LogEntry, width: int | None) -> Line:
+def _one_line(entry: LogEntry, view: View, width: int | None) -> Line:
+    """Return a message as one row: id, date and author in columns, then branches and subject."""
     head = entry.head
     who = author(head.author, head.author_kind)
-    start: Line = (Span(head.id[:SHORT_ID_LENGTH], "id"), *_decorations(entry), " ", who, ": ")
-    used = sum(len(part if isinstance(part, str) else part.text) for part in start)
+    if width is None:
+        start: Line = (Span(head.id[:SHORT_ID_LENGTH], "id"), *_decorations(entry), " ", who, ": ")
+        return *start, *spawn_mark(entry.message), *summarize_message(head, entry.message, entry.results, None)
+    names = tuple(_decorations(entry, width // 4))
+    columns = (*_id_cell(entry), " ", _date_cell(head, view), " ", *_author_cell(who, view))
+    start = (*columns, "(", *names[1:], " ") if names else columns
     origin = tuple(part for span in spawn_mark(entry.message) for part in (span, Span(": ")))
-    used += sum(len(span.text) for span in origin)
-    room = None if width is None else max(width - used, _MIN_WIDTH)
+    room = max(width - count_span_cells(clean_spans((*start, *origin))), _MIN_WIDTH)
     return _truncated((*start, *origin, *summarize_message(head, entry.message, entry.results, room)), width)
+
+
+def _id_cell(entry: LogEntry) -> Iterator[Span]:
+    """Yield the short id, the part that is unique in the conversation in another style; more if 8 are not unique."""
+    name, unique = entry.head.id, entry.prefix or 0
+    shown = name[: max(SHORT_ID_LENGTH, unique)]
+    if unique:
+        yield Span(shown[:unique], "prefix")
+    if shown[unique:]:
+        yield Span(shown[unique:], "id")
+
+
+def _date_cell(head: MessageHead, view: View) -> Span:
+    """Return the time to the minute on a wide terminal, else relative to now."""
+    time = display_time(head)
+    if time is not None and view.width >= WIDE:
+        return Span(f"{time[:10]} {time[11:16]}", "time")
+    return Span(f"{short_time(view, time).text:<{_DATE_WIDTH}}", "time")
+
+
+def _author_cell(who: Span, view: View) -> Line:
+    width = _WIDE_AUTHOR if view.width >= WIDE else _AUTHOR
+    name = truncate_text(clean_line(who.text), width)
+    return Span(name, who.style), " " * (width - count_cells(name) + 1)
 
 
 def _heading(entry: LogEntry, view: View) -> Iterator[Line]:
     """Yield the header lines, in the style of `git log`."""
     head = entry.head
-    yield Span("message ", "id"), identifier(view, head.id), *_decorations(entry)
+    yield Span("message ", "id"), identifier(view, head.id), *_decorations(entry, _room_for_names(view))
     yield Span("Author: ", "key"), author(head.author, head.author_kind)
     if head.kind != "plain":
         yield Span("Kind:   ", "key"), head.kind, *stale_mark(entry.newer)
@@ -109,7 +149,7 @@ def _terse_heading(entry: LogEntry, view: View) -> Line:
     text, style = _BREAKS.get(head.kind, (head.kind, ""))
     mark = () if head.kind == "plain" else (Span(" · ", "dim"), Span(text, style or "dim"))
     when = full_time(view, display_time(head))
-    name = (Span("message ", "id"), identifier(view, head.id), *_decorations(entry))
+    name = (Span("message ", "id"), identifier(view, head.id), *_decorations(entry, _room_for_names(view)))
     return *name, " ", author(head.author, head.author_kind), *mark, Span(" · ", "dim"), when
 
 
@@ -120,7 +160,7 @@ def _compaction_rule(entry: LogEntry, view: View, width: int | None) -> Iterator
     label: Line = (
         Span(f"{_RULE * 2} compaction ", "active"),
         identifier(view, head.id),
-        *_decorations(entry),
+        *_decorations(entry, _room_for_names(view)),
         " ",
         when,
         " ",
@@ -129,12 +169,26 @@ def _compaction_rule(entry: LogEntry, view: View, width: int | None) -> Iterator
     yield _truncated((*label, Span(_RULE * max((width or 0) - used, 2), "active")), width)
 
 
-def _decorations(entry: LogEntry) -> Iterator[str | Span]:
-    for number, branch in enumerate(entry.branches):
+def _decorations(entry: LogEntry, room: int | None = None) -> Iterator[str | Span]:
+    """Yield ` (main, fix)`; within `room` cells as many names as fit, and how many more."""
+    names = [clean_line(name) for name in entry.branches]
+    if not names:
+        return
+    if room is not None:
+        names[0] = truncate_text(names[0], max(room, _MIN_WIDTH))
+        while len(names) > 1 and count_cells(", ".join(names)) > room:
+            names.pop()
+    for number, branch in enumerate(names):
         yield ", " if number else " ("
         yield Span(branch, "branch")
-    if entry.branches:
-        yield ")"
+    if len(names) < len(entry.branches):
+        yield f", {len(entry.branches) - len(names)} more"
+    yield ")"
+
+
+def _room_for_names(view: View) -> int | None:
+    """Return the cells that branch names may take in a heading; None in a pipe."""
+    return view.width // 2 if view.terminal else None
 
 
 def _one_line_text(entry: LogEntry, message: Message, room: int | None) -> Line:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SHORT_ID_LENGTH = 8
 SUBJECT_LENGTH = 72
+WIDE = 100  # columns of a terminal that has room for more than the essentials
 UNKNOWN_TIME = "-"
 UNDO_HINT = "undo with: scopes undo"
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")

@@ -35,6 +35,8 @@ def render_stats(result: Stats, view: View) -> None:
         return
     if result.conversation is not None:
         write_field(view, "Conversation", Span(result.conversation, "id"))
+        if result.heading is not None:
+            write_field(view, "Title", result.heading.text)
     else:
         write_field(view, "Conversations", f"{result.conversations:,}")
     write_field(view, "Messages", f"{result.messages:,} on {counted(result.branches, 'branch')}")

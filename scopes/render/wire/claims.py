@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
+from scopes.render.wire.fields import heading_fields
 from scopes.render.wire.message import head_object
 
 if TYPE_CHECKING:
@@ -51,4 +52,9 @@ def format_file_list(result: FileList) -> dict[str, object]:
         )
         for row in result.files
     ]
-    return {"kind": "file-list", "conversation": result.conversation, "files": files}
+    return {
+        "kind": "file-list",
+        "conversation": result.conversation,
+        **heading_fields(result.heading),
+        "files": files,
+    }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.fields import staleness, utc
+from scopes.render.wire.fields import heading_fields, staleness, utc
 from scopes.render.wire.message import head_object
 
 if TYPE_CHECKING:
@@ -20,18 +20,22 @@ if TYPE_CHECKING:
 
 @to_wire.register
 def format_conversation_view(result: ConversationView) -> dict[str, object]:
-    """Return one conversation with its branches."""
+    """Return one conversation with its branches; `title` is the beginning of the first prompt if it has none."""
+    source = "title" if result.title is not None else None if result.opening is None else "prompt"
     return without_none(
         kind="conversation",
         id=result.id,
         uuid=result.uuid,
-        title=result.title,
+        title=result.title if result.title is not None else result.opening,
+        title_source=source,
         participants=list(result.participants),
         active_branch=result.active_branch,
         messages=result.messages,
         created_at=utc(result.created_at),
         last_activity=result.last_activity,
         source=result.source,
+        project=result.project,
+        directory=result.directory,
         branches=[branch_object(branch) for branch in result.branches],
         recent=[head_object(head) for head in result.recent],
     )
@@ -125,6 +129,7 @@ def format_stats(result: Stats) -> dict[str, object]:
     return without_none(
         kind="stats",
         conversation=result.conversation,
+        **heading_fields(result.heading),
         conversations=result.conversations if result.conversation is None else None,
         branches=result.branches,
         messages=result.messages,

@@ -18,16 +18,19 @@ def format_conversation_list(result: ConversationList) -> dict[str, object]:
     """Return every conversation, newest first."""
     document: dict[str, object] = {
         "kind": "conversation-list",
-        "conversations": [_summary_object(row) for row in result.conversations],
+        "conversations": [_summary_object(row, result) for row in result.conversations],
     }
+    document |= {"more": result.more} if result.more else {}
     return document | ({"damaged": list(result.damaged)} if result.damaged else {})
 
 
-def _summary_object(summary: ConversationSummary) -> dict[str, object]:
+def _summary_object(summary: ConversationSummary, result: ConversationList) -> dict[str, object]:
+    """Return one conversation; without a title of its own, `title` is the beginning of its first prompt."""
     return without_none(
         id=summary.id,
         uuid=summary.uuid,
-        title=summary.title,
+        title=summary.heading,
+        title_source=summary.heading_source,
         participants=list(summary.participants),
         branches=summary.branches,
         messages=summary.messages,
@@ -35,4 +38,9 @@ def _summary_object(summary: ConversationSummary) -> dict[str, object]:
         created_at=utc(summary.created_at),
         last_activity=summary.last_activity,
         source=summary.source,
+        project=None if summary.directory is None else result.projects.get(summary.directory),
+        directory=summary.directory,
+        agent=summary.agent,
+        model=summary.model,
+        tags=None if summary.tags is None else list(summary.tags),
     )

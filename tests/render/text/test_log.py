@@ -62,19 +62,43 @@ def test_a_log_has_the_layout_of_git_log(at_one_moment):
 
 def test_tips_are_decorated_with_their_branches(at_one_moment):
     assert seen_lines(LOG["log"])[0] == "message length22 (main, fix)"
-    assert seen_lines(LOG["oneline"])[0].startswith("length22 (main, fix) writer: line 1 and so on")
+    assert seen_lines(LOG["oneline"])[0].startswith("length22 1h ago     writer        (main, fix) line 1 and so on")
 
 
-def test_a_oneline_log_has_a_line_each_that_fits():
+def test_a_oneline_log_has_a_line_each_that_fits(at_one_moment):
     assert len(seen_lines(LOG["oneline"])) == 5
     assert all(len(line) <= 40 for line in seen_lines(LOG["oneline"], 40))
-    assert seen_lines(LOG["oneline"], 40)[4] == "prompt22 carol: Why does the login fail…"
+    assert seen_lines(LOG["oneline"], 50)[4] == "prompt22 1h ago     carol         Why does the lo…"
+
+
+@pytest.mark.parametrize(("width", "subject"), [(80, 34), (200, 43)])
+def test_a_oneline_log_has_the_subjects_in_one_column(width, subject):
+    rows = seen_lines(LOG["oneline"], width)
+    assert [row[subject - 1] for row in rows] == [" "] * 5
+    assert " " not in {row[subject] for row in rows}
+
+
+def test_a_long_branch_name_leaves_room_for_author_and_subject():
+    of = head("word", "carol", "the subject")
+    long = Log(items=[LogEntry(head=of, message=None, branches=("x" * 150, "main"))], conversation="c")
+    line = seen_lines(WithOptions(long, ViewOptions(oneline=True)), 80)[0]
+    assert "carol" in line
+    assert line.endswith("…, 1 more) the subject")
+    assert len(seen_lines(long, 80)[0]) <= 80
+
+
+def test_the_unique_part_of_an_id_is_bold():
+    entry = LogEntry(head=head("word", "carol", "x"), message=None, branches=(), prefix=4)
+    shown = seen(WithOptions(Log(items=[entry], conversation="c"), ViewOptions(oneline=True)), color=True)
+    assert shown.startswith("\x1b[1;33mword\x1b[0m\x1b[33m2222\x1b[0m")
 
 
 def test_a_subject_that_the_commit_cut_shows_it():
     of = head("word", "carol", "x" * 72)
     log = Log(items=[LogEntry(head=of, message=None, branches=())], conversation="c")
-    assert seen_lines(WithOptions(log, ViewOptions(oneline=True)), 200) == [f"word2222 carol: {'x' * 72}…"]
+    assert seen_lines(WithOptions(log, ViewOptions(oneline=True)), 200) == [
+        f"word2222 2025-12-31 23:58 carol            {'x' * 72}…"
+    ]
 
 
 def test_the_author_of_a_system_message_is_system():

@@ -66,11 +66,13 @@ def test_a_list_of_conversations_counts_branches_and_show_lists_them():
     (first, *_) = made("list_", "list")["conversations"]
     assert first["branches"] == 3
     assert [branch["name"] for branch in made("show", "show")["branches"]] == [b.name for b in VIEW.branches]
-    assert set(first) - {"title", "source"} == set(made("show", "show")) - {"kind", "recent"}
+    common = set(made("show", "show")) - {"kind", "recent"}
+    assert set(first) - common == {"title", "title_source", "source", "project", "directory", "agent", "model", "tags"}
+    assert common < set(first)
 
 
 def test_what_a_brief_list_does_not_know_is_absent():
-    assert set(made("list_", "list")["conversations"][1]) == {"id", "participants", "branches", "last_activity"}
+    assert set(made("list_", "list")["conversations"][2]) == {"id", "participants", "branches", "last_activity"}
     assert SUMMARIES[1].messages is None
 
 

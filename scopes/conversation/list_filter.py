@@ -1,0 +1,95 @@
+"""Which conversations `list` shows: by time, agent, project, model and tag, and at most so many.
+
+No store is opened here, because `list` also filters rows that it has read from the index alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from scopes.clock import format_seconds
+from scopes.errors import Invalid
+from scopes.index.conversation_table import ConversationSummary
+from scopes.store.projects import Project, find_project
+
+_SECOND = 1_000_000_000
+
+
+class ListFilter(NamedTuple):
+    """Conditions that must all be met; names are compared without regard to case.
+
+    since: nanoseconds since 1970; the last activity is not earlier
+    agent: a participant
+    projects: projects, or names of projects; the conversation began in one of them
+    model: the model of the newest answer, or the beginning of its name
+    limit: the number of rows, the newest first; None for all
+    """
+
+    since: int | None = None
+    agent: str | None = None
+    projects: tuple[Project | str, ...] = ()
+    model: str | None = None
+    tag: str | None = None
+    limit: int | None = None
+
+    @property
+    def conditional(self) -> bool:
+        """Return True if there is a condition besides the number of rows."""
+        return self._replace(limit=None) != ALL
+
+    @property
+    def needs_complete_rows(self) -> bool:
+        """Return True if a condition is about a field that only complete rows have."""
+        return bool(self.projects) or self.model is not None or self.tag is not None
+
+    def select(self, rows: Iterable[ConversationSummary]) -> list[ConversationSummary]:
+        """Return the rows that meet the conditions; the limit is not applied."""
+        selected = list(rows)
+        if self.since is not None:
+            start = format_seconds(self.since // _SECOND)
+            selected = [row for row in selected if (row.last_activity or "") >= start]
+        if self.agent is not None:
+            agent = self.agent.casefold()
+            selected = [row for row in selected if agent in map(str.casefold, row.participants)]
+        if self.model is not None:
+            model = self.model.casefold()
+            selected = [row for row in selected if row.model is not None and row.model.casefold().startswith(model)]
+        if self.tag is not None:
+            tag = self.tag.casefold()
+            selected = [row for row in selected if tag in map(str.casefold, row.tags or ())]
+        if self.projects:
+            directories = self._directories(selected)
+            selected = [row for row in selected if row.directory in directories]
+        return selected
+
+    def _directories(self, rows: Sequence[ConversationSummary]) -> set[str]:
+        """Return the recorded directories that belong to one of the projects."""
+        names = {project.casefold() for project in self.projects if isinstance(project, str)}
+        projects = [project for project in self.projects if isinstance(project, Project)]
+        named = {path for path, name in project_names(rows).items() if name.casefold() in names}
+        directories = {row.directory for row in rows if row.directory is not None}
+        return named | {path for path in directories if any(project.contains(path) for project in projects)}
+
+
+ALL = ListFilter()
+
+
+def check_limit(limit: int | None) -> int | None:
+    """Return the limit of a list; None and 0 mean that there is none.
+
+    Raises:
+        Invalid: it is negative.
+    """
+    if limit is not None and limit < 0:
+        raise Invalid("a number of conversations cannot be negative", hint="for example: -n 20, or -n 0 for all")
+    return limit or None
+
+
+def project_names(rows: Iterable[ConversationSummary]) -> Mapping[str, str]:
+    """Return the name of the project of each recorded directory that belongs to one.
+
+    Names are not stored, because directories are moved and repositories are made.
+    """
+    found = {path: find_project(path) for path in {row.directory for row in rows} if path is not None}
+    return {path: project.name for path, project in found.items() if project is not None}

@@ -1,0 +1,17 @@
+"""A program with full type annotations that uses the Python API; mypy checks it together with the package."""
+
+import scopes
+
+with scopes.open_store("scopes.git", create=True, author=scopes.Author("alice", "human")) as store:
+    conversation = store.new("Login fails")
+    conversation.append("text", to=["bob"], kind="decision", decision={"topic": "a", "decision": "b"})
+    outcome = conversation.merge("fix")
+    if isinstance(outcome, scopes.MergeConflicted):
+        conversation.resolve(1, take="source")
+        outcome = conversation.continue_merge()
+    assert isinstance(outcome, scopes.Merged)
+    print(outcome.message, [message.text for message in conversation.log(only=scopes.LogFilter())])
+    try:
+        conversation.append("more")
+    except scopes.NotFound as error:
+        print(error.hint)
