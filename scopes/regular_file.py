@@ -28,17 +28,22 @@ def open_descriptor(path: str) -> int:
         UnusableFile: it is a directory, a named pipe, a socket, a device, or a loop of symbolic links.
         OSError: it cannot be opened.
     """
+    return _open(path)[0]
+
+
+def _open(path: str) -> tuple[int, int]:
+    """Return the descriptor of a regular file and its size."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         if error.errno in UNUSABLE:
             raise UnusableFile(error.errno, error.strerror, path) from error
         raise
-    kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
-    if kind != stat.S_IFREG:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
-        raise _irregular(kind, path)
-    return descriptor
+        raise _irregular(stat.S_IFMT(status.st_mode), path)
+    return descriptor, status.st_size
 
 
 def open_regular(path: str) -> BinaryIO:
@@ -53,19 +58,22 @@ def read_regular(path: str, limit: int) -> bytes:
         UnusableFile: it is not a regular file, or it is larger.
         OSError: it cannot be read.
     """
-    with open(open_descriptor(path), "rb", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
+    descriptor, size = _open(path)
+    try:
         if size > limit:
             raise _too_large(limit, path)
-        content = file.read(size + 1)
-        while content and (more := file.read(limit + 1 - len(content))):  # it has grown since
-            content += more
+        content = os.read(descriptor, size + 1)
+        if len(content) != size:  # it has changed since, or is larger than one read returns
+            while len(content) <= limit and (more := os.read(descriptor, limit + 1 - len(content))):
+                content += more
+    finally:
+        os.close(descriptor)
     if len(content) > limit:
         raise _too_large(limit, path)
     return content
 
 
-def check_regular(path: str, limit: int | None = None) -> None:
+def check_regular(path: str, limit: int | None = None, *, allow_directory: bool = False) -> None:
     """Check a file that another library opens: it must be missing, or a regular file of at most `limit` bytes.
 
     Raises:
@@ -80,6 +88,8 @@ def check_regular(path: str, limit: int | None = None) -> None:
         if error.errno in UNUSABLE:
             raise UnusableFile(error.errno, error.strerror, path) from error
         raise
+    if allow_directory and stat.S_ISDIR(status.st_mode):
+        return
     if not stat.S_ISREG(status.st_mode):
         raise _irregular(stat.S_IFMT(status.st_mode), path)
     if limit is not None and status.st_size > limit:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from scopes.context.collect import Collected
+from scopes.context.collect import AMENDMENT, BEFORE_COMPACTION, NO_CONTENT, OTHER_WORK, RETRACTED, Collected
 from scopes.context.files import FileSelection, Project, retry_large, select_files
 from scopes.context.relevance import score
 from scopes.context.request import Request
@@ -22,12 +22,28 @@ _SUMMARY = "## Summary of what came before\n\n"
 _FILE_SHARE = {"history": 50, "relevance": 50, "files": 80}  # hundredths of what summary and header leave
 _SUMMARY_SHARE = 20
 _MAX_HEADER_SHARE = 25
+NOT_CANDIDATE, NO_WORD_OF_TASK = "not among the candidates", "has no word of the task"
+OVER_BUDGET, BELOW_RELEVANCE, NOT_CONSIDERED = "over_budget", "below_relevance", "not_candidate"
+LEFT_OUT = (
+    BEFORE_COMPACTION, BELOW_RELEVANCE, NOT_CONSIDERED, OVER_BUDGET, RETRACTED, AMENDMENT, OTHER_WORK, NO_CONTENT
+)  # fmt: skip
+_DROPPED_KEYS = {NOT_CANDIDATE: NOT_CONSIDERED, NO_WORD_OF_TASK: BELOW_RELEVANCE}
+_LEFT_OUT_TEXTS = {  # what a warning names; the budget has a warning of its own
+    BEFORE_COMPACTION: "turns before the last compaction (to have them: --all, or --task TEXT)",
+    BELOW_RELEVANCE: "turns without a word of the task",
+    NOT_CONSIDERED: "turns beyond --candidates",
+    RETRACTED: "retracted",
+    OTHER_WORK: "for another work item",
+}
 _TEXT_ENDS = ".,;:!?)]}>'\"`-_/*|"  # common last characters before the truncation mark
 
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """The text of a context and what it was made from; `scores` and `relevance` are by position of the turn."""
+    """The text of a context and what it was made from; `scores` and `relevance` are by position of the turn.
+
+    left_out: how many messages are not in the context, by reason, each of LEFT_OUT.
+    """
 
     text: str
     files_text: str
@@ -38,6 +54,7 @@ class Assembled:
     summary: str | None
     relevance: Mapping[int, float]
     scores: Mapping[int, float]
+    left_out: Mapping[str, int]
     warnings: tuple[str, ...]
 
     def is_truncated(self, position: int) -> bool:
@@ -50,7 +67,7 @@ def assemble(collected: Collected, title: str, request: Request, project: Projec
 
     Every piece begins with `#` or `-` and ends in a blank line, so that the tokens of the pieces add up to the total.
     """
-    turns = _newest_conversation(collected) if request.is_tight else collected.turns
+    turns = _newest_conversation(collected) if request.is_tight else list(collected.turns)
     relevance, scores = _score(turns, request.task)
     count = tokenizer.count
     _announce_texts(turns, scores, request, tokenizer)
@@ -58,12 +75,13 @@ def assemble(collected: Collected, title: str, request: Request, project: Projec
     summary = _fit_summary(collected.summary, room * _SUMMARY_SHARE // 100, count)
     room -= 0 if summary is None else count(summary)
     files, room = _select_files(collected, request, room, project, tokenizer)
-    selection = _select_turns(turns, scores, request, room, count)
+    selection = _select_turns(turns, relevance, scores, request, room=room, count=count)
     room -= retry_large(files, room - selection.used)
     if not selection.dropped and not collected.unread:
         turns, selection = relax_cuts(turns, selection, room, count)
-    pieces = _pieces(header, summary, files, selection)
+    pieces = _pieces(header, summary, files, turns, selection)
     has_text = any(pieces)
+    left_out = _count_left_out(collected, turns, selection)
     return Assembled(
         text=_fenced(pieces) if has_text else "",
         files_text="".join(file.text for file in files.embedded),
@@ -74,7 +92,8 @@ def assemble(collected: Collected, title: str, request: Request, project: Projec
         summary=None if summary is None else summary.removeprefix(_SUMMARY).strip(),
         relevance=relevance,
         scores=scores,
-        warnings=tuple(_warn(collected, turns, selection, files, request)),
+        left_out=left_out,
+        warnings=tuple(_warn(collected, turns, selection, files, request, left_out=left_out)),
     )
 
 
@@ -142,20 +161,29 @@ def _select_files(
 
 
 def _select_turns(
-    turns: list[Turn], scores: Mapping[int, float], request: Request, room: int, count: Count
+    turns: list[Turn],
+    relevance: Mapping[int, float],
+    scores: Mapping[int, float],
+    request: Request,
+    *,
+    room: int,
+    count: Count,
 ) -> TurnSelection:
     if request.task is None:
         return select_newest(turns, room, count)
     best = best_first(scores)
     selection = select_relevant(turns, {p: scores[p] for p in best[: request.candidates]}, room, count)
     not_considered = best[request.candidates :] if request.candidates is not None else ()
-    selection.dropped |= dict.fromkeys(not_considered, "not among the candidates")
+    selection.dropped |= dict.fromkeys(not_considered, NOT_CANDIDATE)
+    selection.dropped |= {position: NO_WORD_OF_TASK for position in selection.dropped if not relevance[position]}
     return selection
 
 
-def _pieces(header: str, summary: str | None, files: FileSelection, selection: TurnSelection) -> list[str]:
+def _pieces(
+    header: str, summary: str | None, files: FileSelection, turns: Sequence[Turn], selection: TurnSelection
+) -> list[str]:
     """Return the pieces of the context in order; the first is the header, which may be empty."""
-    pieces = [header.format(len(selection.kept)), summary or ""]
+    pieces = [header.format(_count_messages(turns, selection.kept)), summary or ""]
     pieces += [_FILES, *(file.text for file in files.embedded)] if files.embedded else []
     pieces += [_TURNS] if files.embedded and selection.kept else []
     return pieces + [selection.kept[position] for position in sorted(selection.kept)]
@@ -168,33 +196,65 @@ def _fenced(pieces: list[str]) -> str:
     return f"{header}{begin}{body}{end}"
 
 
+def _count_messages(turns: Sequence[Turn], positions: Iterable[int]) -> int:
+    return sum(turns[position].messages for position in positions)
+
+
+def _count_left_out(collected: Collected, turns: Sequence[Turn], selection: TurnSelection) -> dict[str, int]:
+    """Count the messages that are not in the context by reason; every reason has a number, which may be 0."""
+    counts = dict.fromkeys(LEFT_OUT, 0)
+    counts[OVER_BUDGET] = collected.unread + _count_messages(collected.turns, range(len(collected.turns)))
+    counts[OVER_BUDGET] -= _count_messages(turns, selection.kept)
+    for position, reason in selection.dropped.items():
+        key = _DROPPED_KEYS.get(reason, OVER_BUDGET)
+        counts[OVER_BUDGET] -= turns[position].messages
+        counts[key] += turns[position].messages
+    for excluded in collected.excluded:
+        if excluded.key is not None:
+            counts[excluded.key] += 1
+    return counts
+
+
 def _warn(
-    collected: Collected, turns: list[Turn], selection: TurnSelection, files: FileSelection, request: Request
+    collected: Collected,
+    turns: list[Turn],
+    selection: TurnSelection,
+    files: FileSelection,
+    request: Request,
+    *,
+    left_out: Mapping[str, int],
 ) -> list[str]:
     kept_conversations = {turns[position].conversation for position in selection.kept}
     excluded_conversations = len({turn.conversation for turn in collected.turns} - kept_conversations)
-    excluded_turns = len(collected.turns) + collected.unread - len(selection.kept)
     warnings = []
     if request.is_tight:
         warnings.append(f"a budget of less than {request.tight_below} tokens has room for the newest conversation only")
     if collected.turns and not selection.kept:
-        warnings.append(f"not even the newest turn fits into {request.max_tokens} tokens")
+        which = "newest" if request.task is None else "shortest relevant"
+        warnings.append(f"not even the {which} turn fits into {request.max_tokens} tokens")
     if excluded_conversations and kept_conversations:
         # S1-12 prescribes this wording
         warnings.append(
             f"Session history limited: {excluded_conversations} older sessions excluded due to token budget"
         )
-    elif excluded_turns:
-        which = "older turns" if request.task is None else "turns"
-        warnings.append(f"Session history limited: {excluded_turns} {which} excluded due to token budget")
+    elif left_out[OVER_BUDGET]:
+        which = "older turns" if request.task is None else "turns about the task"
+        warnings.append(f"Session history limited: {left_out[OVER_BUDGET]} {which} excluded due to token budget")
+    others = [f"{left_out[key]:,} {text}" for key, text in _LEFT_OUT_TEXTS.items() if left_out[key]]
+    if others:
+        warnings.append(f"left out: {', '.join(others)}")
     if selection.truncated is not None:
         warnings.append(f"turn {turns[selection.truncated].number} is truncated to fit")
     clipped = sum(turns[position].clipped_at(selection.limit) for position in selection.kept)
     if clipped:
         warnings.append(f"tool calls or results are truncated in {clipped} turns")
-    if files.skipped:
-        reasons = Counter(file.reason.partition(":")[0] for file in files.skipped if " tokens did" not in file.reason)
-        large = len(files.skipped) - reasons.total()
-        groups = [f"{n} {reason}" for reason, n in sorted(reasons.items())] + ([f"{large} too large"] if large else [])
-        warnings.append(f"files left out: {', '.join(groups)}")
-    return warnings
+    return warnings + _warn_of_files(files)
+
+
+def _warn_of_files(files: FileSelection) -> list[str]:
+    if not files.skipped:
+        return []
+    reasons = Counter(file.reason.partition(":")[0] for file in files.skipped if " tokens did" not in file.reason)
+    large = len(files.skipped) - reasons.total()
+    groups = [f"{n} {reason}" for reason, n in sorted(reasons.items())] + ([f"{large} too large"] if large else [])
+    return [f"files left out: {', '.join(groups)}"]

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from scopes.context.file_states import file_states
 from scopes.context.files import TouchedFile
-from scopes.context.turns import Turn, make_turn, may_be_turn
+from scopes.context.pair_results import ReadMessage, pair_results
+from scopes.context.turns import Turn, content_of, make_turn, may_be_turn
 from scopes.errors import NotFound
 from scopes.history.amendments import Amendment, find_amendments, latest
 from scopes.history.messages import (
@@ -32,6 +33,14 @@ from scopes.store.repository import Repository
 
 _READING = frozenset({"read", "mention"})
 _SUMMARY_KINDS = frozenset({"compaction", "summary"})
+BEFORE_COMPACTION, NO_CONTENT, RETRACTED = "before_compaction", "no_content", "retracted"
+AMENDMENT, OTHER_WORK = "amendment", "other_work_item"
+_REASONS = {
+    NO_CONTENT: "no content for a model",
+    RETRACTED: "retracted",
+    AMENDMENT: "it amends an earlier message, which has its text",
+    OTHER_WORK: "for another work item",
+}
 
 
 class ReadLimits(NamedTuple):
@@ -52,11 +61,13 @@ class ReadLimits(NamedTuple):
 
 
 class ExcludedMessage(NamedTuple):
-    """A message that is not a turn, by its number in its conversation, and why."""
+    """A message that is not a turn, by its number in its conversation, and why; `key` is the reason in counts."""
 
     conversation: str
     number: int
+    head: MessageHead
     reason: str
+    key: str | None = None
 
 
 @dataclass(slots=True)
@@ -150,22 +161,50 @@ def _add_conversation(
     older = [position for position in range(start) if position != root]
     collected.filtered += len(older)
     collected.summarized += sum(may_be_turn(heads[position]) for position in older)
-    collected.excluded += [ExcludedMessage(conversation, position + 1, "summarized") for position in older]
+    collected.excluded += [
+        ExcludedMessage(
+            conversation, position + 1, heads[position], "summarized",
+            BEFORE_COMPACTION if may_be_turn(heads[position]) else NO_CONTENT,
+        )
+        for position in older
+    ]  # fmt: skip
     if root is not None:
-        collected.excluded.append(ExcludedMessage(conversation, root + 1, "used as the summary at the beginning"))
+        reason = "used as the summary at the beginning"
+        collected.excluded.append(ExcludedMessage(conversation, root + 1, heads[root], reason))
     first = max(start, len(heads) - limits.max_messages)
     collected.unread += sum(map(may_be_turn, heads[start:first]))
+    _add_turns(repository, revision, heads, first, limits, collected=collected, files=files)
+
+
+def _add_turns(
+    repository: Repository,
+    revision: Revision,
+    heads: Sequence[MessageHead],
+    first: int,
+    limits: ReadLimits,
+    *,
+    collected: Collected,
+    files: dict[str, TouchedFile],
+) -> None:
+    """Add the turns and touched files of the messages from position `first` on."""
+    conversation = revision.conversation
     amendments = find_amendments(repository, revision.oid, heads[first:])
+    read = []
     for number, head in enumerate(heads[first:], start=first + 1):
-        message = _amended(read_message(repository, head.oid), amendments, limits.work_item)
+        stored = read_message(repository, head.oid)
+        message, excluded = _amended(stored, amendments, limits.work_item)
         if message is not None:
             _note_files(message, number, files)
-        turn = None if message is None else make_turn(number, conversation, head, message)
-        if turn is None:
-            collected.filtered += 1
-            reason = "amended, retracted or for other work" if message is None else "no content for a model"
-            collected.excluded.append(ExcludedMessage(conversation, number, reason))
-        else:
+            if may_be_turn(head) and content_of(message, 1):
+                read.append(ReadMessage(number, head, message))
+                continue
+            excluded = NO_CONTENT
+        collected.filtered += 1
+        collected.excluded.append(ExcludedMessage(conversation, number, head, _REASONS[excluded], excluded))
+    for number, head, message, results in pair_results(read):
+        turn = make_turn(number, conversation, head, message)
+        if turn is not None:
+            turn.results = results
             collected.turns.append(turn)
 
 
@@ -202,15 +241,16 @@ def _replace_by_summary(
     return start
 
 
-def _amended(stored: Message, amendments: Mapping[MessageId, Amendment], work_item: str | None) -> Message | None:
-    """Return a message with its amendments applied.
-
-    None for a retracted message, for an amendment itself, and for a message for another work item.
-    """
-    if stored.amends is not None or (work_item is not None and stored.work_item not in (None, work_item)):
-        return None
+def _amended(
+    stored: Message, amendments: Mapping[MessageId, Amendment], work_item: str | None
+) -> tuple[Message | None, str]:
+    """Return a message with its amendments applied, or None and why it is left out."""
+    if stored.amends is not None:
+        return None, AMENDMENT
+    if work_item is not None and stored.work_item not in (None, work_item):
+        return None, OTHER_WORK
     current = latest(stored, amendments)
-    return None if current is None else replace(stored, parts=current.parts)
+    return (None, RETRACTED) if current is None else (replace(stored, parts=current.parts), "")
 
 
 def _note_files(message: Message, number: int, files: dict[str, TouchedFile]) -> None:

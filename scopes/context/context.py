@@ -15,7 +15,7 @@ from scopes.context.context_cache import ContextCache, key_of, stat_files
 from scopes.context.files import Project
 from scopes.context.request import Request, check_request
 from scopes.context.result import Context, ContextFile, ContextMessage, Explained
-from scopes.context.selection import MIN_TURN_TOKENS
+from scopes.context.selection import MIN_TURN_TOKENS, best_first
 from scopes.context.truncate import Count
 from scopes.history.messages import count_messages, display_time
 from scopes.history.revisions import Revision, list_branch_tips
@@ -74,7 +74,8 @@ def _build(
     max_messages = max(_MIN_READ, request.max_tokens // MIN_TURN_TOKENS) if is_newest_only else sys.maxsize
     tokenizer, notes = calibrate(repository, last, choice)
     is_past = request.at is not None or _is_past(repository, last)  # the project may have changed since
-    limits = ReadLimits(request.include_all, request.work_item, max_messages, as_recorded=is_past)
+    whole = request.include_all or request.task is not None  # a compaction ends a prompt, not what may be relevant
+    limits = ReadLimits(whole, request.work_item, max_messages, as_recorded=is_past)
     collected = collect(repository, revisions, limits)
     project = Project(request.project, as_recorded=is_past)
     assembled = assemble(collected, _title(last, request.work_item), request, project, tokenizer)
@@ -99,6 +100,7 @@ def _describe(
     """Return the result; its id is the same for the same request on the same history."""
     selection = assembled.selection
     included = sorted(selection.kept)
+    turns_included = sum(assembled.turns[position].messages for position in included)
     conversations = {assembled.turns[position].conversation for position in included}
     identity = key_of(
         tip=revision.oid, options=request.options, limit=request.max_tokens, encoding=tokenizer.name,
@@ -121,8 +123,9 @@ def _describe(
         average_relevance=None if request.task is None else _average_relevance(assembled),
         conversations_included=len(conversations),
         conversations_excluded=len({turn.conversation for turn in collected.turns} - conversations),
-        turns_included=len(included),
-        turns_excluded=len(collected.turns) + collected.unread - len(included),
+        turns_included=turns_included,
+        turns_excluded=sum(turn.messages for turn in collected.turns) + collected.unread - turns_included,
+        left_out=assembled.left_out,
         warnings=assembled.warnings,
         explained=tuple(_explain(assembled, collected, tokenizer.count)) if request.explain else (),
         notes=tuple(collected.notes),
@@ -167,24 +170,39 @@ def _message(assembled: Assembled, position: int) -> ContextMessage:
 
 
 def _explain(assembled: Assembled, collected: Collected, count: Count) -> list[Explained]:
-    """Return a row for every turn and every other message, newest first, and for every file (S4-40)."""
-    selection, files = assembled.selection, assembled.files
-    rows = []
-    for position in reversed(range(len(assembled.turns))):
-        turn = assembled.turns[position]
-        kept = position in selection.kept
-        fits = "truncated" if position == selection.truncated else "fits"
-        reason = fits if kept else selection.dropped.get(position, "")
-        tokens, score = selection.tokens.get(position), assembled.scores.get(position)
-        tokens = count(turn.block) if tokens is None else tokens
-        name = f"{turn.conversation}:{turn.number}" if turn.named else str(turn.number)
-        rows.append(Explained("turn", name, None if score is None else round(score, 4), tokens, kept, reason))
-    named = any(turn.named for turn in assembled.turns)
-    for conversation, number, reason in reversed(collected.excluded):
+    """Return a row for every message and file: what was kept, then the best of what was dropped (S4-40).
+
+    Turns have the order in which they were selected: by score, otherwise newest first.
+    """
+    selection, files, turns = assembled.selection, assembled.files, assembled.turns
+    kept: list[Explained] = []
+    dropped: list[Explained] = []
+    for position in best_first(assembled.scores) if assembled.scores else reversed(range(len(turns))):
+        rows = _explain_turn(assembled, position, count)
+        (kept if position in selection.kept else dropped).extend(rows)
+    named = any(turn.named for turn in turns)
+    for conversation, number, head, reason, _ in reversed(collected.excluded):
         name = f"{conversation}:{number}" if named else str(number)
-        rows.append(Explained("message", name, None, None, kept=False, reason=reason))
-    rows += [Explained("file", file.path, None, file.tokens, kept=True, reason="fits") for file in files.embedded]
-    rows += [Explained("file", file.path, None, None, kept=False, reason=file.reason) for file in files.skipped]
+        dropped.append(Explained("message", name, None, None, kept=False, reason=reason, subject=head.subject))
+    kept += [Explained("file", file.path, None, file.tokens, kept=True, reason="fits") for file in files.embedded]
+    dropped += [Explained("file", file.path, None, None, kept=False, reason=file.reason) for file in files.skipped]
+    return kept + dropped
+
+
+def _explain_turn(assembled: Assembled, position: int, count: Count) -> list[Explained]:
+    """Return the row of a turn and those of the messages with its tool results."""
+    selection, turn = assembled.selection, assembled.turns[position]
+    kept = position in selection.kept
+    fits = "truncated" if position == selection.truncated else "fits"
+    reason = fits if kept else selection.dropped.get(position, "")
+    tokens, score = selection.tokens.get(position), assembled.scores.get(position)
+    tokens = count(turn.block) if tokens is None else tokens
+    prefix = f"{turn.conversation}:" if turn.named else ""
+    score = None if score is None else round(score, 4)
+    rows = [Explained("turn", f"{prefix}{turn.number}", score, tokens, kept, reason, turn.head.subject)]
+    with_call = f"with its call, {turn.number}"
+    for number, head in turn.results:
+        rows.append(Explained("message", f"{prefix}{number}", None, None, kept, with_call, head.subject))
     return rows
 
 

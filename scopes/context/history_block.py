@@ -154,10 +154,10 @@ def _entries(collected: Collected, *, full: bool) -> list[_Entry]:
     statuses = _call_statuses(collected.turns)
     entries = []
     for turn in collected.turns:
-        text = "" if _is_summary_at_top(turn, collected) else _text_of(turn, statuses, full=full)
-        if text:
-            entry = _format_entry(turn.role, clip(text, MAX_MESSAGE_CHARACTERS))
-            entries.append(_Entry(turn, entry, truncated=len(text) > MAX_MESSAGE_CHARACTERS))
+        if not _is_summary_at_top(turn, collected):
+            text, truncated = _text_of(turn, statuses, full=full)
+            if text:
+                entries.append(_Entry(turn, _format_entry(turn.role, text), truncated))
     return entries
 
 
@@ -230,10 +230,23 @@ def _call_statuses(turns: list[Turn]) -> Mapping[str, str]:
     return statuses
 
 
-def _text_of(turn: Turn, statuses: Mapping[str, str], *, full: bool) -> str:
-    """Return the text of a message: tool calls with their status, or with all input and output."""
-    lines = (_line(part, statuses, full=full) for part in turn.message.parts)
-    return "\n".join(line for line in lines if line) or ("" if turn.message.parts else turn.content)
+def _text_of(turn: Turn, statuses: Mapping[str, str], *, full: bool) -> tuple[str, bool]:
+    """Return the text of a message and its tool results, each clipped, and whether one was.
+
+    Tool calls have their status, or all input and output.
+    """
+    lines, truncated, left = [], False, MAX_MESSAGE_CHARACTERS
+    for part in turn.message.parts:
+        line = _line(part, statuses, full=full)
+        is_result = part.type == "tool_result" and bool(turn.results)
+        limit = MAX_MESSAGE_CHARACTERS if is_result else max(left, 0)
+        if line and (limit or not truncated):
+            lines.append(clip(line, limit))
+            truncated |= len(line) > limit
+            left -= 0 if is_result else len(line) + 1
+    if turn.message.parts:
+        return "\n".join(lines), truncated
+    return clip(turn.content, MAX_MESSAGE_CHARACTERS), len(turn.content) > MAX_MESSAGE_CHARACTERS
 
 
 def _line(part: Part, statuses: Mapping[str, str], *, full: bool) -> str:

@@ -36,7 +36,10 @@ class ContextFile(NamedTuple):
 
 
 class Explained(NamedTuple):
-    """Why a turn, message or file was kept or dropped; `tokens` is None if they were not counted."""
+    """Why a turn, message or file was kept or dropped; `tokens` is None if they were not counted.
+
+    `subject` is the beginning of the message's first line; None for a file.
+    """
 
     what: str
     name: str
@@ -44,13 +47,14 @@ class Explained(NamedTuple):
     tokens: int | None
     kept: bool
     reason: str
+    subject: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context(Result):
     """A context of at most `max_tokens`; `formatted_history` is its whole text, messages are oldest first.
 
-    `explained` is filled on request.
+    left_out: how many messages are not in it, by reason. `explained` is filled on request.
     """
 
     context_id: str
@@ -71,6 +75,7 @@ class Context(Result):
     conversations_excluded: int
     turns_included: int
     turns_excluded: int
+    left_out: Mapping[str, int]
     warnings: tuple[str, ...]
     explained: tuple[Explained, ...] = field(default=())
 

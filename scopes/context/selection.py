@@ -11,6 +11,7 @@ from scopes.context.turns import TOOL_LIMIT, Turn, block_of, content_of
 
 MIN_TURN_TOKENS = 8  # no turn has fewer, including its heading
 _FILL_BELOW = 90  # hundredths of the room; if less is used, a turn that does not fit is truncated to fill it
+_MIN_RESULT = 100  # characters to which tool results are shortened before a turn is cut
 _MAX_WIDENINGS = 8  # steps of the search for a limit of tool results
 _MAX_CHARACTERS_PER_TOKEN = 8  # on the average of a whole turn
 
@@ -110,12 +111,34 @@ def _fill(selection: TurnSelection, turns: Sequence[Turn], position: int, room: 
     if selection.kept and used * 100 >= room * _FILL_BELOW:
         return
     turn = turns[position]
-    cut = cut_to_fit(turn.content, room - used, lambda content: count(block_of(turn, content)))
+    left = room - used
+    content, fits = _shorten_results(turn, left, count)
+    cut = content if fits else cut_to_fit(content, left, lambda text: count(block_of(turn, text)))
     if cut is not None:
         text = block_of(turn, cut)
         selection.keep(position, text, count(text))
         selection.truncated = position
         selection.dropped.pop(position, None)
+
+
+def _shorten_results(turn: Turn, room: int, count: Count) -> tuple[str, bool]:
+    """Return the content with its tool results as long as the room allows, and whether it fits."""
+    if turn.longest <= _MIN_RESULT:
+        return turn.content, False
+    best = content_of(turn.message, _MIN_RESULT)
+    if count(block_of(turn, best)) > room:
+        return best, False
+    low, high = _MIN_RESULT, min(TOOL_LIMIT, turn.longest)
+    for _ in range(_MAX_WIDENINGS):
+        guess = (low + high) // 2
+        if guess <= low:
+            break
+        content = content_of(turn.message, guess)
+        if count(block_of(turn, content)) <= room:
+            best, low = content, guess
+        else:
+            high = guess
+    return best, True
 
 
 def _keep_all(turns: Sequence[Turn], room: int, count: Count) -> TurnSelection | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from scopes.context.part_text import part_text, texts_of
 from scopes.history.messages import MessageHead, display_time
@@ -18,11 +19,19 @@ _SPACE = re.compile(r"\s+")
 USER, ASSISTANT = "User", "Assistant"
 
 
+class NumberedHead(NamedTuple):
+    """The head of a message and its number in the conversation."""
+
+    number: int
+    head: MessageHead
+
+
 @dataclass(slots=True)
 class Turn:
-    """One message with content for a model.
+    """One message with content for a model, and the results of its tool calls.
 
-    `number` is its position in the whole history of its conversation, from 1.
+    `number` is its position in the whole history of its conversation, from 1. `results` are the messages that had
+    nothing but results of its calls.
     """
 
     number: int
@@ -33,6 +42,12 @@ class Turn:
     content: str
     named: bool = False  # True if the heading includes the conversation
     longest: int = 0  # characters of the longest tool call or result, in terms of the limit for results
+    results: tuple[NumberedHead, ...] = ()
+
+    @property
+    def messages(self) -> int:
+        """Return how many messages are in the turn."""
+        return 1 + len(self.results)
 
     def clipped_at(self, limit: int) -> bool:
         """Return True if a tool call or result is clipped at this limit for results."""
@@ -77,7 +92,10 @@ def role_of(head: MessageHead) -> str:
 
 
 def content_of(message: Message, limit: int) -> str:
-    """Return the text of a message for a model, tool results clipped at `limit` characters."""
+    """Return the text of a message for a model, tool results clipped at `limit` characters.
+
+    A limit below the usual one shortens results alone: calls stay as they are.
+    """
     return "\n\n".join(_walk_texts(message, limit))
 
 
@@ -86,7 +104,8 @@ def _walk_texts(message: Message, limit: int) -> Iterable[str]:
         if part.type == "text":
             text = as_content(part.text)
         elif part.type == "tool_call":
-            text = f"[tool call] {as_content(clip(_SPACE.sub(' ', part_text(part)), limit * _CALL_TENTHS // 10))}"
+            call = clip(_SPACE.sub(" ", part_text(part)), max(limit, TOOL_LIMIT) * _CALL_TENTHS // 10)
+            text = f"[tool call] {as_content(call)}"
         elif part.type == "tool_result":
             failed = " failed" if part.fields.get("is_error") is True else ""
             text = f"[tool result{failed}] {as_content(clip(part_text(part), limit))}".rstrip()

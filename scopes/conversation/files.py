@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from scopes.clock import known_seconds
 from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.history.messages import MessageHead, read_root
+from scopes.history.titles import Heading, read_heading
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import file_operations
 from scopes.result import Result
@@ -38,6 +39,7 @@ class FileList(Result):
     branch: BranchName | None = None
     branches: tuple[BranchName, ...] = ()
     cwd: str | None = None
+    heading: Heading | None = None
 
 
 @dataclass(slots=True)
@@ -74,6 +76,7 @@ def files(repository: Repository, where: str) -> FileList:
         branch=scope.branch,
         branches=tuple(scope.tips),
         cwd=read_root(repository, read_commit(repository, next(iter(scope.tips.values()))), None).cwd,
+        heading=read_heading(repository, scope.conversation),
     )
 
 

@@ -10,6 +10,7 @@ from scopes.clock import format_seconds
 from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.history.messages import MessageHead
 from scopes.history.revisions import conversation_ids
+from scopes.history.titles import Heading, read_heading
 from scopes.history.usage import Tokens, add_up, tokens_of
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import COPIED, FILE_WRITES, Message, file_operations
@@ -50,6 +51,7 @@ class Stats(Result):
     duration_seconds: int | None
     active_seconds: int | None
     branch: BranchName | None = None
+    heading: Heading | None = None
 
     @property
     def all_tokens(self) -> Tokens | None:
@@ -74,9 +76,11 @@ def stats(repository: Repository, where: str | None = None) -> Stats:
         for head, message in walk_messages(repository, scope):
             counts.add(head, message)
         counts.end_conversation()
-    conversation, branch = (scopes[0].conversation, scopes[0].branch) if where is not None else (None, None)
     branches = sum(len(scope.tips) for scope in scopes)
-    return replace(counts.result(conversation, len(scopes), branches), branch=branch)
+    if where is None:
+        return counts.result(None, len(scopes), branches)
+    result = counts.result(scopes[0].conversation, 1, branches)
+    return replace(result, branch=scopes[0].branch, heading=read_heading(repository, scopes[0].conversation))
 
 
 class ActiveTime:

@@ -106,7 +106,8 @@ def _resolve_latest(repository: Repository, position: int) -> ConversationId:
 
 def _belongs_to(repository: Repository, conversation: ConversationId, project: Project) -> bool:
     root = _find_root(repository, conversation)
-    return root is not None and root.cwd is not None and project.contains(root.cwd)
+    directory = read_metadata(repository, conversation).directory or (None if root is None else root.cwd)
+    return directory is not None and project.contains(directory)
 
 
 def _find_by_root(

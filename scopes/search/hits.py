@@ -9,7 +9,9 @@ from typing import NamedTuple
 from scopes.errors import Corrupt, NotFound
 from scopes.history.amendments import find_claim
 from scopes.history.messages import MESSAGE_FILE, NO_TEXT, MessageHead, head_of, read_message, walk_heads_oldest_first
+from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, list_branch_tips
+from scopes.history.titles import Heading, heading_of
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.index.full_text import Index, IndexDamaged
 from scopes.index.schema import COLUMNS
@@ -22,6 +24,7 @@ from scopes.search.message_documents import texts_of
 from scopes.search.query import Node, positive_phrases
 from scopes.search.regex import Matcher, TooSlow
 from scopes.search.snippet import Piece, SpanFinder, cut_snippet, phrase_finder
+from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import find_blob
 
@@ -30,6 +33,18 @@ _COMMITS = """
     JOIN place ON place.entry = commits.number JOIN value ON value.number = place.conversation
     WHERE commits.message = ? ORDER BY value.text, commits.number"""
 _FIRST_COMMIT = "SELECT oid FROM commits WHERE message = ? ORDER BY number LIMIT 1"
+_ROOT = """
+    SELECT commits.oid FROM place JOIN commits ON commits.number = place.entry
+    WHERE place.conversation = (SELECT number FROM value WHERE field = 'conversation' AND text = ?)
+    ORDER BY place.entry LIMIT 1"""
+_FIRST_OF_KIND = """
+    SELECT commits.oid FROM place JOIN commits ON commits.number = place.entry
+    JOIN message ON message.number = commits.message
+    JOIN value AS author_kind ON author_kind.number = message.author_kind
+    JOIN value AS kind ON kind.number = message.kind
+    WHERE place.conversation = (SELECT number FROM value WHERE field = 'conversation' AND text = ?)
+    AND author_kind.text = ? AND kind.text GLOB ? ORDER BY place.entry LIMIT 8"""
+_PROMPTS = (("human", "*"), ("injected", "prompt"), ("agent", "*"))  # what `first_prompt` chooses from
 _REACHABLE = """
     WITH RECURSIVE reached (entry) AS (
         SELECT tip FROM branch WHERE conversation = ? AND name = ?
@@ -49,7 +64,8 @@ class SearchHit(Result):
     """A message that matches: `conversation/branch` contains it, `also` are other conversations that do.
 
     `part` is the column that the snippet is from. `before` and `after` are the neighboring messages, oldest first.
-    `retracted` and `amended` tell whether the branch replaces the message's text.
+    `retracted` and `amended` tell whether the branch replaces the message's text. `heading` is the title of the
+    conversation, or its first prompt.
     """
 
     conversation: ConversationId
@@ -63,6 +79,7 @@ class SearchHit(Result):
     after: tuple[Neighbor, ...] = ()
     retracted: bool = False
     amended: bool = False
+    heading: Heading | None = None
 
 
 class Highlighter(NamedTuple):
@@ -104,6 +121,7 @@ class HitReader:
         self._branches: dict[ConversationId, list[BranchName]] = {}
         self._tips: dict[tuple[ConversationId, BranchName], Oid] = {}
         self._reachable: dict[tuple[ConversationId, BranchName], frozenset[int]] = {}
+        self._headings: dict[ConversationId, Heading | None] = {}
         self._heads: dict[tuple[ConversationId, BranchName], list[MessageHead]] = {}
 
     def read(self, row: Row, marks: Sequence[Highlighter]) -> SearchHit:
@@ -136,6 +154,7 @@ class HitReader:
             after=after,
             retracted="retracted" in claim,
             amended="amended" in claim,
+            heading=self._heading(conversation),
         )
 
     def texts(self, number: int) -> tuple[str, ...]:
@@ -200,6 +219,23 @@ class HitReader:
                 raise IndexDamaged(f"there is no branch {branch}")
             self._tips[key] = tip
         return self._tips[key]
+
+    def _heading(self, conversation: ConversationId) -> Heading | None:
+        """Return the title of a conversation, or its first prompt; the index knows where that is."""
+        if conversation not in self._headings:
+            title = read_metadata(self._repository, conversation).title
+            self._headings[conversation] = heading_of(title, () if title else self._beginning(conversation))
+        return self._headings[conversation]
+
+    def _beginning(self, conversation: ConversationId) -> list[Commit]:
+        """Return the root of a conversation after the first messages of each kind that may be its first prompt."""
+        rows = self._index.rows(_ROOT, (conversation,), (str,))
+        for kinds in _PROMPTS:
+            rows += self._index.rows(_FIRST_OF_KIND, (conversation, *kinds), (str,))
+        try:
+            return [read_commit(self._repository, oid) for (oid,) in reversed(rows)]
+        except (NotFound, Corrupt) as error:
+            raise IndexDamaged(error.message) from error
 
     def _claim(self, conversation: ConversationId, branch: BranchName, message: MessageId) -> Mapping[str, object]:
         try:

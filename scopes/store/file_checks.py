@@ -7,8 +7,6 @@ reach outside the store are refused by `containment`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from scopes.errors import Corrupt
 from scopes.regular_file import MAX_CONFIG_BYTES, UnusableFile, check_regular, read_regular
@@ -35,10 +33,12 @@ def check_store(path: str) -> None:
         Corrupt: one of them is not a regular file, or is far too large; the error names it.
         OSError: one of them cannot be looked at.
     """
-    with _named(path):
+    try:
         for name, limit in _LIMITS.items():
             check_regular(os.path.join(path, name), limit)
         _check_objects(os.path.join(path, "objects"))
+    except UnusableFile as error:
+        raise _named(path, error) from error
 
 
 def check_ref(path: str, name: str) -> None:
@@ -48,9 +48,11 @@ def check_ref(path: str, name: str) -> None:
         Corrupt: one of them is not a regular file, or is far too large; the error names it.
         OSError: one of them cannot be looked at.
     """
-    with _named(path):
-        check_regular(os.path.join(path, "packed-refs"), MAX_PACKED_REFS_BYTES)
-        _check_unless_directory(os.path.join(path, name), MAX_REF_BYTES)
+    try:
+        check_regular(f"{path}/packed-refs", MAX_PACKED_REFS_BYTES)
+        check_regular(f"{path}/{name}", MAX_REF_BYTES, allow_directory=True)
+    except UnusableFile as error:
+        raise _named(path, error) from error
 
 
 def check_ref_update(path: str, name: str) -> None:
@@ -63,9 +65,11 @@ def check_ref_update(path: str, name: str) -> None:
     """
     check_ref(path, name)
     _check_head(path)
-    with _named(path):
+    try:
         for log in (name, "HEAD"):
-            _check_unless_directory(os.path.join(path, "logs", log))
+            check_regular(f"{path}/logs/{log}", allow_directory=True)
+    except UnusableFile as error:
+        raise _named(path, error) from error
 
 
 def check_all(path: str) -> None:
@@ -74,27 +78,19 @@ def check_all(path: str) -> None:
     Raises:
         Corrupt: the first other file; the error names it.
     """
-    with _named(path):
+    try:
         for top, directories, files in os.walk(path):
             for name in (*directories, *files):
                 full = os.path.join(top, name)
                 if name in files or os.path.islink(full):
                     check_regular(full)
-
-
-def _check_unless_directory(path: str, limit: int | None = None) -> None:
-    """Check a file; at the path of a ref or a reflog there may be a directory of others."""
-    if not os.path.isdir(path):
-        check_regular(path, limit)
-
-
-@contextmanager
-def _named(path: str) -> Iterator[None]:
-    try:
-        yield
     except UnusableFile as error:
-        where = os.path.relpath(error.filename, path)
-        raise Corrupt(f"cannot read {where} in the store {path}: {error.strerror}", hint=REMOVE) from error
+        raise _named(path, error) from error
+
+
+def _named(path: str, error: UnusableFile) -> Corrupt:
+    where = os.path.relpath(error.filename, path)
+    return Corrupt(f"cannot read {where} in the store {path}: {error.strerror}", hint=REMOVE)
 
 
 def _check_head(path: str) -> None:
@@ -120,4 +116,4 @@ def _check_objects(directory: str) -> None:
         except (FileNotFoundError, NotADirectoryError):
             continue
         for path in unusual:
-            _check_unless_directory(path)
+            check_regular(path, allow_directory=True)

@@ -59,6 +59,22 @@ class RefFiles(NamedTuple):
         return {name: value for name, value in sorted(refs.items()) if value is not None}
 
 
+def read_loose_ref(store: str, name: str) -> str | None:
+    """Return the value of a ref that has a file of its own; None if it has none.
+
+    Raises:
+        ValueError: the file is damaged.
+        OSError: it cannot be read.
+    """
+    try:
+        value = _read_loose(f"{store}/{name}")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if value is None and not os.path.isdir(f"{store}/{name}"):
+        raise ValueError(name)
+    return value
+
+
 def read_ref_files(store: str, prefixes: tuple[str, ...]) -> RefFiles:
     """Read the files of the refs whose names begin with one of the prefixes.
 

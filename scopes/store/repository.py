@@ -27,7 +27,7 @@ from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import CODES, LooseReader, find_loose
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, Tip, TreeEntry, parse_commit, parse_tip, parse_tree
 from scopes.store.projects import Project
-from scopes.store.raw_refs import RefFiles, read_ref_files
+from scopes.store.raw_refs import RefFiles, read_loose_ref, read_ref_files
 
 KINDS = {code: kind for kind, code in CODES.items()}
 OPERATION_FILE = "operation.json"
@@ -37,6 +37,7 @@ _PRIORITY_ABOVE_LIBGIT2 = 3
 _MALFORMED_CONFIGURATION = re.compile(r"failed to parse config file: .*\(in (.*):([0-9]+)\)")
 # Otherwise libgit2 prefers a repository `.git` inside the store.
 _OPEN_EXACTLY_HERE = pygit2.enums.RepositoryOpenFlag.NO_SEARCH | pygit2.enums.RepositoryOpenFlag.NO_DOTGIT
+_PLAIN_REF = re.compile(r"refs/[\w./+-]+")
 _Value = TypeVar("_Value")
 
 
@@ -178,7 +179,18 @@ class Repository:
         return _with_pending(values, pending, prefixes) if pending else values
 
     def raw_ref(self, name: str) -> str | None:
-        """Return the value of a ref on disk, without the values of a pending operation."""
+        """Return the value of a ref on disk, without the values of a pending operation.
+
+        A loose ref is read without libgit2, which takes four times as long.
+
+        Raises:
+            Corrupt: the ref is damaged, or one of its files is not a regular file.
+        """
+        if _PLAIN_REF.fullmatch(name) and "/." not in name:
+            with contextlib.suppress(OSError, ValueError):  # the check below, or libgit2, tells what is wrong
+                loose = read_loose_ref(self.path, name)
+                if loose is not None or not os.path.lexists(f"{self.path}/packed-refs"):
+                    return loose
         reference = self.find_reference(name)
         return None if reference is None else _value(reference)
 

@@ -14,7 +14,7 @@ from tests.support.store import make_store
 KEYS = {
     "scopes", "kind", "tokens_used", "max_tokens", "method", "messages", "files_embedded", "files_skipped", "summary",
     "metadata", "filtered_count", "average_relevance", "sessions_included", "sessions_excluded", "turns_included",
-    "turns_excluded", "formatted_history", "warnings", "context_id", "notes",
+    "turns_excluded", "left_out", "formatted_history", "warnings", "context_id", "notes",
 }  # fmt: skip
 
 

@@ -80,8 +80,7 @@ def test_full_tools_are_shown_with_input_and_output(repository, exact):
     say(repository, "conv-001", "", parts=[CALL])
     say(repository, "conv-001", "", parts=[RESULT], kind="tool-results")
     assert entries(history(repository, "conv-001", exact, tools="full")) == [
-        'Assistant: [tool: bash {"command": "make secret"} - failed]',
-        "Assistant: [tool result: two errors]",
+        'Assistant: [tool: bash {"command": "make secret"} - failed]\n[tool result: two errors]',
     ]
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from scopes.context.relevance import score, words_of
+from scopes.conversation.amend import retract
 from scopes.conversation.new import new
 from scopes.errors import Invalid
+from scopes.model.message import Author
 from tests.context.building import built, numbers
 from tests.support.history import say
 
@@ -121,3 +123,64 @@ def test_filtered_messages_are_counted(repository, exact, tmp_path):
 def test_a_task_is_not_a_regular_expression(task):
     assert [0 <= relevance <= 1 for relevance, _ in score(["something", f"before {task} after"], task)] == [True] * 2
     assert score(["something", f"before {task} after"], task)[1][0] == 1
+
+
+def compacted(repository):
+    """Record what matters, a compaction, and other things; retract one message."""
+    new(repository)
+    say(repository, "conv-001", "the cookie of Safari is dropped")
+    for number in range(30):
+        say(repository, "conv-001", f"lunch {number}")
+    say(repository, "conv-001", "so far", kind="compaction", context_root=True)
+    wrong = say(repository, "conv-001", "wrong")
+    retract(repository, "conv-001", wrong.id, "", author=Author("carol"))
+    say(repository, "conv-001", "dinner")
+
+
+def test_a_task_searches_what_is_before_a_compaction(repository, exact, tmp_path):
+    """A compaction ends a prompt, not the record."""
+    compacted(repository)
+    result = built(repository, exact, tmp_path, max_tokens=200, task="Safari cookie")
+    assert 1 in numbers(result)
+    assert 1 not in numbers(built(repository, exact, tmp_path, max_tokens=200))
+
+
+def test_what_is_left_out_is_counted_by_reason(repository, exact, tmp_path):
+    compacted(repository)
+    result = built(repository, exact, tmp_path, max_tokens=200, task="Safari cookie", tight_below=0)
+    left_out = result.left_out
+    assert (left_out["before_compaction"], left_out["retracted"], left_out["over_budget"]) == (0, 1, 0)
+    assert left_out["below_relevance"] == 33 - result.turns_included > 20
+    assert not any("budget" in warning for warning in result.warnings)
+    assert any(
+        f"left out: {left_out['below_relevance']} turns without a word of the task" in w for w in result.warnings
+    )
+
+
+def test_without_a_task_the_turns_before_a_compaction_are_counted(repository, exact, tmp_path):
+    compacted(repository)
+    result = built(repository, exact, tmp_path)
+    assert result.left_out["before_compaction"] == 31
+    assert [
+        warning for warning in result.warnings if warning.startswith("left out: 31 turns before the last compaction")
+    ]
+
+
+def test_the_budget_is_blamed_only_for_turns_about_the_task(repository, exact, tmp_path):
+    new(repository)
+    for number in range(40):
+        say(repository, "conv-001", ("Safari " if number % 2 else "lunch ") + "word " * 60)
+    result = built(repository, exact, tmp_path, max_tokens=600, task="Safari")
+    over = result.left_out["over_budget"]
+    assert 0 < over < 20
+    assert f"Session history limited: {over} turns about the task excluded due to token budget" in result.warnings
+
+
+def test_the_explanation_has_subjects_and_begins_with_what_was_kept(repository, exact, tmp_path):
+    compacted(repository)
+    rows = built(repository, exact, tmp_path, max_tokens=200, task="Safari cookie", explain=True).explained
+    assert (rows[0].name, rows[0].subject) == ("1", "the cookie of Safari is dropped")
+    kept = [row.kept for row in rows]
+    assert kept == sorted(kept, reverse=True)
+    scores = [row.score for row in rows if not row.kept and row.score is not None]
+    assert scores == sorted(scores, reverse=True)

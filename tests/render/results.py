@@ -422,10 +422,11 @@ CONTEXT = Context(
     files_embedded=(ContextFile("src/login.py", 1200, 6),), files_skipped=(SkippedFile("logo.png", "binary"),),
     summary="They looked for the cause.", metadata={"mode": "history", "all": False, "utilisation": 0.9151}, filtered_count=2,
     average_relevance=None, conversations_included=1, conversations_excluded=2, turns_included=1, turns_excluded=6,
+    left_out={"before_compaction": 0, "over_budget": 6},
     warnings=("Session history limited: 2 older sessions excluded due to token budget",),
     explained=(
-        Explained("turn", "7", 0.8123, 24, kept=True, reason="fits"),
-        Explained("turn", "1", None, None, kept=False, reason="older than what fits"),
+        Explained("turn", "7", 0.8123, 24, kept=True, reason="fits", subject="Why does the login fail?"),
+        Explained("turn", "1", None, None, kept=False, reason="older than what fits", subject="Hello"),
         Explained("file", "logo.png", None, None, kept=False, reason="binary"),
     ),
     notes=(Note("Session history limited: 2 older sessions excluded due to token budget"),),

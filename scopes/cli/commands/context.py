@@ -46,9 +46,10 @@ def context(
 
     Contains the newest turns since the last compaction, oldest first, and the files that they touched, with their
     current content in the project around the current directory. Files have a share of the budget. With --task the most
-    relevant turns are chosen instead. At an earlier message, files have the content that the tools of the conversation
-    recorded, never the current one. Notes say what was left out. Recorded text is marked as data, and tags in it are
-    escaped. Files that may hold secrets, by their names, are left out.
+    relevant turns of the whole history are chosen instead, also from before a compaction. A tool result is below its
+    call. At an earlier message, files have the content that the tools of the conversation recorded, never the current
+    one. Notes count what was left out, by reason. Recorded text is marked as data, and tags in it are escaped. Files
+    that may hold secrets, by their names, are left out.
 
     Examples:
       scopes conv context conv-001 --max-tokens 8000

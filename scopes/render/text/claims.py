@@ -139,7 +139,8 @@ def render_file_list(result: FileList, view: View) -> None:
         return
     brief = view.width < WIDE
     rows = (_file_terminal_row(row, view, result.cwd, brief=brief) for row in result.files)
-    view.rows(_FILE_TERMINAL_COLUMNS, rows, title=f"Files of {place}")
+    heading = "" if result.heading is None else f": {result.heading.text}"
+    view.rows(_FILE_TERMINAL_COLUMNS, rows, title=f"Files of {place}{heading}")
     if brief:
         used = {name for row in result.files for name in row.operations}
         legend = ", ".join(f"{name[0]} {name}" for name in FILE_OPERATIONS if name in used)

@@ -24,7 +24,9 @@ _EXPLAINED = (
     Column("Tokens", align="right"),
     Column("Kept"),
     Column("Reason", flexible=True),
+    Column("Subject", flexible=True),
 )
+_ROWS_ON_TERMINAL, _KEPT_ON_TERMINAL = 20, 12
 _PARTS = (Column("Part"), Column("Tokens", align="right"))
 
 
@@ -49,7 +51,7 @@ def render_context(result: Context, view: View) -> None:
         if options.stats:
             _write_stats(result, view)
         if options.explain:
-            view.rows(_EXPLAINED, [_row(result, each) for each in result.explained], title="What was kept, and why")
+            _write_explained(result, view)
     elif options.layout == "markdown":
         _write_exactly(view, result.formatted_history)
     else:
@@ -75,10 +77,27 @@ def _write_exactly(view: View, text: str) -> None:
         view.exact(text)
 
 
+def _write_explained(result: Context, view: View) -> None:
+    """Write why each message and file was kept or dropped; on a terminal only the first of both."""
+    kept = [each for each in result.explained if each.kept]
+    dropped = [each for each in result.explained if not each.kept]
+    if view.terminal:
+        kept_shown = max(_KEPT_ON_TERMINAL, _ROWS_ON_TERMINAL - len(dropped))
+        shown = kept[:kept_shown] + dropped[: _ROWS_ON_TERMINAL - len(kept[:kept_shown])]
+    else:
+        shown = kept + dropped
+    view.rows(_EXPLAINED, [_row(result, each) for each in shown], title="What was kept, and why")
+    hidden = len(result.explained) - len(shown)
+    if hidden:
+        view.aside(
+            f"{len(kept):,} kept, {len(dropped):,} left out; {hidden:,} rows are not shown: see --json, or a pipe"
+        )
+
+
 def _row(result: Context, each: Explained) -> tuple[str | Span, ...]:
     tokens = "" if each.tokens is None else format_tokens(each.tokens, result.method)
     score = "" if each.score is None else f"{each.score:.3f}"
-    return each.what, each.name, score, tokens, "kept" if each.kept else "dropped", each.reason
+    return each.what, each.name, score, tokens, "kept" if each.kept else "dropped", each.reason, each.subject or ""
 
 
 def _write_stats(result: Context, view: View) -> None:
@@ -92,6 +111,8 @@ def _write_stats(result: Context, view: View) -> None:
         "Files": f"{len(result.files_embedded):,}, {len(result.files_skipped):,} left out",
         "Filtered": f"{result.filtered_count:,}",
     }
+    left_out = [f"{count:,} {key.replace('_', ' ')}" for key, count in result.left_out.items() if count]
+    rows["Left out"] = ", ".join(left_out) or "nothing"
     if result.average_relevance is not None:
         rows["Average relevance"] = f"{result.average_relevance:.3f}"
     for name, value in rows.items():

@@ -16,8 +16,8 @@ from scopes.render.text.phrases import (
     summarize,
     summary_text,
 )
-from scopes.render.view import Cell, Column, Span, View
-from scopes.render.wrap import truncate_line, wrap_line
+from scopes.render.view import Cell, Column, Span, View, clean_spans
+from scopes.render.wrap import count_span_cells, truncate_line, wrap_line
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ def render_search_hit(result: SearchHit, view: View) -> None:
     kind = Span(f" · {head.kind}", "dim")
     state = (" · ", Span(_state(result), "warn")) if _state(result) else ()
     who = author(head.author, head.author_kind)
-    view.line(where, " ", identifier(view, head.id), " ", who, kind, *part, " · ", when, *state)
+    line = (where, " ", identifier(view, head.id), " ", who, kind, *part, " · ", when, *state)
+    view.line(*line, *_title_spans(result, view.width - count_span_cells(clean_spans(line))))
     for row in _rows(result.snippet, max(view.width - _INDENT, _MIN_WIDTH)):
         view.line(*row, indent=_INDENT)
     _write_neighbors(result.after, view)
@@ -80,6 +81,13 @@ def render_search_coverage(result: SearchCoverage, view: View) -> None:
     view.body(_coverage_text(result), style="dim")
     if result.damaged or result.unreadable:
         view.body(_unreadable_text(result), style="warn")
+
+
+def _title_spans(hit: SearchHit, room: int) -> tuple[Span, ...]:
+    """Return what the conversation is called, cut to the room on the line; nothing if that is small."""
+    if hit.heading is None or room < _MIN_WIDTH:
+        return ()
+    return truncate_line((Span(f" · {hit.heading.text}", "dim"),), room)
 
 
 def _write_gaps(result: SearchCoverage, view: View) -> None:
@@ -109,7 +117,7 @@ def _unreadable_text(result: SearchCoverage) -> str:
 
 def _columns(*, around: bool) -> tuple[Column, ...]:
     names = ("Conversation", "Branch", "ID", "Time", "Author", "Kind", "Snippet")
-    hidden = ("OID", "Part", "Score", "State")
+    hidden = ("OID", "Part", "Score", "State", "Title")
     return (
         Column(_OFFSET, hidden=not around),
         *map(Column, names),
@@ -130,7 +138,21 @@ def _neighbor_row(hit: SearchHit, neighbor: Neighbor, offset: int) -> tuple[Cell
     head = neighbor.head
     time = display_time(head) or UNKNOWN_TIME
     text = head.subject if neighbor.message is None else summary_text(head, neighbor.message)
-    return str(offset), hit.conversation, hit.branch, head.id, time, head.author, head.kind, text, head.oid, "", "", ""
+    return (
+        str(offset),
+        hit.conversation,
+        hit.branch,
+        head.id,
+        time,
+        head.author,
+        head.kind,
+        text,
+        head.oid,
+        "",
+        "",
+        "",
+        _title(hit),
+    )
 
 
 def _row(hit: SearchHit) -> tuple[Cell, ...]:
@@ -148,7 +170,12 @@ def _row(hit: SearchHit) -> tuple[Cell, ...]:
         hit.part,
         "" if hit.score is None else str(hit.score),
         state,
+        _title(hit),
     )
+
+
+def _title(hit: SearchHit) -> str:
+    return "" if hit.heading is None else hit.heading.text
 
 
 def _state(hit: SearchHit) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import counted
 from scopes.render.view import Column, Span, View
-from scopes.render.wrap import count_cells, truncate_text
+from scopes.render.wrap import count_cells, truncate_line, truncate_text
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def render_stats(result: Stats, view: View) -> None:
         view.rows(_PIPED_COLUMNS, _rows(result))
         return
     for name, *value in _fields(result):
-        view.line(Span(f"{name}:".ljust(_KEY_WIDTH), "key"), *value)
+        view.line(*truncate_line((Span(f"{name}:".ljust(_KEY_WIDTH), "key"), *value), view.width))
     for title, unit, counts, failed in (
         ("Authors", "messages", result.authors, {}),
         ("Kinds", "messages", result.kinds, {}),
@@ -62,6 +62,8 @@ def _fields(result: Stats) -> Iterator[tuple[str | Span, ...]]:
         yield "Conversation", Span(result.conversation, "id")
     else:
         yield "Conversations", f"{result.conversations:,}"
+    if result.heading is not None:
+        yield "Title", result.heading.text
     every = "all " if result.branches > 1 else ""
     yield "Messages", f"{result.messages:,} on {every}{counted(result.branches, 'branch')}"
     yield "Text", counted(result.characters, "character")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
+from scopes.render.wire.fields import heading_fields
 from scopes.render.wire.message import head_object
 
 if TYPE_CHECKING:
@@ -57,4 +58,10 @@ def format_file_list(result: FileList) -> dict[str, object]:
         for row in result.files
     ]
     place = without_none(branch=result.branch, branches=list(result.branches) or None, cwd=result.cwd)
-    return {"kind": "file-list", "conversation": result.conversation, **place, "files": files}
+    return {
+        "kind": "file-list",
+        "conversation": result.conversation,
+        **heading_fields(result.heading),
+        **place,
+        "files": files,
+    }

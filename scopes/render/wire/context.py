@@ -56,6 +56,7 @@ def context_document(result: Context, *, explain: bool = False) -> dict[str, obj
         "sessions_excluded": result.conversations_excluded,
         "turns_included": result.turns_included,
         "turns_excluded": result.turns_excluded,
+        "left_out": dict(result.left_out),
         "formatted_history": result.formatted_history,
         "warnings": list(result.warnings),
         "context_id": result.context_id,

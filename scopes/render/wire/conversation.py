@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.fields import staleness, utc
+from scopes.render.wire.fields import heading_fields, staleness, utc
 from scopes.render.wire.message import head_object
 
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ def format_stats(result: Stats) -> dict[str, object]:
         kind="stats",
         conversation=result.conversation,
         branch=result.branch,
+        **heading_fields(result.heading),
         conversations=result.conversations if result.conversation is None else None,
         branches=result.branches,
         messages=result.messages,

@@ -1,8 +1,13 @@
-"""Fields shared by several JSON objects: times in UTC, and whether a summary is stale."""
+"""Fields shared by several JSON objects: times in UTC, titles, and whether a summary is stale."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from scopes.clock import format_time, parse_time
+
+if TYPE_CHECKING:
+    from scopes.history.titles import Heading
 
 
 def utc(time: str | None) -> str | None:
@@ -16,3 +21,8 @@ def utc(time: str | None) -> str | None:
 def staleness(newer: int | None) -> dict[str, object]:
     """Return whether a summary is stale; nothing if `newer` is None, that is, for other messages (S4-47)."""
     return {} if newer is None else {"stale": newer > 0, "newer_messages": newer}
+
+
+def heading_fields(heading: Heading | None) -> dict[str, object]:
+    """Return what a conversation is called: `title`, and `title_source`, which is `title` or `prompt`."""
+    return {} if heading is None else {"title": heading.text, "title_source": heading.source}

@@ -8,7 +8,7 @@ from scopes.history.messages import MessageHead, display_time
 from scopes.model.encoding import without_none
 from scopes.model.message import FileTouch, Message, payload_key
 from scopes.render.dispatch import to_wire
-from scopes.render.wire.fields import staleness, utc
+from scopes.render.wire.fields import heading_fields, staleness, utc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -125,6 +125,7 @@ def format_search_hit(result: SearchHit) -> dict[str, object]:
         kind="search-hit",
         conversation=result.conversation,
         branch=result.branch,
+        **heading_fields(result.heading),
         also=list(result.also) or None,
         score=result.score,
         retracted=result.retracted or None,

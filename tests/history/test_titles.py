@@ -1,0 +1,60 @@
+"""What a conversation is called: its title, or else its first prompt, in every command that names one (D12)."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.files import files
+from scopes.conversation.list import list_conversations
+from scopes.conversation.new import new
+from scopes.conversation.rename import rename_title
+from scopes.conversation.show import show
+from scopes.conversation.stats import stats
+from scopes.history.titles import Heading, read_heading
+from scopes.search.search import search
+from tests.support.history import history, say
+from tests.support.store import remove_object
+
+
+@pytest.fixture
+def unnamed(repository):
+    """A conversation without a title that begins with a greeting, and has a second branch."""
+    history(repository, "main: hello b", "fix@b: c")
+    return repository
+
+
+def headings(repository, directory):
+    """Return what each command calls the conversation."""
+    view = show(repository, "conv-001")
+    row = list_conversations(repository).conversations[0]
+    return [
+        read_heading(repository, "conv-001"),
+        files(repository, "conv-001").heading,
+        stats(repository, "conv-001").heading,
+        search(repository, "hello", index_directory=directory).hits[0].heading,
+        Heading(view.title or view.opening, "title" if view.title else "prompt"),
+        Heading(row.heading, row.heading_source),
+    ]
+
+
+def test_without_a_title_every_command_takes_the_first_prompt(unnamed, tmp_path):
+    """D12."""
+    assert set(headings(unnamed, str(tmp_path / "index"))) == {Heading("hello", "prompt")}
+
+
+def test_the_title_comes_before_the_first_prompt(unnamed, tmp_path):
+    rename_title(unnamed, "conv-001", "Login")
+    assert set(headings(unnamed, str(tmp_path / "index"))) == {Heading("Login", "title")}
+
+
+def test_a_conversation_without_messages_has_neither(repository):
+    new(repository)
+    assert read_heading(repository, "conv-001") is None
+    say(repository, "conv-001", "(no text)")
+    assert read_heading(repository, "conv-001") is None
+
+
+def test_a_damaged_history_has_no_first_prompt(repository):
+    drawn = history(repository, "main: a b")
+    remove_object(repository, drawn.oids["a"])
+    assert read_heading(repository, "conv-001") is None
