@@ -9,7 +9,7 @@ import gc
 import os
 import sys
 
-from scopes.cli.command_line import split_words
+from scopes.cli.command_line import split_words, with_config_command
 from scopes.cli.table import TABLE
 from scopes.loading import load
 
@@ -58,6 +58,9 @@ def dispatch(table: Table, invocation: Invocation) -> int:
     """Print help or run the `quick` function of a command if possible; otherwise build its parser and run that."""
     invocation.refuse_broken_text()
     line = split_words(table, invocation.arguments)
+    if line.unknown is not None and line.path == ("config",):
+        invocation.arguments = with_config_command(invocation.arguments, line)
+        line = split_words(table, invocation.arguments)
     if line.unknown is not None and not line.path:
         expanded = load("scopes.cli.user_aliases:expand_alias")(table, invocation.arguments, line)
         if expanded is not None:

@@ -100,6 +100,16 @@ class Output:
         self.stderr.stream.write(text)
         self.stderr.stream.flush()
 
+    def page(self, text: str) -> None:
+        """Write a text of ours, through the pager if it does not fit the screen.
+
+        Raises:
+            Inaccessible: standard output cannot be written; BrokenPipeError is passed on.
+        """
+        with self._open_pager() as write:
+            write(text)
+        self.stdout.flush()
+
     def say(self, text: str, hint: str | None = None) -> None:
         """Write a message for a person to standard error, unless `--quiet` is given."""
         self._write_message(clean(text) + "\n", hint)
