@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from scopes.cli.input import STANDARD_INPUT, open_input
 from scopes.cli.invocation import Invocation
 from scopes.clock import new_id, now
-from scopes.conversation.append import MessageAppended, append_to
+from scopes.conversation.append import MessageAppended, append_all, append_to
 from scopes.errors import Invalid, Refused
 from scopes.history.handles import Branch
 from scopes.history.messages import head_of, plain_message
@@ -144,6 +144,24 @@ def append_lines(branch: Branch, documents: Iterable[tuple[int, Any]]) -> Iterat
         yield replace(appended, one_of_many=True)
         if number % _LINES_BETWEEN_PACKING == 0:
             pack_when_needed(branch.repository)
+
+
+def append_all_lines(branch: Branch, documents: Iterable[tuple[int, Any]]) -> Iterator[MessageAppended]:
+    """Append one message per document, all of them or none; every document is checked before anything is written.
+
+    Raises:
+        Invalid: a document is not a message, or too large; the error names its line, and nothing was written.
+    """
+    messages = [_validated_line(number, document) for number, document in documents]
+    yield from append_all(branch, messages)
+    pack_when_needed(branch.repository)
+
+
+def _validated_line(number: int, document: object) -> Message:
+    try:
+        return _validated(document)
+    except Invalid as error:
+        raise Invalid(f"line {number}: {error.message}", hint=error.hint) from error
 
 
 def refuse_with_lines(*options: str | None) -> None:

@@ -8,6 +8,7 @@ import typer
 
 from scopes.cli.append_input import (
     Fields,
+    append_all_lines,
     append_lines,
     complete_message_id,
     compose_message,
@@ -19,6 +20,7 @@ from scopes.cli.append_input import (
 from scopes.cli.arguments import AuthorKind, AuthorName, ConversationOrBranchArgument, OnBranch, author_of
 from scopes.cli.invocation import Invocation
 from scopes.conversation.append import append_to
+from scopes.errors import Invalid
 from scopes.history.handles import Store
 from scopes.store.maintenance import pack_when_needed
 
@@ -64,12 +66,15 @@ def append(
     lines: Annotated[
         str | None, typer.Option("--jsonl", metavar="FILE", help="Append each line of JSON; - reads standard input")
     ] = None,
+    atomic: Annotated[bool, typer.Option("--atomic", help="With --jsonl: store all lines or none")] = False,
 ) -> int:
     """Add a message, or many as JSON lines.
 
     When the command returns, the message is on disk. Any number of processes can append to one branch at the same time.
     With --jsonl each line is an object with author, text or parts, and optionally kind, to, reply_to, time, files, ...
     Each line is stored and its result printed before the next line is read. The first invalid line stops the command.
+    With --atomic all lines are read and checked first, and then stored as one operation: after an invalid line, an
+    error or a kill, either all messages are on the branch or none.
     `scopes undo` takes back what one command appended. `-c scopes.durability=fast` is faster: it does not wait for the
     disk, so a power cut can lose the last messages.
 
@@ -78,6 +83,7 @@ def append(
       git diff | scopes conv append conv-001 --as reviewer -
       scopes conv append conv-001 --as lead --kind decision --data '{"topic": "db", "decision": "SQLite"}'
       scopes conv append conv-001/main --jsonl messages.jsonl
+      scopes conv append conv-001 --jsonl messages.jsonl --atomic
       echo '{"author": "carol", "text": "hello"}' | scopes conv append conv-001 --jsonl -
     """
     invocation: Invocation = context.obj
@@ -85,9 +91,12 @@ def append(
     target = Store(repository).branch(conversation, branch)
     if lines is not None:
         refuse_with_lines(text, author, data)
-        code = invocation.stream(append_lines(target, walk_documents(invocation, lines)))
+        append_documents = append_all_lines if atomic else append_lines
+        code = invocation.stream(append_documents(target, walk_documents(invocation, lines)))
         invocation.output().hint("undo them together with: scopes undo")
         return code
+    if atomic:
+        raise Invalid("--atomic needs --jsonl", hint="one message is always stored whole or not at all")
     fields = Fields(
         kind=kind, to=to, reply_to=complete_message_id(repository, target.conversation.id, reply_to), time=time,
         work_item=work_item, task=task, activity=activity, tool=tool, model=model, status=status,

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import NulRows, Template
 from scopes.cli.invocation import Invocation
 from scopes.render.progress import progress
 from scopes.render.view_options import ViewOptions
@@ -24,8 +23,6 @@ def search(
     newest: Annotated[bool, typer.Option("--newest", help="Newest first; default: best first")] = False,
     any_word: Annotated[bool, typer.Option("--any", help="Find messages with any of the words, best first")] = False,
     around: Annotated[int, typer.Option("--context", min=0, metavar="N", help="Show N messages before and after")] = 0,
-    template: Template = None,
-    nul: NulRows = False,
 ) -> int:
     r"""Find messages by words and fields.
 
@@ -70,4 +67,4 @@ def search(
             any_word=any_word,
             on_progress=on_progress,
         )
-    return invocation.show(found, nul=nul, template=template, options=ViewOptions(around=around > 0))
+    return invocation.show(found, options=ViewOptions(around=around > 0))
