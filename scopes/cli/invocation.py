@@ -196,9 +196,14 @@ class Invocation:
         hint = "create one: scopes init, or start a conversation: scopes conv new"
         return (load("scopes.result:Note")(f"there is no store at {self.store_path} yet", hint),)
 
-    def config(self) -> Config:
-        """Return the settings of the store, or of the user if there is no store."""
-        repository = self.find_repository()
+    def config(self, *, optional: bool = False) -> Config:
+        """Return the settings of the store, or of the user if there is no store.
+
+        Raises:
+            NotFound: a store that the user named does not exist. With `optional` only if --store names it: a text is
+                counted without a store.
+        """
+        repository = self.find_repository(create=optional and not self.store)
         if repository is not None:
             return repository.config
         files = load("scopes.store.config:user_config")()

@@ -129,6 +129,7 @@ def format_stats(result: Stats) -> dict[str, object]:
     return without_none(
         kind="stats",
         conversation=result.conversation,
+        branch=result.branch,
         **heading_fields(result.heading),
         conversations=result.conversations if result.conversation is None else None,
         branches=result.branches,
