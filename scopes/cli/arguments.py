@@ -28,6 +28,12 @@ ConversationOrLatestArgument: TypeAlias = Annotated[
         metavar="CONV", help="The conversation: its id or a unique prefix (default: the latest)", show_default=False
     ),
 ]
+ScopeOrLatestArgument: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="CONV[/BRANCH]", help="The conversation (default: the latest), or one branch of it", show_default=False
+    ),
+]
 ConversationOrBranchArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV[/BRANCH]", help="The conversation or one of its branches")
 ]

@@ -50,6 +50,26 @@ def dump_docs(commands: dict[tuple[str, ...], CommandDocs]) -> str:
     return json.dumps({" ".join(path): asdict(docs) for path, docs in commands.items()}, indent=1) + "\n"
 
 
+def docs_line(docs: CommandDocs) -> str:
+    """Return the documentation of a command as one line of JSON."""
+    document = {
+        "scopes": 1,
+        "kind": "help",
+        "command": docs.spelling,
+        "summary": docs.summary,
+        "usage": docs.usage,
+        "text": docs.text,
+        "examples": docs.examples.splitlines(),
+        "arguments": [_without_none(part) for part in docs.arguments],
+        "options": [_without_none(part) for part in docs.options],
+    }
+    return json.dumps(document, ensure_ascii=False) + "\n"
+
+
+def _without_none(part: ParameterDocs) -> dict[str, Any]:
+    return {name: value for name, value in asdict(part).items() if value is not None}
+
+
 def read_docs(path: tuple[str, ...]) -> CommandDocs | None:
     """Read the documentation of one command from command_docs.json; None if it is not in it."""
     with open(DOCS_FILE, encoding="utf-8") as file:

@@ -81,3 +81,22 @@ def expects_value(word: str) -> bool:
         if SHORT[letter].value is not None:
             return place == len(word)
     return False
+
+
+def with_config_command(words: list[str], line: CommandLine) -> list[str]:
+    """Return the words of `config KEY` with `get`, and those of `config KEY VALUE` with `set`, as in git."""
+    if line.path != ("config",) or line.unknown is None or "." not in line.unknown or line.unknown[0] == "-":
+        return words
+    position = len(words) - len(line.rest) - 1
+    arguments = 0
+    is_value = options_ended = False
+    for word in line.rest:
+        if is_value:
+            is_value = False
+        elif not options_ended and word == "--":
+            options_ended = True
+        elif not options_ended and len(word) > 1 and word.startswith("-"):
+            is_value = word == "--level" or expects_value(word)
+        else:
+            arguments += 1
+    return [*words[:position], "set" if arguments else "get", *words[position:]]

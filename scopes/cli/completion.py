@@ -7,7 +7,15 @@ import sys
 
 from scopes.cli.command_line import LONG, SHORT, CommandLine, expects_value, split_words
 from scopes.cli.global_options import GLOBAL_OPTIONS
-from scopes.store.discovery import choose_store, list_branches, list_conversations, list_operations
+from scopes.loading import load
+from scopes.store.discovery import (
+    cache_directory,
+    choose_store,
+    list_branches,
+    list_conversations,
+    list_operations,
+)
+from scopes.store.projects import find_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +29,10 @@ Candidates = list[tuple[str, str]]
 OPTIONS_FILE = os.path.join(os.path.dirname(__file__), "options.tsv")
 # Placeholders whose values are operations, or are or begin with the name of a conversation.
 _STORE_NAMES = {"OPERATION", "OPERATION|CONV", "CONV", "CONV[/BRANCH]", "WHERE", "BRANCH", "MESSAGE"}
+
+
+# Placeholders whose values are in the index of conversations, and their columns there.
+_INDEX_COLUMNS = {"AGENT": "participants", "MODEL": "model", "PROJECT": "directory", "TAG": "tags"}
 
 
 class OptionRow:
@@ -100,6 +112,8 @@ def values(row: OptionRow, current: str, parsed: ParsedWords) -> Candidates:
         return [(choice, "") for choice in row.choices]
     if row.value == "KEY":
         return read_keys()
+    if row.value in _INDEX_COLUMNS:
+        return _index_values(row.value, current, parsed)
     return _store_values(row.value, current, parsed) if row.value in _STORE_NAMES else []
 
 
@@ -118,6 +132,21 @@ def _store_values(value: str, current: str, parsed: ParsedWords) -> Candidates:
     if slash:
         return [(f"{name}/{branch}", "branch") for branch in list_branches(store, _complete_name(conversations, name))]
     return [(conversation, "conversation") for conversation in conversations]
+
+
+def _index_values(value: str, current: str, parsed: ParsedWords) -> Candidates:
+    """Return names from the index of conversations; none for the beginning of a path, which the shell completes.
+
+    SQLite is imported for these values only.
+    """
+    if value == "PROJECT" and current.startswith((".", "~", os.sep)):
+        return []
+    directory = load("scopes.index.database:index_directory")(cache_directory(parsed.environ), _store_path(parsed))
+    found = load("scopes.index.conversation_table:list_values")(directory, _INDEX_COLUMNS[value])
+    if value != "PROJECT":
+        return [(name, value.lower()) for name in found]
+    projects = {project.name: path for path in found if (project := find_project(path)) is not None}
+    return sorted(projects.items())
 
 
 def read_rows(command: Command) -> list[OptionRow]:

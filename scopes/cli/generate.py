@@ -15,7 +15,7 @@ from scopes.cli.inspect_command import inspect_command
 from scopes.cli.man_pages import command_page, page_name, root_page
 from scopes.cli.table import TABLE, Table
 from scopes.model.conflicts import CONFLICT_TYPES
-from scopes.store.config import SETTINGS
+from scopes.store.settings import CHOICES, SETTINGS
 
 PAGES = "man/man1"
 SCRIPT_NAMES = {"bash": "scopes.bash", "zsh": "_scopes", "fish": "scopes.fish"}
@@ -30,7 +30,11 @@ def generate(table: Table, settings: dict[str, str]) -> dict[str, str]:
         name = page_name(table, path)
         files[f"{PAGES}/{name}.1"] = command_page(name, each)
     rows = [row for path, each in docs.items() for row in _rows(" ".join(path), each)]
-    rows += ["\t".join(("=", key, "", "", about)) for name, about in settings.items() for key in _keys(name)]
+    rows += [
+        "\t".join(("=", key, "", ",".join(CHOICES.get(name, ())), about))
+        for name, about in settings.items()
+        for key in _keys(name)
+    ]
     files["scopes/cli/" + os.path.basename(OPTIONS_FILE)] = "".join(f"{row}\n" for row in rows)
     files["scopes/cli/" + os.path.basename(DOCS_FILE)] = dump_docs(docs)
     return files

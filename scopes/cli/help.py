@@ -12,6 +12,7 @@ from scopes.cli.table import TABLE
 from scopes.cli.text_wrap import columns, fill
 from scopes.errors import Invalid
 from scopes.loading import load
+from scopes.store.settings import SETTINGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,18 +27,18 @@ _MAX_COLUMNS = 100
 
 
 def answer_without_command(table: Table, line: CommandLine, invocation: Invocation) -> int:
-    """Print the help of the program or of a group; a group without a command is an error unless --help is given."""
+    """Print the overview of the program or of a group."""
     if line.missing_value is not None:
         raise Invalid(f"option {line.missing_value!r} requires an argument", hint="see: scopes help")
-    if line.typed and not line.wants_help:
-        words = " ".join(("scopes", *line.typed))
-        raise Invalid(f"{words!r} needs a command", hint=f"see: scopes help {' '.join(line.typed)}")
-    invocation.stdout.write(format_group(table, line.path, terminal_width(invocation.environ)))
+    _print(invocation, format_overview(table, line.path, terminal_width(invocation.environ)))
     return 0
 
 
-def explain(table: Table, words: list[str], invocation: Invocation) -> int:
-    """Print the help of a command or group; commands of the default group can be named without the group."""
+def explain(table: Table, words: list[str], invocation: Invocation, *, include_all: bool = False) -> int:
+    """Print the help of a command or group; commands of the default group can be named without the group.
+
+    Without words, print the overview; with `include_all` all commands, exit codes, environment variables and files.
+    """
     line = split_words(table, words)
     if line.unknown is not None and not line.path:
         in_default = split_words(table, [*table.default, *words])
@@ -45,12 +46,33 @@ def explain(table: Table, words: list[str], invocation: Invocation) -> int:
     if line.unknown is not None:
         raise unknown_word(table, line)
     width = terminal_width(invocation.environ)
-    if line.command is None:
+    if line.command is not None:
+        docs = _read_docs(table, line.command)
+        if invocation.json:
+            invocation.stdout.write(load("scopes.cli.command_docs:docs_line")(docs))
+            return 0
+        text = format_command(docs, width)
+    elif line.path or include_all:
         text = format_group(table, line.path, width)
     else:
-        text = format_command(_read_docs(table, line.command), width)
-    invocation.stdout.write(text)
+        text = format_overview(table, (), width)
+    _refuse_json(invocation)
+    _print(invocation, text + (format_reference(width) if include_all else ""))
     return 0
+
+
+def _refuse_json(invocation: Invocation) -> None:
+    """Raise Invalid if `--json` is given: only the help of one command has a JSON form."""
+    if invocation.json:
+        raise Invalid("--json needs one command to explain", hint="for example: scopes help merge --json")
+
+
+def _print(invocation: Invocation, text: str) -> None:
+    """Print a help text, on a terminal through the pager if it does not fit."""
+    if invocation.stdout.isatty():
+        invocation.output().page(text)
+    else:
+        invocation.stdout.write(text)
 
 
 def _read_docs(table: Table, command: Command) -> CommandDocs:
@@ -70,6 +92,20 @@ def terminal_width(environ: Mapping[str, str]) -> int:
         return max(40, min(os.get_terminal_size(1).columns, _MAX_COLUMNS))
     except OSError:
         return 80
+
+
+def format_overview(table: Table, path: tuple[str, ...], width: int) -> str:
+    """Return the commands that people start with, on one screen; for small groups all of them."""
+    if not table.overview or path not in ((), table.default):
+        return format_group(table, path, width)
+    name, lines = ("scopes conv", []) if path else ("scopes", ["", "git for agent conversations."])
+    lines = [f"usage: {name} [OPTIONS] COMMAND [ARGUMENTS]", *lines, ""]
+    for title, names in table.overview.items():
+        commands = [(each, split_words(table, each.split()).command) for each in names]
+        rows = [(each, c.summary) for each, c in commands if c is not None and c.path[: len(path)] == path]
+        lines += [f"{title}:", *columns(rows, width)] if rows else []
+    more = "scopes help conv" if path else "scopes help --all"
+    return "\n".join((*lines, "", f"All commands: {more}. One command: scopes help COMMAND")) + "\n"
 
 
 def format_group(table: Table, path: tuple[str, ...], width: int) -> str:
@@ -119,17 +155,19 @@ def _global_rows() -> list[tuple[str, str]]:
 
 
 def format_command(docs: CommandDocs, width: int) -> str:
-    """Return the help of a command: usage, text, arguments, options, examples."""
+    """Return the help of a command: usage, summary, examples, text, arguments, options, settings."""
     lines = [f"usage: {docs.usage}", "", docs.summary]
+    if docs.examples:
+        lines += ["", "examples:", *(f"  {line}".rstrip() for line in docs.examples.splitlines())]
     if docs.text:
         lines += ["", *fill(docs.text, width)]
     for title, parts in (("arguments", docs.arguments), ("options", docs.options)):
         if parts:
             lines += ["", f"{title}:", *columns(((part.label, parameter_text(part)) for part in parts), width)]
-    if docs.examples:
-        lines += ["", "examples:", *(f"  {line}".rstrip() for line in docs.examples.splitlines())]
+    if any(part.value == "KEY" for part in docs.arguments):
+        lines += ["", "settings:", *columns(SETTINGS.items(), width)]
     names = " ".join(option.names[-1] for option in GLOBAL_OPTIONS)
-    lines += ["", *fill(f"global options (see: scopes help): {names}", width)]
+    lines += ["", *fill(f"global options (see: scopes help --all): {names}", width)]
     return "\n".join(lines) + "\n"
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from scopes.store.repository import Repository
 
 PREFIX = "SCOPES_"
+COLOR_VARIABLES = ("NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "CLICOLOR")
 
 
 class Invocation:
@@ -39,10 +40,12 @@ class Invocation:
         self.command = ""
         self.json = "--json" in before_separator(arguments)
         self.color = "auto"
+        self.color_given = False
         self.pager = True
-        self.hints = True
+        self.hints = "--no-hints" not in before_separator(arguments)
         self.quiet = False
         self.verbose = False
+        self.debug = bool(self.environ.get("SCOPES_DEBUG")) or "--debug" in before_separator(arguments)
         self.yes = False
         self.interactive = _is_terminal(self.stdin)
         self.store: str | None = None
@@ -75,6 +78,7 @@ class Invocation:
             if not setting.partition("=")[0]:
                 raise Invalid(f"-c {setting!a} has no key", hint="for example: -c scopes.durability=fast")
         self.store = str(options["store"]) if options["store"] is not None else None
+        self.color_given = options["color"] is not None
         self.color = str(options["color"] or "auto")
         if self.color not in COLOR_CHOICES:
             raise Invalid(f"{self.color!r} is not a valid value of --color: use one of {', '.join(COLOR_CHOICES)}")
@@ -158,6 +162,8 @@ class Invocation:
                 actor=actor, command=command, find_project=lambda: find_project(self.cwd, self.home)
             )
             self._repository = opened
+            if self.verbose:
+                self.output().say(f"using the store {path}")
         return self._repository
 
     @property
@@ -190,9 +196,14 @@ class Invocation:
         hint = "create one: scopes init, or start a conversation: scopes conv new"
         return (load("scopes.result:Note")(f"there is no store at {self.store_path} yet", hint),)
 
-    def config(self) -> Config:
-        """Return the settings of the store, or of the user if there is no store."""
-        repository = self.find_repository()
+    def config(self, *, optional: bool = False) -> Config:
+        """Return the settings of the store, or of the user if there is no store.
+
+        Raises:
+            NotFound: a store that the user named does not exist. With `optional` only if --store names it: a text is
+                counted without a store.
+        """
+        repository = self.find_repository(create=optional and not self.store)
         if repository is not None:
             return repository.config
         files = load("scopes.store.config:user_config")()
@@ -220,19 +231,24 @@ class Invocation:
         config = self._repository.config if self._repository is not None and configured else None
         settings = load("scopes.render.output:OutputSettings")(
             json=self.json,
-            color=self.color,
+            color=self.color if config is None else self._configured_color(config),
             pager=self.pager,
             nul=nul,
             template=template,
             quiet=self.quiet,
             verbose=self.verbose,
-            hints=self.hints and (config is None or config.find("scopes.hints") != "false"),
+            hints=self.hints and (config is None or config.find_boolean("scopes.hints", default=True)),
         )
         if options is not None:
             settings = settings._replace(options=options)
         pager = None if config is None else config.find("scopes.pager") or config.find("core.pager")
         output: Output = load("scopes.render.output:Output")(settings, self.environ, self.stdout, self.stderr, pager)
         return output
+
+    def _configured_color(self, config: Config) -> str:
+        """Return `--color`, or the setting unless a variable of the environment decides."""
+        decided = self.color_given or any(map(self.environ.get, COLOR_VARIABLES))
+        return self.color if decided else config.find_color()
 
     def show(
         self, result: Result, *, nul: bool = False, template: str | None = None, options: ViewOptions | None = None

@@ -9,7 +9,7 @@ import gc
 import os
 import sys
 
-from scopes.cli.command_line import split_words
+from scopes.cli.command_line import split_words, with_config_command
 from scopes.cli.table import TABLE
 from scopes.loading import load
 
@@ -35,6 +35,13 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
         load("scopes.cli.completion:answer")(table, arguments[1:], os.environ)
     _open_missing_streams()
     invocation: Invocation = load("scopes.cli.invocation:Invocation")(arguments, os.environ)
+    if invocation.debug:
+        return _end(load("scopes.cli.debug:run_with_timing")(lambda: _run(table, invocation)), argv)
+    return _end(_run(table, invocation), argv)
+
+
+def _run(table: Table, invocation: Invocation) -> int:
+    """Run the command and return its exit code; every exception becomes an error line."""
     try:
         code = dispatch(table, invocation)
         invocation.stdout.flush()
@@ -42,6 +49,10 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
         code = _report(invocation, interrupt)
     except Exception as error:  # noqa: BLE001  the only one: every failure becomes an error line and an exit code
         code = _report(invocation, error)
+    return code
+
+
+def _end(code: int, argv: list[str] | None) -> int:
     if argv is None:
         # Everything is flushed; the interpreter's shutdown would take as long as its start.
         os._exit(code)
@@ -58,6 +69,9 @@ def dispatch(table: Table, invocation: Invocation) -> int:
     """Print help or run the `quick` function of a command if possible; otherwise build its parser and run that."""
     invocation.refuse_broken_text()
     line = split_words(table, invocation.arguments)
+    if line.unknown is not None and line.path == ("config",):
+        invocation.arguments = with_config_command(invocation.arguments, line)
+        line = split_words(table, invocation.arguments)
     if line.unknown is not None and not line.path:
         expanded = load("scopes.cli.user_aliases:expand_alias")(table, invocation.arguments, line)
         if expanded is not None:

@@ -28,8 +28,7 @@ Value: TypeAlias = Annotated[
 Edit: TypeAlias = Annotated[bool, typer.Option("--edit", "-e", help="Write the value in your editor")]
 Reason: TypeAlias = Annotated[str, typer.Option("--reason", metavar="TEXT", help="The reason")]
 
-# Only the user's environment names the editor: a store may come from someone else, so its settings start no program.
-_EDITOR_VARIABLES = ("GIT_EDITOR", "VISUAL", "EDITOR")
+_EDITOR_VARIABLES = ("VISUAL", "EDITOR")
 _SCISSORS = "# ------------------------ >8 ------------------------"
 _INSTRUCTIONS = "# Write above the line. The text below it is ignored; an empty text changes nothing."
 
@@ -79,7 +78,7 @@ def edit_text(invocation: Invocation, comments: str, *, name: str) -> str:
         Refused: no editor is set, or it failed.
         Inaccessible: the temporary file cannot be written or read.
     """
-    command = next(filter(None, map(invocation.environ.get, _EDITOR_VARIABLES)), None)
+    command = _choose_editor(invocation)
     if command is None:
         raise Refused("no editor is set", hint="set EDITOR, or give the text: --value TEXT")
     try:
@@ -92,6 +91,16 @@ def edit_text(invocation: Invocation, comments: str, *, name: str) -> str:
                 return file.read().split(_SCISSORS)[0].strip()
     except OSError as error:
         raise Inaccessible(f"cannot use a temporary file for the editor: {error.strerror}") from error
+
+
+def _choose_editor(invocation: Invocation) -> str | None:
+    """Return GIT_EDITOR, the user's scopes.editor, VISUAL or EDITOR, as git does; None if none is set.
+
+    A store may come from someone else, so `Config.find` ignores its scopes.editor.
+    """
+    configured = invocation.config().find("scopes.editor")
+    candidates = (invocation.environ.get("GIT_EDITOR"), configured, *map(invocation.environ.get, _EDITOR_VARIABLES))
+    return next(filter(None, candidates), None)
 
 
 def _edited_value(invocation: Invocation, view: ConflictView) -> str:

@@ -41,13 +41,19 @@ class Table:
 
     `default` is the first group. Its members are also commands of the top level, unless one there has that name.
     `synonyms` are second names of members of the default group; they are not listed.
+    `overview` holds sections of the commands that people start with, by the names that follow `scopes`.
     """
 
-    __slots__ = ("aliases", "commands", "default", "groups", "synonyms")
+    __slots__ = ("aliases", "commands", "default", "groups", "overview", "synonyms")
 
     def __init__(
-        self, commands: tuple[Command, ...], groups: tuple[Group, ...], synonyms: dict[str, str] | None = None
+        self,
+        commands: tuple[Command, ...],
+        groups: tuple[Group, ...],
+        synonyms: dict[str, str] | None = None,
+        overview: dict[str, tuple[str, ...]] | None = None,
     ) -> None:
+        self.overview = overview or {}
         self.commands = {command.path: command for command in commands}
         self.groups = {group.path: group for group in groups}
         self.default = groups[0].path
@@ -189,4 +195,10 @@ TABLE = Table(
         Group(("config",), "Read and change settings"),
     ),
     synonyms={"checkout": "switch", "events": "changes", "view": "cat"},
+    overview={
+        "start": ("init", "import", "new", "append"),
+        "read": ("list", "log", "show", "search"),
+        "branch and merge": ("branch", "merge", "undo"),
+        "build context": ("context", "memory update"),
+    },
 )

@@ -21,7 +21,7 @@ Strict: TypeAlias = Annotated[bool, typer.Option("--strict-tokens", help="Refuse
 
 def known_model(invocation: Invocation, name: str | None) -> Model | None:
     """Look up a model in the table and the settings; None if no name is given."""
-    return None if name is None else resolve_model(name, invocation.config().walk())
+    return None if name is None else resolve_model(name, invocation.config(optional=True).walk())
 
 
 def tokenizer_for(invocation: Invocation, model: str | None, *, strict: bool) -> TokenizerChoice:

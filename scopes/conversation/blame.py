@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from scopes.errors import Invalid, NotFound
-from scopes.history.messages import MessageHead, head_of, read_root
-from scopes.history.revisions import Revision, resolve_revision
+from scopes.history.messages import MessageHead, head_of, read_message, read_root
+from scopes.history.revisions import Revision, read_active_branch, resolve_revision
+from scopes.history.tool_calls import TOOL_RESULTS, find_caller
 from scopes.ids import Oid
 from scopes.merge.attribution import blame_paths, blob_at, claim_value
 from scopes.merge.conflict_keys import FILES, agent_of, key_of_path, shown_key
 from scopes.merge.divergence import state_of
 from scopes.merge.plan import BOTH
 from scopes.model import encoding
+from scopes.model.message import Part
 from scopes.model.path_encoding import encode_component, file_leaf
 from scopes.result import Result
 from scopes.store.graph import walk_newest_first
@@ -24,12 +26,17 @@ from scopes.store.trees import read_blob, walk_blobs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlameRow:
-    """One claim of the state and the message that set it; a merge that resolved a conflict counts as its message."""
+    """One claim of the state and the message that set it; a merge that resolved a conflict counts as its message.
+
+    If that message holds the result of a tool, `caller` is the message with the `call`.
+    """
 
     key: str
     agent: str | None
     value: Any
     head: MessageHead
+    caller: MessageHead | None = None
+    call: Part | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +45,7 @@ class BlameList(Result):
 
     revision: Revision
     rows: tuple[BlameRow, ...]
+    on_active_branch: bool = False
 
 
 def blame(repository: Repository, where: str, *, key: str | None = None, file: str | None = None) -> BlameList:
@@ -56,7 +64,9 @@ def blame(repository: Repository, where: str, *, key: str | None = None, file: s
     if not matching:
         name = key if key is not None else file
         raise NotFound(f"the state of {where} has no {name!a}", hint=_available_groups(claims))
-    return BlameList(revision=revision, rows=tuple(_walk_rows(repository, revision.oid, matching)))
+    rows = (_with_call(repository, row) for row in _walk_rows(repository, revision.oid, matching))
+    active = read_active_branch(repository, revision.conversation)
+    return BlameList(revision=revision, rows=tuple(rows), on_active_branch=revision.branch == active)
 
 
 def _walk_rows(repository: Repository, tip: Oid, claims: Mapping[str, Oid]) -> Iterator[BlameRow]:
@@ -74,6 +84,23 @@ def _walk_rows(repository: Repository, tip: Oid, claims: Mapping[str, Oid]) -> I
         else:
             key = key_of_path(path)
             yield BlameRow(key=key, agent=agent_of(path), value=claim_value(key, claim), head=head_of(commit))
+
+
+def _with_call(repository: Repository, row: BlameRow) -> BlameRow:
+    """Add the call to a claim that a tool's result made: of several calls the one that names the file."""
+    caller = find_caller(repository, row.head) if row.head.kind == TOOL_RESULTS else None
+    if caller is None:
+        return row
+    results = [part for part in read_message(repository, row.head.oid).parts if part.type == "tool_result"]
+    answered = {part.fields.get("call_id") for part in results}
+    parts = read_message(repository, caller.oid).parts
+    calls = [part for part in parts if part.type == "tool_call" and part.fields.get("call_id") in answered]
+    path = shown_key(row.key).partition("/")[2]
+    for name in (path, path.rpartition("/")[2], ""):
+        call = next((call for call in calls if name in str(call.fields)), None)
+        if call is not None:
+            return replace(row, caller=caller, call=call)
+    return replace(row, caller=caller)
 
 
 def _match_key(claims: Mapping[str, Oid], key: str) -> dict[str, Oid]:

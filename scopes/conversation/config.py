@@ -11,16 +11,19 @@ from scopes.result import Result
 from scopes.store.config import (
     COMMANDS,
     NOT_FROM_STORE,
-    SETTINGS,
     Config,
     Setting,
     check_key,
+    check_known,
     check_value,
+    is_known,
     is_read_from_store,
+    nearest_key,
     open_user_file,
 )
 from scopes.store.config_write import write_setting
 from scopes.store.repository import Repository
+from scopes.store.settings import DEFAULTS, SETTINGS
 from scopes.store.signals import defer_signals
 
 LEVELS = ("store", "user")
@@ -53,21 +56,32 @@ def get_setting(config: Config, key: str) -> ConfigValue:
     """
     value = config.find(check_key(key))
     if value is None:
-        description = SETTINGS.get(key)
-        raise NotFound(
-            f"{key} is not set", hint=f"it is {description}" if description else "list what is set: scopes config list"
-        )
+        raise NotFound(f"{key} is not set", hint=_describe(key))
     origins = [setting.origin for setting in config.walk() if setting.key.lower() == key.lower()]
     return ConfigValue(key=key, value=value, origin=origins[-1] if origins else "user", written=False)
 
 
-def list_settings(config: Config) -> ConfigList:
-    """List the values of all levels."""
-    return ConfigList(settings=tuple(config.walk()))
+def _describe(key: str) -> str:
+    """Return the hint about a setting without a value."""
+    description = next((text for name, text in SETTINGS.items() if name.lower() == key.lower()), None)
+    if description is not None:
+        return f"it is {description}"
+    near = None if is_known(key) else nearest_key(key)
+    return f"did you mean {near}?" if near else "list what is set: scopes config list"
 
 
-def set_setting(repository: Repository | None, home: str, key: str, value: str | None, *, level: str) -> ConfigValue:
+def list_settings(config: Config, *, defaults: bool = False) -> ConfigList:
+    """List the values of all levels, with `defaults` also the defaults of the settings that have one."""
+    lowest = tuple(Setting(key, value, "default") for key, value in DEFAULTS.items()) if defaults else ()
+    return ConfigList(settings=(*lowest, *config.walk()))
+
+
+def set_setting(
+    repository: Repository | None, home: str, key: str, value: str | None, *, level: str, force: bool = False
+) -> ConfigValue:
     """Write a setting to the configuration of the store or of the user; the value None removes it.
+
+    With `force` the key may be one that scopes does not know, such as one of a newer version.
 
     Raises:
         Invalid: the key, value or level is not valid, or the level is `store` and the setting is not read from stores.
@@ -77,6 +91,8 @@ def set_setting(repository: Repository | None, home: str, key: str, value: str |
     check_key(key)
     _check_rule(key)
     if value is not None:
+        if not force:
+            check_known(key)
         check_value(key, value)
     if level not in LEVELS:
         raise Invalid(f"{level!a} is not a valid config level", hint="levels: " + ", ".join(LEVELS))

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scopes.clock import known_seconds
-from scopes.history.conversations import walk_all_messages
-from scopes.history.messages import MessageHead
+from scopes.history.conversations import resolve_scope, walk_messages
+from scopes.history.messages import MessageHead, read_root
 from scopes.history.titles import Heading, read_heading
-from scopes.ids import AgentName, ConversationId, MessageId, Oid
+from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import file_operations
 from scopes.result import Result
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, read_commit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,10 +29,16 @@ class FileRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileList(Result):
-    """The files of a conversation, most recently used first, then by path."""
+    """The files of a conversation, most recently used first, then by path.
+
+    `branch` is the only branch that counts, None for all `branches`. `cwd` is the directory of the conversation.
+    """
 
     conversation: ConversationId
     files: tuple[FileRow, ...]
+    branch: BranchName | None = None
+    branches: tuple[BranchName, ...] = ()
+    cwd: str | None = None
     heading: Heading | None = None
 
 
@@ -44,12 +50,16 @@ class _FileUses:
     messages: list[MessageId] = field(default_factory=list)
 
 
-def files(repository: Repository, conversation: str) -> FileList:
-    """Collect every file that a message of any branch read, changed or mentioned."""
-    conversation_id, messages = walk_all_messages(repository, conversation)
+def files(repository: Repository, where: str) -> FileList:
+    """Collect every file that a message of a conversation, or of `CONV/BRANCH`, read, changed or mentioned.
+
+    Raises:
+        NotFound, Ambiguous: the conversation or the branch cannot be resolved.
+    """
+    scope = resolve_scope(repository, where)
     uses_by_path: dict[str, _FileUses] = {}
     callers: dict[Oid, AgentName] = {}
-    for head, message in messages:
+    for head, message in walk_messages(repository, scope):
         callers[head.oid] = _caller(head, callers)
         for path, operation in file_operations(message):
             uses = uses_by_path.setdefault(path, _FileUses(head, operation))
@@ -60,8 +70,14 @@ def files(repository: Repository, conversation: str) -> FileList:
                 uses.messages.append(head.id)
     rows = [_row(path, uses, callers[uses.last.oid]) for path, uses in sorted(uses_by_path.items())]
     rows.sort(key=lambda row: row.last_touch or "", reverse=True)
-    heading = read_heading(repository, conversation_id)
-    return FileList(conversation=conversation_id, files=tuple(rows), heading=heading)
+    return FileList(
+        conversation=scope.conversation,
+        files=tuple(rows),
+        branch=scope.branch,
+        branches=tuple(scope.tips),
+        cwd=read_root(repository, read_commit(repository, next(iter(scope.tips.values()))), None).cwd,
+        heading=read_heading(repository, scope.conversation),
+    )
 
 
 def _caller(head: MessageHead, callers: Mapping[Oid, AgentName]) -> AgentName:

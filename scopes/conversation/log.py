@@ -14,7 +14,6 @@ from scopes.history.conversations import list_tips_by_time
 from scopes.history.messages import (
     NO_TEXT,
     MessageHead,
-    head_of,
     is_root,
     read_message,
     shown_author,
@@ -22,6 +21,7 @@ from scopes.history.messages import (
 )
 from scopes.history.revisions import MIN_PREFIX_LENGTH, list_branch_tips, resolve_revision
 from scopes.history.staleness import SUMMARY, is_news
+from scopes.history.tool_calls import BETWEEN_CALL_AND_RESULT, MAX_RESULTS, TOOL_RESULTS, find_caller
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.message import KINDS, Message, Part
 from scopes.result import Result, Stream
@@ -30,9 +30,6 @@ from scopes.store.objects import header_safe
 from scopes.store.repository import Repository, read_commit
 
 _CACHED_BODIES = 32  # enough to read tool results once: a walk meets them just before their call
-_TOOL_RESULTS = "tool-results"
-_BETWEEN_CALL_AND_RESULT = frozenset({_TOOL_RESULTS, "system", "meta", "notice", "error"})  # kinds of message
-_MAX_RESULTS = 64
 _MAX_PREFIXED = 5_000  # messages; more would delay the first row
 
 
@@ -130,7 +127,7 @@ def log(
     counted = _count_newer(heads, of_branch=len(tips) == 1 and tips[0] in branches)
     matches = _filter(criteria, read)
     folded = None
-    if fold_results and _TOOL_RESULTS not in _as_names(criteria.kind):
+    if fold_results and TOOL_RESULTS not in _as_names(criteria.kind):
         folded = _ResultFolder(repository, read, matches, {*branches}, hidden).is_folded
     entries = _entries(counted, branches, matches, folded)
     if limit is not None:
@@ -163,11 +160,11 @@ class ToolResultTracker:
     def visit(self, head: MessageHead) -> tuple[Oid, ...]:
         """Visit the next message; return the messages with the results of its calls, nearest first, at most 64."""
         results = self._results_after.pop(head.oid, ())
-        if head.kind not in _BETWEEN_CALL_AND_RESULT:
+        if head.kind not in BETWEEN_CALL_AND_RESULT:
             return results
-        pending = (head.oid, *results) if head.kind == _TOOL_RESULTS else results
+        pending = (head.oid, *results) if head.kind == TOOL_RESULTS else results
         for parent in head.parents[:1]:
-            self._results_after[parent] = (*pending, *self._results_after.get(parent, ()))[:_MAX_RESULTS]
+            self._results_after[parent] = (*pending, *self._results_after.get(parent, ()))[:MAX_RESULTS]
         return ()
 
 
@@ -280,35 +277,17 @@ class _ResultFolder:
         self._matches = matches
         self._tips = tips
         self._hidden = hidden
-        self._calls: dict[Oid, MessageHead | None] = {}
 
     def is_folded(self, head: MessageHead) -> bool:
         """Return True if a message holds nothing but results of calls in a message that the log shows."""
-        if head.kind != _TOOL_RESULTS or head.oid in self._tips:
+        if head.kind != TOOL_RESULTS or head.oid in self._tips:
             return False
-        call = self._find_call(head)
+        call = find_caller(self._repository, head)
         if call is None or call.oid in self._hidden or not self._matches(call):
             return False
         called = {part.fields.get("call_id") for part in self._read(call.oid).parts if part.type == "tool_call"}
         parts = self._read(head.oid).parts
         return bool(parts) and all(p.type == "tool_result" and p.fields.get("call_id", "") in called for p in parts)
-
-    def _find_call(self, head: MessageHead) -> MessageHead | None:
-        """Return the next ancestor that is neither a result nor a notice between a call and its results."""
-        passed: list[Oid] = []
-        found: MessageHead | None = None
-        below = head
-        while below.parents and len(passed) < _MAX_RESULTS:
-            if below.oid in self._calls:
-                found = self._calls[below.oid]
-                break
-            passed.append(below.oid)
-            below = head_of(read_commit(self._repository, below.parents[0]))
-            if below.kind not in _BETWEEN_CALL_AND_RESULT:
-                found = below
-                break
-        self._calls |= dict.fromkeys(passed, found)
-        return found
 
 
 def _find_prefixes(repository: Repository, conversation: ConversationId) -> dict[str, int]:

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from scopes.clock import format_seconds
-from scopes.history.conversations import walk_all_messages
+from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.history.messages import MessageHead
-from scopes.history.revisions import conversation_ids, list_branch_tips, resolve_conversation
+from scopes.history.revisions import conversation_ids
 from scopes.history.titles import Heading, read_heading
 from scopes.history.usage import Tokens, add_up, tokens_of
-from scopes.ids import ConversationId, MessageId, Oid
+from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import COPIED, FILE_WRITES, Message, file_operations
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
@@ -27,9 +27,9 @@ class Stats(Result):
     """Counts over all branches, each message once. Mappings are sorted by count, then by name; times are RFC 3339.
 
     Without a `conversation` the counts are those of the whole store, where a history shared by several conversations
-    counts once. `files` were read or changed, `files_changed` were changed. `tool_errors` counts failed calls by tool:
-    their result is an error, or an exit code other than 0. `active_seconds` is the time in which agents and tools were
-    working.
+    counts once; `branch` is the only branch that was counted. `files` were read or changed, `files_changed` were
+    changed. `tool_errors` counts failed calls by tool: their result is an error, or an exit code other than 0.
+    `active_seconds` is the time in which agents and tools were working.
     """
 
     conversation: ConversationId | None
@@ -50,6 +50,7 @@ class Stats(Result):
     last: str | None
     duration_seconds: int | None
     active_seconds: int | None
+    branch: BranchName | None = None
     heading: Heading | None = None
 
     @property
@@ -58,23 +59,28 @@ class Stats(Result):
         return add_up(self.tokens.values())
 
 
-def stats(repository: Repository, conversation: str | None = None) -> Stats:
-    """Count one conversation, or the whole store if none is given.
+def stats(repository: Repository, where: str | None = None) -> Stats:
+    """Count one conversation, one branch given as `CONV/BRANCH`, or the whole store if none is given.
 
     Only one message is in memory at a time, but all names, paths and ids.
+
+    Raises:
+        NotFound, Ambiguous: the conversation or the branch cannot be resolved.
     """
-    conversation_id = None if conversation is None else resolve_conversation(repository, conversation)
-    counted = [conversation_id] if conversation_id is not None else conversation_ids(repository)
+    scopes = [
+        resolve_scope(repository, name) for name in ([where] if where is not None else conversation_ids(repository))
+    ]
     counts = _Counts()
-    branches = 0
-    for each in counted:
-        branches += len(list_branch_tips(repository, each))
+    for scope in scopes:
         counts.begin_conversation()
-        for head, message in walk_all_messages(repository, each)[1]:
+        for head, message in walk_messages(repository, scope):
             counts.add(head, message)
         counts.end_conversation()
-    result = counts.result(conversation_id, len(counted), branches)
-    return result if conversation_id is None else replace(result, heading=read_heading(repository, conversation_id))
+    branches = sum(len(scope.tips) for scope in scopes)
+    if where is None:
+        return counts.result(None, len(scopes), branches)
+    result = counts.result(scopes[0].conversation, 1, branches)
+    return replace(result, branch=scopes[0].branch, heading=read_heading(repository, scopes[0].conversation))
 
 
 class ActiveTime:

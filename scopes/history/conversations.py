@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Final, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple, TypeAlias
 
 from scopes.errors import Refused
 from scopes.history.messages import (
@@ -13,8 +13,8 @@ from scopes.history.messages import (
     read_message,
     walk_heads_oldest_first,
 )
-from scopes.history.revisions import list_branch_tips, resolve_conversation
-from scopes.ids import AgentName, ConversationId, Oid
+from scopes.history.revisions import list_branch_tips, resolve_branch_name, resolve_conversation
+from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.model.message import Message
 from scopes.model.path_encoding import decode_component
 from scopes.store import refs
@@ -44,19 +44,51 @@ def participants_of(
     return tuple(sorted(participants))
 
 
+class Scope(NamedTuple):
+    """What a command covers: all branches of a conversation, or `branch` only."""
+
+    conversation: ConversationId
+    branch: BranchName | None
+    tips: Mapping[BranchName, Oid]
+
+
+def resolve_scope(repository: Repository, text: str) -> Scope:
+    """Resolve a conversation, or one branch of it given as `CONV/BRANCH`.
+
+    Raises:
+        NotFound, Ambiguous: there is no such conversation or branch, or several.
+    """
+    name, slash, rest = text.partition("/")
+    conversation = resolve_conversation(repository, name)
+    tips = list_branch_tips(repository, conversation)
+    if not slash:
+        return Scope(conversation, None, tips)
+    branch = resolve_branch_name(repository, conversation, rest)
+    return Scope(conversation, branch, {branch: tips[branch]})
+
+
+def walk_messages(repository: Repository, scope: Scope) -> Iterator[tuple[MessageHead, Message]]:
+    """Yield all messages of the branches of a scope with their bodies, each once, oldest first."""
+    heads = walk_heads_oldest_first(repository, _sort_by_time(repository, scope.tips.values()))
+    return ((head, read_message(repository, head.oid)) for head in heads)
+
+
 def walk_all_messages(
     repository: Repository, conversation: str
 ) -> tuple[ConversationId, Iterator[tuple[MessageHead, Message]]]:
     """Resolve a conversation; return its id and all messages of all its branches with their bodies, oldest first."""
     conversation_id = resolve_conversation(repository, conversation)
-    heads = walk_heads_oldest_first(repository, list_tips_by_time(repository, conversation_id))
-    return conversation_id, ((head, read_message(repository, head.oid)) for head in heads)
+    tips = list_branch_tips(repository, conversation_id)
+    return conversation_id, walk_messages(repository, Scope(conversation_id, None, tips))
 
 
 def list_tips_by_time(repository: Repository, conversation: ConversationId) -> list[Oid]:
     """Return the tips of all branches, each once, the oldest first; a walk begins with the last of them."""
-    tips = set(list_branch_tips(repository, conversation).values())
-    return sorted(tips, key=lambda oid: (read_commit(repository, oid).time, oid))
+    return _sort_by_time(repository, list_branch_tips(repository, conversation).values())
+
+
+def _sort_by_time(repository: Repository, tips: Iterable[Oid]) -> list[Oid]:
+    return sorted(set(tips), key=lambda oid: (read_commit(repository, oid).time, oid))
 
 
 def next_conversation_id(repository: Repository) -> ConversationId:

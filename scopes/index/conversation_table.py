@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import marshal
+import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from scopes.ids import AgentName, BranchName, ConversationId
 from scopes.index.database import (
@@ -104,7 +105,7 @@ _TYPES: Final = {
 _COLUMNS: Final = (*_FIELDS, "state", "complete")
 LAYOUT: Final = Layout(
     "conversations.sqlite",
-    version=4,
+    version=5,
     tables="CREATE TABLE conversation ("
     + ", ".join(f"{name} {_TYPES[name]}" for name in _COLUMNS)
     + ") STRICT, WITHOUT ROWID",
@@ -200,6 +201,22 @@ def find_summaries(directory: str, store: str, state: str, *, complete: bool) ->
             return _read_summaries(_read_rows(connection, _COMPLETE if complete else _BRIEF))
     except (*READ_ERRORS, OSError, UnusableIndex, TypeError, ValueError):
         return None
+
+
+def list_values(directory: str, column: Literal["participants", "directory", "model", "tags"]) -> list[str]:
+    """Return the values of a field in all rows, which may be outdated; none if they cannot be read."""
+    path = os.path.join(directory, LAYOUT.file)
+    if not os.path.isfile(path):
+        return []
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=0)) as connection:
+            rows = connection.execute(f"SELECT DISTINCT {column} FROM conversation").fetchall()  # noqa: S608 - a literal
+            texts = [text for (text,) in rows if text]
+            if column in {"participants", "tags"}:
+                texts = [name for text in texts for name in _split(text)]
+    except (*READ_ERRORS, ValueError):
+        return []
+    return sorted(set(texts))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from scopes.render.color import Style, paint
 from scopes.render.view import Cell, Column, Span, clean_spans, paint_spans
-from scopes.render.wrap import Spans, count_span_cells, truncate_spans
+from scopes.render.wrap import Spans, count_span_cells, truncate_path, truncate_spans
 from scopes.sanitize import PRESENTATION
 
 GAP = "  "
@@ -65,7 +65,7 @@ def _frame(above: Spans, below: Iterable[Spans], inner: int, *, color: bool) -> 
 def _join(row: Sequence[Spans], columns: Sequence[Column], widths: Sequence[int]) -> Spans:
     joined: list[Span] = []
     for cell, column, width in zip(row, columns, widths, strict=True):
-        shown = truncate_spans(cell, width)
+        shown = truncate_path(cell, width) if column.paths else truncate_spans(cell, width)
         blank = Span(" " * (width - count_span_cells(shown)))
         joined += [blank, *shown] if column.align == "right" else [*shown, blank]
         joined.append(Span(GAP))

@@ -96,9 +96,20 @@ class Output:
             line = load("scopes.render.json_line:error_line")
             text = line(error.kind, error.message, error.hint, retryable=error.retryable)
         else:
-            text = self._labeled("error", "bad", error.message) + self._hints(error.hint)
+            text = self._labeled("error", "bad", error.message)
+            text += self._hints(error.hint) if self.settings.hints else ""
         self.stderr.stream.write(text)
         self.stderr.stream.flush()
+
+    def page(self, text: str) -> None:
+        """Write a text of ours, through the pager if it does not fit the screen.
+
+        Raises:
+            Inaccessible: standard output cannot be written; BrokenPipeError is passed on.
+        """
+        with self._open_pager() as write:
+            write(text)
+        self.stdout.flush()
 
     def say(self, text: str, hint: str | None = None) -> None:
         """Write a message for a person to standard error, unless `--quiet` is given."""

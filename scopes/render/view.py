@@ -29,13 +29,17 @@ Cell: TypeAlias = str | Span | tuple[str | Span, ...]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table; flexible ones are shortened first, hidden ones are for templates only."""
+    """A column of a table; flexible ones are shortened first, hidden ones are for templates only.
+
+    The cells of a column of paths are shortened at their start.
+    """
 
     name: str
     style: Style = ""
     align: Literal["left", "right"] = "left"
     flexible: bool = False
     hidden: bool = False
+    paths: bool = False
 
     @property
     def field(self) -> str:

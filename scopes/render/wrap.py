@@ -69,6 +69,15 @@ def truncate_spans(spans: Spans, width: int) -> Spans:
     return tuple(kept)
 
 
+def truncate_path(spans: Spans, width: int) -> Spans:
+    """Shorten a path to a number of cells: whole directories are cut at its start, `…/tests/test_login.py`."""
+    if count_span_cells(spans) <= width or not spans:
+        return spans
+    kept = truncate_text("".join(span.text for span in spans), width, tail=True)
+    directory = kept.find("/", 0, -1)
+    return (Span(f"…{kept[directory:]}" if directory > 0 else kept, spans[0].style),)
+
+
 def truncate_text(text: str, width: int, *, tail: bool = False) -> str:
     """Return text cut to a number of cells, with an ellipsis; with `tail` its end is kept, as for paths."""
     if count_cells(text) <= width:

@@ -8,6 +8,7 @@ read from every level but the store's.
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -16,35 +17,15 @@ from typing import NamedTuple
 from scopes.errors import Corrupt, Invalid
 from scopes.store.error_translation import translated
 from scopes.store.libgit2 import pygit2
+from scopes.store.settings import BOOLEANS, CHOICES, SETTINGS
 
-SETTINGS = {
-    "scopes.author": "the author of your messages when --as is not given",
-    "scopes.durability": "'full' (default): synced to disk before a command returns; 'fast': not",
-    "scopes.lockTimeout": "seconds to wait for the store's lock (default 30)",
-    "scopes.hints": "'false' turns the next-step hints off",
-    "scopes.alias.<name>": "a command of your own: scopes <name> runs it (your own configuration only)",
-    "scopes.pager": "the pager (a command: your own configuration only)",
-    "scopes.merge.rule.<type>": "how to resolve conflicts of a type: first (the target's side), second, skip or fail",
-    "scopes.model.<name>.window": "the context window, in tokens, of models whose names begin with <name>",
-    "scopes.model.<name>.encoding": "the encoding that counts the tokens of such models: o200k_base or cl100k_base",
-    "scopes.model.<name>.factor": "tokens of such a model for each token of the encoding, such as 1.2",
-    "scopes.budgetWindow": "how 'budget' divides a window: content/response/overhead in percent (default 60/20/20)",
-    "scopes.budgetContent": "how 'budget' divides the content: files/history/metadata in percent (default 50/30/20)",
-    "scopes.contextSeconds": "seconds that a context is cached (default 600; 0: never)",
-    "scopes.tightBudget": "tokens below which a context has only the newest conversation of a work item (default 500)",
-    "scopes.maxTurns": "messages after which 'context' warns that a conversation is full (default: never)",
-    "scopes.idleSeconds": "seconds after which 'context' warns that a conversation is idle (default: never)",
-    "scopes.packThreshold": "loose objects that make a store pack itself (default 6000; your own configuration only)",
-    "scopes.summarizer": "a program that writes the summaries (a command: your own configuration only)",
-    "scopes.summarizerTimeout": "seconds that the summarizer may take (default 60)",
-    "scopes.memoryEvery": "new messages after which 'memory update' adds an entry (default 4; 0: never)",
-}
-COMMANDS = frozenset({"scopes.pager", "scopes.summarizer", "core.pager"})
+COMMANDS = frozenset({"scopes.pager", "scopes.editor", "scopes.summarizer", "core.pager"})
 NOT_FROM_STORE = COMMANDS | {"scopes.packthreshold"}  # a store may not start work either
 _TRUSTED_WITH_COMMANDS = frozenset({"flag", "program"})
+_NAMES = {name.lower(): name for name in SETTINGS}
 _ENVIRONMENT_PREFIX = "SCOPES_"
-_NO_SETTINGS = frozenset({"SCOPES_STORE"})
-_PREFIXES = ("scopes.", "core.pager")
+_NO_SETTINGS = frozenset({"SCOPES_STORE", "SCOPES_DEBUG"})
+_PREFIXES = ("scopes.", "core.pager", "color.ui")
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
 _PERCENTAGES = re.compile(r"[0-9]{1,3}/[0-9]{1,3}/[0-9]{1,3}")
 _RULE = "scopes.merge.rule."
@@ -57,8 +38,9 @@ _KEY = re.compile(
     re.IGNORECASE,
 )
 _VALUES = {
-    "scopes.durability": re.compile("full|fast"),
-    "scopes.hints": re.compile("true|false"),
+    "scopes.durability": re.compile("|".join(CHOICES["scopes.durability"])),
+    "scopes.hints": re.compile("|".join(BOOLEANS), re.IGNORECASE),
+    "scopes.color": re.compile("|".join((*CHOICES["scopes.color"], *BOOLEANS)), re.IGNORECASE),
     "scopes.locktimeout": _WHOLE_NUMBER,
     "scopes.packthreshold": _WHOLE_NUMBER,
     "scopes.summarizertimeout": _WHOLE_NUMBER,
@@ -70,10 +52,10 @@ _VALUES = {
     "scopes.budgetwindow": _PERCENTAGES,
     "scopes.budgetcontent": _PERCENTAGES,
 }
-_RULE_VALUES = re.compile("first|second|skip|fail")
+_RULE_VALUES = re.compile("|".join(CHOICES["scopes.merge.rule.<type>"]))
 _MODEL_VALUES = {
     "window": re.compile(r"[1-9][0-9]{0,8}"),
-    "encoding": re.compile("o200k_base|cl100k_base"),
+    "encoding": re.compile("|".join(CHOICES["scopes.model.<name>.encoding"])),
     "factor": re.compile(r"[0-9]{1,2}(\.[0-9]{1,2})?"),
 }
 LEVELS = {
@@ -123,6 +105,16 @@ class Config:
         """Return a whole number of at most nine digits; the default if the value is missing or not such a number."""
         text = self.find(key)
         return int(text) if text is not None and _WHOLE_NUMBER.fullmatch(text) else default
+
+    def find_boolean(self, key: str, *, default: bool) -> bool:
+        """Return a boolean in one of git's spellings; the default if the value is missing or not a boolean."""
+        return BOOLEANS.get((self.find(key) or "").lower(), default)
+
+    def find_color(self) -> str:
+        """Return when to color: auto, always or never, from scopes.color or else the user's color.ui, as in git."""
+        value = (self.find("scopes.color") or self._find_own("color.ui") or "auto").lower()
+        value = {True: "auto", False: "never", None: value}[BOOLEANS.get(value)]
+        return value if value in CHOICES["scopes.color"] else "auto"
 
     def walk(self) -> Iterator[Setting]:
         """Yield every `scopes.*` value, lowest level first; a key may occur at several levels."""
@@ -200,14 +192,37 @@ def is_read_from_store(key: str) -> bool:
 
 
 def check_key(key: str) -> str:
-    """Check the name of a setting.
+    """Check that the name of a setting is one that scopes may read; it need not be known.
 
     Raises:
-        Invalid: scopes has no such setting, or only scopes itself may write it.
+        Invalid: it is outside of scopes, or only scopes itself may write it.
     """
     if not _KEY.fullmatch(key) or key.lower() == "scopes.formatversion":
-        raise Invalid(f"unknown setting {key!a}", hint="settings: " + ", ".join(SETTINGS))
+        raise _unknown_key(key)
     return key
+
+
+def is_known(key: str) -> bool:
+    """Return True if a key is a setting of scopes."""
+    name = key.lower()
+    return name in _NAMES or name.startswith((_RULE, ALIAS)) or MODEL_SETTING.fullmatch(key) is not None
+
+
+def check_known(key: str) -> None:
+    """Raise Invalid with the nearest settings as hint if a key is not a setting of scopes."""
+    if not is_known(key):
+        raise _unknown_key(key)
+
+
+def nearest_key(key: str) -> str | None:
+    """Return the setting whose name is most similar to a key, if one is."""
+    return next((_NAMES[name] for name in difflib.get_close_matches(key.lower(), _NAMES, n=1, cutoff=0.75)), None)
+
+
+def _unknown_key(key: str) -> Invalid:
+    near = nearest_key(key) if key.lower().startswith("scopes.") else None
+    listed = "settings: " + ", ".join(SETTINGS)
+    return Invalid(f"unknown setting {key!a}", hint=f"did you mean {near}?" if near else listed)
 
 
 def check_value(key: str, value: str) -> str:
@@ -223,7 +238,10 @@ def check_value(key: str, value: str) -> str:
     elif model is not None:
         field = model["field"].lower()
         name, pattern = f"scopes.model.<name>.{field}", _MODEL_VALUES[field]
-    if pattern is not None and not pattern.fullmatch(value):
+    wrong = pattern is not None and not pattern.fullmatch(value)
+    if not wrong and pattern is _PERCENTAGES and sum(map(int, value.split("/"))) != 100:
+        raise Invalid(f"{value!a} is not a valid value of {key}", hint="the three percentages must sum to 100")
+    if wrong:
         description = next(text for known, text in SETTINGS.items() if known.lower() == name)
         raise Invalid(f"{value!a} is not a valid value of {key}", hint=f"it is {description}")
     return value

@@ -123,3 +123,19 @@ def test_the_reflog_of_a_real_store_has_what_completion_reads(conversation):
     assert list_operations(conversation.store) == [
         (each["id"], f"{each['kind']}: {each['summary']}") for each in listed
     ]
+
+
+def test_projects_agents_models_and_tags_are_offered_from_the_index(conversation, tmp_path, monkeypatch):
+    """The values of `list --project`, `--agent`, `--model` and `--tag`."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    conversation.run("conv", "tag", conversation.id, "good", "--json")
+    conversation.run("conv", "new", "--project", str(tmp_path / "shop"), "--json")
+    conversation.run("conv", "append", "conv-002", "x", "--as", "zoe", "--json")
+    parsed = ParsedWords({"SCOPES_STORE": conversation.store, "XDG_CACHE_HOME": str(tmp_path / "cache")})
+    assert values(row("AGENT"), "", parsed) == []
+    conversation.run("conv", "list", "--json")
+    assert names(values(row("AGENT"), "", parsed)) == ["carol", "zoe"]
+    assert "shop" in names(values(row("PROJECT"), "", parsed))
+    assert values(row("PROJECT"), "../", parsed) == []
+    assert values(row("TAG"), "", parsed) == [("good", "tag")]
+    assert values(row("MODEL"), "", parsed) == []

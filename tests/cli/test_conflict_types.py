@@ -30,7 +30,7 @@ def finished(conversation, conflict, *words):
     """Resolve a conflict, continue the merge, and see that nothing is left."""
     done = conversation.resolve(conflict, *words)
     assert (done["conflict"]["status"], done["remaining"]) == ("resolved", 0)
-    assert conversation.continue_merge()["result"] == "fast-forward"
+    assert conversation.continue_merge()["result"] == "merged"
     assert conversation.list_conflicts("--all") == []
     return done["conflict"]["resolution"]
 

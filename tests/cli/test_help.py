@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import pytest
 
@@ -13,6 +14,7 @@ from scopes.cli.help import (
     explain,
     format_command,
     format_group,
+    format_overview,
     format_reference,
     parameter_text,
     terminal_width,
@@ -21,12 +23,17 @@ from scopes.cli.inspect_command import inspect_command
 from scopes.cli.invocation import Invocation
 from scopes.cli.table import TABLE
 from scopes.errors import Invalid
+from scopes.store.settings import SETTINGS
 from tests.cli.sample import TABLE as SAMPLE
 
 STATE = """\
 usage: scopes conv state [OPTIONS] CONV [TEXT...]
 
 Print the settings of this run.
+
+examples:
+  scopes conv state conv-001 "hello"
+  scopes conv state conv-001 --kind decision
 
 A paragraph that is wrapped.
 
@@ -40,12 +47,8 @@ options:
   --limit N               How many
   -z, --nul               End rows with NUL
 
-examples:
-  scopes conv state conv-001 "hello"
-  scopes conv state conv-001 --kind decision
-
-global options (see: scopes help): -C --store -c --json --quiet --verbose
---color --no-pager --no-hints --no-input --yes --help
+global options (see: scopes help --all): -C --store -c --json --quiet --verbose
+--debug --color --no-pager --no-hints --no-input --yes --help
 """
 
 
@@ -70,10 +73,66 @@ def test_help_finds_a_command_by_every_name(words):
     assert explanation(*words) == STATE
 
 
-def test_help_without_words_lists_every_command():
-    text = explanation(table=TABLE)
+def test_help_with_all_lists_every_command():
+    run = invocation()
+    explain(TABLE, [], run, include_all=True)
+    text = run.stdout.getvalue()
     assert text.startswith("usage: scopes [OPTIONS] COMMAND [ARGUMENTS]\n")
     assert [c.summary for c in TABLE.commands.values() if c.summary not in text] == []
+    assert "exit codes:" in text
+
+
+@pytest.mark.parametrize("words", [[], ["conv"], ["memory"], ["config"], ["tokens"], ["conv", "conflicts"], ["--help"]])
+def test_a_program_or_group_without_a_command_prints_one_screen(words):
+    run = invocation()
+    assert answer_without_command(TABLE, split_words(TABLE, words), run) == 0
+    lines = run.stdout.getvalue().splitlines()
+    assert len(lines) < 24
+    assert [line for line in lines if len(line) > 80] == []
+    assert "scopes help" in lines[-1]
+
+
+def test_help_without_words_is_the_overview_and_names_the_full_list():
+    run = invocation()
+    answer_without_command(TABLE, split_words(TABLE, []), run)
+    assert explanation(table=TABLE) == run.stdout.getvalue()
+    assert run.stdout.getvalue().endswith("All commands: scopes help --all. One command: scopes help COMMAND\n")
+
+
+def test_every_command_of_the_overview_exists():
+    names = [name for names in TABLE.overview.values() for name in names]
+    assert [name for name in names if split_words(TABLE, name.split()).command is None] == []
+
+
+@pytest.mark.parametrize("command", [command for command in TABLE.commands.values() if command.path != ("help",)])
+def test_the_examples_come_before_everything_but_usage_and_summary(command):
+    text = explanation(*command.path, table=TABLE)
+    assert text.split("\n\n")[2].startswith("examples:\n  ")
+
+
+@pytest.mark.parametrize("verb", ["get", "set", "unset"])
+def test_the_help_of_config_lists_every_setting(verb):
+    text = explanation("config", verb, table=TABLE)
+    assert [name for name in SETTINGS if f"\n  {name}" not in text] == []
+
+
+def test_the_help_of_a_command_as_json_is_one_document():
+    run = invocation()
+    run.json = True
+    explain(TABLE, ["merge"], run)
+    document = json.loads(run.stdout.getvalue())
+    assert (document["scopes"], document["kind"], document["command"]) == (1, "help", "scopes conv merge")
+    assert "scopes conv merge conv-001 --abort" in document["examples"]
+    assert {"--abort"} < {name for option in document["options"] for name in option["names"]}
+
+
+def test_the_help_of_a_group_as_json_is_refused():
+    run = invocation()
+    run.json = True
+    with pytest.raises(Invalid, match="--json needs one command") as refusal:
+        explain(TABLE, ["conv"], run)
+    assert refusal.value.hint == "for example: scopes help merge --json"
+    assert run.stdout.getvalue() == ""
 
 
 def test_the_help_of_a_group_lists_its_commands_only():
@@ -103,18 +162,10 @@ def test_no_help_text_holds_a_color_or_control_character():
     assert [c for c in STATE + format_group(TABLE, (), 80) if not c.isprintable() and c != "\n"] == []
 
 
-def test_the_root_alone_is_help_and_a_group_alone_is_a_usage_error():
-    run = invocation()
-    assert answer_without_command(TABLE, split_words(TABLE, []), run) == 0
-    assert run.stdout.getvalue().startswith("usage: scopes")
-    with pytest.raises(Invalid, match="'scopes conv' needs a command"):
-        answer_without_command(TABLE, split_words(TABLE, ["conv"]), run)
-
-
-def test_a_group_with_the_help_option_is_help():
+def test_a_group_with_the_help_option_is_its_overview():
     run = invocation()
     assert answer_without_command(TABLE, split_words(TABLE, ["conv", "--help"]), run) == 0
-    assert run.stdout.getvalue() == format_group(TABLE, ("conversations",), 80)
+    assert run.stdout.getvalue() == format_overview(TABLE, ("conversations",), 80)
 
 
 def test_every_exit_code_is_explained():

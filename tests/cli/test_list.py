@@ -43,3 +43,58 @@ def test_a_damaged_index_is_a_note_and_the_list_is_right(conversation, cache):
     assert done.returncode == 0
     assert "note: the index of conversations was damaged" in done.stderr
     assert conversation.run_main(*LIST).stderr == ""
+
+
+@pytest.fixture
+def shop(conversation, tmp_path):
+    """The conversation, and another one of the project shop with the title Tea."""
+    (tmp_path / "shop").mkdir()
+    conversation.run("conv", "new", "--title", "Tea", "--project", str(tmp_path / "shop"), "--json")
+    conversation.run("conv", "tag", conversation.id, "good", "--json")
+    return conversation
+
+
+def listed(conversation, *words):
+    return [row["id"] for row in conversation.run(*LIST, *words, "--json")["conversations"]]
+
+
+def test_the_list_is_narrowed_by_options(shop, cache, tmp_path):
+    """D11."""
+    assert sorted(listed(shop)) == sorted(listed(shop, "--all-projects")) == ["conv-001", "conv-002"]
+    assert listed(shop, "--project", "shop") == listed(shop, "--project", str(tmp_path / "shop")) == ["conv-002"]
+    assert listed(shop, "--agent", "carol") == listed(shop, "--tag", "good") == ["conv-001"]
+    assert listed(shop, "--model", "gpt") == listed(shop, "--since", "2100-01-01") == []
+    assert len(listed(shop, "-n", "1")) == 1
+    assert shop.run(*LIST, "-n", "1", "--json")["more"] == 1
+    assert len(listed(shop, "-n", "0")) == 2
+
+
+def test_a_project_and_all_projects_exclude_each_other(shop, cache):
+    assert shop.run_refused(*LIST, "--project", "shop", "--all-projects", code=2)["kind"] == "invalid"
+    assert shop.run_main(*LIST, "-n", "-1").returncode == 2
+
+
+def test_json_tells_title_and_project_of_each_conversation(shop, cache):
+    """D12: a title that was not given is the first prompt, and `title_source` tells which it is."""
+    rows = {row["id"]: row for row in shop.run(*LIST, "--json")["conversations"]}
+    assert (rows["conv-002"]["title"], rows["conv-002"]["title_source"]) == ("Tea", "title")
+    assert (rows["conv-001"]["title"], rows["conv-001"]["title_source"]) == ("How shall we do it?", "prompt")
+    assert rows["conv-002"]["project"] == "shop"
+    shown = shop.run("conv", "show", "conv-002", "--json")
+    assert (shown["project"], shown["title_source"]) == ("shop", "title")
+
+
+def test_a_pipe_has_the_first_prompt_in_the_column_of_the_title(shop, cache):
+    """D12."""
+    titles = {row.split("\t")[0]: row.split("\t")[4] for row in shop.run(*LIST).splitlines()}
+    assert titles == {"conv-001": "How shall we do it?", "conv-002": "Tea"}
+
+
+def test_a_new_conversation_belongs_to_the_project_of_the_current_directory(conversation, cache, tmp_path, monkeypatch):
+    (tmp_path / "site" / "src").mkdir(parents=True)
+    (tmp_path / "site" / ".git").mkdir()
+    monkeypatch.chdir(tmp_path / "site" / "src")
+    conversation.run("conv", "new", "--json")
+    rows = {row["id"]: row for row in conversation.run(*LIST, "--json")["conversations"]}
+    assert (rows["conv-002"]["project"], rows["conv-002"]["directory"]) == ("site", str(tmp_path / "site" / "src"))
+    assert listed(conversation, "--project", ".") == ["conv-002"]

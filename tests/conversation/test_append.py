@@ -47,14 +47,14 @@ def test_a_message_has_id_author_recipients_conversation_branch_and_time(reposit
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ({"text": "x"}, "author: Field required"),
+        ({"text": "x"}, "author: is required"),
         ({"author": "carol"}, "text or parts is required"),
         ({"author": "  ", "text": "x"}, "an author needs a name"),
         ({"author": "carol", "text": "x", "time": "yesterday"}, "not an RFC 3339 time"),
         ({"author": "carol", "text": "x", "to": [""]}, "to.0: an author needs a name"),
         ({"author": "carol", "text": "x", "kind": "root"}, "kind 'root' is not one of"),
         ({"author": "carol", "text": "x", "kind": "proposal"}, "needs the field 'proposal'"),
-        ({"author": "carol", "text": "x", "kind": "analysis", "analysis": {"subject": "s"}}, "finding: Field required"),
+        ({"author": "carol", "text": "x", "kind": "analysis", "analysis": {"subject": "s"}}, "finding: is required"),
     ],
 )
 def test_an_incomplete_message_is_rejected(document, words):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.clock import new_id
+from scopes.conversation.append import append
 from scopes.conversation.blame import blame
 from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.resolve_conflict import resolve_conflict
 from scopes.errors import Invalid, NotFound
-from scopes.model.message import Author
+from scopes.model.message import Author, FileTouch, Message, Part
+from tests.render.rendering import piped, seen_lines
 from tests.support.history import history, say
 
 
@@ -63,6 +66,45 @@ def test_a_file_is_blamed_by_its_path(repository):
     appended = say(repository, "conv-001", "edited", files=files).id
     (row,) = blame(repository, "conv-001", file="./src/app.py").rows
     assert (row.key, row.value["operation"], row.head.id) == ("files/src/app.py", "edit", appended)
+
+
+def test_the_result_of_a_tool_is_blamed_on_the_agent_that_called_it(repository):
+    """D7: `blame --file` named the author `tool` and no call."""
+    history(repository, "main: a")
+    calls = [
+        Part("tool_call", {"call_id": path, "name": "Edit", "input": {"file_path": path}})
+        for path in ("a/app.py", "b/app.py")
+    ]
+    result = Part("tool_result", {"call_id": "a/app.py", "output": "done"})
+    other = Part("tool_result", {"call_id": "b/app.py", "output": "done"})
+    for message in (
+        Message(id=new_id(), author=Author("planner"), kind="answer", parts=tuple(calls)),
+        Message(
+            id=new_id(), author=Author("tool", "tool"), kind="tool-results", parts=(result, other),
+            files=(FileTouch("a/app.py", "edit"), FileTouch("b/app.py", "edit")),
+        ),
+    ):  # fmt: skip
+        append(repository, "conv-001", message)
+    found = blame(repository, "conv-001", file="b/app.py")
+    (row,) = found.rows
+    assert (row.head.author, row.caller.author, row.call.fields["name"]) == ("tool", "planner", "Edit")
+    assert row.call.fields["input"] == {"file_path": "b/app.py"}
+    assert found.on_active_branch
+    (line,) = piped(found).splitlines()
+    assert line.split("\t")[1:7:2] == ["planner", "files/b/app.py", "edit"]
+    assert line.endswith("→ Edit b/app.py")
+    lines = seen_lines(found)
+    assert lines[0] == "On conv-001/main, the active branch:"
+    assert lines[1] == "files/b/app.py: edit"
+    assert lines[2].endswith("→ Edit b/app.py")
+    assert "planner" in lines[2]
+
+
+def test_the_names_of_hidden_files_are_decoded(repository):
+    """D7: `files/%2Egitignore`."""
+    history(repository, "main: a")
+    say(repository, "conv-001", "edited", files=[{"path": ".gitignore", "op": "edit"}])
+    assert "\tfiles/.gitignore\t" in piped(blame(repository, "conv-001", file=".gitignore"))
 
 
 def test_an_unknown_key_is_not_found_and_key_and_file_exclude_each_other(repository):

@@ -8,8 +8,9 @@ import pytest
 
 from scopes.conversation.config import get_setting, list_settings, set_setting
 from scopes.errors import Invalid, NotFound
-from scopes.store.config import SETTINGS, Setting
+from scopes.store.config import Setting, check_value
 from scopes.store.repository import open_repository
+from scopes.store.settings import DEFAULTS, SETTINGS
 from tests.support.store import git, open_store
 
 
@@ -113,6 +114,9 @@ def test_the_refusal_for_an_unset_setting_describes_it(repository):
         get_setting(repository.config, "scopes.hints")
     assert refusal.value.hint == f"it is {SETTINGS['scopes.hints']}"
     with pytest.raises(NotFound) as refusal:
+        get_setting(repository.config, "scopes.durabilty")
+    assert refusal.value.hint == "did you mean scopes.durability?"
+    with pytest.raises(NotFound) as refusal:
         get_setting(repository.config, "scopes.unheard")
     assert refusal.value.hint == "list what is set: scopes config list"
 
@@ -174,3 +178,58 @@ def test_the_pack_threshold_is_refused_at_the_level_of_the_store(repository, hom
         set_setting(repository, home, "scopes.packThreshold", "7", level="store")
     assert refusal.value.hint == "set it with --level user"
     assert set_setting(repository, home, "scopes.packThreshold", "7", level="user").value == "7"
+
+
+def test_an_unknown_key_is_refused_with_the_nearest_one_unless_forced(repository, home):
+    """D9."""
+    with pytest.raises(Invalid, match="unknown setting") as refusal:
+        set_setting(repository, home, "scopes.summariser", "x", level="user")
+    assert refusal.value.hint == "did you mean scopes.summarizer?"
+    assert set_setting(repository, home, "scopes.later", "x", level="store", force=True).written
+    assert set_setting(repository, home, "scopes.later", None, level="store").value is None
+
+
+@pytest.mark.parametrize("key", ["scopes.budgetWindow", "scopes.budgetContent"])
+def test_percentages_must_sum_to_100(repository, home, key):
+    """D9."""
+    with pytest.raises(Invalid, match="is not a valid value") as refusal:
+        set_setting(repository, home, key, "70/20/20", level="store")
+    assert refusal.value.hint == "the three percentages must sum to 100"
+    assert set_setting(repository, home, key, "70/20/10", level="store").written
+
+
+def test_defaults_are_listed_below_every_level(repository):
+    git(repository, "config", "scopes.lockTimeout", "3")
+    listed = list_settings(open_store(repository.path).config, defaults=True).settings
+    values = [(s.value, s.origin) for s in listed if s.key.lower() == "scopes.locktimeout"]
+    assert values == [("30", "default"), ("3", "store")]
+    assert "default" not in {s.origin for s in list_settings(repository.config).settings}
+
+
+def test_every_default_is_a_valid_value_of_a_known_setting():
+    assert set(DEFAULTS) <= set(SETTINGS)
+    assert [check_value(key, value) for key, value in DEFAULTS.items()] == list(DEFAULTS.values())
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [("no", False), ("Off", False), ("0", False), ("yes", True), ("1", True)]
+)
+def test_a_boolean_has_the_spellings_of_git(repository, home, value, expected):
+    set_setting(repository, home, "scopes.hints", value, level="store")
+    assert open_store(repository.path).config.find_boolean("scopes.hints", default=not expected) is expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [("always", "always"), ("never", "never"), ("false", "never"), ("true", "auto")]
+)
+def test_the_color_setting_has_the_spellings_of_git(repository, home, value, expected):
+    assert repository.config.find_color() == "auto"
+    set_setting(repository, home, "scopes.color", value, level="store")
+    assert open_store(repository.path).config.find_color() == expected
+
+
+def test_the_color_of_git_is_taken_from_the_user_only(repository, user_configuration, sealed_world):
+    git(repository, "config", "color.ui", "always")
+    assert open_store(repository.path).config.find_color() == "auto"
+    (sealed_world / ".gitconfig").write_text("[color]\n\tui = always\n")
+    assert open_store(repository.path).config.find_color() == "always"

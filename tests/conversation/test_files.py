@@ -73,6 +73,18 @@ def test_files_are_sorted_by_last_use_then_by_path(repository):
     assert [row.path for row in files(repository, "conv").files] == ["b.py", "a.py", "z.py", "c.py"]
 
 
+def test_one_branch_can_be_named(repository):
+    """D7."""
+    history(repository, "main: a", "fix:")
+    touch(repository, "main.py", where="conv-001/main")
+    touch(repository, "fix.py", where="conv-001/fix")
+    found = files(repository, "conv-001/fix")
+    assert ([row.path for row in found.files], found.branch, found.branches) == (["fix.py"], "fix", ("fix",))
+    assert files(repository, "conv-001").branches == ("fix", "main")
+    with pytest.raises(NotFound, match="there is no branch 'nope'"):
+        files(repository, "conv-001/nope")
+
+
 def test_every_branch_counts_and_each_message_once(repository):
     history(repository, "main: a", "fix:", "same:")
     touch(repository, "main.py", where="conv-001/main")

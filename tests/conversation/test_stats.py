@@ -26,6 +26,13 @@ def test_messages_of_all_branches_are_counted_once(repository):
     assert (seen.conversation, seen.branches, seen.messages, seen.characters) == ("conv-001", 3, 3, 3)
 
 
+def test_one_branch_can_be_counted(repository):
+    """D7."""
+    history(repository, "main: a b", "fix@a: c d")
+    found = stats(repository, "conv-001/fix")
+    assert (found.conversation, found.branch, found.branches, found.messages) == ("conv-001", "fix", 1, 3)
+
+
 def test_names_are_sorted_by_count_then_by_name(repository):
     new(repository)
     for author in ("dave", "carol", "erin", "dave", "carol", "dave"):

@@ -7,8 +7,9 @@ import os
 import pytest
 
 from scopes.errors import Corrupt, Invalid, Refused
-from scopes.store.config import COMMANDS, SETTINGS, Config, Setting, check_key, user_config
+from scopes.store.config import COMMANDS, Config, Setting, check_key, user_config
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS
+from scopes.store.settings import SETTINGS
 from tests.support.store import git, open_store, write_bytes
 
 

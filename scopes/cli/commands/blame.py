@@ -25,7 +25,8 @@ def blame(
 ) -> int:
     """Show which message made a decision or wrote a file.
 
-    Follows merges and rebases back to the original message. Give a file or --key.
+    Looks at one branch (default: the active one), while `files` lists those of all branches. Follows merges and rebases
+    back to the original message, and a tool's result to its call. Give a file or --key.
 
     Examples:
       scopes conv blame conv-001 --key decisions/auth

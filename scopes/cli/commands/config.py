@@ -20,8 +20,11 @@ Key: TypeAlias = Annotated[str, typer.Argument(metavar="KEY", help="The setting,
 def config_get(context: typer.Context, key: Key) -> int:
     """Print the value of a setting.
 
+    `scopes config KEY` does the same.
+
     Examples:
       scopes config get scopes.author
+      scopes config scopes.author
     """
     invocation: Invocation = context.obj
     return invocation.show(get_setting(invocation.config(), key))
@@ -32,21 +35,23 @@ def config_set(
     key: Key,
     value: Annotated[str, typer.Argument(metavar="VALUE", help="The value")],
     level: Level = None,
+    force: Annotated[bool, typer.Option("--force", help="Set a key that scopes does not know")] = False,
 ) -> int:
     """Change a setting.
 
-    Settings are git configuration: `git config` reads and writes the same files. A setting that names a command, such
-    as the pager or an alias, is read and written at the user level only.
+    `scopes config KEY VALUE` does the same. Settings are git configuration: `git config` reads and writes the same
+    files. A setting that names a command, such as the pager or an alias, is read and written at the user level only.
 
     Examples:
       scopes config set scopes.author carol --level user
+      scopes config scopes.color never
       scopes config set scopes.durability fast
       scopes config set scopes.alias.last 'log @ -5 --oneline'
     """
     invocation: Invocation = context.obj
     repository = invocation.find_repository()
     where = level or ("store" if repository is not None and is_read_from_store(key) else "user")
-    return invocation.show(set_setting(repository, invocation.home, key, value, level=where))
+    return invocation.show(set_setting(repository, invocation.home, key, value, level=where, force=force))
 
 
 def config_unset(context: typer.Context, key: Key, level: Level = None) -> int:
@@ -66,11 +71,19 @@ def config_list(
     show_origin: Annotated[
         bool, typer.Option("--show-origin", help="Print the level that each value comes from")
     ] = False,
+    defaults: Annotated[
+        bool, typer.Option("--all", "--defaults", help="Add the defaults of the settings that have one")
+    ] = False,
 ) -> int:
     """List all settings, with their origin if asked.
 
+    If a key is listed more than once, its last value is the one in use.
+
     Examples:
       scopes config list --show-origin
+      scopes config list --all --show-origin
     """
     invocation: Invocation = context.obj
-    return invocation.show(list_settings(invocation.config()), options=ViewOptions(show_origin=show_origin))
+    return invocation.show(
+        list_settings(invocation.config(), defaults=defaults), options=ViewOptions(show_origin=show_origin)
+    )

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import typer
 
-from scopes.cli.arguments import LATEST, ConversationOrLatestArgument
+from scopes.cli.arguments import LATEST, ScopeOrLatestArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.files import files as run_files
 
 
-def files(context: typer.Context, conversation: ConversationOrLatestArgument = LATEST) -> int:
+def files(context: typer.Context, where: ScopeOrLatestArgument = LATEST) -> int:
     """List the files that a conversation touched.
 
-    For each file the messages that read, changed or mentioned it; the most recently touched file first.
+    For each file how often it was read, changed or mentioned, when last and by which agent; the most recently touched
+    file first. All branches count unless one is named; `blame` looks at one branch. On a terminal paths are relative to
+    the project.
 
     Examples:
-      scopes conv files conv-001
+      scopes files
+      scopes conv files conv-001/main
       scopes conv files conv-001 --json
     """
     invocation: Invocation = context.obj
-    return invocation.show(run_files(invocation.repository(), conversation))
+    return invocation.show(run_files(invocation.repository(), where))

@@ -6,16 +6,28 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from scopes.history.messages import display_time
+from scopes.loading import load
 from scopes.merge.conflict_keys import group_of, shown_key
+from scopes.model.message import FILE_OPERATIONS
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import author, identifier, short_time, subject
-from scopes.render.view import Cell, Column, Span, View
+from scopes.render.text.phrases import (
+    SHORT_ID_LENGTH,
+    UNKNOWN_TIME,
+    WIDE,
+    author,
+    identifier,
+    short_time,
+    subject,
+)
+from scopes.render.view import Cell, Column, Span, View, clean_spans
+from scopes.render.wrap import count_span_cells, truncate_line
 
 if TYPE_CHECKING:
     from scopes.conversation.blame import BlameList, BlameRow
     from scopes.conversation.decisions import DecisionList, DecisionRow
     from scopes.conversation.files import FileList, FileRow
 
+_ORDER = {name: place for place, name in enumerate(FILE_OPERATIONS)}
 _HASH_LENGTH = len("sha256:") + 8
 _BLAME_COLUMNS = (
     Column("ID"),
@@ -36,12 +48,18 @@ _DECISION_COLUMNS = (
     Column("State"),
 )
 _FILE_COLUMNS = (
-    Column("Path", "branch", flexible=True),
-    Column("Operations", flexible=True),
-    Column("Messages", align="right"),
+    Column("Path"),
+    Column("Operations"),
+    Column("Messages"),
     Column("Last touch"),
-    Column("Author", "agent", flexible=True),
+    Column("Author"),
     Column("Message IDs", hidden=True),
+)
+_FILE_TERMINAL_COLUMNS = (
+    Column("Path", "branch", flexible=True, paths=True),
+    Column("Operations"),
+    Column("Last touch"),
+    Column("By", "agent", flexible=True),
 )
 
 
@@ -72,14 +90,21 @@ def claim_text(key: str, value: Any) -> str:
 
 @render_text.register
 def render_blame_list(result: BlameList, view: View) -> None:
-    """Write each claim and the message that set it."""
+    """Write each claim and the message that set it; for a tool's result, the call and the agent that made it."""
     if not view.terminal:
         view.rows(_BLAME_COLUMNS, (_blame_row(row, view) for row in result.rows))
         return
+    revision = result.revision
+    place = revision.branch or revision.oid[:SHORT_ID_LENGTH]
+    active = ", the active branch" if result.on_active_branch else ""
+    view.line("On ", Span(f"{revision.conversation}/{place}", "branch"), f"{active}:")
     for row in result.rows:
-        view.line(Span(claim_name(row.key, row.agent), "heading"), ": ", claim_text(row.key, row.value))
-        who, when = author(row.head.author, row.head.author_kind), short_time(view, display_time(row.head))
-        view.line(identifier(view, row.head.id), " ", who, " ", when, ": ", subject(row.head), indent=4)
+        view.line(Span(claim_name(row.key, row.agent), "heading"), ": ", _value_text(row))
+        head = row.caller or row.head
+        who, when = author(head.author, head.author_kind), short_time(view, display_time(head))
+        start = (identifier(view, head.id), " ", who, " ", when, ": ")
+        room = view.width - 4 - count_span_cells(clean_spans(start))
+        view.line(*truncate_line((*start, *_what_was_done(row, room)), view.width - 4), indent=4)
 
 
 @render_text.register
@@ -101,19 +126,47 @@ def render_decision_list(result: DecisionList, view: View) -> None:
 
 @render_text.register
 def render_file_list(result: FileList, view: View) -> None:
-    """Write the files, the last touched first."""
-    if result.files or not view.terminal:
-        heading = "" if result.heading is None else f": {result.heading.text}"
-        title = f"Files of {result.conversation}{heading}"
-        view.rows(_FILE_COLUMNS, (_file_row(row, view) for row in result.files), title=title)
+    """Write the files, the last touched first; on a terminal with paths relative to the project."""
+    if not view.terminal:
+        view.rows(_FILE_COLUMNS, map(_file_row, result.files))
+        return
+    if result.branch is not None:
+        place = f"{result.conversation}/{result.branch}"
     else:
-        view.line(Span(result.conversation, "id"), " touched no files.")
+        place = result.conversation + (f", all {len(result.branches)} branches" if len(result.branches) > 1 else "")
+    if not result.files:
+        view.line(Span(place, "id"), " touched no files.")
+        return
+    brief = view.width < WIDE
+    rows = (_file_terminal_row(row, view, result.cwd, brief=brief) for row in result.files)
+    heading = "" if result.heading is None else f": {result.heading.text}"
+    view.rows(_FILE_TERMINAL_COLUMNS, rows, title=f"Files of {place}{heading}")
+    if brief:
+        used = {name for row in result.files for name in row.operations}
+        legend = ", ".join(f"{name[0]} {name}" for name in FILE_OPERATIONS if name in used)
+        view.line(Span(f"operations: {legend}", "dim"))
+
+
+def _value_text(row: BlameRow) -> str:
+    """Return the value of a claim; of a file without recorded content only the operation."""
+    if group_of(row.key) == "files" and isinstance(row.value, dict) and row.value.get("content") is None:
+        return str(row.value.get("operation"))
+    return claim_text(row.key, row.value)
+
+
+def _what_was_done(row: BlameRow, room: int | None) -> tuple[str | Span, ...]:
+    """Return the call that set a claim, else the subject of the message."""
+    if row.call is None:
+        return (subject(row.head) if room is not None else row.head.subject,)
+    line: tuple[Span, ...] = load("scopes.render.text.tool:call_line")(row.call, (), room)
+    return line
 
 
 def _blame_row(row: BlameRow, view: View) -> tuple[Cell, ...]:
-    head = row.head
+    head = row.caller or row.head
     when = short_time(view, display_time(head))
-    return head.id, head.author, when, row.key, row.agent or "", claim_text(row.key, row.value), head.subject
+    value, done = _value_text(row), _what_was_done(row, None)
+    return head.id, head.author, when, shown_key(row.key), row.agent or "", value, done
 
 
 def _decision_row(row: DecisionRow, view: View) -> tuple[Cell, ...]:
@@ -122,8 +175,21 @@ def _decision_row(row: DecisionRow, view: View) -> tuple[Cell, ...]:
     return row.topic, row.decision, row.head.author, time, row.head.id, row.head.oid, state
 
 
-def _file_row(row: FileRow, view: View) -> tuple[Cell, ...]:
-    separator = ", " if view.terminal else ","
-    operations = separator.join(f"{name}:{count}" for name, count in row.operations.items())
-    touched = short_time(view, row.last_touch)
+def _file_row(row: FileRow) -> tuple[Cell, ...]:
+    operations = ",".join(f"{name}:{count}" for name, count in row.operations.items())
+    touched = row.last_touch or UNKNOWN_TIME
     return row.path, operations, str(len(row.messages)), touched, row.last_author, ",".join(row.messages)
+
+
+def _file_terminal_row(row: FileRow, view: View, cwd: str | None, *, brief: bool) -> tuple[Cell, ...]:
+    """Return a row; with `brief`, operations are their first letters: `r5 e2`."""
+    counts = sorted(row.operations.items(), key=lambda item: _ORDER.get(item[0], len(_ORDER)))
+    operations = (" " if brief else ", ").join(f"{name[0]}{n}" if brief else f"{n} {name}" for name, n in counts)
+    return _relative(row.path, cwd), operations, short_time(view, row.last_touch), row.last_author
+
+
+def _relative(path: str, directory: str | None) -> str:
+    """Return a path relative to the directory of the conversation if it is below that."""
+    separator = "\\" if directory is not None and "\\" in directory and "/" not in directory else "/"
+    start = None if directory is None else directory.rstrip(separator) + separator
+    return path if start is None or not path.startswith(start) else path[len(start) :] or path

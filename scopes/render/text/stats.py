@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import counted, write_field
+from scopes.render.text.phrases import counted
 from scopes.render.view import Column, Span, View
+from scopes.render.wrap import count_cells, truncate_line, truncate_text
+from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 _PIPED_COLUMNS = (Column("Name"), Column("Value"))
 _COUNTS = ("branches", "messages", "characters", "files", "files_changed", "tool_calls")
 _TIMES = ("first", "last", "duration_seconds", "active_seconds")
+_KEY_WIDTH = len("Conversations: ")
+_NUMBER_WIDTH = len("messages")
+_NUMBERS_WIDTH = 2 * (_NUMBER_WIDTH + 2)
 _DURATIONS = (("d", 86_400), ("h", 3_600), ("m", 60))
 _TOKENS = {
     "Uncached": "input_uncached",
@@ -33,32 +38,53 @@ def render_stats(result: Stats, view: View) -> None:
     if not view.terminal:
         view.rows(_PIPED_COLUMNS, _rows(result))
         return
-    if result.conversation is not None:
-        write_field(view, "Conversation", Span(result.conversation, "id"))
-        if result.heading is not None:
-            write_field(view, "Title", result.heading.text)
-    else:
-        write_field(view, "Conversations", f"{result.conversations:,}")
-    write_field(view, "Messages", f"{result.messages:,} on {counted(result.branches, 'branch')}")
-    write_field(view, "Text", counted(result.characters, "character"))
-    if result.first is not None and result.last is not None:
-        write_field(view, "Time", Span(f"{result.first} to {result.last}", "time"), _duration_text(result))
-    write_field(
-        view, "Files", f"{result.files:,}", f", {result.files_changed:,} changed" if result.files_changed else ""
-    )
-    failed = sum(result.tool_errors.values())
-    write_field(view, "Tool calls", f"{result.tool_calls:,}", f", {failed:,} failed" if failed else "")
-    for name, counts in _tallies(result):
+    for name, *value in _fields(result):
+        view.line(*truncate_line((Span(f"{name}:".ljust(_KEY_WIDTH), "key"), *value), view.width))
+    for title, unit, counts, failed in (
+        ("Authors", "messages", result.authors, {}),
+        ("Kinds", "messages", result.kinds, {}),
+        ("Models", "messages", result.models, {}),
+        ("Tools", "calls", result.tools, result.tool_errors),
+    ):
         if counts:
-            view.line(Span(f"{name.capitalize()}:", "key"))
-            errors = result.tool_errors if name == "tools" else {}
-            view.body(", ".join(_tally_text(who, number, errors.get(who)) for who, number in counts.items()), indent=4)
+            view.line()
+            _write_counts(view, title, unit, counts, failed)
     if result.tokens:
+        view.line()
         _write_tokens(result, view)
 
 
-def _tally_text(name: str, count: int, failed: int | None) -> str:
-    return f"{name} {count:,}" + (f" ({failed:,} failed)" if failed else "")
+def _fields(result: Stats) -> Iterator[tuple[str | Span, ...]]:
+    """Yield the name of each field and its value."""
+    if result.branch is not None:
+        yield "Branch", Span(f"{result.conversation}/{result.branch}", "id")
+    elif result.conversation is not None:
+        yield "Conversation", Span(result.conversation, "id")
+    else:
+        yield "Conversations", f"{result.conversations:,}"
+    if result.heading is not None:
+        yield "Title", result.heading.text
+    every = "all " if result.branches > 1 else ""
+    yield "Messages", f"{result.messages:,} on {every}{counted(result.branches, 'branch')}"
+    yield "Text", counted(result.characters, "character")
+    if result.first is not None and result.last is not None:
+        yield "Time", Span(f"{result.first} to {result.last}", "time"), _duration_text(result)
+    yield "Files", f"{result.files:,}", f", {result.files_changed:,} changed" if result.files_changed else ""
+    failed = sum(result.tool_errors.values())
+    yield "Tool calls", f"{result.tool_calls:,}", f", {failed:,} failed" if failed else ""
+
+
+def _write_counts(view: View, title: str, unit: str, counts: Mapping[str, int], failed: Mapping[str, int]) -> None:
+    """Write a table of names and numbers, with a column of failed ones if there are any."""
+    names = {name: truncate_text(clean_line(name), view.width - _NUMBERS_WIDTH) for name in counts}
+    width = max(len(title), *map(count_cells, names.values()))
+    heads = [unit, "failed"] if failed else [unit]
+    view.line(Span(title.ljust(width), "key"), *(Span(f"  {head:>{_NUMBER_WIDTH}}", "dim") for head in heads))
+    for name, count in counts.items():
+        padding = " " * (width - count_cells(names[name]))
+        wrong = failed.get(name)
+        failures = (Span(f"  {wrong:>{_NUMBER_WIDTH},}", "bad"),) if wrong else ()
+        view.line(names[name], padding, f"  {count:>{_NUMBER_WIDTH},}", *failures)
 
 
 def _write_tokens(result: Stats, view: View) -> None:

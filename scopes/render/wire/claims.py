@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 def format_blame_list(result: BlameList) -> dict[str, object]:
     """Return the claims, sorted by key."""
     rows = [
-        without_none(key=row.key, agent=row.agent) | {"value": row.value, "message": head_object(row.head)}
+        without_none(key=row.key, agent=row.agent)
+        | {"value": row.value, "message": head_object(row.head)}
+        | without_none(
+            caller=None if row.caller is None else head_object(row.caller),
+            tool=None if row.call is None else row.call.fields.get("name"),
+        )
         for row in result.rows
     ]
     place = without_none(
@@ -52,9 +57,11 @@ def format_file_list(result: FileList) -> dict[str, object]:
         )
         for row in result.files
     ]
+    place = without_none(branch=result.branch, branches=list(result.branches) or None, cwd=result.cwd)
     return {
         "kind": "file-list",
         "conversation": result.conversation,
         **heading_fields(result.heading),
+        **place,
         "files": files,
     }

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from scopes.render.wrap import count_cells
 from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import SAMPLES
 
@@ -12,19 +13,34 @@ STATS = SAMPLES["stats"]
 
 def test_statistics_read_in_a_few_lines():
     assert seen_lines(STATS["stats"]) == [
-        "Conversation: conv-001",
-        "Messages: 1,200 on 3 branches",
-        "Text: 45,678 characters",
-        "Time: 2025-12-31T22:30:00Z to 2026-01-01T00:00:00Z (1.5h)",
-        "Files: 12",
-        "Tool calls: 1",
-        "Authors:",
-        "    carol 1,000, planner 200",
-        "Kinds:",
-        "    prompt 1,200",
-        "Tools:",
-        "    Bash 1",
+        "Conversation:  conv-001",
+        "Messages:      1,200 on all 3 branches",
+        "Text:          45,678 characters",
+        "Time:          2025-12-31T22:30:00Z to 2026-01-01T00:00:00Z (1.5h)",
+        "Files:         12",
+        "Tool calls:    1",
+        "",
+        "Authors  messages",
+        "carol       1,000",
+        "planner       200",
+        "",
+        "Kinds   messages",
+        "prompt     1,200",
+        "",
+        "Tools     calls",
+        "Bash          1",
     ]
+
+
+def test_statistics_of_a_branch_name_it():
+    """D7."""
+    lines = seen_lines(replace(STATS["stats"], branch="main", branches=1))
+    assert lines[:2] == ["Branch:        conv-001/main", "Messages:      1,200 on 1 branch"]
+
+
+def test_statistics_with_long_and_wide_names_fit():
+    lines = seen_lines(replace(STATS["stats"], authors={"x" * 200: 1, "作者" * 50: 2}), 80)
+    assert all(count_cells(line) <= 80 for line in lines)
 
 
 def test_piped_statistics_are_a_name_and_a_number_each():
@@ -36,7 +52,7 @@ def test_piped_statistics_are_a_name_and_a_number_each():
 
 def test_what_is_unknown_is_left_out_of_statistics():
     assert "Time:" not in seen(STATS["nothing"])
-    assert "Authors:" not in seen(STATS["nothing"])
+    assert "Authors" not in seen(STATS["nothing"])
     assert "first" not in piped(STATS["nothing"])
     assert "messages\t0\n" in piped(STATS["nothing"])
 
@@ -71,8 +87,10 @@ def test_one_model_has_no_sum_and_only_the_columns_that_are_known():
 
 
 def test_failed_calls_are_shown_with_their_tool():
-    assert "Tool calls: 220, 12 failed" in seen_lines(STATS["tokens"])
-    assert "    Bash 200 (12 failed), Read 20" in seen_lines(STATS["tokens"])
+    lines = seen_lines(STATS["tokens"])
+    assert "Tool calls:    220, 12 failed" in lines
+    start = lines.index("Tools     calls    failed")
+    assert lines[start + 1 : start + 3] == ["Bash        200        12", "Read         20"]
 
 
 def test_the_active_time_follows_the_total_time():
