@@ -236,6 +236,8 @@ def _skip_broken(queued: QueuedSource, error: CannotImport | OSError) -> Skipped
     """Return the entry of a source that could not be read to its end; raise the error of any other file."""
     if isinstance(error, OSError) and error.filename not in (None, queued.source.path):
         raise error
+    if isinstance(error, CannotImport) and queued.source.path not in error.message:
+        error = CannotImport(f"{queued.source.path}: {error.message}", hint=error.hint)
     return skip_failed(queued.source, error)
 
 
