@@ -47,6 +47,8 @@ def report(invocation: Invocation, error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):
         _discard(invocation.stdout)
         return EXIT_BROKEN_PIPE
+    if invocation.debug:
+        load("scopes.cli.debug:print_traceback")(invocation, error)
     reported = _as_scopes_error(invocation, error)
     recorded = invocation.committed
     if recorded is not None:

@@ -12,6 +12,15 @@ from scopes.errors import Inaccessible, Invalid, NotFound
 STANDARD_INPUT = "-"
 
 
+def has_piped_input(invocation: Invocation) -> bool:
+    """Return True if standard input is a pipe or a file, not a terminal, a device or closed."""
+    try:
+        mode = os.fstat(invocation.stdin.fileno()).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
+
+
 def open_input(invocation: Invocation, path: str) -> BinaryIO:
     """Open a file, or standard input for `-`, for reading bytes; at a terminal, print how to end the input.
 

@@ -43,9 +43,10 @@ class Invocation:
         self.color = "auto"
         self.color_given = False
         self.pager = True
-        self.hints = True
+        self.hints = "--no-hints" not in before_separator(arguments)
         self.quiet = False
         self.verbose = False
+        self.debug = bool(self.environ.get("SCOPES_DEBUG")) or "--debug" in before_separator(arguments)
         self.yes = False
         self.interactive = _is_terminal(self.stdin)
         self.nul = False
@@ -193,6 +194,8 @@ class Invocation:
                 actor=actor, command=command, find_project=lambda: find_project(self.cwd, self.home)
             )
             self._repository = opened
+            if self.verbose:
+                self.output().say(f"using the store {path}")
         return self._repository
 
     @property

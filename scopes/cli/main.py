@@ -35,6 +35,13 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
         load("scopes.cli.completion:answer")(table, arguments[1:], os.environ)
     _open_missing_streams()
     invocation: Invocation = load("scopes.cli.invocation:Invocation")(arguments, os.environ)
+    if invocation.debug:
+        return _end(load("scopes.cli.debug:run_with_timing")(lambda: _run(table, invocation)), argv)
+    return _end(_run(table, invocation), argv)
+
+
+def _run(table: Table, invocation: Invocation) -> int:
+    """Run the command and return its exit code; every exception becomes an error line."""
     try:
         code = dispatch(table, invocation)
         invocation.stdout.flush()
@@ -42,6 +49,10 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
         code = _report(invocation, interrupt)
     except Exception as error:  # noqa: BLE001  the only one: every failure becomes an error line and an exit code
         code = _report(invocation, error)
+    return code
+
+
+def _end(code: int, argv: list[str] | None) -> int:
     if argv is None:
         # Everything is flushed; the interpreter's shutdown would take as long as its start.
         os._exit(code)

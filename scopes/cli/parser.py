@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 import typer
@@ -18,6 +19,7 @@ from scopes.loading import load
 
 # Keeps the keys of the global options apart from the parameters of the command, such as `settings`.
 _PREFIX = "global_"
+_EXTRA_ARGUMENTS = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", re.DOTALL)
 _PLAIN_TERMS = (("a valid int range", "a whole number"), ("a valid integer", "a whole number"))
 
 
@@ -96,7 +98,10 @@ def _separator_hint(error: TyperException, spelling: str, words: list[str]) -> I
 def _usage_error(error: TyperException, hint: str) -> Invalid:
     """Convert an error of typer to our form: no capital, no full stop, and a hint."""
     near = nearest(getattr(error, "option_name", ""), getattr(error, "possibilities", None) or ())
-    message = str(error) if near else error.format_message()
+    message = str(error) if hasattr(error, "possibilities") else error.format_message()
+    extra = _EXTRA_ARGUMENTS.match(message)
+    if extra is not None:
+        message = f"too many arguments: {extra[1] or repr('')}"
     for term, plain in _PLAIN_TERMS:
         message = message.replace(term, plain)
     return Invalid(message[:1].lower() + message[1:].rstrip("."), hint=did_you_mean(near, hint))

@@ -30,7 +30,8 @@ def unknown_word(table: Table, line: CommandLine) -> Invalid:
 
 def nearest(word: str, names: Iterable[str]) -> list[str]:
     """Return up to three names similar to a word, best first; only names about as similar as the best one."""
-    scores = {name: difflib.SequenceMatcher(None, word.lower(), name).ratio() for name in names}
+    bare = word.lower().lstrip("-")
+    scores = {name: difflib.SequenceMatcher(None, bare, name.lstrip("-")).ratio() for name in names}
     threshold = max(_MIN_RATIO, max(scores.values(), default=0) - _RATIO_RANGE)
     return sorted((name for name, score in scores.items() if score >= threshold), key=lambda name: -scores[name])[:3]
 

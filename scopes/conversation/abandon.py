@@ -36,9 +36,8 @@ def abandon(repository: Repository, conversation: str, branch: str, *, revive: b
     with exclusive_write(repository):
         target = handle.branch(branch)
         if target.name == MAIN:
-            raise Refused(
-                "the branch main cannot be abandoned", hint="delete the whole conversation instead: scopes conv delete"
-            )
+            hint = f"delete the whole conversation instead: scopes conv delete {handle.id}"
+            raise Refused("the branch main cannot be abandoned", hint=hint)
         entry = target.entry
         active = handle.active_branch.name
         operation = None

@@ -80,9 +80,8 @@ def read_original(repository: Repository, message: str, *, conversation: str | N
         spans = find_message_spans(repository, Oid(source), message_id)
         if spans:
             return OriginalRecords(records=tuple(_read_spans(walk_chunks(repository, Oid(source)), spans)))
-    raise NotFound(
-        f"{message_id} was not imported, so it has no original", hint="see how it is stored: scopes conv cat --raw"
-    )
+    hint = f"see how it is stored: scopes conv cat {message_id} --raw"
+    raise NotFound(f"{message_id} was not imported, so it has no original", hint=hint)
 
 
 def _resolve(repository: Repository, message: str, conversation: str | None) -> Revision:

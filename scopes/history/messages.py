@@ -15,7 +15,18 @@ from scopes.model.conversation import Root, decode_root, encode_root
 from scopes.model.message import AUTHOR_KINDS, Author, Message, text_parts
 from scopes.store.config import Config
 from scopes.store.graph import walk_newest_first, walk_oldest_first
-from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Commit, Identity, TreeEntry, format_commit, format_tree
+from scopes.store.objects import (
+    BLOB,
+    COMMIT,
+    EMPTY_TREE,
+    TREE,
+    Commit,
+    Identity,
+    TreeEntry,
+    format_commit,
+    format_tree,
+    header_safe,
+)
 from scopes.store.repository import Objects, Repository, read_commit, read_tip, read_tree
 from scopes.store.trees import Change, find_blob, update_tree
 
@@ -152,12 +163,16 @@ def check_author(author: Author | str) -> Author:
     """Return the author if name and kind are valid; a plain name is that of an agent.
 
     Raises:
-        Invalid: the name is blank or too long, or there is no such kind.
+        Invalid: the name is blank, too long or one that a commit stores differently, or there is no such kind.
     """
     name, kind = Author(author) if isinstance(author, str) else author
     if kind not in AUTHOR_KINDS:
         raise Invalid(f"{kind!a} is not a valid author kind", hint="valid kinds: " + ", ".join(AUTHOR_KINDS))
-    return Author(parse_agent_name(name), kind)
+    checked = parse_agent_name(name)
+    if header_safe(name) != name:
+        hint = f"a commit would store it as {header_safe(name)!a}: use that"
+        raise Invalid(f"{name!a} is not a valid author name", hint=hint)
+    return Author(checked, kind)
 
 
 def default_author(config: Config) -> Author:

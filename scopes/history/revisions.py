@@ -37,6 +37,7 @@ _LATEST = re.compile(r"@(?:(?P<one>-)|\{(?P<count>[0-9]{1,9})\})?")
 _TIME_SUFFIX = re.compile(r"(?P<name>.*)@\{(?P<time>[^{}]*)\}", re.DOTALL)
 MIN_PREFIX_LENGTH = 4
 _MAX_STEPS = 10**9
+_LISTED_BRANCHES = 8
 
 
 class Revision(NamedTuple):
@@ -175,14 +176,17 @@ def resolve_branch_name(repository: Repository, conversation: ConversationId, te
     if could_be_ref and repository.find_ref(refs.branch_ref(conversation, BranchName(text))) is not None:
         return BranchName(text)
     tips = list_branch_tips(repository, conversation)
-    few = len(tips) <= 8
-    hint = f"branches of {conversation}: {', '.join(tips)}" if few else f"list them: scopes conv branch {conversation}"
+    few = len(tips) <= _LISTED_BRANCHES
+    hint = f"branches of {conversation}: {', '.join(tips)}" if few else _list_branches(conversation)
     return BranchName(_match_prefix(text, tips, "branch", hint))
 
 
 def resolve_branch(repository: Repository, conversation: str, branch: str | None) -> tuple[ConversationId, BranchName]:
     """Resolve a conversation, or `CONV/BRANCH`, and a branch in it (the active one when none is named)."""
     head, slash, rest = conversation.partition("/")
+    if branch is not None and rest and branch != rest:
+        hint = f"give {head} and one branch"
+        raise Invalid(f"the branch is given twice: {rest!a} and {branch!a}", hint=hint)
     conversation_id = resolve_conversation(repository, head if slash else conversation)
     return conversation_id, resolve_branch_name(
         repository, conversation_id, branch if branch is not None else rest or None
@@ -247,7 +251,12 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
             hint = "see: scopes conv list, scopes conv log; or create a conversation: scopes conv new"
             _match_prefix(name, conversation_ids(repository), "conversation or message", hint)  # raises with near names
             raise
-    conversation = resolve_conversation(repository, head)
+    try:
+        conversation = resolve_conversation(repository, head)
+    except NotFound as error:
+        if not slash and _is_short_prefix(name):
+            error.hint = f"the prefix of a message id has at least {MIN_PREFIX_LENGTH} characters; {error.hint}"
+        raise
     return _resolve_inside(repository, rest, conversation)
 
 
@@ -262,10 +271,26 @@ def _resolve_inside(repository: Repository, name: str, conversation: Conversatio
     if tag is not None:
         return Revision(conversation, None, tag)
     branches = [branch for branch in tips if branch.startswith(name)]
+    listed = ", ".join(tips)
+    hint = f"branches of {conversation}: {listed}" if len(tips) <= _LISTED_BRANCHES else _list_branches(conversation)
+    if _is_short_prefix(name):
+        hint = f"the prefix of a message id has at least {MIN_PREFIX_LENGTH} characters; {hint}"
     if _could_be_id(name) and not branches:
-        return _resolve_id(repository, name, [conversation])
-    branch = BranchName(_match_prefix(name, tips, "branch or message", f"see: scopes conv log {conversation}"))
+        try:
+            return _resolve_id(repository, name, [conversation])
+        except NotFound:
+            _match_prefix(name, tips, "branch or message", hint)  # raises with near names
+            raise
+    branch = BranchName(_match_prefix(name, tips, "branch or message", hint))
     return Revision(conversation, branch, tips[branch])
+
+
+def _list_branches(conversation: ConversationId) -> str:
+    return f"list them: scopes conv branch {conversation}"
+
+
+def _is_short_prefix(text: str) -> bool:
+    return len(text) < MIN_PREFIX_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
 
 
 def _is_prefix_inside(repository: Repository, name: str, conversation: ConversationId) -> bool:

@@ -48,4 +48,4 @@ CREATE TABLE branch (
 CREATE VIRTUAL TABLE full_text USING fts5(
     text, reasoning, tool_input, tool_result, content='', detail=full, tokenize='ascii'
 )"""
-LAYOUT: Final = Layout("index.sqlite", version=3, tables=_TABLES)
+LAYOUT: Final = Layout("index.sqlite", version=4, tables=_TABLES)

@@ -140,8 +140,8 @@ def read_merge_in_progress(repository: Repository, conversation: ConversationId,
         hint = f"a {named[0].kind} is: scopes conv {named[0].kind} {conversation} --continue"
         raise NotFound(f"no merge is in progress in {where}", hint=hint)
     if len(merges) > 1:
-        names = ", ".join(f"{conversation}/{pending.branch}" for pending in merges)
-        raise Ambiguous(f"several merges are in progress in {conversation}", hint=f"name one of: {names}")
+        names = ", ".join(str(pending.branch) for pending in merges)
+        raise Ambiguous(f"several merges are in progress in {conversation}", hint=f"name one with --branch: {names}")
     return merges[0]
 
 

@@ -120,7 +120,7 @@ def _message_blob(objects: Objects, commit: Commit) -> Oid | None:
 def _require_droppable(repository: Repository, objects: Objects, commit: Commit) -> None:
     """Refuse roots, and merges that did more than join two sides without conflicts."""
     if not commit.parents:
-        raise Refused("the two histories have nothing in common", hint="pick single messages: scopes conv cherry-pick")
+        raise Refused("the two histories have nothing in common", hint="pick single messages with cherry-pick")
     plain = commit.trailers.get(KIND_TRAILER) == "merge" and len(commit.parents) == 2
     divergence = find_divergence(repository, objects, *commit.parents) if plain else None
     if divergence is None or find_disagreements(objects, divergence):

@@ -103,7 +103,8 @@ class Output:
             line = load("scopes.render.json_line:error_line")
             text = line(error.kind, error.message, error.hint, retryable=error.retryable)
         else:
-            text = self._labeled("error", "bad", error.message) + self._hints(error.hint)
+            text = self._labeled("error", "bad", error.message)
+            text += self._hints(error.hint) if self.settings.hints else ""
         self.stderr.stream.write(text)
         self.stderr.stream.flush()
 

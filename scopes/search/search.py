@@ -137,6 +137,8 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
     hits = tuple(reader.read(row, marks) for row in islice(rows, request.limit))
     total = len(hits) if plan.predicates and post_filter.finished else matching
     stopped_at = post_filter.stopped_at
+    if not hits and request.limit:
+        index.check_whole()
     coverage = _coverage(index, request, len(hits), total, stopped_at)
     notes = index.notes if hits else (*index.notes, *_suggest_any(repository, index, request))
     if stopped_at is not None:

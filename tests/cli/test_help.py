@@ -48,7 +48,7 @@ options:
   -z, --nul               End rows with NUL
 
 global options (see: scopes help --all): -C --store -c --json --quiet --verbose
---color --no-pager --no-hints --no-input --yes --help
+--debug --color --no-pager --no-hints --no-input --yes --help
 """
 
 

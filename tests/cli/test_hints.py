@@ -17,6 +17,7 @@ ROOT = Path(__file__).parent.parent.parent
 PLACEHOLDER = "{}"
 # `scopes gc`, or "hint: scopes gc" and ", or scopes gc": a command to run, as opposed to the name of the program.
 MENTION = re.compile(r"(?:: |`|\$ |, or )scopes ([a-z-][^`,;\n()|#>]*)")
+TO_RUN = re.compile(r"(?:[a-z]: |, or )scopes ([a-z-][^`,;\n()|#>]*)")  # not in backticks: these are also names
 GROUPS_OF_VERBS = {("conversations",)}  # only there may a placeholder be the command: scopes conv {verb} --continue
 
 
@@ -39,6 +40,26 @@ def mistakes(text):
     return [mention for mention in MENTION.findall(text) if not is_command(mention.split())]
 
 
+def incomplete(text):
+    """Return the commands to run that lack a required argument; a lone placeholder may stand for several words."""
+    whole = [mention for mention in TO_RUN.findall(text) if mention[-1] not in " ."]  # others: parts of an f-string
+    return [mention for mention in whole if lacks_argument(mention.split())]
+
+
+def lacks_argument(words):
+    line = split_words(TABLE, words)
+    if line.command is None or any("{" in word or word == "..." for word in line.rest):
+        return False
+    docs = read_docs(line.command.path)
+    takes_value = {name for option in docs.options if option.value for name in option.names}
+    given = [
+        word
+        for before, word in zip(["", *line.rest], line.rest, strict=False)
+        if not word.startswith("-") and before not in takes_value
+    ]
+    return len(given) < sum(part.required for part in docs.arguments)
+
+
 def is_command(words):
     line = split_words(TABLE, words)
     if line.path == ("config",) and line.unknown == "KEY":
@@ -57,6 +78,17 @@ def is_command(words):
 @pytest.mark.parametrize("path", sorted((ROOT / "scopes").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_command_in_a_string_of_the_program_exists(path):
     assert [mistake for text in strings(path) for mistake in mistakes(text)] == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "scopes").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_in_a_hint_has_its_required_arguments(path):
+    """D13."""
+    assert [mention for text in strings(path) for mention in incomplete(text)] == []
+
+
+@pytest.mark.parametrize("text", ["see: scopes conv amend", "list them: scopes tokens fetch, or scopes cat --raw"])
+def test_a_command_without_its_required_argument_is_found(text):
+    assert len(incomplete(text)) == 1
 
 
 @pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md"])

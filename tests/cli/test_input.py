@@ -10,6 +10,7 @@ import pytest
 from scopes.cli.input import open_input
 from scopes.cli.invocation import Invocation
 from scopes.errors import Inaccessible, Invalid, NotFound
+from tests.cli.conversation import Conversation
 from tests.cli.running import PRODUCT, scopes
 
 
@@ -73,3 +74,21 @@ def test_an_empty_message_is_refused_unless_it_is_allowed(tmp_path, text):
     assert (done.returncode, "the message is empty" in done.stderr) == (1, True), done.stderr
     assert scopes(*store, "log", "conv-001", table=PRODUCT).stdout == ""
     assert scopes(*store, "append", "conv-001", text, "--allow-empty", table=PRODUCT).returncode == 0
+
+
+def test_append_reads_a_pipe_without_a_dash(tmp_path):
+    conversation = Conversation(tmp_path)
+    assert conversation.run_process("append", conversation.id, stdin=None, input="from a pipe").returncode == 0
+    assert "from a pipe" in conversation.run_main("log", conversation.id).stdout
+
+
+def test_append_without_a_text_does_not_wait_for_other_input(tmp_path):
+    conversation = Conversation(tmp_path)
+    done = conversation.run_process("append", conversation.id)  # standard input is /dev/null
+    assert (done.returncode, done.stderr.splitlines()[0]) == (2, "error: no message given")
+
+
+def test_append_of_an_empty_pipe_is_refused(tmp_path):
+    conversation = Conversation(tmp_path)
+    done = conversation.run_process("append", conversation.id, stdin=None, input="")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (1, "error: the message is empty")

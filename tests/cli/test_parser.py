@@ -155,7 +155,7 @@ def test_a_bad_value_is_a_usage_error(run, words, message):
 def test_too_many_words_are_a_usage_error(run):
     code, _, err = run("conv", "answer", "1", "2")
     assert code == 2
-    assert "unexpected extra argument" in err
+    assert "too many arguments: 2" in err
 
 
 def test_with_json_a_usage_error_is_one_document_on_standard_error(run):

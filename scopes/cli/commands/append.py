@@ -18,6 +18,7 @@ from scopes.cli.append_input import (
     walk_documents,
 )
 from scopes.cli.arguments import AuthorKind, AuthorName, ConversationOrBranchArgument, OnBranch, author_of
+from scopes.cli.input import STANDARD_INPUT, has_piped_input
 from scopes.cli.invocation import Invocation
 from scopes.conversation.append import append_to
 from scopes.errors import Invalid
@@ -71,16 +72,16 @@ def append(
     """Add a message, or many as JSON lines.
 
     When the command returns, the message is on disk. Any number of processes can append to one branch at the same time.
-    With --jsonl each line is an object with author, text or parts, and optionally kind, to, reply_to, time, files, ...
-    Each line is stored and its result printed before the next line is read. The first invalid line stops the command.
-    With --atomic all lines are read and checked first, and then stored as one operation: after an invalid line, an
-    error or a kill, either all messages are on the branch or none.
-    `scopes undo` takes back what one command appended. `-c scopes.durability=fast` is faster: it does not wait for the
-    disk, so a power cut can lose the last messages.
+    Without TEXT, standard input is read unless it is a terminal. With --jsonl each line is an object with author, text
+    or parts, and optionally kind, to, reply_to, time, files, ... Each line is stored and its result printed before the
+    next line is read. The first invalid line stops the command. With --atomic all lines are read and checked first, and
+    then stored as one operation: after an invalid line, an error or a kill, either all messages are on the branch or
+    none. `scopes undo` takes back what one command appended. `-c scopes.durability=fast` is faster: it does not wait for
+    the disk, so a power cut can lose the last messages.
 
     Examples:
       scopes conv append conv-001 --as planner "Start with the login form"
-      git diff | scopes conv append conv-001 --as reviewer -
+      git diff | scopes append conv-001 --as reviewer
       scopes conv append conv-001 --as lead --kind decision --data '{"topic": "db", "decision": "SQLite"}'
       scopes conv append conv-001/main --jsonl messages.jsonl
       scopes conv append conv-001 --jsonl messages.jsonl --atomic
@@ -102,6 +103,8 @@ def append(
         work_item=work_item, task=task, activity=activity, tool=tool, model=model, status=status,
         stop_reason=stop_reason, files=files, parts=parts, data=data,
     )  # fmt: skip
+    if text is None and not (parts or data) and has_piped_input(invocation):
+        text = STANDARD_INPUT
     content = None if text is None else read_text(invocation, text)
     if not (allow_empty or parts or data):
         refuse_blank(content)

@@ -11,6 +11,7 @@ from scopes.cli.command_line import before_separator
 from scopes.cli.invocation import Invocation
 from scopes.conversation.log import LogFilter
 from scopes.conversation.log import log as run_log
+from scopes.errors import Invalid
 from scopes.loading import load
 from scopes.render.view_options import ViewOptions
 
@@ -71,6 +72,8 @@ def log(
     invocation: Invocation = context.obj
     if not paths and where in invocation.arguments and where not in before_separator(invocation.arguments):
         where, paths = LATEST, [where]  # `log -- PATH`
+    if paths and "--" not in invocation.arguments:
+        _refuse_untouched(invocation, where, paths, include_all=include_all)
     log_filter = LogFilter(
         author=author, kind=kind, since=since, until=until, path=paths[0] if paths else None,
         body=load("scopes.search.grep:grep_messages")(grep, ignore_case=ignore_case) if grep else None,
@@ -83,3 +86,18 @@ def log(
     )  # fmt: skip
     options = ViewOptions(graph=graph, oneline=oneline, full=full)
     return invocation.show(result, options=options)
+
+
+def _refuse_untouched(invocation: Invocation, where: str, paths: list[str], *, include_all: bool) -> None:
+    """Refuse words after the conversation that are no paths of it, unless they follow `--`.
+
+    Raises:
+        Invalid: there are several, or no message touched the path.
+    """
+    hint = f"for any path: scopes log {where} -- {paths[0]}"
+    if len(paths) > 1:
+        raise Invalid(f"too many arguments: {' '.join(paths)}", hint=hint)
+    only = LogFilter(path=paths[0])
+    touched = run_log(invocation.repository(), where, all_branches=include_all, limit=1, only=only)
+    if next(iter(touched.items), None) is None:
+        raise Invalid(f"no message touched {paths[0]!a}", hint=hint)

@@ -9,10 +9,12 @@ import typer
 
 from scopes.cli.invocation import Invocation
 from scopes.conversation.new import new as run_new
+from scopes.errors import Invalid
 
 
 def new(
     context: typer.Context,
+    text: Annotated[str | None, typer.Argument(metavar="TITLE", help="The title, as with --title")] = None,
     title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="The title")] = None,
     conversation_id: Annotated[
         str | None, typer.Option("--id", metavar="NAME", help="The id (default: the next conv-NNN)")
@@ -31,12 +33,18 @@ def new(
     --project. The store is created if there is none yet.
 
     Examples:
+      scopes new "Login fails on Safari"
       scopes conv new --title "Login fails on Safari"
       scopes conv new --project ~/work/shop
       scopes conv new --id login-bug --participant planner --participant reviewer
       id=$(scopes conv new)
     """
     invocation: Invocation = context.obj
+    if text is not None and title is not None:
+        raise Invalid("the title is given twice", hint="leave out TITLE or --title")
+    title = text if title is None else title
+    if title is not None and not title.strip():
+        raise Invalid("the title is empty", hint='give one: scopes new "Login fails", or leave it out')
     return invocation.show(
         run_new(
             invocation.repository(create=True),

@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from scopes.cli.invocation import Invocation
+from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.history.revisions import resolve_conversation
 from scopes.render.progress import progress
 from scopes.render.view_options import ViewOptions
 from scopes.search.search import search as run_search
@@ -14,9 +16,14 @@ from scopes.search.search import search as run_search
 
 def search(
     context: typer.Context,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help='Words, "a phrase", pref*, AND, OR, NOT, fields')],
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="QUERY", help='Words, "a phrase", pref*, AND, OR, NOT, fields; a conversation as the last one'
+        ),
+    ],
     conversation: Annotated[
-        str | None, typer.Argument(metavar="[CONV]", help="Search only this conversation; default: the whole store")
+        str | None, typer.Option("--in", metavar="CONV", help="Search only this conversation; default: the whole store")
     ] = None,
     count: Annotated[int, typer.Option("-n", min=0, metavar="N", help="Show at most N messages")] = 20,
     regex: Annotated[bool, typer.Option("--regex", help="QUERY is a regular expression; case matters")] = False,
@@ -44,7 +51,11 @@ def search(
     Exit code 1 means that nothing was found, 9 that a regular expression took longer than 5 seconds on one message: the
     search ends there, and the hits found before it are shown.
 
+    A query of several words needs no quotes. If the last one is the name of a conversation, only that is searched, as
+    with --in.
+
     Examples:
+      scopes search parser error
       scopes conv search 'parser error'
       scopes conv search '"stack overflow" -test kind:answer' conv-001
       scopes conv search 'in:tool_result fail* after:yesterday' --newest
@@ -54,10 +65,12 @@ def search(
       scopes conv search 'file:src/login.py (bug OR fix)' --context 1
     """
     invocation: Invocation = context.obj
+    if conversation is None and len(words) > 1 and _names_one(invocation, words[-1]):
+        conversation = words.pop()
     with progress(invocation.output(), "indexing messages") as on_progress:
         found = run_search(
             invocation.repository(),
-            query,
+            " ".join(words),
             index_directory=invocation.index_directory,
             conversation=conversation,
             regex=regex,
@@ -68,3 +81,12 @@ def search(
             on_progress=on_progress,
         )
     return invocation.show(found, options=ViewOptions(around=around > 0))
+
+
+def _names_one(invocation: Invocation, word: str) -> bool:
+    """Return True if a word is the name of one conversation, not the beginning of several."""
+    try:
+        resolve_conversation(invocation.repository(), word)
+    except (NotFound, Ambiguous, Invalid):
+        return False
+    return True
