@@ -40,7 +40,7 @@ DOCUMENTS = {
     "conversations amend": "message",
     "conversations retract": "message",
     "conversations list": "conversation-list",
-    "conversations show": "conversation",
+    "conversations show": "conversation diagram",
     "conversations log": MESSAGE,
     "conversations cat": MESSAGE,
     "conversations search": "search-hit search",
@@ -132,6 +132,17 @@ _WRITTEN = {
             }
         },
         "required": ["error"],
+    },
+    "diagram": {
+        "type": "object",
+        "properties": {
+            "scopes": {"const": 1},
+            "kind": {"const": "diagram"},
+            "format": {"type": "string"},
+            "text": {"type": "string"},
+            "notes": _NOTES,
+        },
+        "required": ["scopes", "kind", "format", "text"],
     },
     "help": {
         "type": "object",
@@ -238,7 +249,7 @@ class Shape:
             return {}
         types = self.types - ({"integer"} if "number" in self.types else set())
         schema: dict[str, Any] = {}
-        if types:
+        if types - {"null"}:
             schema["type"] = sorted(types) if len(types) > 1 else min(types)
         if self.items is not None and self.items.types:
             schema["items"] = self.items.schema("" if name != "parts" else "part")

@@ -20,6 +20,7 @@ _ROWS = {
     "change-log": "changes",
     "conversation-list": "conversations",
     "doctor": "checks",
+    "file-list": "files",
     "log": "messages",
     "memory-actions": "actions",
     "memory-search": "hits",

@@ -12,9 +12,10 @@ from tests import schemas
 from tests.render.rendering import document
 from tests.render.results import SAMPLES
 from tests.render.test_every_verb import READS, WRITES, sample
+from tests.support.random_ids import spread_ids
 
 jsonschema = pytest.importorskip("jsonschema")
-__all__ = ["sample"]
+__all__ = ["sample", "spread_ids"]
 STORED = read_schemas()
 every_command = pytest.mark.parametrize("path", sorted(STORED["commands"]))
 
@@ -49,7 +50,7 @@ def test_what_is_read_from_a_store_is_valid(verb, sample):
     check(schemas.document_name(result, shown), shown)
 
 
-def test_what_is_written_to_a_store_is_reported_as_a_valid_document(sample):
+def test_what_is_written_to_a_store_is_reported_as_a_valid_document(sample, spread_ids):
     for perform in WRITES.values():
         result = perform(sample)
         shown = document(result)
