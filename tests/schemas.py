@@ -190,6 +190,7 @@ def walk_variants(value: Any) -> Iterator[Any]:
             changed += _fill(annotation)
         elif isinstance(item, (tuple, dict)) and item and not hasattr(item, "_fields"):
             changed.append(type(item)())
+            changed += [item[:1]] if isinstance(item, tuple) and len(item) > 1 else []
         for each in changed:
             with contextlib.suppress(Exception):  # a Result may refuse the combination
                 yield value._replace(**{name: each}) if hasattr(value, "_replace") else replace(value, **{name: each})
@@ -244,7 +245,10 @@ class Shape:
                 self.present[key] = self.present.get(key, 0) + 1
 
     def schema(self, name: str = "") -> dict[str, Any]:
-        """Return the JSON Schema of all values that were added."""
+        """Return the JSON Schema of all values that were added.
+
+        `value` is never required: a resolution has one only if it is neither side.
+        """
         if name in _ANY or (name in _PAYLOADS and "object" in self.types):
             return {}
         types = self.types - ({"integer"} if "number" in self.types else set())
@@ -262,7 +266,9 @@ class Shape:
             schema["additionalProperties"] = merged.schema()
         elif "object" in types:
             schema["properties"] = {key: shape.schema(key) for key, shape in self.properties.items()}
-            schema["required"] = [key for key, count in self.present.items() if count == self.objects]
+            schema["required"] = [
+                key for key, count in self.present.items() if count == self.objects and key != "value"
+            ]
         return schema
 
     def merge(self, other: Shape) -> None:
