@@ -2,8 +2,8 @@
 
 For terminals (`clean`): every View and every message on standard error is cleaned, so that no caller can forget it.
 Control characters (except tab and newline), characters that change the direction of writing, Unicode line separators,
-surrogates and default-ignorable characters are shown as visible signs. One default-ignorable character is kept: an
-emoji or text presentation selector directly after a symbol. Emoji sequences with joiners are taken apart.
+surrogates and default-ignorable characters are shown as visible signs. Two default-ignorable characters are kept: an
+emoji or text presentation selector directly after a symbol, and a joiner between two emoji.
 
 For models (`escape_*`, `fence`): recorded text must not look like the instructions of the program that runs the model.
 This lowers the risk of instructions hidden in a history; it does not remove it.
@@ -35,6 +35,9 @@ _LINE_END = r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
 _CONTROL = r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f]"
 _LLAMA = r"\[(?=\s*/?\s*INST\s*\])"
 _SYMBOL = r"[#*0-9\xa9\xae\u203c-\u3299\U0001f000-\U0001faff]"
+_JOINER = "\u200d"
+_EMOJI = r"[\u2190-\u21ff\u2300-\u2bff\U0001f000-\U0001faff]"
+_JOINED_EMOJI = rf"(?s:.?)(?:{_EMOJI}|(?<={_EMOJI})\ufe0f)\u200d{_EMOJI}"  # from two characters before the joiner
 _TAG_CHARACTERS = 400  # how far a tag is looked for after `<`, invisible characters included
 _MIN_VISIBLE = 40  # fewer visible characters than this in _TAG_CHARACTERS hide a tag
 
@@ -104,6 +107,8 @@ def _sign(match: re.Match[str]) -> str:
     character = match[0]
     code = ord(character)
     if character in PRESENTATION and _pattern(_SYMBOL).match(match.string, match.start() - 1):
+        return character
+    if character == _JOINER and _pattern(_JOINED_EMOJI).match(match.string, max(match.start() - 2, 0)):
         return character
     if code < 0x20 or code == 0x7F:
         return "^" + chr(code ^ 0x40)

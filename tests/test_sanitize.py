@@ -67,8 +67,18 @@ def test_other_variation_selectors_become_signs(text):
     assert "<U+FE0" in clean(text)
 
 
-def test_emoji_joiners_become_signs():
-    assert clean("👩\u200d💻") == "👩<U+200D>💻"
+@pytest.mark.parametrize("text", ["👩\u200d💻", "👨\u200d👩\u200d👧", "❤\ufe0f\u200d🔥", "👩🏽\u200d💻"])
+def test_a_joiner_between_two_emoji_is_kept(text):
+    """D13: ZWJ emoji were taken apart."""
+    assert clean(text) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["a\u200db", "👩\u200d", "\u200d👩", "は\u200dは", "👩\u200dx", "👩\u200d\u200d💻", "a\ufe0f\u200d💻"]
+)
+def test_other_joiners_become_signs(text):
+    assert "<U+200D>" in clean(text)
+    assert "\u200d" not in clean(text)
 
 
 def test_clean_line_replaces_runs_of_tabs_and_newlines_by_a_space():

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from scopes.context.file_states import file_states
 from scopes.context.files import TouchedFile
 from scopes.context.pair_results import ReadMessage, pair_results
-from scopes.context.turns import Turn, content_of, make_turn, may_be_turn
+from scopes.context.turns import Turn, has_content, make_turn, may_be_turn
 from scopes.errors import NotFound
 from scopes.history.amendments import Amendment, find_amendments, latest
 from scopes.history.messages import (
@@ -195,7 +195,7 @@ def _add_turns(
         message, excluded = _amended(stored, amendments, limits.work_item)
         if message is not None:
             _note_files(message, number, files)
-            if may_be_turn(head) and content_of(message, 1):
+            if may_be_turn(head) and has_content(message):
                 read.append(ReadMessage(number, head, message))
                 continue
             excluded = NO_CONTENT

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from scopes.context.turns import NumberedHead, content_of
+from scopes.context.turns import NumberedHead, has_content
 from scopes.history.messages import MessageHead
 from scopes.model.message import Message, Part
 
@@ -49,7 +49,7 @@ def pair_results(messages: Sequence[ReadMessage]) -> list[ReadMessage]:
         parts = tuple(p for i, part in others[position] for p in (part, *moved.get((position, i), ())))
         message = each.message if parts == each.message.parts else replace(each.message, parts=parts)
         host = hosts.get(position, position)
-        if host != position and not content_of(message, 1):
+        if host != position and not has_content(message):
             absorbed.setdefault(host, []).append(NumberedHead(each.number, each.head))
         else:
             paired.append((position, each._replace(message=message)))

@@ -15,6 +15,7 @@ from scopes.sanitize import as_content, clip
 TOOL_LIMIT = 1000  # characters of a tool result; a tool call is clipped at three tenths of that
 _CALL_TENTHS = 3
 _HIDDEN_KINDS = frozenset({"meta", "notice", "system"})
+_TOOL_PARTS = frozenset({"tool_call", "tool_result"})
 _SPACE = re.compile(r"\s+")
 USER, ASSISTANT = "User", "Assistant"
 
@@ -89,6 +90,12 @@ def may_be_turn(head: MessageHead) -> bool:
 def role_of(head: MessageHead) -> str:
     """Return User for people, Assistant for all others (S3-16): text of tools and agents never becomes the user's."""
     return USER if head.author_kind == "human" and head.kind != "tool-results" else ASSISTANT
+
+
+def has_content(message: Message) -> bool:
+    """Return False if `content_of` would be empty, without building it."""
+    parts = (part.type in _TOOL_PARTS or (part.type == "text" and bool(part.text)) for part in message.parts)
+    return any(parts) or (message.payload is not None and not message.text)
 
 
 def content_of(message: Message, limit: int) -> str:

@@ -5,6 +5,7 @@ The change log itself is not stored, so it cannot contradict the store, and the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
@@ -21,13 +22,15 @@ from scopes.model.claims import PARTICIPANT_KINDS
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Message
 from scopes.model.operation import Operation, RefChange
-from scopes.result import Result, Stream
+from scopes.result import Note, Result, Stream
 from scopes.store import refs
 from scopes.store.graph import walk_oldest_first
 from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Repository
 
 OPERATIONS = ("CREATE", "APPEND", "UPDATE", "DELETE", "MERGE")
+CAUSES = ("user", "agent", "system")  # kinds of cause
+_MOST_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +74,16 @@ def changes(
 
     `field` also selects the fields below it. `cause` is a kind of cause (`agent`) or a full cause (`agent:planner`).
 
+    A note tells which fields or causes there are if a filter matches none of them.
+
     Raises:
-        Invalid: `since` is not a date, or `operation` is not one of OPERATIONS.
+        Invalid: `since` is not a date, `operation` is not one of OPERATIONS, or `cause` does not begin with a kind.
     """
     if operation is not None and operation.upper() not in OPERATIONS:
         raise Invalid(f"{operation!a} is not a valid operation", hint="operations: " + ", ".join(OPERATIONS))
+    if cause is not None and cause.partition(":")[0] not in CAUSES:
+        kinds = ", ".join(CAUSES)
+        raise Invalid(f"{cause!a} is not a valid cause", hint=f"causes: {kinds}, or with a name: agent:reviewer")
     conversation_id = resolve_conversation(repository, conversation)
     start = None if since is None else parse_moment(since, now_nanoseconds())
     operations = list(walk_conversation_operations(repository, conversation_id))
@@ -83,19 +91,38 @@ def changes(
     for each in reversed(operations):
         found += _operation_changes(repository, each)
     found.sort(key=lambda change: parse_time(change.time) or 0)
+    of_field = [change for change in found if field is None or _is_of_field(change, field)]
+    of_cause = [change for change in found if cause is None or _is_of_cause(change, cause)]
+    notes = []
+    if found and not of_field:
+        notes.append(_unmatched_note("field", field, {re.split(r"[.\[]", c.field_path)[0] for c in found}))
+    if found and not of_cause:
+        notes.append(_unmatched_note("cause", cause, {change.cause for change in found}))
     return ChangeLog(
         conversation=conversation_id,
         items=tuple(
             change
-            for change in found
+            for change in of_field
             if (start is None or (parse_time(change.time) or 0) >= start)
-            and (
-                field is None or change.field_path == field or change.field_path.startswith((f"{field}.", f"{field}["))
-            )
-            and (cause is None or change.cause == cause or change.cause.startswith(f"{cause}:"))
+            and (cause is None or _is_of_cause(change, cause))
             and (operation is None or change.operation == operation.upper())
         ),
+        notes=tuple(notes),
     )
+
+
+def _is_of_field(change: Change, field: str) -> bool:
+    return change.field_path == field or change.field_path.startswith((f"{field}.", f"{field}["))
+
+
+def _is_of_cause(change: Change, cause: str) -> bool:
+    return change.cause == cause or change.cause.startswith(f"{cause}:")
+
+
+def _unmatched_note(what: str, given: str | None, known: Iterable[str]) -> Note:
+    names = sorted(known)
+    more = f", and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return Note(f"no change has the {what} {given!a}", hint=f"{what}s: {', '.join(names[:_MOST_NAMED])}{more}")
 
 
 def walk_conversation_operations(

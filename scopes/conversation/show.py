@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from scopes.clock import creation_time, known_seconds, later_of
-from scopes.history.conversations import participants_of
+from scopes.history.conversations import participants_of, resolve_scope
 from scopes.history.handles import Store
 from scopes.history.messages import (
     KIND_TRAILER,
@@ -24,7 +24,9 @@ from scopes.history.revisions import MAIN
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.history.sub_agents import SubAgent, find_sub_agent
 from scopes.history.titles import first_prompt, walk_main
+from scopes.history.usage import tokens_of
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
+from scopes.loading import load
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Message
 from scopes.result import Result
@@ -34,6 +36,8 @@ from scopes.store.projects import find_project
 from scopes.store.repository import Repository
 
 RECENT = 3
+_ANSWERS_TRIED = 5  # messages of agents whose models and tokens are looked at
+_MAX_ESTIMATED = 100  # messages; more would delay the answer
 SYNTHETIC = "synthetic"
 INTERRUPTED = "interrupted"
 _WITHOUT_CONTENT = frozenset({"meta", "notice", "interrupt", "system", "error"})  # kinds of message
@@ -77,7 +81,9 @@ class ConversationView(Result):
     """A conversation (S4-48); `recent` is oldest first, `recent_bodies` are its bodies in the same order.
 
     `opening` is the beginning of the first prompt, if there is no title. `directory` is where the conversation began,
-    `project` the project of that.
+    `project` the project of that. `branch` is the only branch that is described, None for all `branch_count`.
+    `native_id` is the id of the imported session. `models` are those of the newest answers. `tokens` is the size of the
+    newest context: recorded with its answer, or an estimate of the texts.
     """
 
     id: ConversationId
@@ -95,21 +101,39 @@ class ConversationView(Result):
     opening: str | None = None
     directory: str | None = None
     project: str | None = None
+    branch: BranchName | None = None
+    branch_count: int = 0
+    native_id: str | None = None
+    started: str | None = None
+    models: tuple[str, ...] = ()
+    tokens: int | None = None
+    tokens_method: str | None = None
+
+
+class ContextSize(NamedTuple):
+    """The models of the newest answers of a branch, and the tokens of its newest context."""
+
+    models: tuple[str, ...]
+    tokens: int | None
+    method: str | None
 
 
 def show(
     repository: Repository,
-    conversation: str,
+    where: str,
     *,
     recent: int = RECENT,
     abandoned: bool = False,
 ) -> ConversationView:
-    """Describe a conversation and its `recent` latest messages; include abandoned branches with `abandoned` (S4-8).
+    """Describe a conversation, or one branch of it, and its `recent` latest messages.
+
+    Include abandoned branches with `abandoned` (S4-8).
 
     Raises:
-        NotFound, Ambiguous: the conversation cannot be resolved.
+        NotFound, Ambiguous: the conversation or the branch cannot be resolved.
     """
-    handle = Store(repository).conversation(conversation)
+    scope = resolve_scope(repository, where)
+    handle = Store(repository).conversation(scope.conversation)
     tips, metadata, active = handle.tips, handle.metadata, handle.active_branch.name
     by_oid = {commit.oid: commit for commit in walk_oldest_first(repository, sorted(tips.values()))}
     main = metadata.branches.get(MAIN)
@@ -118,8 +142,11 @@ def show(
     branches = _summarize_branches(by_oid, ids, tips, metadata, active)
     directory = metadata.directory or root.cwd
     project = None if directory is None else find_project(directory)
-    messages = {message_id: by_oid[oid] for oid, message_id in ids.items()}
-    latest = sorted(messages.values(), key=lambda commit: commit.time)[-recent:] if recent > 0 else []
+    inside = by_oid.keys() if scope.branch is None else _reachable(by_oid, tips[scope.branch])
+    messages = {message_id: by_oid[oid] for oid, message_id in ids.items() if oid in inside}
+    by_time = sorted(messages.values(), key=lambda commit: commit.time)
+    latest = by_time[-recent:] if recent > 0 else []
+    size = _measure_context(repository, by_oid, tips[scope.branch or active])
     return ConversationView(
         id=handle.id,
         uuid=root.uuid,
@@ -128,19 +155,51 @@ def show(
         active_branch=active,
         messages=len(messages),
         created_at=creation_time(root.created),
-        last_activity=later_of(known_seconds(max(by_oid[oid].time for oid in tips.values())), root.created),
+        last_activity=later_of(known_seconds(max(by_oid[oid].time for oid in scope.tips.values())), root.created),
         source=root.format,
         branches=tuple(
             replace(branch, sub_agent=_sub_agent_of(repository, by_oid, branch))
             for branch in branches
-            if abandoned or branch.status != "abandoned" or branch.active
+            if (abandoned or branch.status != "abandoned" or branch.active) and scope.branch in {None, branch.name}
         ),
         recent=tuple(map(head_of, latest)),
         recent_bodies=tuple(read_message(repository, commit.oid) for commit in latest),
         opening=None if metadata.title is not None else first_prompt(walk_main(repository, tips)),
         directory=directory,
         project=None if project is None else project.name,
+        branch=scope.branch,
+        branch_count=len(tips),
+        native_id=root.native_id,
+        started=known_seconds(by_time[0].time) if by_time else None,
+        models=size.models,
+        tokens=size.tokens,
+        tokens_method=size.method,
     )
+
+
+def _measure_context(repository: Repository, by_oid: Mapping[Oid, Commit], tip: Oid) -> ContextSize:
+    """Read the newest answers of a branch until one has recorded tokens; without any, estimate a short history."""
+    models: dict[str, None] = {}
+    tried = 0
+    newest_first: list[Commit] = []
+    commit = by_oid[tip]
+    while not is_root(commit):
+        newest_first.append(commit)
+        if tried < _ANSWERS_TRIED and head_of(commit).author_kind == "agent":
+            tried += 1
+            message = read_message(repository, commit.oid)
+            models |= {message.model: None} if message.model is not None else {}
+            used = tokens_of(message)
+            if used is not None and used.input is not None:
+                return ContextSize(tuple(models), used.input + (used.output or 0), "recorded")
+        if not commit.parents or commit.parents[0] not in by_oid or len(newest_first) > _MAX_ESTIMATED:
+            break
+        commit = by_oid[commit.parents[0]]
+    if not newest_first or len(newest_first) > _MAX_ESTIMATED:
+        return ContextSize(tuple(models), None, None)
+    count = load("scopes.tokens.estimate:EstimatingTokenizer")().count
+    tokens = sum(count(read_message(repository, commit.oid).text) for commit in newest_first)
+    return ContextSize(tuple(models), tokens, "estimate")
 
 
 class Drawing(NamedTuple):

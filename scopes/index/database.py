@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from scopes.regular_file import UnusableFile, check_regular
 
 APPLICATION: Final = 0x73636F70  # "scop", identifies our SQLite files
-SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
+SUFFIXES: Final = ("", "-wal", "-shm", "-journal", "-sums")
 READ_ERRORS: Final = (sqlite3.Error, MemoryError, UnicodeDecodeError)  # a damaged length can exhaust the memory
 _DAMAGE: Final = frozenset(
     {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH}
@@ -47,6 +47,13 @@ def index_directory(cache_directory: str, store: str) -> str:
     return os.path.join(cache_directory, name)
 
 
+def prepare(directory: str) -> None:
+    """Create the directory of an index, readable by its owner alone, if it does not exist."""
+    os.makedirs(os.path.dirname(directory), mode=0o700, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(directory, 0o700)
+
+
 def connect(directory: str, layout: Layout, timeout: float) -> sqlite3.Connection:
     """Open a file of the index, or create it readable by its owner alone; `timeout` for locks is in seconds.
 
@@ -54,9 +61,7 @@ def connect(directory: str, layout: Layout, timeout: float) -> sqlite3.Connectio
         UnusableIndex: the file belongs to another user, or one of its files is not a regular file.
         OSError, sqlite3.Error: the file cannot be opened.
     """
-    os.makedirs(os.path.dirname(directory), mode=0o700, exist_ok=True)
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(directory, 0o700)
+    prepare(directory)
     path = os.path.join(directory, layout.file)
     if not has_regular_files(path):
         raise UnusableIndex("was not a regular file")

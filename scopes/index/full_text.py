@@ -7,20 +7,24 @@ the same, but the whole store is read.
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import UnionType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from scopes.index.checksums import hold_lock, logged_blocks, record, verify
 from scopes.index.database import (
     READ_ERRORS,
     UnusableIndex,
     connect,
     create_tables,
+    has_regular_files,
     identity_of,
     is_empty,
     is_ours,
+    prepare,
     read_property,
     remove,
     translate_damage,
@@ -60,8 +64,11 @@ class IndexDamaged(Exception):
 class Index:
     """An up-to-date index of all messages that branches reach."""
 
-    def __init__(self, connection: sqlite3.Connection, status: IndexStatus, notes: tuple[Note, ...]) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, status: IndexStatus, notes: tuple[Note, ...], path: str | None
+    ) -> None:
         self.status = status
+        self._path = path
         self.notes = notes
         self._connection = connection
 
@@ -74,6 +81,24 @@ class Index:
             IndexDamaged: the query fails, or a value has another type.
         """
         return list(self.walk(statement, parameters, types))
+
+    def check_whole(self) -> None:
+        """Compare the whole file with its checksums; call it before a result without any match is believed.
+
+        An index that was built or changed by this call, or in memory, is not compared.
+
+        Raises:
+            IndexDamaged: the file is damaged.
+        """
+        if self._path is None or self.status.state != "fresh":
+            return
+        try:
+            with hold_lock(self._path, _BUSY_SECONDS, exclusive=False):
+                damaged = verify(self._path, whole=True) is None
+        except (sqlite3.Error, OSError):  # another process writes or has deleted it: nothing can be compared
+            return
+        if damaged:
+            raise IndexDamaged("a checksum differs")
 
     def walk(
         self, statement: str, parameters: Sequence[object] = (), types: Sequence[ColumnType] = ()
@@ -103,7 +128,8 @@ def open_index(directory: str, repository: Repository, describe: Describe, *, re
             counts = {name: int(properties[name]) for name in IndexStatus._fields[2:]}
         except (*READ_ERRORS, KeyError, ValueError, TypeError) as error:
             raise IndexDamaged(str(error)) from error
-        yield Index(connection, IndexStatus(state, read, **counts), tuple(notes))
+        path = os.path.join(directory, LAYOUT.file)
+        yield Index(connection, IndexStatus(state, read, **counts), tuple(notes), path)
 
 
 def _open(
@@ -147,29 +173,67 @@ def _open(
 def _open_file(
     directory: str, repository: Repository, refs: Mapping[str, str], describe: Describe
 ) -> tuple[sqlite3.Connection, bool | None, int]:
-    """Open the file and update it; return the connection, and the results of `_update`."""
-    connection = connect(directory, LAYOUT, _BUSY_SECONDS)
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(contextlib.closing(connection))
+    """Open the file, verified and up to date; return the connection, and the results of `_update_file`."""
+    prepare(directory)
+    path = os.path.join(directory, LAYOUT.file)
+    with hold_lock(path, _BUSY_SECONDS, exclusive=False):
+        connection = _open_fresh(directory, path, repository, refs)
+    if connection is not None:
+        return connection, False, 0
+    with hold_lock(path, _BUSY_SECONDS, exclusive=True):
         try:
             with translate_damage():
-                result = _update(connection, repository, refs, describe)
+                result = _update_file(directory, path, repository, refs, describe)
         except StaleEntryUnreadable as error:
             raise UnusableIndex(None) from error
+        return connect(directory, LAYOUT, _BUSY_SECONDS), *result
+
+
+def _open_fresh(
+    directory: str, path: str, repository: Repository, refs: Mapping[str, str]
+) -> sqlite3.Connection | None:
+    """Open the file if it is verified and up to date; None if it is not."""
+    if not has_regular_files(path) or logged_blocks(path) or verify(path) is None:
+        return None
+    with contextlib.ExitStack() as stack, translate_damage():
+        connection = stack.enter_context(contextlib.closing(connect(directory, LAYOUT, _BUSY_SECONDS)))
+        if is_empty(connection) or not is_ours(connection, LAYOUT, identity_of(repository.path)):
+            return None
+        connection.execute("PRAGMA synchronous = NORMAL")
+        if read_property(connection, "refs") != digest_of(refs):
+            return None
         stack.pop_all()
-    return connection, *result
+        return connection
+
+
+def _update_file(
+    directory: str, path: str, repository: Repository, refs: Mapping[str, str], describe: Describe
+) -> tuple[bool | None, int]:
+    """Verify and update the file and its checksums; return the results of `_update`."""
+    logged: list[int] = []
+    sums = None
+    if has_regular_files(path) and os.path.exists(path):
+        logged, sums = logged_blocks(path), verify(path)
+    with contextlib.closing(connect(directory, LAYOUT, _BUSY_SECONDS)) as connection:
+        new = is_empty(connection)
+        if not new and not is_ours(connection, LAYOUT, identity_of(repository.path)):
+            raise UnusableIndex("belonged to another store or another version")
+        if not new and sums is None:
+            raise UnusableIndex(None if logged else "was damaged")  # with a log, its first writer was killed
+        result = _update(connection, repository, refs, describe)
+        logged += logged_blocks(path)
+        busy, pages, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    record(path, None if new else sums, logged, complete=not busy and pages == moved)
+    return result
 
 
 def _update(
     connection: sqlite3.Connection, repository: Repository, refs: Mapping[str, str], describe: Describe
 ) -> tuple[bool | None, int]:
     """Update the index; return True if it is new, False if it was up to date, None if not; and the commits read."""
-    store = identity_of(repository.path)
     new = is_empty(connection)
     if new:
         connection.execute("PRAGMA journal_mode = WAL")
-    elif not is_ours(connection, LAYOUT, store):
-        raise UnusableIndex("belonged to another store or another version")
     connection.execute("PRAGMA synchronous = NORMAL")
     if not new and read_property(connection, "refs") == digest_of(refs):
         return False, 0
@@ -177,6 +241,6 @@ def _update(
     with connection:  # commits, or rolls back
         new = is_empty(connection)  # another process may have created it in the meantime
         if new:
-            create_tables(connection, LAYOUT, store)
+            create_tables(connection, LAYOUT, identity_of(repository.path))
         read = sync_index(connection, repository, refs, describe)
     return (True if new else None), read

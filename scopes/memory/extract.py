@@ -1,7 +1,8 @@
 """Memory entries without a model: deterministic rules that extract summary, topics, decisions and action items.
 
-Summary: the first request of a person, and up to three sentences chosen by TextRank.
-Topics: the topics of typed decisions, then the words that most messages share.
+Summary: the first request of a person; the changed files; up to three sentences that can be understood alone, one
+chosen by TextRank and those of the last answer; the last test run and commit.
+Topics: see `topics`.
 Decisions: typed decisions, sentences that state one, and choices of a person ("let's use SQLite").
 Action items: `TODO`, check boxes, and the steps of agents' to-do lists.
 Importance: 3; plus 2 for a decision, 1 for a typed one, 1 for an open action item, 1 for an error or interruption, and
@@ -17,8 +18,9 @@ from dataclasses import replace
 
 from scopes.history.messages import read_message, walk_heads_newest_first
 from scopes.ids import AgentName, MessageId
+from scopes.memory.activity import CHANGED, ENDED, Activity
 from scopes.memory.entry import DEFAULT_IMPORTANCE, ActionItem, MemoryEntry, Sources
-from scopes.memory.keywords import top_words, walk_words
+from scopes.memory.keywords import walk_words
 from scopes.memory.sentences import split_sentences, walk_lines
 from scopes.memory.source_messages import SourceMessage, find_todo_list
 from scopes.memory.textrank import choose_sentences
@@ -28,10 +30,25 @@ MAX_ITEMS = 30
 MAX_ITEM_CHARACTERS = 500
 NOTHING_LEFT = "(all source messages were amended or retracted)"
 _SUMMARY_SENTENCES = 3
-_TOPICS = 6
 _MANY_MESSAGES = 20
 _MAX_REQUEST_CHARACTERS = 300
 _MIN_REQUEST_WORDS = 2
+_MIN_STATEMENT_WORDS = 3
+_FILE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".pdf", ".txt", ".log")
+_REFERS_BACK = re.compile(
+    r"(?:this|that|these|those|it|its|it['\u2019]s|they|them|their|he|she|there|here|then|also|but|and|or|so|however|now"
+    r"|next|otherwise|because|which|instead|both|same|such|correct|actually|wait|good|great|perfect|ok|okay|yes|no|yeah"
+    r"|right|sure|all|only|still|done|if|when"
+    r"|the (?:other|same|latter|former|next|first|second|last|new|remaining|key|main|real)"
+    r"|dies\w*|das|es|sie|dann|auch|aber|und|also|jetzt|dort|hier|ja|nein|gut)\b",
+    re.IGNORECASE,
+)
+_PLANS = re.compile(
+    r"(?:I|we)(?:['\u2019](?:ll|m|d)| will| am| would| need| want| think| should| can| see| understand)\b"
+    r"|Let(?:['\u2019]s| me)\b|(?:Would|Could|Can|Should) you\b"
+    r"|(?:Checking|Reading|Looking|Running|Reviewing|Searching|Inspecting|Waiting|Starting)\b",
+    re.IGNORECASE,
+)
 _CHOICE = re.compile(
     r"(?:(?:ok(?:ay)?|yes|yeah|yep|sure|good|great|then|so|and|no)\b[,.! ]*)*"
     r"(?:let['\u2019]?s |we(?:'ll| will)? |please )?(?:not )?"
@@ -73,13 +90,40 @@ def main_agent(messages: Sequence[SourceMessage]) -> AgentName:
     return Counter(agents or [source.head.author for source in messages]).most_common(1)[0][0]
 
 
-def summary_of(messages: Sequence[SourceMessage]) -> str:
-    """Return the first request of a person and up to three ranked sentences, one a line; never empty."""
-    sentences = sentences_of(messages)
+def summary_of(messages: Sequence[SourceMessage], activity: Activity | None = None) -> str:
+    """Return what was asked, what was changed, what was said and how it ended, one a line; never empty."""
+    activity = activity or Activity()
     request = _first_request(messages)
-    chosen = [sentence for sentence in choose_sentences(sentences, _SUMMARY_SENTENCES) if sentence != request]
-    lines = "\n".join(map(clip, filter(None, (request, *chosen))))
-    return lines or f"{len(messages)} messages with {main_agent(messages)}"
+    chosen = _choose_statements(messages, request)
+    lines = (request, activity.changed_line(), *chosen, activity.ended_line())
+    return "\n".join(map(clip, filter(None, lines))) or f"{len(messages)} messages with {main_agent(messages)}"
+
+
+def _choose_statements(messages: Sequence[SourceMessage], request: str | None) -> list[str]:
+    """Return up to three sentences that can be understood alone: the best-ranked one, then those of the last answer.
+
+    If there is none, the best-ranked ones of all sentences.
+    """
+    sentences = sentences_of(messages)
+    complete = [sentence for sentence in sentences if _is_complete(sentence) and sentence != request]
+    if not complete:
+        return [sentence for sentence in choose_sentences(sentences, _SUMMARY_SENTENCES) if sentence != request]
+    last: list[str] = []
+    for source in reversed(messages):
+        if source.message.author.kind != "human" and not last:
+            last = [s for s in split_sentences(source.text) if _is_complete(s)][: _SUMMARY_SENTENCES - 1]
+    ranked = [sentence for sentence in choose_sentences(complete, _SUMMARY_SENTENCES) if sentence not in last]
+    return [*ranked[: _SUMMARY_SENTENCES - len(last)], *last]
+
+
+def _is_complete(sentence: str) -> bool:
+    """Return True if a sentence has a beginning and an end, and refers to nothing before it."""
+    if len(sentence) > _MAX_REQUEST_CHARACTERS or sentence.endswith((":", "?", "\uff1f")) or "{" in sentence:
+        return False
+    if not sentence[0].isalpha() or sentence[0].islower() or sentence.count("|") > 1:
+        return False
+    words = len(set(walk_words(sentence)))
+    return words >= _MIN_STATEMENT_WORDS and _REFERS_BACK.match(sentence) is None and _PLANS.match(sentence) is None
 
 
 def sentences_of(messages: Sequence[SourceMessage]) -> list[str]:
@@ -92,19 +136,17 @@ def _first_request(messages: Sequence[SourceMessage]) -> str | None:
     for source in messages:
         if source.message.author.kind == "human":
             for sentence in split_sentences(source.message.text):
-                informative = len(set(walk_words(sentence))) >= _MIN_REQUEST_WORDS and not sentence.endswith(":")
+                words = set(walk_words(_without_paths(sentence)))
+                informative = len(words) >= _MIN_REQUEST_WORDS and not sentence.endswith(":")
                 if informative and len(sentence) <= _MAX_REQUEST_CHARACTERS:
                     return sentence
     return None
 
 
-def topics_of(messages: Sequence[SourceMessage]) -> tuple[str, ...]:
-    """Return the topics of typed decisions, then the words that most messages share."""
-    decided = dict.fromkeys(topic for source in messages if (topic := source.topic) and topic.strip())
-    topics = tuple(clip(topic) for topic in decided)[:MAX_ITEMS]
-    words = top_words(("\n".join(walk_lines(source.text)) for source in messages), _TOPICS)
-    known = {topic.casefold() for topic in topics}
-    return (*topics, *[word for word in words if word not in known][: max(_TOPICS - len(topics), 0)])
+def _without_paths(text: str) -> str:
+    return " ".join(
+        word for word in text.split() if "/" not in word and not word.rstrip(":,.").endswith(_FILE_SUFFIXES)
+    )
 
 
 def decisions_of(messages: Sequence[SourceMessage]) -> tuple[str, ...]:
@@ -181,11 +223,14 @@ def drop_sources(repository: Repository, entry: MemoryEntry, withdrawn: tuple[Me
     decisions = {*decisions_of(dropped)} - {*decisions_of(kept)}
     actions = {item.text for item in actions_of(dropped, entry.id)} - {item.text for item in actions_of(kept, entry.id)}
     sentences = {*map(clip, sentences_of(dropped))} - {*map(clip, sentences_of(kept))}
+    sentences |= {line for line in entry.summary.splitlines() if line.startswith((CHANGED, ENDED))}
     summary = "\n".join(line for line in entry.summary.splitlines() if line not in sentences)
+    texts = "\n".join(source.text for source in kept).casefold()
+    decided = {source.topic for source in kept}
     return replace(
         entry,
         summary=summary if summary.strip() else NOTHING_LEFT,
-        topics=topics_of(kept),
+        topics=tuple(t for t in entry.topics if t in decided or t.casefold() in texts),
         decisions=tuple(decision for decision in entry.decisions if decision not in decisions),
         action_items=tuple(item for item in entry.action_items if item.text not in actions),
         withdrawn=withdrawn,

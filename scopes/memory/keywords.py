@@ -34,6 +34,40 @@ decide decided decides deciding decision decisions agree agreed agrees todo todo
 entschieden entscheidung beschlossen vereinbart geeinigt
 """
 _MARKER_WORDS = frozenset(_MARKER_WORD_LIST.split())
+# what conversations with coding agents are full of, whatever they are about
+_GENERIC_WORD_LIST = """
+able account action actions actual add added adding additional address again agent agents already answer apply approach
+area argument array assistant aufgabe available back backup bad base based basic become behavior beispiel best better
+big bit blank block bottom branch branches break bug bugs build builds built bump bumped bunch call called caller calls
+case cases cause change changed changes changing check checked checking checks choice clean clear cli code codebase
+command commands comment comments commit commits common complete completed completion concern config content context
+continue conversation copy core correct correctly correctness cover coverage create created current currently data datei
+dateien day default delegate delegated delete detail details dev diff difference different direct directly directory doc
+docs document documentation easy edge edit empty end ensure entire entry ergebnis error errors exact exactly example
+examples execute existing expect expected explain explanation explicit extra fact fail failed failing fails failure
+false feature feedback fehler field fields file files final finding findings fine first fix fixed fixes fixing flow
+folder follow following format found frage full fully function functions funktion general generate git give given green
+group guess handle handled handling happen happens hard help helper helpers high history hook idea image implement
+implementation implemented implementing important improve include included including info information initial input
+inside instance instead instruction instructions integration intent interface internal issue issues item items job key
+kind large last later latest lead left level lib library line lines link list listed little local log logic logs long
+loop lot main manual master match matter mean means medium member merge message messages method methods middle minimal
+minor missing mode model module moment move multiple name names native necessary next none normal note notes number
+object old open operation option options order original outer output overview package page panic part parts pass passed
+passes passing patch path paths pattern piece place plan plans point pointer points possible post pr pr's previous prior
+problem problems process production program project prompt properly provide public pull purpose push question questions
+quick range readme reason record refactor references regression regressions related relevant remaining remote remotes
+remove removed rename replace repo report repository request requests require required response rest result results
+return returns review reviewed reviewing rewrite risk root row rule run running safe same save scenario schritt scope
+script search searching second section self sending separate sequence session sessions set setup short show shows side
+similar simple simply single situation size skip small solution source spawning specific staged standard start started
+state statement states status stelle step steps stop store string struct structure stuff subagent suggest suite summary
+support system table target task tasks team teil terms test tested testing tests text thank thing third three time times
+title todo token tool tools top total track tree true try turn type types understand unit unused update updated updates
+upstream usage used useful user user's users valid value values variable various verify version view wait work worked
+workflow working works worth write writing written wrong zeile änderung änderungen
+"""
+_GENERIC_WORDS = frozenset(_GENERIC_WORD_LIST.split())
 _TAG = re.compile(r"</?[a-z][\w-]*(?=[\s/>])[^<>]{0,200}>")
 _QUANTITY = re.compile(r"[0-9][0-9.]*(?:[a-z]{1,2}|min|sec|kib|mib|gib|kb|mb|gb|px|st|nd|rd|th)?")
 
@@ -55,11 +89,13 @@ def _pairs(word: str) -> Iterator[str]:
 
 
 def top_words(texts: Iterable[str], limit: int) -> tuple[str, ...]:
-    """Return the keywords that most texts contain; ties by number of occurrences, then alphabetically."""
+    """Return the keywords that most texts contain, without generic ones; ties by occurrences, then alphabetically."""
     texts_containing: dict[str, int] = {}
     occurrences: dict[str, int] = {}
     for text in texts:
-        words = [word for word in walk_words(_TAG.sub(" ", text.casefold())) if _can_be_topic(word)]
+        words = [
+            word for word in walk_words(_TAG.sub(" ", text.casefold())) if can_be_topic(word) and not is_generic(word)
+        ]
         for word in words:
             occurrences[word] = occurrences.get(word, 0) + 1
         for word in dict.fromkeys(words):
@@ -68,7 +104,12 @@ def top_words(texts: Iterable[str], limit: int) -> tuple[str, ...]:
     return tuple(ranked[:limit])
 
 
-def _can_be_topic(word: str) -> bool:
+def is_generic(word: str) -> bool:
+    """Return True if a word says nothing about what a conversation is about: `test`, `fix`, `line`."""
+    return word in _GENERIC_WORDS or word in _STOP_WORDS
+
+
+def can_be_topic(word: str) -> bool:
     """Return False for marker words of the extraction rules, quantities (31m, 40ms) and words of two letters."""
     return _CJK_RUN.match(word) is not None or (
         len(word) > 2 and word not in _MARKER_WORDS and _QUANTITY.fullmatch(word) is None

@@ -6,7 +6,7 @@ Tool results, system texts, notices and earlier summaries are not among them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from scopes.history.messages import (
@@ -61,11 +61,17 @@ def _as_line(value: object) -> str:
     return " ".join(text.split())
 
 
-def read_source_messages(repository: Repository, heads: Iterable[MessageHead]) -> list[SourceMessage]:
-    """Read the source messages among `heads`, in order; amendments and retractions among them are applied."""
+def read_source_messages(
+    repository: Repository, heads: Iterable[MessageHead], on_message: Callable[[Message], None] = lambda _message: None
+) -> list[SourceMessage]:
+    """Read the source messages among `heads`, in order; amendments and retractions among them are applied.
+
+    `on_message` is called with every message, also with those that are not sources.
+    """
     sources: dict[MessageId, SourceMessage] = {}
     for head in heads:
         message = read_message(repository, head.oid)
+        on_message(message)
         for replaced in (message.amends, message.retracts):
             if replaced is not None:
                 sources.pop(MessageId(replaced), None)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.history.handles import Branch, Store
 from scopes.history.messages import read_root
 from scopes.ids import ConversationId, MessageId, Oid, OperationId
 from scopes.loading import load
 from scopes.memory.actions import merge_actions
+from scopes.memory.activity import Activity
 from scopes.memory.entry import EntryScope, MemoryEntry
 from scopes.memory.source_messages import SourceMessage, heads_beyond, read_source_messages
 from scopes.memory.store import Memory, change_memory, covered_change, entry_change
@@ -48,6 +49,14 @@ class _Covered:
     messages: set[MessageId] = field(default_factory=set)
 
 
+class _New(NamedTuple):
+    """The messages of a branch that no entry covers, and what was done in them."""
+
+    scope: EntryScope
+    messages: list[SourceMessage]
+    activity: Activity
+
+
 def update(
     repository: Repository,
     branch: str | None = None,
@@ -73,24 +82,26 @@ def update(
     store = Store(repository)
     branches = iter([store.branch(branch)]) if branch is not None else _walk_branches(store)
     due, waiting = [], 0
-    for scope, messages in _walk_new_messages(repository, branches):
+    for new in _walk_new_messages(repository, branches):
         on_progress(1)
-        if len(messages) >= (1 if at_once else memory_every):
-            due.append((scope, messages))
+        if len(new.messages) >= (1 if at_once else memory_every):
+            due.append(new)
         else:
             waiting += 1
     new_builder: type[EntryBuilder] = load("scopes.memory.entry_builder:EntryBuilder")
-    builder = new_builder(repository, built_in=built_in or dry_run)
+    find_common: Callable[..., frozenset[str]] = load("scopes.memory.topics:common_words")
+    common = find_common(new.messages for new in due)
+    builder = new_builder(repository, built_in=built_in or dry_run, common=common)
     if dry_run:
-        preview = tuple(builder.build(messages, scope) for scope, messages in due)
+        preview = tuple(builder.build(new.messages, new.scope, new.activity) for new in due)
         return MemoryUpdated(entries=preview, waiting=waiting, operation=None, dry_run=True)
     entries: list[MemoryEntry] = []
     operation = None
     # An entry that cost a model's time is stored at once, all others together.
     for group in [[each] for each in due] if builder.uses_command else [due]:
         built = []
-        for scope, messages in group:
-            built.append((scope, builder.build(messages, scope)))
+        for new in group:
+            built.append((new.scope, builder.build(new.messages, new.scope, new.activity)))
             on_progress(1)
         stored, group_operation = _store(repository, built)
         entries += stored
@@ -109,9 +120,7 @@ def _walk_branches(store: Store) -> Iterator[Branch]:
                 yield branch
 
 
-def _walk_new_messages(
-    repository: Repository, branches: Iterator[Branch]
-) -> Iterator[tuple[EntryScope, list[SourceMessage]]]:
+def _walk_new_messages(repository: Repository, branches: Iterator[Branch]) -> Iterator[_New]:
     """Yield the messages of each branch that no entry covers, by commit or, after a rebase, by message id."""
     memory = Memory(repository)
     covered_by_uuid = _read_covered(memory)
@@ -124,11 +133,12 @@ def _walk_new_messages(
         covered = covered_by_uuid.setdefault(scope.uuid, _Covered())
         if tip not in covered.tips:
             starts = [oid for oid in covered.tips if repository.has(oid)]
-            messages = read_source_messages(repository, heads_beyond(repository, tip, starts))
+            activity = Activity()
+            messages = read_source_messages(repository, heads_beyond(repository, tip, starts), activity.add)
             new = [source for source in messages if source.head.id not in covered.messages]
             covered.tips.append(tip)
             if new:
-                yield scope, new
+                yield _New(scope, new, activity)
 
 
 def _read_covered(memory: Memory) -> dict[str, _Covered]:

@@ -12,7 +12,7 @@ from scopes.sanitize import PRESENTATION
 GAP = "  "
 _SIDES = 4  # a border and a space on either side
 _MIN_FLEXIBLE = 6  # flexible columns are shortened to this width before other columns are shortened
-_WITHOUT_PRESENTATION = dict.fromkeys(map(ord, PRESENTATION))
+_WITHOUT_PRESENTATION = dict.fromkeys(map(ord, f"{PRESENTATION}\u200d"))
 
 
 def draw_box(
@@ -73,5 +73,5 @@ def _join(row: Sequence[Spans], columns: Sequence[Column], widths: Sequence[int]
 
 
 def _safe(cell: Cell, style: Style) -> Spans:
-    """Make a cell safe, and drop variation selectors: terminals disagree on the width of the characters they follow."""
+    """Make a cell safe, and drop variation selectors and joiners: terminals disagree on their effect on widths."""
     return tuple(Span(span.text.translate(_WITHOUT_PRESENTATION), span.style) for span in clean_spans(cell, style))

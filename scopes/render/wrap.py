@@ -6,13 +6,17 @@ rich knows the width of each character. It is imported for the first text beyond
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from scopes.loading import load
 from scopes.render.view import Span, clean_spans
 
 Spans: TypeAlias = tuple[Span, ...]
+_EXTENDING = r"[\u0300-\u036f\u20d0-\u20f0\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]"
+_FLAG = r"[\U0001f1e6-\U0001f1ff]"
+_CLUSTER = re.compile(rf"{_FLAG}{{2}}|(?:.{_EXTENDING}*\u200d)*.{_EXTENDING}*", re.DOTALL)
+_JOINED = re.compile(r"[\u200d\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]")
 _WORD = re.compile(r" *[^ ]+| +$")
 
 
@@ -84,6 +88,8 @@ def truncate_text(text: str, width: int, *, tail: bool = False) -> str:
         return text
     if not tail:
         return _cut(text, max(width - 1, 0)).rstrip() + "…"
+    if _JOINED.search(text) is not None:
+        return f"…{_cut_clusters(reversed(_split_clusters(text)), width - 1, tail=True)}"
     kept = text[-width:]
     while count_cells(kept) >= width:
         kept = kept[1:]
@@ -96,4 +102,25 @@ def _is_narrow(text: str) -> bool:
 
 def _cut(text: str, width: int) -> str:
     """Return the beginning of a text that is longer than `width` cells; a blank replaces half a wide character."""
-    return text[: max(width, 0)] if _is_narrow(text) else str(load("rich.cells:set_cell_size")(text, width))
+    if _is_narrow(text):
+        return text[: max(width, 0)]
+    if _JOINED.search(text) is not None:
+        kept = _cut_clusters(_split_clusters(text), width)
+        return kept + " " * (width - count_cells(kept))
+    return str(load("rich.cells:set_cell_size")(text, width))
+
+
+def _cut_clusters(clusters: Iterable[str], width: int, *, tail: bool = False) -> str:
+    """Join as many clusters as fit into `width` cells; with `tail` they come last first."""
+    kept, used = "", 0
+    for cluster in clusters:
+        used += count_cells(cluster)
+        if used > width:
+            break
+        kept = cluster + kept if tail else kept + cluster
+    return kept
+
+
+def _split_clusters(text: str) -> list[str]:
+    """Split a text into what a terminal shows as one sign: a flag, an emoji with its tone, emoji that are joined."""
+    return _CLUSTER.findall(text)

@@ -147,6 +147,8 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
     counted = sum(1 for _ in rows) if request.count_only and plan.predicates else len(hits)
     total = counted if plan.predicates and post_filter.finished else matching
     stopped_at = post_filter.stopped_at
+    if not hits and request.limit:
+        index.check_whole()
     coverage = _coverage(index, request, len(hits), total, stopped_at)
     notes = (*index.notes, *request.notes, *(() if hits or total else _suggest_any(repository, index, request)))
     if stopped_at is not None:

@@ -264,6 +264,21 @@ def test_a_field_filter_matches_a_field_or_the_fields_below_it(varied, option, c
     assert len(changes(varied, "conv-001", **option).items) == count
 
 
+def test_a_filter_that_matches_nothing_tells_what_there_is(varied):
+    (note,) = changes(varied, "conv-001", cause="agent:nobody").notes
+    assert note.text == "no change has the cause 'agent:nobody'"
+    assert "agent:dave" in note.hint
+    (note,) = changes(varied, "conv-001", field="branch").notes
+    assert "branches, messages, participants" in note.hint
+    assert changes(varied, "conv-001", cause="agent", field="branches").notes == ()
+
+
+def test_an_unknown_kind_of_cause_is_refused(varied):
+    with pytest.raises(Invalid, match="'foo' is not a valid cause") as refusal:
+        changes(varied, "conv-001", cause="foo")
+    assert refusal.value.hint == "causes: user, agent, system, or with a name: agent:reviewer"
+
+
 def test_an_invalid_date_or_conversation_is_refused(repository):
     history(repository, "main: a")
     with pytest.raises(Invalid, match="is not a valid time") as refusal:

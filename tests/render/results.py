@@ -171,11 +171,12 @@ VIEW = ConversationView(
     id=CONVERSATION, uuid=UUID, title=None, participants=("code-analyzer", "test-runner"), active_branch=RESOLUTION,
     messages=10, created_at=CREATED, last_activity=format_seconds(NOW_SECONDS - 60), source=None, branches=BRANCHES,
     recent=(SECURE, COVERAGE, CONFLICT),
+    branch_count=3,
 )  # fmt: skip
 EMPTY_VIEW = ConversationView(
     id="conv-002", uuid=UUID, title="Nothing said yet", participants=(), active_branch="main", messages=0,
     created_at="2026-01-01T00:30:00+02:00", last_activity=CREATED, source="codex", branches=(branch("main", 0, 0, active=True),),
-    recent=(),
+    recent=(), branch_count=1,
 )  # fmt: skip
 
 CALL_BODY = body(

@@ -76,6 +76,15 @@ def test_a_text_is_shortened_at_its_end_or_a_path_at_its_start(tail, width, expe
     assert truncate_text("/src/a.py", width, tail=tail) == expected
 
 
+@pytest.mark.parametrize("sign", ["👨\u200d👩\u200d👧\u200d👦", "🇩🇪", "👍🏽", "👩🏽\u200d💻"])
+@pytest.mark.parametrize("tail", [False, True])
+def test_a_sign_of_several_characters_is_kept_whole_or_not_at_all(sign, tail):
+    """D13: ZWJ emoji were split."""
+    for width in range(1, 12):
+        shown = truncate_text(f"ab{sign}cd{sign}efgh", width, tail=tail)
+        assert shown.replace(sign, "").strip("abcdefgh… ") == ""
+
+
 @given(st.text(max_size=30) | st.sampled_from(["日本語/日本語.py"]), st.integers(1, 20), st.booleans())
 def test_truncated_text_fits(value, width, tail):
     assert cell_len(truncate_text(value, width, tail=tail)) <= width

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from scopes.cli.arguments import LATEST, ConversationOrLatestArgument
+from scopes.cli.arguments import LATEST, ScopeOrLatestArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.show import RECENT, read_drawing
 from scopes.conversation.show import show as run_show
@@ -15,7 +15,7 @@ from scopes.render.mermaid_view import as_mermaid
 
 def show(
     context: typer.Context,
-    conversation: ConversationOrLatestArgument = LATEST,
+    where: ScopeOrLatestArgument = LATEST,
     form: Annotated[
         Literal["text", "mermaid"] | None,
         typer.Option("--format", metavar="FORM", help="text, or mermaid for a gitGraph"),
@@ -27,16 +27,19 @@ def show(
 ) -> int:
     """Show participants, branches and recent activity.
 
-    The message count of a branch starts at its fork point; the total is added where it differs.
+    Also project, models, time span, tokens of the last context (recorded with its answer, or an estimate marked ~), the
+    UUID and the id of the imported session. CONV/BRANCH shows one branch. The message count of a branch starts at its
+    fork point; the total is added where it differs.
 
     Examples:
-      scopes conv show conv-001
+      scopes show
+      scopes conv show conv-001/main
       scopes conv show conv-001 --format mermaid > branches.mmd
       scopes conv show conv-001 --json
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    view = run_show(repository, conversation, recent=recent, abandoned=abandoned)
+    view = run_show(repository, where, recent=recent, abandoned=abandoned)
     if form == "mermaid":
         return invocation.show(as_mermaid(view, read_drawing(repository, view)))
     return invocation.show(view)

@@ -6,11 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from scopes.conversation.changes import Change, ChangeLog
+from scopes.history.messages import NO_TEXT
 from scopes.ids import is_oid
 from scopes.merge.conflict_keys import shown_key
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH, short_time
-from scopes.render.view import Cell, Column, Span, View
+from scopes.render.view import Cell, Column, View
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,11 +19,10 @@ if TYPE_CHECKING:
     from scopes.result import Result
 
 _TERMINAL_COLUMNS = (
-    Column("Time"),
-    Column("Operation"),
+    Column("Time", "time"),
     Column("Field", "branch", flexible=True),
-    Column("Cause", "agent", flexible=True),
-    Column("Value", flexible=True),
+    Column("Change", flexible=True),
+    Column("By", "agent", flexible=True),
 )
 _PIPED_COLUMNS = (
     Column("Time"),
@@ -33,7 +33,7 @@ _PIPED_COLUMNS = (
     Column("After"),
     Column("Source"),
 )
-_MESSAGE = "messages["
+_MESSAGE, _CONFLICT = "messages[", "conflicts."
 
 
 @render_text.register
@@ -60,24 +60,44 @@ def _terminal_row(row: Change, view: View) -> tuple[Cell, ...]:
     field = row.field_path
     if field.startswith(_MESSAGE):
         field = f"{field[: len(_MESSAGE) + SHORT_ID_LENGTH]}…]"
-    value = row.before if row.after is None else row.after
-    return short_time(view, row.time), row.operation, field, row.cause, Span(_short_value(value))
+    elif field.startswith(_CONFLICT):
+        field = field[: len(_CONFLICT) + SHORT_ID_LENGTH]
+    return short_time(view, row.time), field, _describe(row), row.cause.partition(":")[2] or row.cause
 
 
 def _piped_row(row: Change) -> tuple[str, ...]:
     return row.time, row.field_path, row.operation, row.cause, _json(row.before), _json(row.after), row.source
 
 
+def _describe(row: Change) -> str:
+    """Return a change in words: what was said, created, moved, resolved or deleted."""
+    match row.field_path.partition(".")[0].partition("[")[0], row.before, row.after:
+        case "messages", _, {"kind": str(kind), "subject": str(text)}:
+            words = kind if text == NO_TEXT else text if kind == "plain" else f"{kind}: {text}"
+        case "messages", _, {"amended_by": str(name)}:
+            words = f"amended by {name[:SHORT_ID_LENGTH]}"
+        case "messages", _, None:
+            words = "retracted"
+        case "participants", _, str(name):
+            words = f"{name} joined"
+        case "conflicts", _, {"key": str(key), "choice": str(choice)}:
+            words = f"resolved: {choice} for {shown_key(key)}"
+        case "conflicts", _, {"key": str(key), "type": str(kind)}:
+            words = f"{kind} on {shown_key(key)}"
+        case _, None, after:
+            words = f"{'started at' if isinstance(after, dict) else 'set to'} {_short_value(after)}"
+        case _, before, None:
+            words = f"deleted, was {_short_value(before)}"
+        case _, before, after:
+            verb = "merged: " if row.operation == "MERGE" else ""
+            words = f"{verb}{_short_value(before)} → {_short_value(after)}"
+    return words
+
+
 def _short_value(value: Any) -> str:
-    """Return the part of a value to show: the subject of a message, the key of a conflict, the start of an id."""
+    """Return a value on one line: ids are shortened, documents are JSON."""
     match value:
-        case {"subject": str(text)}:
-            return text
-        case {"key": str(key), "choice": str(choice)}:
-            return f"{choice} for {shown_key(key)}"
-        case {"key": str(key), "type": str(kind)}:
-            return f"{kind} on {shown_key(key)}"
-        case {"tip": str(name)} | {"id": str(name)} | {"amended_by": str(name)}:
+        case {"tip": str(name)} | {"id": str(name)}:
             return name[:SHORT_ID_LENGTH]
         case str(text):
             return text[:SHORT_ID_LENGTH] if is_oid(text) else text

@@ -12,6 +12,7 @@ from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago
 from scopes.render.text.phrases import (
     UNKNOWN_TIME,
+    WIDE,
     author,
     counted,
     identifier,
@@ -20,10 +21,12 @@ from scopes.render.text.phrases import (
     subject,
     summarize,
     write_field,
+    write_hint,
     write_outcome,
 )
 from scopes.render.view import Column, Span, View
-from scopes.render.wrap import truncate_line
+from scopes.render.wrap import truncate_line, truncate_text
+from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,36 +36,83 @@ if TYPE_CHECKING:
     from scopes.conversation.rename import Renamed
     from scopes.model.message import Message
 
-_WIDE = 100
 _NO_FORK = {
     SYNTHETIC: "no user or agent messages",
     INTERRUPTED: "an answer that was interrupted, and nothing after it",
 }
+_NO_FORK_BRIEFLY = {SYNTHETIC: "nobody wrote on it", INTERRUPTED: "interrupted"}
+_KEY_WIDTH = len("Directory: ")
+_BESIDE_NAME = len("├─ " + " (100 messages)" + "merged")
+_MIN_NAME = 20
 _AFTER_NAME = len("├─ " + " (100 messages)" + " *ACTIVE*" + " · 100 in all" + " · merged")
 
 
 @render_text.register
 def render_conversation_view(result: ConversationView, view: View) -> None:
-    """Write a conversation, its branches and recent activity; the same in a pipe."""
+    """Write a conversation, its branches, recent activity and details; the same in a pipe."""
     write_field(view, "Conversation", Span(result.id, "id"))
     if result.title is not None:
-        write_field(view, "Title", result.title)
+        _write_line(view, Span("Title: ", "key"), result.title)
     elif result.opening is not None:
-        write_field(view, "Title", Span(result.opening, "dim"))
+        _write_line(view, Span("Title: ", "key"), Span(result.opening, "dim"))
     if result.project is not None:
         write_field(view, "Project", result.project)
     people = [Span(name, "agent") for name in result.participants]
     write_field(view, "Participants", *_separated(people) or ("none yet",))
     write_field(view, "Active Branch", Span(result.active_branch, "active"))
     view.line()
-    view.line(Span("Branches:", "key"))
+    alone = f"Branch (1 of {result.branch_count}):"
+    view.line(Span("Branches:" if result.branch is None else alone, "key"))
     for branch in result.branches:
-        view.line(Span("└─ " if branch is result.branches[-1] else "├─ ", "dim"), *_branch_spans(branch, view))
+        _write_line(view, Span("└─ " if branch is result.branches[-1] else "├─ ", "dim"), *_branch_spans(branch, view))
     if result.recent:
         view.line()
         view.line(Span("Recent Activity:", "key"))
     for head, message in zip_longest(result.recent, result.recent_bodies):
         view.line(*_recent_line(head, message, view))
+    view.line()
+    view.line(Span("Details:", "key"))
+    for name, *value in _details(result):
+        _write_line(view, f"{name}:".ljust(_KEY_WIDTH), *value)
+    if view.terminal:
+        _write_next_steps(result, view)
+
+
+def _write_next_steps(result: ConversationView, view: View) -> None:
+    """Write how to go on, on a narrow terminal as one line each."""
+    commands = (f"log {result.id}", f"context {result.id} --max-tokens 8000", f"branch {result.id} NAME")
+    steps = [f"scopes {command}" for command in commands]
+    together = f"go on: {' · '.join(steps)}"
+    lines = [together] if len(together) <= view.width else [f"go on: {steps[0]}", *(f"       {s}" for s in steps[1:])]
+    for line in lines:
+        write_hint(view, line)
+
+
+def _details(result: ConversationView) -> Iterator[tuple[str | Span, ...]]:
+    """Yield the names and values of the details that are known."""
+    if result.directory is not None:
+        yield "Directory", result.directory
+    if result.models:
+        yield ("Model" if len(result.models) == 1 else "Models"), ", ".join(result.models)
+    if result.started is not None:
+        yield "Time", Span(f"{result.started} to {result.last_activity or UNKNOWN_TIME}", "time")
+    branches = (
+        f"{result.branch}, 1 of {counted(result.branch_count, 'branch')}"
+        if result.branch is not None
+        else counted(result.branch_count, "branch")
+    )
+    yield "Messages", f"{result.messages:,} on {branches}"
+    if result.tokens is not None:
+        estimated = result.tokens_method == "estimate"
+        yield "Tokens", (f"~{result.tokens:,} of text" if estimated else f"{result.tokens:,} in the last context")
+    yield "UUID", Span(result.uuid, "id")
+    if result.native_id is not None:
+        yield "Session", Span(result.native_id, "id"), f" ({result.source})" if result.source is not None else ""
+
+
+def _write_line(view: View, *parts: str | Span) -> None:
+    """Write one line, on a terminal cut to its width."""
+    view.line(*(truncate_line(parts, view.width) if view.terminal else parts))
 
 
 @render_text.register
@@ -131,7 +181,7 @@ def _recent_line(head: MessageHead, message: Message | None, view: View) -> tupl
 
 def _branch_spans(branch: BranchSummary, view: View) -> Iterator[str | Span]:
     """Yield the name of a branch, its message counts, marks and, if there is room, its purpose."""
-    yield Span(branch.name, "active" if branch.active else "branch")
+    yield Span(_shown_name(branch, view), "active" if branch.active else "branch")
     yield f" ({counted(branch.messages, 'message')})"
     if branch.active:
         yield Span(" *ACTIVE*", "active")
@@ -148,12 +198,19 @@ def _branch_spans(branch: BranchSummary, view: View) -> Iterator[str | Span]:
         yield Span(" · ", "dim")
         yield sub_agent_label(*branch.sub_agent)
     if branch.reason is not None:
-        yield Span(f" · no fork: {_NO_FORK[branch.reason]}", "dim")
+        brief = view.terminal and view.width < WIDE
+        yield Span(f" · no fork: {(_NO_FORK_BRIEFLY if brief else _NO_FORK)[branch.reason]}", "dim")
     if branch.status != "active":
         yield Span(f" · {branch.status}", "dim")
-    if view.terminal and view.width >= _WIDE:
+    if view.terminal and view.width >= WIDE:
         known = (branch.purpose, branch.agent, branch.parent and f"from {branch.parent}")
         yield Span("".join(f" · {word}" for word in known if word), "dim")
+
+
+def _shown_name(branch: BranchSummary, view: View) -> str:
+    """Return the name of a branch, on a terminal shortened so that its counts have room."""
+    room = max(view.width - _BESIDE_NAME, _MIN_NAME)
+    return truncate_text(clean_line(branch.name), room) if view.terminal else branch.name
 
 
 def _ago(time: str | None) -> str:

@@ -36,6 +36,11 @@ def format_conversation_view(result: ConversationView) -> dict[str, object]:
         source=result.source,
         project=result.project,
         directory=result.directory,
+        native_id=result.native_id,
+        models=list(result.models) or None,
+        started=result.started,
+        tokens=None if result.tokens is None else {"count": result.tokens, "method": result.tokens_method},
+        branch=result.branch,
         branches=[branch_object(branch) for branch in result.branches],
         recent=[head_object(head) for head in result.recent],
     )

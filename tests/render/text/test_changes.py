@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
 
+from scopes.render.wrap import count_cells
 from tests.render.rendering import piped, seen_lines
 from tests.render.results import CALL, CHANGES, PROMPT, SAMPLES, change, oid
 
@@ -12,9 +14,9 @@ CHANGE = SAMPLES["changes"]
 
 
 def values(*rows):
-    """The last column of changes on a wide terminal."""
+    """The changes in words, on a wide terminal."""
     lines = seen_lines(replace(CHANGE["changes"], items=rows), 200)[4:-1]
-    return [line.strip("│ ").split("  ")[-1].strip() for line in lines]
+    return [re.split(r" {2,}", line.strip("│ "))[2] for line in lines]
 
 
 def test_changes_are_a_row_each_in_a_pipe():
@@ -32,36 +34,43 @@ def test_before_and_after_are_json_in_a_pipe():
 
 def test_a_single_change_has_no_title(at_one_moment):
     assert seen_lines(CHANGE["changes"])[1].strip("│ ") == "Changes of conv-001"
-    assert seen_lines(CHANGE["change"])[1].split()[1:6] == ["Time", "Operation", "Field", "Cause", "Value"]
+    assert seen_lines(CHANGE["change"])[1].split()[1:5] == ["Time", "Field", "Change", "By"]
 
 
-def test_a_terminal_shows_the_short_form_of_a_value(at_one_moment):
+def test_a_terminal_tells_what_happened_in_words(at_one_moment):
+    """D11: the values were JSON, wrapped."""
     assert values(*CHANGES) == [
-        "planner",
-        CALL.subject,
-        "prompt22",
-        "dc76e9f0",
+        "planner joined",
+        f"answer: {CALL.subject}",
+        "retracted",
+        "started at dc76e9f0",
         "edit-edit on decisions/auth flow",
-        "source for decisions/auth flow",
+        "resolved: source for decisions/auth flow",
     ]
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
+    ("field", "before", "after", "words"),
     [
-        ("a title", "a title"),
-        (oid("x"), oid("x")[:8]),
-        ({"amended_by": PROMPT.id}, "prompt22"),
-        ({"other": [1, None]}, '{"other":[1,null]}'),
-        ("two\nlines", "two lines"),
+        ("title", None, "a title", "set to a title"),
+        ("title", "old", "new", "old → new"),
+        ("title", "old title", None, "deleted, was old title"),
+        ("tags.v1", None, oid("x"), f"set to {oid('x')[:8]}"),
+        ("branches.main", {"tip": oid("x")}, {"tip": oid("y")}, f"{oid('x')[:8]} → {oid('y')[:8]}"),
+        ("branches.main.status", "active", "abandoned", "active → abandoned"),
+        ("messages[x]", {"id": "x"}, {"amended_by": PROMPT.id}, "amended by prompt22"),
+        ("messages", None, {"kind": "tool-results", "subject": "(no text)"}, "tool-results"),
+        ("other", None, [1, None], "set to [1,null]"),
+        ("title", None, "two\nlines", "set to two lines"),
     ],
 )
-def test_each_kind_of_value_has_a_short_form(value, shown, at_one_moment):
-    assert values(change("title", "UPDATE", None, value)) == [shown]
+def test_each_kind_of_change_has_its_words(field, before, after, words, at_one_moment):
+    assert values(change(field, "UPDATE", before, after)) == [words]
 
 
-def test_what_was_deleted_shows_what_it_was(at_one_moment):
-    assert values(change("title", "DELETE", "old title", None)) == ["old title"]
+def test_a_table_of_changes_fits(at_one_moment):
+    wide = change(f"branches.{'x' * 150}", "UPDATE", "a" * 90, "会" * 90, cause=f"agent:{'n' * 90}")
+    assert all(count_cells(line) <= 80 for line in seen_lines(replace(CHANGE["changes"], items=(wide,)), 80))
 
 
 def test_a_message_in_a_field_is_shortened(at_one_moment):

@@ -6,6 +6,7 @@ import pytest
 
 from scopes.history.sub_agents import SubAgent
 from scopes.model.message import Part
+from scopes.render.wrap import count_cells
 from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import BRANCHES, EMPTY_VIEW, VIEW, body, branch, head
 
@@ -34,7 +35,59 @@ def alone(row):
 @pytest.mark.parametrize("show", [piped, seen])
 def test_show_looks_as_specified(show, at_one_moment):
     """S4-54: the example of the specification, to the character."""
-    assert show(replace(VIEW, branches=tuple(map(alone, BRANCHES)))) == SPECIFIED
+    shown = show(replace(VIEW, branches=tuple(map(alone, BRANCHES))))
+    assert shown.startswith(f"{SPECIFIED}\nDetails:\n")
+
+
+def activity(lines):
+    """Return the last line of the recent activity."""
+    return lines[lines.index("Details:") - 2]
+
+
+KNOWN = replace(
+    VIEW, directory="/home/carol/shop", models=("m1", "m2"), started="2025-12-31T22:00:00Z",
+    last_activity="2025-12-31T23:59:00Z", messages=1234, branch_count=3, tokens=85_123, tokens_method="recorded",
+    source="codex", native_id="01a1fcdc",
+)  # fmt: skip
+
+
+def test_the_details_end_with_how_to_go_on(at_one_moment):
+    """D12: nothing told the project, the models or the session of a conversation."""
+    lines = seen_lines(KNOWN)
+    assert lines[lines.index("Details:") + 1 :] == [
+        "Directory: /home/carol/shop",
+        "Models:    m1, m2",
+        "Time:      2025-12-31T22:00:00Z to 2025-12-31T23:59:00Z",
+        "Messages:  1,234 on 3 branches",
+        "Tokens:    85,123 in the last context",
+        f"UUID:      {VIEW.uuid}",
+        "Session:   01a1fcdc (codex)",
+        "go on: scopes log conv-001",
+        "       scopes context conv-001 --max-tokens 8000",
+        "       scopes branch conv-001 NAME",
+    ]
+    assert (
+        seen_lines(KNOWN, 100)[-1]
+        == "go on: scopes log conv-001 · scopes context conv-001 --max-tokens 8000 · scopes branch conv-001 NAME"
+    )
+    assert "go on" not in piped(KNOWN)
+    assert "go on" not in seen(KNOWN, hints=False)
+    assert "Tokens:    ~85,123 of text\n" in seen(replace(KNOWN, tokens_method="estimate"))
+
+
+def test_one_branch_tells_how_many_there_are(at_one_moment):
+    """D7."""
+    lines = seen_lines(replace(KNOWN, branch="main", branches=BRANCHES[:1]))
+    assert "Branch (1 of 3):" in lines
+    assert "Messages:  1,234 on main, 1 of 3 branches" in lines
+
+
+def test_no_line_is_wider_than_the_terminal(at_one_moment):
+    wide = branch("会話" * 30, 3, 1234, parent="main", compactions=9, interrupts=9, newer=5, reason="interrupted")
+    title = "a title that goes on and on " * 5
+    shown = seen_lines(replace(KNOWN, branches=(wide,), title=title, directory="/deep" * 40), 80)
+    assert all(count_cells(line) <= 80 for line in shown)
+    assert any("3 messages" in line for line in shown)
 
 
 def test_sub_agents_compactions_and_interrupts_are_named(at_one_moment):
@@ -49,7 +102,7 @@ def test_recent_activity_prints_what_was_called(at_one_moment):
     call = Part("tool_call", {"name": "Bash", "input": {"command": "make test"}})
     of = head("word", "planner", "(no text)")
     view = replace(VIEW, recent=(of,), recent_bodies=(body(of, call),))
-    assert seen_lines(view)[-1] == piped(view).splitlines()[-1] == "[2m ago] planner: → Bash make test"
+    assert activity(seen_lines(view)) == activity(piped(view).splitlines()) == "[2m ago] planner: → Bash make test"
 
 
 def test_the_title_is_below_the_id():
@@ -85,20 +138,20 @@ def test_a_wide_terminal_also_shows_the_purpose_of_a_branch(at_one_moment):
 
 def test_recent_activity_is_cut_to_the_terminal_and_whole_in_a_pipe(at_one_moment):
     long = replace(VIEW, recent=(head("long", "writer", "x" * 72),))
-    assert seen_lines(long, 60)[-1] == f"[2m ago] writer: {'x' * 42}…"
-    assert piped(long).splitlines()[-1] == f"[2m ago] writer: {'x' * 72}…"
+    assert activity(seen_lines(long, 60)) == f"[2m ago] writer: {'x' * 42}…"
+    assert activity(piped(long).splitlines()) == f"[2m ago] writer: {'x' * 72}…"
 
 
 def test_a_conversation_without_messages_has_no_recent_activity(at_one_moment):
     shown = seen(EMPTY_VIEW)
     assert "Recent Activity" not in shown
     assert "Participants: none yet\n" in shown
-    assert shown.endswith("└─ main (0 messages) *ACTIVE*\n")
+    assert "└─ main (0 messages) *ACTIVE*\n\nDetails:\n" in shown
 
 
 def test_an_old_message_shows_its_date(at_one_moment):
     view = replace(VIEW, recent=(head("old", "code-analyzer", "long ago", minutes=40 * 24 * 60),))
-    assert seen_lines(view)[-1] == "[2025-11-22] code-analyzer: long ago"
+    assert activity(seen_lines(view)) == "[2025-11-22] code-analyzer: long ago"
 
 
 def test_ids_branches_and_agents_have_colors(at_one_moment):

@@ -1,0 +1,119 @@
+"""What was done in messages, from their tool calls: changed files, the last test run, the last commit."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from posixpath import basename
+
+from scopes.model.message import Message, Part, file_operations
+
+CHANGED, ENDED = "Changed: ", "Ended: "
+_READING = frozenset({"read", "mention"})
+_MAX_FILES = 4
+_MAX_COMMAND, _MAX_SUBJECT = 60, 100
+_MAX_OUTPUT = 200_000
+_MAX_CALL = 20_000
+_TEST = re.compile(
+    r"(?:^|[;&|(\n])[ \t]*"
+    r"(?:(?:\w+=\S*|sudo|time|timeout \d+\w?|uv run|poetry run|pipenv run|npx|bundle exec)[ \t]+){0,5}"
+    r"((?:(?:\S{0,200}/)?(?:python3? -m )?(?:pytest|unittest|go test|cargo (?:test|nextest)"
+    r"|(?:npm|pnpm|yarn|bun)(?: run)? test\S*|make (?:test|check)\S*|mise run [\w:-]*test\S*"
+    r"|tox|nox|jest|vitest|ctest|rspec|phpunit|(?:mvn|gradle|\./gradlew|dotnet|swift|deno) test)\b)"
+    r"(?:[ \t][^\n;&|]*)?)"
+)
+_SHELL_OPTIONS = frozenset({"-c", "-lc"})
+_REDIRECTION = re.compile(r"\s*[0-9]?>+\s*\S*\s*$")
+_FAILED = re.compile(r"^(?:--- )?FAIL(?:ED|URES?)?\b|\b[1-9]\d* (?:failed|failures?|failing)\b", re.MULTILINE)
+_EXIT_CODE = re.compile(r"\A(?:[^\n]*\n){0,4}?[^\n]*\b(?:exit(?:ed with)? code|exit_code)\D{0,4}(\d+)", re.IGNORECASE)
+_COMMIT = re.compile(r"^\[([^\]\s]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (\S.*)$", re.MULTILINE)
+
+
+class Activity:
+    """Collects what was done; messages are added oldest first."""
+
+    def __init__(self) -> None:
+        self._changed: Counter[str] = Counter()
+        self._tests: dict[str, str] = {}
+        self._last_test: tuple[str, bool] | None = None
+        self._last_commit: tuple[str, str] | None = None
+
+    def add(self, message: Message) -> None:
+        """Add a message."""
+        self._changed.update({path for path, operation in file_operations(message) if operation not in _READING})
+        for part in message.parts:
+            call_id = part.fields.get("call_id")
+            if part.type == "tool_call" and isinstance(call_id, str):
+                match = _TEST.search(_command_of(part)[:_MAX_CALL])
+                if match is not None:
+                    command = " ".join(_REDIRECTION.sub("", match[1]).split())
+                    self._tests[call_id] = command if len(command) <= _MAX_COMMAND else f"{command[:_MAX_COMMAND]}…"
+            elif part.type == "tool_result":
+                self._add_result(part, call_id)
+
+    @property
+    def changed(self) -> list[str]:
+        """The changed files, those that most messages changed first."""
+        return sorted(self._changed, key=lambda path: (-self._changed[path], path))
+
+    def changed_line(self) -> str | None:
+        """Return a line with the names of the changed files; None if there are none."""
+        paths = self.changed
+        if not paths:
+            return None
+        names = list(dict.fromkeys(basename(path) or path for path in paths))
+        more = f" and {len(names) - _MAX_FILES} more" if len(names) > _MAX_FILES else ""
+        return f"{CHANGED}{', '.join(names[:_MAX_FILES])}{more}"
+
+    def ended_line(self) -> str | None:
+        """Return a line with the last test run and the last commit; None if there was neither."""
+        facts = []
+        if self._last_test is not None:
+            command, failed = self._last_test
+            facts.append(f"tests {'failed' if failed else 'passed'} ({command})")
+        if self._last_commit is not None:
+            facts.append("commit {} {}".format(*self._last_commit))
+        return ENDED + "; ".join(facts) if facts else None
+
+    def _add_result(self, part: Part, call_id: object) -> None:
+        output = _text_of(part.fields.get("output", part.fields.get("output_text")))[-_MAX_OUTPUT:]
+        for match in _COMMIT.finditer(output):
+            self._last_commit = match[2][:10], match[3].strip()[:_MAX_SUBJECT]
+        command = self._tests.pop(call_id, None) if isinstance(call_id, str) else None
+        if command is not None:
+            code = _EXIT_CODE.search(output)
+            failed = part.fields.get("is_error") is True or (code is not None and int(code[1]) != 0)
+            self._last_test = command, failed or _FAILED.search(output) is not None
+
+
+def _command_of(part: Part) -> str:
+    """Return the shell command of a tool call; empty if it has none."""
+    given = part.fields.get("input", part.fields.get("input_text"))
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            return ""
+    if not isinstance(given, Mapping):
+        return ""
+    command = given.get("command", given.get("cmd"))
+    if isinstance(command, list | tuple):
+        words = [word for word in command if isinstance(word, str)]
+        return words[-1] if len(words) == 3 and words[1] in _SHELL_OPTIONS else " ".join(words)
+    return command if isinstance(command, str) else ""
+
+
+def _text_of(output: object) -> str:
+    return "\n".join(_walk_texts(output))
+
+
+def _walk_texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from (text for name in ("stdout", "output", "text") if isinstance(text := value.get(name), str))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _walk_texts(item)
