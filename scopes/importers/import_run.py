@@ -22,6 +22,7 @@ class ImportRun:
     parents: sessions of this run that others may continue, by source key
     versions: version of each source's record, by source key
     sources, copies, notes: for the result
+    missing_parents: sessions that continue one which is not imported, and that one
     records: ref changes of the sources' records
     """
 
@@ -34,6 +35,7 @@ class ImportRun:
     sources: list[SourceImported] = field(default_factory=list)
     copies: list[Skipped] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+    missing_parents: dict[str, str] = field(default_factory=dict)
     records: RefTransaction = field(init=False)
 
     def __post_init__(self) -> None:

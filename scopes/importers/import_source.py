@@ -23,8 +23,6 @@ from scopes.importers.targets import UNDATED, CommittedSession, StoredRecord, Ta
 from scopes.importers.work_queue import QueuedSource
 from scopes.result import Note
 
-_IMPORT_PARENT = "import its parent too; both then share a conversation"
-
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
@@ -128,9 +126,7 @@ def _compare_with_store(run: ImportRun, queued: QueuedSource) -> SourceStatus:
 def _match_target(run: ImportRun, session: Session, group: int) -> TargetMatch:
     match = run.targets.match(session, group)
     if match.missing_base is not None:
-        hinted = any(note.hint == _IMPORT_PARENT for note in run.notes)
-        text = f"session {session.native_id} continues {match.missing_base}, which is not imported"
-        run.notes.append(Note(text, None if hinted else _IMPORT_PARENT))  # one hint is enough
+        run.missing_parents[session.native_id] = match.missing_base
     return match
 
 

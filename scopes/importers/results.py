@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from scopes.errors import Inaccessible, ScopesError
 from scopes.ids import ConversationId, OperationId
@@ -72,7 +73,8 @@ class ConversationImported:
 class Imported(Result):
     """What an import did; `operation` is None if nothing was new, or in a dry run.
 
-    `other_sessions` is the number of sessions that were left out because they belong to other projects.
+    other_sessions: the number of sessions that were left out because they belong to other projects.
+    missing_parents: sessions that continue one which is not imported, and that one.
     """
 
     sources: tuple[SourceImported, ...]
@@ -81,6 +83,7 @@ class Imported(Result):
     dry_run: bool = False
     operation: OperationId | None = None
     other_sessions: int = 0
+    missing_parents: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:

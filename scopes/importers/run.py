@@ -236,6 +236,8 @@ def _skip_broken(queued: QueuedSource, error: CannotImport | OSError) -> Skipped
     """Return the entry of a source that could not be read to its end; raise the error of any other file."""
     if isinstance(error, OSError) and error.filename not in (None, queued.source.path):
         raise error
+    if isinstance(error, CannotImport) and queued.source.path not in error.message:
+        error = CannotImport(f"{queued.source.path}: {error.message}", hint=error.hint)
     return skip_failed(queued.source, error)
 
 
@@ -281,8 +283,21 @@ def _build_result(
         skipped=(*(replace(found, noted=True) for found in skipped), *run.copies),
         dry_run=options.dry_run,
         operation=operation,
-        notes=tuple(dict.fromkeys([*_note_unparsed(run), *run.notes])),
+        notes=tuple(dict.fromkeys([*_note_unparsed(run), *run.notes, *_note_missing_parents(run)])),
+        missing_parents=run.missing_parents,
     )
+
+
+def _note_missing_parents(run: ImportRun) -> list[Note]:
+    """Return one note on the sessions that continue one which is not imported."""
+    if not run.missing_parents:
+        return []
+    session, parent = next(iter(run.missing_parents.items()))
+    if len(run.missing_parents) == 1:
+        hint = "import its parent too; both then share a conversation"
+        return [Note(f"session {session} continues {parent}, which is not imported", hint)]
+    text = f"{len(run.missing_parents):,} sessions continue sessions that are not imported; the first is {session}"
+    return [Note(text, "import their parents too; list them with: --report")]
 
 
 def _note_unparsed(run: ImportRun) -> list[Note]:

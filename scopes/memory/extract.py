@@ -34,7 +34,7 @@ _MANY_MESSAGES = 20
 _MAX_REQUEST_CHARACTERS = 300
 _MIN_REQUEST_WORDS = 2
 _MIN_STATEMENT_WORDS = 3
-_PATH = re.compile(r"\S*/\S*|\S+\.(?:png|jpe?g|gif|pdf|svg|txt|log)\b")
+_FILE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".pdf", ".txt", ".log")
 _REFERS_BACK = re.compile(
     r"(?:this|that|these|those|it|its|it['\u2019]s|they|them|their|he|she|there|here|then|also|but|and|or|so|however|now"
     r"|next|otherwise|because|which|instead|both|same|such|correct|actually|wait|good|great|perfect|ok|okay|yes|no|yeah"
@@ -136,11 +136,17 @@ def _first_request(messages: Sequence[SourceMessage]) -> str | None:
     for source in messages:
         if source.message.author.kind == "human":
             for sentence in split_sentences(source.message.text):
-                words = set(walk_words(_PATH.sub(" ", sentence)))
+                words = set(walk_words(_without_paths(sentence)))
                 informative = len(words) >= _MIN_REQUEST_WORDS and not sentence.endswith(":")
                 if informative and len(sentence) <= _MAX_REQUEST_CHARACTERS:
                     return sentence
     return None
+
+
+def _without_paths(text: str) -> str:
+    return " ".join(
+        word for word in text.split() if "/" not in word and not word.rstrip(":,.").endswith(_FILE_SUFFIXES)
+    )
 
 
 def decisions_of(messages: Sequence[SourceMessage]) -> tuple[str, ...]:

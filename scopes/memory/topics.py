@@ -22,7 +22,7 @@ _SHORT_CONVERSATION = 6  # messages; in longer ones a name must be in two messag
 _MIN_CONVERSATIONS = 5
 _COMMON_SHARE = 0.3
 _CODE = re.compile(r"(?<!`)`([^`\s]{3,60})`(?!`)")
-_NOT_WORDS = re.compile(r"`[^`\n]{0,200}[\s/][^`\n]{0,200}`|\S*/\S*|`?\b[0-9a-f]{7,40}\b`?")
+_NOT_WORDS = re.compile(r"`[^`\n]{0,200}`|\b[0-9a-f]{7,40}\b")
 _SYMBOL = re.compile(r"[A-Za-z_][\w-]*(?:(?:\.|::|/)[\w-]+)*(?:\(\))?")
 _HUMPS = re.compile(r"\b(?:[A-Z]?[a-z]+[A-Z][A-Za-z0-9]+|[A-Z]{2,}[a-z]+[A-Z]\w+|[A-Za-z][A-Za-z0-9]*_[A-Za-z0-9_]+)\b")
 _HASH = re.compile(r"[0-9a-f]{7,40}")
@@ -52,7 +52,7 @@ def topics_of(
     ]
     _add_new(topics, found)
     if len(topics) < _FEW:
-        words = list(top_words((_NOT_WORDS.sub(" ", text) for text in texts), len(common) + _MAX_TOPICS * 4))
+        words = list(top_words(map(_without_code, texts), len(common) + _MAX_TOPICS * 4))
         words = [word for word in words if not word[0].isdigit() and not is_generic(word.removesuffix("'s"))]
         words.sort(key=lambda word: "-" not in word)  # first those like go-billy
         known = {topic.casefold() for topic in topics}
@@ -129,6 +129,12 @@ def _walk_phrases(text: str) -> Iterator[str]:
             yield " ".join(kept)
         elif kept and not is_generic(kept[0]) and len(kept) == 1:
             yield kept[0]
+
+
+def _without_code(text: str) -> str:
+    """Return a text without paths, hashes and code of several words."""
+    kept = _NOT_WORDS.sub(lambda match: match[0] if _CODE.fullmatch(match[0]) is not None else " ", text)
+    return " ".join(word for word in kept.split() if "/" not in word)
 
 
 def _clip(text: str) -> str:

@@ -84,7 +84,7 @@ def test_unreadable_bytes_are_exported_too(repository, tmp_path):
 @given(st.lists(st.binary(max_size=40), max_size=12))
 def test_any_lines_are_exported_unchanged(tmp_path_factory, lines):
     folder = tmp_path_factory.mktemp("any")
-    data = b'{"session":"s1"}\n' + b"\n".join(lines)
+    data = b'{"session":"s1"}\n{"id":"a","by":"user","say":"x"}\n' + b"\n".join(lines)
     (folder / "x").write_bytes(data)
     repository = make_store(folder / "store.git")
     import_files(repository, Source(str(folder / "x"), len(data)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 
 from tests.faults.injection import Call
@@ -15,7 +16,11 @@ NEVER_HALF = ("objects/", "refs/", "packed-refs")  # put in place only once thei
 EXPENDABLE = (
     *("info/refs", "objects/info/packs", "gc.pid", "scopes.lock", "scopes.turnstile"),  # made anew, or nothing in them
     *("description", "hooks", "info"),  # libgit2 makes them, and nobody reads them
+    "scopes-git-",  # the directory that git runs in, but for the links in it
 )
+
+
+_OF_GIT = re.compile(r"^scopes-git-[^/]+/(?=objects|refs|logs|packed-refs)")
 
 
 def find_unsynced(calls: Iterable[Call], store: str, expendable: tuple[str, ...] = EXPENDABLE) -> Iterator[str]:
@@ -54,6 +59,10 @@ def _place(path: str, target: str, files: set[str], entries: set[str], expendabl
 
 
 def _below(path: str, store: str) -> str:
-    """Return a path inside the store, which has another name during its creation."""
+    """Return a path inside the store, which has another name during its creation.
+
+    git runs in a directory of its own inside the store, whose entries are links to those of the store.
+    """
     head, _, rest = path.partition("/")
-    return rest if head == store or head.startswith(f"{store}.new-") else path
+    inside = rest if head == store or head.startswith(f"{store}.new-") else path
+    return _OF_GIT.sub("", os.path.normpath(inside) if "/.." in inside else inside).removeprefix(".")

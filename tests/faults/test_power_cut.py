@@ -60,7 +60,8 @@ def test_everything_is_synced_before_it_is_referenced(sandbox, templates, verb):
     calls = sandbox.injector.calls(sandbox.data)
     assert any(call.name == "fsync" for call in calls)
     expendable = EXPENDABLE_IN_GC if verb.starts_git else EXPENDABLE
-    assert list(find_unsynced(calls, "store.git", expendable)) == []
+    left = list(find_unsynced(calls, "store.git", expendable))
+    assert left == [], left
 
 
 def test_the_check_reports_a_file_referenced_before_it_is_synced():

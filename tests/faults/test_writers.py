@@ -16,9 +16,9 @@ from tests.faults.processes import WRITER, assert_sound, finish, read_texts, sco
 MIXER = """
 import sys
 from scopes.conversation import branch, delete, gc, rename, tag, undo
-from scopes.store.repository import open_repository
+from scopes.store.repository import Caller, open_repository
 store, rounds = sys.argv[1], int(sys.argv[2])
-repository = open_repository(store)
+repository = open_repository(store, caller=Caller("mixer"))  # undo takes back what the same actor did
 for turn in range(rounds):
     branch.branch(repository, "conv-001", name=f"try-{turn}", switch=False, start="main")
     rename.rename_branch(repository, "conv-001", f"try-{turn}", f"tried/{turn}")

@@ -37,7 +37,7 @@ VERBS = {
     "delete": lambda r: delete(r, "conv-001"),
     "delete branch": lambda r: delete_branch(r, "conv-001", "fix", force=True),
     "rewind": lambda r: rewind(r, "conv-001", count=2),
-    "undo": undo,
+    "undo": lambda repository: undo(repository, any_actor=True),
     "undo of a switch": lambda r: undo(r, next(o.id for o in list_operations(r).operations if o.kind == "switch")),
 }
 every_verb = pytest.mark.parametrize("operate", VERBS.values(), ids=VERBS)

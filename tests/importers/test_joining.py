@@ -189,10 +189,10 @@ def test_a_session_without_messages_continues_on_main(repository, tmp_path):
 
 
 def test_a_user_message_in_an_empty_session_stays(repository, tmp_path):
-    import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "")))
+    import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a")))
     append(repository, "conv-001", plain_message("carol", "mine"))
     import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
-    assert branch_words(repository) == "mine"
+    assert branch_words(repository) == "a mine"
     assert branch_words(repository, branch(repository, "import/")) == "a b"
 
 

@@ -172,6 +172,18 @@ def test_a_session_without_its_base_is_imported_with_a_note(repository, tmp_path
     assert "continues s1" in done.notes[0].text
 
 
+def test_many_sessions_without_their_bases_are_one_note(repository, tmp_path):
+    """Issue 10: an import of 373 sessions printed 23 notes about missing parents."""
+    files = [
+        write_transcript(tmp_path / f"{number}.jsonl", *session_records(f"s{number}", "x y", base=f"p{number}", end=10))
+        for number in range(3)
+    ]
+    done = import_demo(repository, *files)
+    (note,) = [note for note in done.notes if "not imported" in note.text]
+    assert note.text.startswith("3 sessions continue sessions that are not imported")
+    assert done.missing_parents == {"s0": "p0", "s1": "p1", "s2": "p2"}
+
+
 def test_a_copied_history_has_the_same_commits(repository, tmp_path):
     """A fork that copied its parent's history shares its messages."""
     first = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d"))

@@ -142,6 +142,8 @@ def _write_byte_report(result: Imported, view: View) -> None:
             view.line(Span(f"{source.path}: {missing} bytes are not accounted for", "bad"))
         if not short:
             view.line(Span("every byte of every file is accounted for", "good"))
+    for session, parent in result.missing_parents.items():
+        view.aside(f"session {session} continues {parent}, which is not imported")
 
 
 def _byte_counts(result: SourceVerification) -> Iterator[tuple[str, int]]:

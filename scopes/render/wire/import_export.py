@@ -38,6 +38,7 @@ def format_imported(result: Imported, options: ViewOptions = DEFAULT_OPTIONS) ->
         skipped=[_skipped(found, report=options.report) for found in result.skipped] or None,
         warnings=[note.text for note in result.notes],
         sessions_of_other_projects=result.other_sessions or None,
+        missing_parents=dict(result.missing_parents) or None,
         dry_run=result.dry_run or None,
         operation=result.operation,
     )
