@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -24,6 +26,9 @@ from scopes.store.maintenance import pack_when_needed
 from scopes.store.repository import Repository, read_commit
 
 _LINES_BETWEEN_PACKING = 500
+_MAX_BINARY_BYTES = MAX_MESSAGE_BYTES * 3 // 4 - (1 << 16)  # base64 takes four bytes for three
+_OCTETS = "application/octet-stream"
+_MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 
 
 class Fields(NamedTuple):
@@ -45,22 +50,52 @@ class Fields(NamedTuple):
     data: str | None = None
 
 
-def read_text(invocation: Invocation, text: str) -> str:
-    """Return the text, or all of standard input if it is `-`; bytes that are not UTF-8 become surrogates.
+def read_text(invocation: Invocation, text: str, *, hint: str = "convert it to UTF-8 first") -> str:
+    """Return the text, or all of standard input if it is `-`; `hint` tells what to do with bytes that are not UTF-8.
 
     Raises:
         Invalid: the input is larger than a message may be.
+        Refused: it is not UTF-8 (D4).
     """
     if text != STANDARD_INPUT:
         return text
+    try:
+        return _read_input(invocation, MAX_MESSAGE_BYTES).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Refused(f"standard input is not UTF-8 text (at byte {error.start})", hint=hint) from error
+
+
+def read_part(
+    invocation: Invocation, text: str | None, media_type: str | None, *, binary: bool, allow_empty: bool
+) -> str:
+    """Return the JSON of a file part with the bytes of standard input, for --binary.
+
+    Raises:
+        Invalid: there is a text, the input is larger than a message may be, or the media type is not one.
+        Refused: there are no bytes, and `allow_empty` is not given.
+    """
+    if not binary:
+        raise Invalid("--media-type is the type of --binary", hint="add --binary, or leave out --media-type")
+    if text not in (None, STANDARD_INPUT):
+        raise Invalid("--binary stores standard input", hint="for example: scopes append CONV --binary < FILE")
+    media_type = _OCTETS if media_type is None else media_type
+    if not _MEDIA_TYPE.fullmatch(media_type):
+        raise Invalid(f"{media_type!a} is not a media type", hint="for example: --media-type image/png")
+    data = _read_input(invocation, _MAX_BINARY_BYTES)
+    if not (data or allow_empty):
+        refuse_blank("")
+    return json.dumps({"type": "file", "media_type": media_type, "data": b64encode(data).decode()})
+
+
+def _read_input(invocation: Invocation, max_bytes: int) -> bytes:
     with open_input(invocation, STANDARD_INPUT) as stream:
-        data = stream.read(MAX_MESSAGE_BYTES + 1)
-    if len(data) > MAX_MESSAGE_BYTES:
+        data = stream.read(max_bytes + 1)
+    if len(data) > max_bytes:
         raise Invalid(
-            f"the message is larger than {MAX_MESSAGE_BYTES >> 20} MiB",
+            f"the message is larger than {max_bytes >> 20} MiB",
             hint="store the large part as a file and mention it: --file mention:PATH",
         )
-    return data.decode("utf-8", "surrogateescape")
+    return data
 
 
 def refuse_blank(text: str | None) -> None:
@@ -128,46 +163,57 @@ def compose_message(author: Author, text: str | None, fields: Fields) -> Message
     return _validated(document)
 
 
-def append_lines(branch: Branch, documents: Iterable[tuple[int, Any]]) -> Iterator[MessageAppended]:
+def append_lines(
+    branch: Branch, documents: Iterable[tuple[int, Any]], *, allow_empty: bool = False
+) -> Iterator[MessageAppended]:
     """Append one message per document; the next document is read after the message is on disk.
 
     Raises:
         Invalid: a document is not a message; the error names its line, and earlier lines stay recorded.
+        Refused: it has a blank text, neither parts nor a typed content, and `allow_empty` is not given.
     """
     first: MessageId | None = None
     for number, document in documents:
+        message = _read_line(number, document, allow_empty=allow_empty)
         try:
-            appended = append_to(branch, _validated(document), first=first)
-        except Invalid as error:
-            raise Invalid(f"line {number}: {error.message}", hint=error.hint) from error
+            appended = append_to(branch, message, first=first)
+        except (Invalid, Refused) as error:
+            raise type(error)(f"line {number}: {error.message}", hint=error.hint) from error
         first = first or appended.id
         yield replace(appended, one_of_many=True)
         if number % _LINES_BETWEEN_PACKING == 0:
             pack_when_needed(branch.repository)
 
 
-def append_all_lines(branch: Branch, documents: Iterable[tuple[int, Any]]) -> Iterator[MessageAppended]:
+def append_all_lines(
+    branch: Branch, documents: Iterable[tuple[int, Any]], *, allow_empty: bool = False
+) -> Iterator[MessageAppended]:
     """Append one message per document, all of them or none; every document is checked before anything is written.
 
     Raises:
         Invalid: a document is not a message, or too large; the error names its line, and nothing was written.
+        Refused: as for `append_lines`; nothing was written.
     """
-    messages = [_validated_line(number, document) for number, document in documents]
+    messages = [_read_line(number, document, allow_empty=allow_empty) for number, document in documents]
     yield from append_all(branch, messages)
     pack_when_needed(branch.repository)
 
 
-def _validated_line(number: int, document: object) -> Message:
+def _read_line(number: int, document: Any, *, allow_empty: bool) -> Message:
     try:
-        return _validated(document)
-    except Invalid as error:
-        raise Invalid(f"line {number}: {error.message}", hint=error.hint) from error
+        message = _validated(document)
+        if not (allow_empty or document.get("parts") or message.payload is not None):
+            refuse_blank(document.get("text"))
+    except (Invalid, Refused) as error:
+        raise type(error)(f"line {number}: {error.message}", hint=error.hint) from error
+    return message
 
 
-def refuse_with_lines(*options: str | None) -> None:
+def refuse_with_lines(*options: str | None, binary: bool) -> None:
     """Refuse options that cannot be combined with --jsonl, whose lines have their own author and content."""
-    if any(option is not None for option in options):
-        raise Invalid("--jsonl cannot be combined with TEXT, --as or --data", hint="set author and text in each line")
+    if binary or any(option is not None for option in options):
+        text = "--jsonl cannot be combined with TEXT, --as, --data or --binary"
+        raise Invalid(text, hint="set author and text in each line")
 
 
 def complete_message_id(repository: Repository, conversation: ConversationId, text: str | None) -> str | None:

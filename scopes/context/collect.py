@@ -89,6 +89,7 @@ class Collected:
     summary: str | None = None
     excluded: list[ExcludedMessage] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
 
 def resolve_revisions(
@@ -212,9 +213,7 @@ def _use_title(repository: Repository, conversation: ConversationId, collected: 
     """Use the title of a conversation without messages as its summary (S1-19)."""
     title = read_metadata(repository, conversation).title
     collected.summary = collected.summary or (None if title is None else as_content(title))
-    collected.notes.append(
-        Note(f"{conversation} has no messages" + ("" if title is None else ": only its title is used"))
-    )
+    collected.warnings.append(f"{conversation} has no messages" + ("" if title is None else ": only its title is used"))
 
 
 def _find_context_root(repository: Repository, heads: Sequence[MessageHead]) -> int | None:

@@ -126,7 +126,7 @@ def _describe(
         turns_included=turns_included,
         turns_excluded=sum(turn.messages for turn in collected.turns) + collected.unread - turns_included,
         left_out=assembled.left_out,
-        warnings=assembled.warnings,
+        warnings=(*collected.warnings, *assembled.warnings),
         explained=tuple(_explain(assembled, collected, tokenizer.count)) if request.explain else (),
         notes=tuple(collected.notes),
     )

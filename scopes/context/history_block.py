@@ -129,7 +129,7 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
     tokens = count(text)
     truncated = sum(entry.truncated for entry in kept)
     total = len(every_entry) + collected.unread + collected.summarized
-    notes = [*choice.notes, *collected.notes, *preface.notes]
+    notes = [*choice.notes, *collected.notes, *map(Note, collected.warnings), *preface.notes]
     if entries and not kept:
         notes.append(
             Note(f"not even the newest message fits into {max_tokens} tokens", "raise the limit: --max-tokens N")

@@ -30,11 +30,12 @@ class ExportSaved(Result):
 def save(exported: Exported, path: str, *, force: bool = False) -> ExportSaved:
     """Write an export to the file `path`, or into the directory `path` if it is one, ends with `/`, or has to be one.
 
-    A missing directory is created. Files get the permissions that the umask gives to new files. Symbolic links are
-    followed. If a file fails, the directories created for it are removed; files that are complete stay.
+    A missing directory is created. Files get the permissions that the umask gives to new files. Symbolic links to files
+    that exist are followed. If a file fails, the directories created for it are removed; files that are complete stay.
 
     Raises:
-        Refused: a file exists and `force` is not given; or the content may not be exported.
+        Refused: a file exists and `force` is not given; the path is a symbolic link to a missing file, as `cp` refuses
+            it; or the content may not be exported.
         NotFound, Invalid: the parent directory does not exist, or the path is neither a file nor a directory.
         Inaccessible: the disk is full, or a permission is missing.
     """
@@ -79,6 +80,9 @@ def _check_target(path: str, *, force: bool) -> None:
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
+        if os.path.islink(path):
+            text = f"{path!a} is a symbolic link to {os.readlink(path)!a}, which does not exist"
+            raise Refused(text, hint="remove the link, or name its target") from None
         return
     except OSError as error:
         raise _refusal(path, error) from error

@@ -106,9 +106,14 @@ def _resolve_latest(repository: Repository, position: int) -> ConversationId:
 
 
 def _belongs_to(repository: Repository, conversation: ConversationId, project: Project) -> bool:
-    root = _find_root(repository, conversation)
-    directory = read_metadata(repository, conversation).directory or (None if root is None else root.cwd)
+    directory = find_directory(repository, conversation)
     return directory is not None and project.contains(directory)
+
+
+def find_directory(repository: Repository, conversation: ConversationId) -> str | None:
+    """Return the directory in which a conversation began; None if it is not recorded."""
+    root = _find_root(repository, conversation)
+    return read_metadata(repository, conversation).directory or (None if root is None else root.cwd)
 
 
 def _find_by_root(

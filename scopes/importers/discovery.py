@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, gettempdir
 from typing import Any, BinaryIO
 
 from scopes.errors import CannotImport, Inaccessible, NotFound
@@ -19,6 +19,8 @@ from scopes.importers.results import Skipped, skip_unreadable
 from scopes.regular_file import open_regular
 
 PIPE_SECONDS = 10
+MIN_FREE_BYTES = 64 << 20  # of the disk with the temporary file; a pipe may never end
+_SPOOL_BYTES = 4 << 20
 FILE_SUFFIXES = tuple(dict.fromkeys(suffix for known in FORMATS for suffix in known.file_suffixes))
 
 
@@ -106,11 +108,33 @@ def open_pipe(path: str) -> BinaryIO:
 
 
 def spool_stream(stream: BinaryIO, name: str) -> Source:
-    """Copy a stream to a temporary file and return it as a source with this name."""
-    file = NamedTemporaryFile(prefix="scopes-")  # noqa: SIM115 - it is closed with the source
-    shutil.copyfileobj(stream, file)
-    file.flush()
+    """Copy a stream to a temporary file and return it as a source with this name.
+
+    Raises:
+        Inaccessible: the stream would leave less than MIN_FREE_BYTES of the disk, or the file cannot be written.
+    """
+    try:
+        file = NamedTemporaryFile(prefix="scopes-")  # noqa: SIM115 - it is closed with the source
+    except OSError as error:
+        raise _cannot_spool(name, error.strerror) from error
+    with ExitStack() as on_error:
+        on_error.enter_context(closing(file))
+        try:
+            while piece := stream.read(_SPOOL_BYTES):
+                disk = os.statvfs(file.name)
+                if disk.f_bavail * disk.f_frsize < MIN_FREE_BYTES + len(piece):
+                    raise _cannot_spool(name, f"less than {MIN_FREE_BYTES >> 20} MiB would stay free")
+                file.write(piece)
+            file.flush()
+        except OSError as error:
+            raise _cannot_spool(name, error.strerror) from error
+        on_error.pop_all()
     return SpooledSource(name, file.tell(), named=True, file=file)
+
+
+def _cannot_spool(name: str, reason: str | None) -> Inaccessible:
+    text = f"cannot copy the input {name!a} to {gettempdir()}: {reason}"
+    return Inaccessible(text, hint="free some space, set TMPDIR, or import it from a file")
 
 
 def _source_at(path: str, size: int) -> Source:

@@ -2,7 +2,7 @@
 
 message    one row for each message id, however many commits have it; author, author_kind, kind and model are
            `value`s; time is null if unknown
-touched    the tools that a message calls and the files that it names, as `value`s
+touched    the tools that a message calls, the files that it names and the outcomes of its tools, as `value`s
 commits    every commit that a branch reaches, with its message; the root of a conversation has none
 edge       a commit and one of its parents
 place      the commits that a conversation reaches, conversations as `value`s

@@ -21,7 +21,10 @@ _DELETE_TEXT = """
 
 
 class IndexDocument(NamedTuple):
-    """One message; `texts` are in the order of `schema.COLUMNS`, `time` is in seconds since 1970, None if unknown."""
+    """One message; `texts` are in the order of `schema.COLUMNS`, `time` is in seconds since 1970, None if unknown.
+
+    `outcomes` are pairs of a field and a value: `("is", "failed")`, `("exit", "1")`.
+    """
 
     id: MessageId
     author: str
@@ -32,6 +35,7 @@ class IndexDocument(NamedTuple):
     tools: tuple[str, ...]
     files: tuple[str, ...]
     texts: tuple[str, str, str, str]
+    outcomes: tuple[tuple[str, str], ...] = ()
 
 
 Describe: TypeAlias = Callable[[Commit], IndexDocument | None]
@@ -114,4 +118,5 @@ class Writer:
 
     def _touched(self, document: IndexDocument) -> set[int]:
         tools = {self.value_number("tool", name) for name in document.tools}
-        return tools | {self.value_number("file", path) for path in document.files}
+        files = {self.value_number("file", path) for path in document.files}
+        return tools | files | {self.value_number(field, text) for field, text in document.outcomes}

@@ -25,7 +25,7 @@ _TEST = re.compile(
     r"(?:[ \t][^\n;&|]*)?)"
 )
 _SHELL_OPTIONS = frozenset({"-c", "-lc"})
-_REDIRECTION = re.compile(r"\s*[0-9]?>+\s*\S*\s*$")
+_REDIRECTION = re.compile(r" ?[0-9]?>+ ?\S*$")
 _FAILED = re.compile(r"^(?:--- )?FAIL(?:ED|URES?)?\b|\b[1-9]\d* (?:failed|failures?|failing)\b", re.MULTILINE)
 _EXIT_CODE = re.compile(r"\A(?:[^\n]*\n){0,4}?[^\n]*\b(?:exit(?:ed with)? code|exit_code)\D{0,4}(\d+)", re.IGNORECASE)
 _COMMIT = re.compile(r"^\[([^\]\s]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (\S.*)$", re.MULTILINE)
@@ -48,7 +48,8 @@ class Activity:
             if part.type == "tool_call" and isinstance(call_id, str):
                 match = _TEST.search(_command_of(part)[:_MAX_CALL])
                 if match is not None:
-                    command = " ".join(_REDIRECTION.sub("", match[1]).split())
+                    command = " ".join(match[1][: _MAX_COMMAND * 8].split())
+                    command = _REDIRECTION.sub("", command)
                     self._tests[call_id] = command if len(command) <= _MAX_COMMAND else f"{command[:_MAX_COMMAND]}…"
             elif part.type == "tool_result":
                 self._add_result(part, call_id)

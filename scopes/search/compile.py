@@ -6,6 +6,8 @@ Parts with a regular expression become predicates, which are tested on the messa
 from __future__ import annotations
 
 import json
+import operator
+import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -18,6 +20,7 @@ from scopes.model.message import KINDS
 from scopes.search.predicates import Pattern, Predicate, all_of, any_of, index_test, matches, negate
 from scopes.search.query import And, Field, Node, Not, Or, Phrase, leaves, query_error
 from scopes.search.regex import compile_regex
+from scopes.tokens.estimate import EstimatingTokenizer
 
 _IN_TEXT = "message.number IN (SELECT rowid FROM full_text WHERE full_text MATCH ?)"
 _VALUE = "IN (SELECT number FROM value WHERE field = ? AND text GLOB ?)"
@@ -33,7 +36,22 @@ _TAGGED = """message.number IN (
 IN_CONVERSATION = """message.number IN (
     SELECT message FROM commits JOIN place ON place.entry = commits.number WHERE message IS NOT NULL AND
     place.conversation = (SELECT number FROM value WHERE field = 'conversation' AND text = ?))"""
+_IN_CONVERSATIONS = """message.number IN (
+    SELECT message FROM commits JOIN place ON place.entry = commits.number WHERE message IS NOT NULL AND
+    place.conversation IN (SELECT number FROM value WHERE field = 'conversation' AND text IN (
+        SELECT value FROM json_each(?))))"""
+_COMPARISON = re.compile(r"(>=|<=|>|<|=?)([0-9]{1,9})")
+_COMPARE: dict[str, Callable[[int, int], bool]] = {
+    ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "=": operator.eq, "": operator.eq,
+}  # fmt: skip
 _IN_NEEDS_WORDS = "in: limits where words and re: are searched, so it needs one of them in the same group"
+
+
+class Names(NamedTuple):
+    """Functions that resolve the names in a query: the commits of a tag, the conversations of a project."""
+
+    tagged: Callable[[str], Iterable[Oid]]
+    in_project: Callable[[str], Iterable[ConversationId]]
 
 
 class Plan(NamedTuple):
@@ -59,15 +77,13 @@ class Plan(NamedTuple):
     columns: tuple[str, ...] = ()
 
 
-def compile_query(
-    text: str, query: Node, conversation: ConversationId | None, tagged: Callable[[str], Iterable[Oid]]
-) -> Plan:
-    """Compile a query; `text` is its source, for error messages, and `tagged` returns the commits that a tag names.
+def compile_query(text: str, query: Node, conversation: ConversationId | None, names: Names) -> Plan:
+    """Compile a query; `text` is its source, for error messages.
 
     Raises:
         Invalid: a field has an invalid value.
     """
-    sql, predicate_compiler = _SqlCompiler(text, tagged), _PredicateCompiler(_SqlCompiler(text, tagged))
+    sql, predicate_compiler = _SqlCompiler(text, names), _PredicateCompiler(text, _SqlCompiler(text, names))
     ranked: dict[str, Node] = {}
     conditions: list[str] = []
     predicates: list[Predicate] = []
@@ -76,7 +92,7 @@ def compile_query(
         expression = match_expression(item, columns)
         if expression is not None:
             ranked[expression] = item
-        elif _has_regex(item):
+        elif _reads_messages(item):
             predicates.append(predicate_compiler.predicate(item, columns))
         else:
             conditions.append(sql.condition(item, columns))
@@ -104,18 +120,18 @@ def match_expression(node: Node, columns: tuple[str, ...]) -> str | None:
     if isinstance(node, And | Or):
         inner = [match_expression(item, columns) for item in node.items]
         parts = [expression for expression in inner if expression is not None]
-        operator = " AND " if isinstance(node, And) else " OR "
-        return operator.join(f"({part})" for part in parts) if len(parts) == len(inner) else None
+        word = " AND " if isinstance(node, And) else " OR "
+        return word.join(f"({part})" for part in parts) if len(parts) == len(inner) else None
     return None
 
 
 class _SqlCompiler:
     """Writes SQL conditions, and collects their parameters in the same order."""
 
-    def __init__(self, text: str, tagged: Callable[[str], Iterable[Oid]]) -> None:
+    def __init__(self, text: str, names: Names) -> None:
         self.parameters: list[object] = []
         self._text = text
-        self._tagged = tagged
+        self._names = names
 
     def apply_scope(
         self, items: tuple[Node, ...], columns: tuple[str, ...]
@@ -158,8 +174,9 @@ class _SqlCompiler:
             case "kind":
                 self._check_kind(field)
                 return self._with(f"message.kind {_VALUE}", "kind", pattern)
-            case "tool":
-                return self._with(_TOUCHED, "tool", pattern)
+            case "tool" | "exit" | "is":
+                self._check_outcome(field)
+                return self._with(_TOUCHED, field.name, pattern)
             case "file":
                 path = pattern.rstrip("/")
                 globs = [word for glob in (path, f"{path}/*", f"*/{path}") for word in ("file", glob)]
@@ -172,7 +189,9 @@ class _SqlCompiler:
                 pattern = field.value.replace("[", "[[]")
                 return self._with(_ON_BRANCH, pattern, pattern)
             case "tag":
-                return self._with(_TAGGED, json.dumps(list(self._tagged(field.value))))
+                return self._with(_TAGGED, json.dumps(list(self._names.tagged(field.value))))
+            case "project":
+                return self._with(_IN_CONVERSATIONS, json.dumps(list(self._names.in_project(field.value))))
             case "before":
                 return self._with(_false_if_null("message.time < ?"), self._seconds(field))
             case "after":
@@ -193,6 +212,10 @@ class _SqlCompiler:
             known = f"kinds: {', '.join(KINDS[1:])}"
             raise query_error(self._text, field.at, f"{field.value!a} is not a message kind", known)
 
+    def _check_outcome(self, field: Field) -> None:
+        if field.name == "is" and field.value.lower() != "failed":
+            raise query_error(self._text, field.at, f"{field.value!a} is not a valid value of is:", "valid: is:failed")
+
     def _seconds(self, field: Field) -> int:
         try:
             return parse_moment(field.value, now_nanoseconds()) // 1_000_000_000
@@ -203,8 +226,9 @@ class _SqlCompiler:
 class _PredicateCompiler:
     """Compiles the parts of a query that contain a regular expression; `sql` writes the tests for the index."""
 
-    def __init__(self, sql: _SqlCompiler) -> None:
+    def __init__(self, text: str, sql: _SqlCompiler) -> None:
         self.sql = sql
+        self._text = text
         self.tests: list[str] = []
         self.patterns: list[Pattern] = []
 
@@ -220,7 +244,7 @@ class _PredicateCompiler:
             items = node.items
             if isinstance(node, And):
                 columns, items = self.sql.apply_scope(items, columns)
-            cheapest_first = sorted(items, key=_has_regex)
+            cheapest_first = sorted(items, key=_reads_messages)
             predicates = [self.predicate(item, columns, negated=negated) for item in cheapest_first]
             return all_of(predicates) if isinstance(node, And) else any_of(predicates)
         if isinstance(node, Field) and node.name == "re":
@@ -228,8 +252,18 @@ class _PredicateCompiler:
             if not negated:
                 self.patterns.append(pattern)
             return matches(pattern)
+        if isinstance(node, Field) and node.name == "tokens":
+            return self._token_limit(node)
         self.tests.append(self.sql.condition(node, columns))
         return index_test(len(self.tests) - 1)
+
+    def _token_limit(self, field: Field) -> Predicate:
+        comparison = _COMPARISON.fullmatch(field.value)
+        if comparison is None:
+            problem = f"{field.value!a} is not a number of tokens"
+            raise query_error(self._text, field.at, problem, "for example: tokens:>2000")
+        compare, limit, tokenizer = _COMPARE[comparison[1]], int(comparison[2]), EstimatingTokenizer()
+        return lambda candidate: compare(sum(map(tokenizer.count, candidate.read())), limit)
 
 
 def _false_if_null(condition: str) -> str:
@@ -243,6 +277,11 @@ def _has_alternatives(node: Node) -> bool:
 
 def _searches_text(node: Node) -> bool:
     return any(isinstance(leaf, Phrase) or _has_regex(leaf) for leaf in leaves(node))
+
+
+def _reads_messages(node: Node) -> bool:
+    """Return True if a part of a query needs the texts of messages: regular expressions, and numbers of tokens."""
+    return any(isinstance(leaf, Field) and leaf.name in {"re", "tokens"} for leaf in leaves(node))
 
 
 def _has_regex(node: Node) -> bool:

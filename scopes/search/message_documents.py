@@ -60,8 +60,16 @@ def _describe(commit: Commit, message: Message, calls: _ToolCalls) -> IndexDocum
     files |= {str(part.fields.get("path", "")) for part in message.parts if part.type == "file_ref"}
     return IndexDocument(
         head.id, message.author.name, message.author.kind, message.kind, message.model, head.time or None,
-        tuple(sorted(tools - {""})), tuple(sorted(files - {""})), texts_of(message),
+        tuple(sorted(tools - {""})), tuple(sorted(files - {""})), texts_of(message), tuple(sorted(_outcomes(message))),
     )  # fmt: skip
+
+
+def _outcomes(message: Message) -> set[tuple[str, str]]:
+    """Return the exit codes of the tool results of a message, and whether one failed or the message is an error."""
+    results = [part.fields for part in message.parts if part.type == "tool_result"]
+    codes = {fields["exit_code"] for fields in results if type(fields.get("exit_code")) is int}
+    failed = message.status == "error" or codes - {0} or any(fields.get("is_error") is True for fields in results)
+    return {("exit", str(code)) for code in codes} | ({("is", "failed")} if failed else set())
 
 
 class _ToolCalls:

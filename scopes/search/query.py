@@ -16,7 +16,10 @@ from typing import NamedTuple, TypeAlias
 from scopes.errors import Invalid
 from scopes.index.tokenize import tokenize
 
-FIELDS = ("author", "agent", "kind", "tool", "file", "model", "before", "after", "branch", "tag", "in", "re")
+FIELDS = (
+    *("author", "agent", "kind", "tool", "file", "model", "before", "after", "branch", "tag", "project"),
+    *("is", "exit", "tokens", "in", "re"),
+)
 
 
 class Phrase(NamedTuple):
@@ -117,6 +120,19 @@ def parse(text: str) -> Node:
         Invalid: it has no search term, or a syntax error; the hint points at the character.
     """
     return _Parser(text).parse()
+
+
+def unknown_fields(text: str) -> Iterator[str]:
+    """Yield the words before a colon that are no fields; such a term is searched as text. `a::b` and URLs do not count.
+
+    Call it with a query that `parse` accepts.
+    """
+    at = _skip_whitespace(text, 0)
+    while (match := _TOKEN.match(text, at)) is not None:
+        name, word = match["field"], match["word"] or ""
+        if name is not None and name.lower() not in FIELDS and not word.startswith(":"):
+            yield name
+        at = _skip_whitespace(text, match.end())
 
 
 def query_error(text: str, at: int, problem: str, *advice: str) -> Invalid:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -9,17 +10,18 @@ from itertools import islice
 
 from scopes.errors import BudgetExhausted, Corrupt, Invalid
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import conversation_ids, resolve_conversation
+from scopes.history.revisions import conversation_ids, find_directory, resolve_conversation
 from scopes.ids import ConversationId, Oid
 from scopes.index.full_text import Index, IndexDamaged, State, open_index
 from scopes.index.writer import Describe
 from scopes.result import Note, Result, Stream
-from scopes.search.compile import Plan, compile_query
+from scopes.search.compile import Names, Plan, compile_query
 from scopes.search.execute import PostFilter, can_rank, count_conversation, count_rows, walk_rows
 from scopes.search.hits import HitReader, SearchHit, highlighters
 from scopes.search.message_documents import describe_from
-from scopes.search.query import Field, Node, parse, with_any_phrase
+from scopes.search.query import FIELDS, Field, Node, parse, unknown_fields, with_any_phrase
 from scopes.search.regex import LIMIT_SECONDS, install_hint
+from scopes.store.projects import find_project
 from scopes.store.repository import Repository
 
 
@@ -51,13 +53,14 @@ class Search(Stream):
 
     hits: tuple[SearchHit, ...]
     coverage: SearchCoverage
+    count_only: bool = False
 
     @property
     def exit_code(self) -> int:
         """As grep: 1 if nothing was found; 9 if the search was stopped early."""
         if self.coverage.stopped_at is not None:
             return BudgetExhausted.exit_code
-        return 0 if self.hits else 1
+        return 0 if self.hits or (self.count_only and self.coverage.hits) else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +74,8 @@ class _Request:
     limit: int
     newest_first: bool
     context: int
+    count_only: bool
+    notes: tuple[Note, ...]
 
 
 def search(
@@ -84,6 +89,7 @@ def search(
     newest_first: bool = False,
     context: int = 0,
     any_word: bool = False,
+    count_only: bool = False,
     on_progress: Callable[[int], None] = lambda _count: None,
 ) -> Search:
     """Find messages, best first; newest first if asked for, or if the query has no words to rank by.
@@ -93,6 +99,7 @@ def search(
     regex: the whole query is one regular expression.
     any_word: one of the words is enough for a hit.
     context: the number of neighbors to read on either side of a hit.
+    count_only: count the messages and read no hit.
     on_progress: called with 1 for each commit that is added to the index.
 
     Raises:
@@ -106,10 +113,10 @@ def search(
     parsed = Field("re", query, 0) if regex and query else parse(query)
     if any_word:
         parsed = with_any_phrase(parsed)
-    plan = compile_query(query, parsed, conversation_id, lambda tag: _tagged_commits(repository, tag))
+    plan = compile_query(query, parsed, conversation_id, _names_in(repository))
     request = _Request(
         text=query, query=parsed, plan=plan, conversation=conversation_id, limit=limit, newest_first=newest_first,
-        context=context,
+        context=context, count_only=count_only, notes=() if regex else tuple(_unknown_field_notes(query)),
     )  # fmt: skip
     describe = describe_from(repository, on_progress)
     return _with_index(repository, index_directory, describe, lambda index: _run(repository, index, request))
@@ -134,17 +141,20 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
     newest_first = request.newest_first or (matching is not None and not can_rank(index, plan, matching))
     rows = post_filter.filter(walk_rows(index, plan, request.limit, newest_first=newest_first))
     marks = highlighters(plan, request.query)
-    hits = tuple(reader.read(row, marks) for row in islice(rows, request.limit))
-    total = len(hits) if plan.predicates and post_filter.finished else matching
+    hits: tuple[SearchHit, ...] = ()
+    if not request.count_only:
+        hits = tuple(reader.read(row, marks) for row in islice(rows, request.limit))
+    counted = sum(1 for _ in rows) if request.count_only and plan.predicates else len(hits)
+    total = counted if plan.predicates and post_filter.finished else matching
     stopped_at = post_filter.stopped_at
     if not hits and request.limit:
         index.check_whole()
     coverage = _coverage(index, request, len(hits), total, stopped_at)
-    notes = index.notes if hits else (*index.notes, *_suggest_any(repository, index, request))
+    notes = (*index.notes, *request.notes, *(() if hits or total else _suggest_any(repository, index, request)))
     if stopped_at is not None:
         text = f"the search ended at message {stopped_at}: the pattern took longer than {LIMIT_SECONDS:.0f} s there"
         notes = (*notes, Note(text, ", or: ".join(filter(None, ("make it simpler", install_hint())))))
-    return Search(items=(*hits, coverage), hits=hits, coverage=coverage, notes=notes)
+    return Search(items=(*hits, coverage), hits=hits, coverage=coverage, count_only=request.count_only, notes=notes)
 
 
 def _suggest_any(repository: Repository, index: Index, request: _Request) -> Iterator[Note]:
@@ -152,7 +162,7 @@ def _suggest_any(repository: Repository, index: Index, request: _Request) -> Ite
     query = with_any_phrase(request.query)
     if query is request.query or request.plan.predicates or not request.limit:
         return
-    plan = compile_query(request.text, query, request.conversation, lambda tag: _tagged_commits(repository, tag))
+    plan = compile_query(request.text, query, request.conversation, _names_in(repository))
     matching = count_rows(index, plan)
     if matching:
         yield Note(f"no message has all of these words; with some of them: {matching:,}", "find them with --any")
@@ -177,6 +187,30 @@ def _coverage(index: Index, request: _Request, shown: int, total: int | None, st
         unreadable=status.unreadable,
         stopped_at=stopped_at,
     )
+
+
+def _unknown_field_notes(query: str) -> Iterator[Note]:
+    """Yield a note for each word before a colon that is no field (D8)."""
+    for name in dict.fromkeys(unknown_fields(query)):
+        yield Note(f"no field {name!a}: searched as text", f"fields: {', '.join(FIELDS)}")
+
+
+def _names_in(repository: Repository) -> Names:
+    return Names(lambda tag: _tagged_commits(repository, tag), lambda name: _conversations_of(repository, name))
+
+
+def _conversations_of(repository: Repository, name: str) -> Iterable[ConversationId]:
+    """Yield the conversations that began in a project, given by its name or by a directory in it."""
+    directories = {id_: find_directory(repository, id_) for id_ in conversation_ids(repository)}
+    project = find_project(os.path.abspath(os.path.expanduser(name))) if os.sep in name else None
+    for conversation, directory in directories.items():
+        if directory is None:
+            continue
+        own = find_project(directory) if project is None else None
+        if (project is not None and project.contains(directory)) or (
+            own is not None and fnmatchcase(own.name.casefold(), name.casefold())
+        ):
+            yield conversation
 
 
 def _tagged_commits(repository: Repository, tag: str) -> Iterable[Oid]:

@@ -58,8 +58,8 @@ def pack(repository: Repository) -> None:
         Inaccessible: git is not installed, or it failed; nothing is lost.
         Corrupt: the store contains a named pipe or a device, on which git would wait.
     """
+    remove_leftovers(repository)  # the directory of a killed git has links, which the check refuses
     check_all(repository.path)
-    remove_leftovers(repository)
     _remove_damaged_graph(repository)
     # --force: the lock is held, so no other gc runs.
     lock = repository.lock.descriptor

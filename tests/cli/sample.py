@@ -97,6 +97,12 @@ class FakeRepository:
     def find(self, key):
         return None
 
+    def find_color(self):
+        return "auto"
+
+    def find_boolean(self, key, default):
+        return default
+
 
 def wait(context: typer.Context, committed: Annotated[str | None, typer.Argument(help="Pretend")] = None) -> None:
     """Wait for a signal."""

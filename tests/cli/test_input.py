@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import io
+import json
 import os
 
 import pytest
@@ -92,3 +94,79 @@ def test_append_of_an_empty_pipe_is_refused(tmp_path):
     conversation = Conversation(tmp_path)
     done = conversation.run_process("append", conversation.id, stdin=None, input="")
     assert (done.returncode, done.stderr.splitlines()[0]) == (1, "error: the message is empty")
+
+
+BYTES = bytes(range(256))
+
+
+@pytest.mark.parametrize("words", [("append",), ("append", "-"), ("amend", "@"), ("memory-add",)])
+def test_standard_input_that_is_not_utf_8_is_refused(tmp_path, words):
+    """D4: the bytes were stored as a text that nobody can read."""
+    conversation = Conversation(tmp_path)
+    conversation.append("main", "before")
+    where = {
+        "append": ("conv", "append", conversation.id, *words[1:]),
+        "amend": ("conv", "amend", conversation.id, "main", "-"),
+        "memory-add": ("memory", "add", "-"),
+    }[words[0]]
+    done = conversation.run_process(*where, stdin=None, input=BYTES, text=False)
+    assert done.returncode == 1
+    assert b"standard input is not UTF-8 text (at byte 128)" in done.stderr
+    assert (b"--binary" in done.stderr) == (words[0] == "append")
+    assert conversation.run("conv", "log", conversation.id, "--json")["text"] == "before"
+
+
+@pytest.mark.parametrize(
+    ("options", "media_type"), [((), "application/octet-stream"), (("--media-type", "image/png"), "image/png")]
+)
+def test_with_binary_the_bytes_of_standard_input_are_a_file_part(tmp_path, options, media_type):
+    """D4."""
+    conversation = Conversation(tmp_path)
+    words = ("conv", "append", conversation.id, "--binary", *options)
+    done = conversation.run_process(*words, stdin=None, input=BYTES, text=False)
+    assert done.returncode == 0, done.stderr
+    [part] = conversation.run("conv", "cat", f"{conversation.id}/main", "--json")["parts"]
+    assert (part["type"], part["media_type"], base64.b64decode(part["data"])) == ("file", media_type, BYTES)
+    assert media_type in conversation.run("conv", "cat", f"{conversation.id}/main")
+
+
+@pytest.mark.parametrize(
+    ("words", "given", "code", "text"),
+    [
+        (("--binary", "hello"), "x", 2, "--binary stores standard input"),
+        (("--binary",), "", 1, "the message is empty"),
+        (("--binary", "--media-type", "a b"), "x", 2, "is not a media type"),
+        (("--media-type", "image/png", "hello"), "x", 2, "--media-type is the type of --binary"),
+        (("--binary", "--jsonl", "-"), "{}", 2, "--jsonl cannot be combined with TEXT"),
+    ],
+)
+def test_binary_without_bytes_or_with_a_text_is_refused(tmp_path, words, given, code, text):
+    conversation = Conversation(tmp_path)
+    done = conversation.run_main("conv", "append", conversation.id, *words, given=given)
+    assert (done.returncode, text in done.stderr) == (code, True), done.stderr
+    assert conversation.run("conv", "log", conversation.id) == ""
+
+
+def test_a_blank_line_of_jsonl_is_refused_unless_it_is_allowed(tmp_path):
+    """D4. A message with parts or a typed content needs no text."""
+    conversation = Conversation(tmp_path)
+    documents = [
+        {"author": "a", "kind": "decision", "text": "", "decision": {"topic": "db", "decision": "SQLite"}},
+        {"author": "a", "text": "", "parts": [{"type": "text", "text": "part"}]},
+        {"author": "a", "text": " \n"},
+    ]
+    lines = "".join(json.dumps(document) + "\n" for document in documents)
+    words = ("conv", "append", conversation.id, "--jsonl", "-")
+    done = conversation.run_main(*words, given=lines)
+    assert (done.returncode, "line 3: the message is empty" in done.stderr) == (1, True), done.stderr
+    assert len(conversation.run(*words, "--allow-empty", "--json", given=lines)) == 3
+
+
+def test_an_amendment_without_text_is_refused_unless_it_is_allowed(tmp_path):
+    """D4."""
+    conversation = Conversation(tmp_path)
+    conversation.append("main", "before")
+    words = ("conv", "amend", conversation.id, "main", "  ")
+    done = conversation.run_main(*words)
+    assert (done.returncode, "the message is empty" in done.stderr) == (1, True), done.stderr
+    conversation.run(*words, "--allow-empty")

@@ -218,6 +218,7 @@ def test_an_empty_conversation_gives_its_title(repository, exact, tmp_path):
     assert (result.messages, result.summary) == ((), "Safari logs people out")
     assert result.notes[0].text == "conv-001 has no messages: only its title is used"
     assert len(list_branch_tips(repository, "conv-001")) == 1
+    assert any("only its title is used" in warning for warning in result.warnings)  # S1-19
 
 
 def test_recorded_text_cannot_imitate_a_heading(repository, exact, tmp_path):

@@ -96,12 +96,18 @@ def test_the_umask_decides_the_permissions(tmp_path, umask, mode):
 def test_a_symbolic_link_is_followed_and_kept(tmp_path):
     (tmp_path / "real.md").write_bytes(b"old")
     (tmp_path / "link.md").symlink_to("real.md")
-    (tmp_path / "dangling.md").symlink_to("new.md")
     save(of(b"new"), str(tmp_path / "link.md"), force=True)
-    save(of(b"made"), str(tmp_path / "dangling.md"))
     assert (tmp_path / "link.md").is_symlink()
     assert (tmp_path / "real.md").read_bytes() == b"new"
-    assert (tmp_path / "new.md").read_bytes() == b"made"
+
+
+@pytest.mark.parametrize("force", [True, False])
+def test_a_symbolic_link_to_a_missing_file_is_refused(tmp_path, force):
+    """R8: whoever left the link chose where the file would be created. `cp` refuses it too."""
+    (tmp_path / "dangling.md").symlink_to("new.md")
+    with pytest.raises(Refused, match=r"'.*/dangling.md' is a symbolic link to 'new.md', which does not exist"):
+        save(of(b"made"), str(tmp_path / "dangling.md"), force=force)
+    assert os.listdir(tmp_path) == ["dangling.md"]
 
 
 def test_a_target_that_is_not_a_regular_file_is_refused(tmp_path):

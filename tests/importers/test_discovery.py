@@ -8,7 +8,7 @@ import os
 import pytest
 
 from scopes.errors import CannotImport, Inaccessible, NotFound
-from scopes.importers.discovery import find_outside_links, find_sources, find_standard_folders
+from scopes.importers.discovery import find_outside_links, find_sources, find_standard_folders, spool_stream
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
 from tests.importers.demo_format import session_records, write_transcript
@@ -185,3 +185,20 @@ def test_an_unreadable_named_path_is_refused(forbidden, name):
     """The error is not that it contains no transcripts."""
     with pytest.raises(Inaccessible, match=r"cannot .*read"):
         find_sources(str(forbidden / name))
+
+
+class Endless:
+    """A stream that never ends."""
+
+    def read(self, size):
+        return b"x" * size
+
+
+def test_a_pipe_that_never_ends_leaves_room_on_the_disk(monkeypatch, tmp_path):
+    """R5: the temporary file is removed."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    room = os.statvfs(tmp_path).f_bavail * os.statvfs(tmp_path).f_frsize
+    monkeypatch.setattr("scopes.importers.discovery.MIN_FREE_BYTES", room - (20 << 20))
+    with pytest.raises(Inaccessible, match=r"cannot copy the input '-' to .*: less than .* MiB would stay free"):
+        spool_stream(Endless(), "-")
+    assert os.listdir(tmp_path) == []

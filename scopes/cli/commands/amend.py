@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.append_input import read_text
+from scopes.cli.append_input import read_text, refuse_blank
 from scopes.cli.arguments import AuthorKind, AuthorName, ConversationArgument, MessageArgument, OnBranch, author_of
 from scopes.cli.invocation import Invocation
 from scopes.conversation.amend import amend as run_amend
@@ -20,6 +20,7 @@ def amend(
     author: AuthorName = None,
     author_kind: AuthorKind = None,
     branch: OnBranch = None,
+    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Store a text that is empty or blank too")] = False,
 ) -> int:
     """Replace the text of a message with a new version.
 
@@ -32,6 +33,8 @@ def amend(
     invocation: Invocation = context.obj
     repository = invocation.repository()
     new_text = read_text(invocation, text)
+    if not allow_empty:
+        refuse_blank(new_text)
     return invocation.show(
         run_amend(
             repository,

@@ -12,6 +12,7 @@ from scopes.cli.append_input import (
     append_lines,
     complete_message_id,
     compose_message,
+    read_part,
     read_text,
     refuse_blank,
     refuse_with_lines,
@@ -64,6 +65,13 @@ def append(
         str | None, typer.Option("--stop-reason", metavar="TEXT", help="Why the model stopped")
     ] = None,
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Store a text that is empty or blank too")] = False,
+    binary: Annotated[
+        bool, typer.Option("--binary", help="Store standard input as a file part, whatever its bytes are")
+    ] = False,
+    media_type: Annotated[
+        str | None,
+        typer.Option("--media-type", metavar="TYPE", help="With --binary: its type (application/octet-stream)"),
+    ] = None,
     lines: Annotated[
         str | None, typer.Option("--jsonl", metavar="FILE", help="Append each line of JSON; - reads standard input")
     ] = None,
@@ -72,16 +80,17 @@ def append(
     """Add a message, or many as JSON lines.
 
     When the command returns, the message is on disk. Any number of processes can append to one branch at the same time.
-    Without TEXT, standard input is read unless it is a terminal. With --jsonl each line is an object with author, text
-    or parts, and optionally kind, to, reply_to, time, files, ... Each line is stored and its result printed before the
-    next line is read. The first invalid line stops the command. With --atomic all lines are read and checked first, and
-    then stored as one operation: after an invalid line, an error or a kill, either all messages are on the branch or
-    none. `scopes undo` takes back what one command appended. `-c scopes.durability=fast` is faster: it does not wait
-    for the disk, so a power cut can lose the last messages.
+    Without TEXT, standard input is read unless it is a terminal: text in UTF-8, or any bytes with --binary. With
+    --jsonl each line is an object with author, text or parts, and optionally kind, to, reply_to, time, files, ... Each
+    line is stored and its result printed before the next line is read. The first invalid line stops the command. With
+    --atomic all lines are read and checked first, and then stored as one operation: after an invalid line, an error or
+    a kill, either all messages are on the branch or none. `scopes undo` takes back what one command appended. `-c
+    scopes.durability=fast` is faster: it does not wait for the disk, so a power cut can lose the last messages.
 
     Examples:
       scopes conv append conv-001 --as planner "Start with the login form"
       git diff | scopes append conv-001 --as reviewer
+      scopes append conv-001 --as tester --binary --media-type image/png < screen.png
       scopes conv append conv-001 --as lead --kind decision --data '{"topic": "db", "decision": "SQLite"}'
       scopes conv append conv-001/main --jsonl messages.jsonl
       scopes conv append conv-001 --jsonl messages.jsonl --atomic
@@ -91,9 +100,10 @@ def append(
     repository = invocation.repository()
     target = Store(repository).branch(conversation, branch)
     if lines is not None:
-        refuse_with_lines(text, author, data)
+        refuse_with_lines(text, author, data, binary=binary)
         append_documents = append_all_lines if atomic else append_lines
-        code = invocation.stream(append_documents(target, walk_documents(invocation, lines)))
+        documents = walk_documents(invocation, lines)
+        code = invocation.stream(append_documents(target, documents, allow_empty=allow_empty))
         invocation.output().hint("undo them together with: scopes undo")
         return code
     if atomic:
@@ -105,7 +115,12 @@ def append(
     )  # fmt: skip
     if text is None and not (parts or data) and has_piped_input(invocation):
         text = STANDARD_INPUT
-    content = None if text is None else read_text(invocation, text)
+    content = None
+    if binary or media_type is not None:
+        part = read_part(invocation, text, media_type, binary=binary, allow_empty=allow_empty)
+        fields = fields._replace(parts=[*(parts or ()), part])
+    elif text is not None:
+        content = read_text(invocation, text, hint="to store the bytes as a file part: --binary")
     if not (allow_empty or parts or data):
         refuse_blank(content)
     message = compose_message(author_of(invocation, author, author_kind), content, fields)

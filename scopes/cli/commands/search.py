@@ -30,13 +30,15 @@ def search(
     newest: Annotated[bool, typer.Option("--newest", help="Newest first; default: best first")] = False,
     any_word: Annotated[bool, typer.Option("--any", help="Find messages with any of the words, best first")] = False,
     around: Annotated[int, typer.Option("--context", min=0, metavar="N", help="Show N messages before and after")] = 0,
+    count_only: Annotated[bool, typer.Option("--count", help="Print only the number of messages found")] = False,
 ) -> int:
     r"""Find messages by words and fields.
 
     Every branch is searched. All words must occur, or one of them with --any. Write OR, NOT or -word, parentheses, "a
     phrase" and pref*; case does not matter. Put -- before a query that begins with -. Fields narrow the search:
-    author: agent: kind: tool: file: model: branch: tag: before: after: (* stands for any text), and in:text,
-    in:reasoning, in:tool_input or in:tool_result limits where words and re: are searched.
+    author: agent: kind: tool: file: model: branch: tag: project: before: after: (* stands for any text), is:failed and
+    exit:1 for results of tools, tokens:>2000 (estimated); and in:text, in:reasoning, in:tool_input or in:tool_result
+    limits where words and re: are searched. Another word before a colon is searched as text, with a note.
 
     The best hits come first, with a score. If most of very many messages contain the words, the score is not
     meaningful: then the newest come first, without a score, as they do with --newest and in a query without words.
@@ -59,6 +61,7 @@ def search(
       scopes conv search 'parser error'
       scopes conv search '"stack overflow" -test kind:answer' conv-001
       scopes conv search 'in:tool_result fail* after:yesterday' --newest
+      scopes search tool:Bash is:failed --count
       scopes conv search 'cookie login safari' --any
       scopes conv search --regex 'TODO\(\w+\)'
       scopes conv search 'in:tool_result re:"[Pp]anic" -re:"test_"'
@@ -78,6 +81,7 @@ def search(
             newest_first=newest,
             context=around,
             any_word=any_word,
+            count_only=count_only,
             on_progress=on_progress,
         )
     return invocation.show(found, options=ViewOptions(around=around > 0))

@@ -42,7 +42,7 @@ _NO_FORK = {
 }
 _NO_FORK_BRIEFLY = {SYNTHETIC: "nobody wrote on it", INTERRUPTED: "interrupted"}
 _KEY_WIDTH = len("Directory: ")
-_BESIDE_NAME = len("├─ " + " (100 messages)" + "merged")
+_COUNTS_WIDTH = len("├─ " + " (100 messages)" + "merged")
 _MIN_NAME = 20
 _AFTER_NAME = len("├─ " + " (100 messages)" + " *ACTIVE*" + " · 100 in all" + " · merged")
 
@@ -61,8 +61,8 @@ def render_conversation_view(result: ConversationView, view: View) -> None:
     write_field(view, "Participants", *_separated(people) or ("none yet",))
     write_field(view, "Active Branch", Span(result.active_branch, "active"))
     view.line()
-    alone = f"Branch (1 of {result.branch_count}):"
-    view.line(Span("Branches:" if result.branch is None else alone, "key"))
+    single = f"Branch (1 of {result.branch_count}):"
+    view.line(Span("Branches:" if result.branch is None else single, "key"))
     for branch in result.branches:
         _write_line(view, Span("└─ " if branch is result.branches[-1] else "├─ ", "dim"), *_branch_spans(branch, view))
     if result.recent:
@@ -209,7 +209,7 @@ def _branch_spans(branch: BranchSummary, view: View) -> Iterator[str | Span]:
 
 def _shown_name(branch: BranchSummary, view: View) -> str:
     """Return the name of a branch, on a terminal shortened so that its counts have room."""
-    room = max(view.width - _BESIDE_NAME, _MIN_NAME)
+    room = max(view.width - _COUNTS_WIDTH, _MIN_NAME)
     return truncate_text(clean_line(branch.name), room) if view.terminal else branch.name
 
 

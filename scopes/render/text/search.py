@@ -43,6 +43,9 @@ _OFFSET = "Offset"  # position of a row relative to the hit, which has 0
 @render_text.register
 def render_search(result: Search, view: View) -> None:
     """Write the hits and, on a terminal, how much was searched."""
+    if result.count_only:
+        view.line(str(result.coverage.hits or 0))
+        return
     if not view.terminal:
         rows = (row for hit in result.hits for row in _piped_rows(hit))
         view.rows(_columns(around=view.options.around), rows)
