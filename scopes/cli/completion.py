@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from scopes.cli.command_line import LONG, SHORT, CommandLine, expects_value, split_words
+from scopes.cli.command_line import LONG, SHORT, CommandLine, expects_value, split_words, with_config_command
 from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.loading import load
 from scopes.store.discovery import (
@@ -78,6 +78,8 @@ def complete(table: Table, words: list[str], environ: Mapping[str, str]) -> Cand
     """Return the candidates for the last word, with their descriptions."""
     *before, current = words
     line = split_words(table, before)
+    if line.path == ("config",) and line.unknown is not None:
+        line = split_words(table, with_config_command(words, split_words(table, words))[:-1])
     if line.unknown is not None:
         return []
     rows = [] if line.command is None else read_rows(line.command)
@@ -112,6 +114,8 @@ def values(row: OptionRow, current: str, parsed: ParsedWords) -> Candidates:
         return [(choice, "") for choice in row.choices]
     if row.value == "KEY":
         return read_keys()
+    if row.value == "VALUE":
+        return _setting_values(parsed.arguments)
     if row.value in _INDEX_COLUMNS:
         return _index_values(row.value, current, parsed)
     return _store_values(row.value, current, parsed) if row.value in _STORE_NAMES else []
@@ -163,12 +167,18 @@ def read_keys() -> Candidates:
     ]
 
 
+def _setting_values(arguments: list[str]) -> Candidates:
+    """Return the values of the setting that is the first argument, if there are only a few."""
+    rows = [OptionRow(*line.rstrip("\n").split("\t")[1:]) for line in _lines() if line[0] == "="]
+    return [(choice, "") for row in rows if arguments[:1] == [row.name] for choice in row.choices]
+
+
 def _plain_word(
     table: Table, line: CommandLine, rows: list[OptionRow], current: str, parsed: ParsedWords
 ) -> Candidates:
     """Return the candidates for a word that is not an option: a command, or an argument of one."""
     if line.command is None:
-        return members(table, line.path)
+        return members(table, line.path) + (read_keys() if line.path == ("config",) else [])
     if line.command.path == ("help",):
         path = split_words(table, line.rest).path
         return members(table, path)

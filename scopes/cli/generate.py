@@ -15,9 +15,21 @@ from scopes.cli.inspect_command import inspect_command
 from scopes.cli.man_pages import command_page, page_name, root_page
 from scopes.cli.table import TABLE, Table
 from scopes.model.conflicts import CONFLICT_TYPES
+from scopes.model.conversation import PURPOSES
+from scopes.model.message import AUTHOR_KINDS, KINDS
 from scopes.store.settings import CHOICES, SETTINGS
 
 PAGES = "man/man1"
+# Values that completion offers for options whose parser takes any text, because the operation checks them.
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "--kind": KINDS,
+    "memory search --kind": ("decision", "action", "summary"),
+    "--author-kind": AUTHOR_KINDS,
+    "--strategy": ("automatic", "ours", "theirs", "manual"),
+    "--purpose": PURPOSES,
+    "--level": ("store", "user"),
+}
+_AGENT_OPTIONS = {"--as", "--author", "--agent"}
 SCRIPT_NAMES = {"bash": "scopes.bash", "zsh": "_scopes", "fish": "scopes.fish"}
 
 
@@ -56,7 +68,9 @@ def _rows(path: str, docs: CommandDocs) -> list[str]:
 
 
 def _row(path: str, name: str, part: ParameterDocs) -> str:
-    return "\t".join((path, name, part.value or "", ",".join(part.choices), part.help))
+    choices = part.choices or _CHOICES.get(f"{path} {name}") or _CHOICES.get(name, ())
+    value = "AGENT" if name in _AGENT_OPTIONS and part.value == "NAME" else part.value or ""
+    return "\t".join((path, name, value, ",".join(choices), part.help))
 
 
 def main(arguments: list[str]) -> int:

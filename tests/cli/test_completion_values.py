@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scopes.cli.completion import OptionRow, ParsedWords, members, read_keys, read_rows, values
+from scopes.cli.completion import OptionRow, ParsedWords, complete, members, read_keys, read_rows, values
 from scopes.cli.table import TABLE
 from scopes.store.discovery import list_operations
 from tests.cli.conftest import SETTINGS
@@ -139,3 +139,34 @@ def test_projects_agents_models_and_tags_are_offered_from_the_index(conversation
     assert values(row("PROJECT"), "../", parsed) == []
     assert values(row("TAG"), "", parsed) == [("good", "tag")]
     assert values(row("MODEL"), "", parsed) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("append conv-001 --kind dec", ["decision"]),
+        ("log conv-001 --kind dec", ["decision"]),
+        ("memory search x --kind a", ["action"]),
+        ("append conv-001 --author-kind h", ["human"]),
+        ("merge conv-001 --strategy t", ["theirs"]),
+        ("branch conv-001 x --purpose v", ["verification"]),
+        ("config set scopes.durability f", ["full", "fast"]),
+        ("config scopes.color a", ["auto", "always"]),
+        ("config scopes.dur", ["scopes.durability"]),
+        ("config get scopes.dur", ["scopes.durability"]),
+        ("config set scopes.author c", []),
+        ("config set scopes.hints true --level s", ["store"]),
+    ],
+)
+def test_known_values_of_options_and_settings_are_offered(words, expected):
+    """Completion had nothing for kinds, strategies, purposes and the values of settings."""
+    assert names(complete(TABLE, words.split(), {})) == expected
+
+
+@pytest.mark.parametrize("words", ["log conv-001 --author ", "append conv-001 --as ", "branch conv-001 x --agent "])
+def test_names_of_agents_are_offered_for_authors(conversation, tmp_path, monkeypatch, words):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    conversation.run("conv", "append", conversation.id, "x", "--as", "zoe", "--json")
+    conversation.run("conv", "list", "--json")
+    environ = {"SCOPES_STORE": conversation.store, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    assert "zoe" in names(complete(TABLE, words.split(" "), environ))
