@@ -40,6 +40,7 @@ def test_what_is_not_known_of_a_message_is_absent():
         "parents",
         "author",
         "author_kind",
+        "message_kind",
         "text",
         "parts",
     }
