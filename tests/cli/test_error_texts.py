@@ -47,7 +47,7 @@ def test_too_many_arguments_are_named(error):
 
 
 @pytest.mark.parametrize("words", [("cat", "up"), ("cat", "conv-001/up")])
-def test_a_prefix_that_is_too_short_is_told_from_an_unknown_name(error, words):
+def test_a_prefix_that_is_too_short_differs_from_an_unknown_name(error, words):
     code, _, hint = error(*words)
     assert code == 4
     assert "the prefix of a message id has at least 4 characters" in hint
