@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from scopes.cli.input import STANDARD_INPUT, open_input
 from scopes.cli.invocation import Invocation
 from scopes.clock import new_id, now
-from scopes.conversation.append import MessageAppended, append_to
+from scopes.conversation.append import MessageAppended, append_all, append_to
 from scopes.errors import Invalid, Refused
 from scopes.history.handles import Branch
 from scopes.history.messages import head_of, plain_message
@@ -174,10 +174,8 @@ def append_lines(
     """
     first: MessageId | None = None
     for number, document in documents:
+        message = _read_line(number, document, allow_empty=allow_empty)
         try:
-            message = _validated(document)
-            if not (allow_empty or document.get("parts") or message.payload is not None):
-                refuse_blank(document.get("text"))
             appended = append_to(branch, message, first=first)
         except (Invalid, Refused) as error:
             raise type(error)(f"line {number}: {error.message}", hint=error.hint) from error
@@ -185,6 +183,30 @@ def append_lines(
         yield replace(appended, one_of_many=True)
         if number % _LINES_BETWEEN_PACKING == 0:
             pack_when_needed(branch.repository)
+
+
+def append_all_lines(
+    branch: Branch, documents: Iterable[tuple[int, Any]], *, allow_empty: bool = False
+) -> Iterator[MessageAppended]:
+    """Append one message per document, all of them or none; every document is checked before anything is written.
+
+    Raises:
+        Invalid: a document is not a message, or too large; the error names its line, and nothing was written.
+        Refused: as for `append_lines`; nothing was written.
+    """
+    messages = [_read_line(number, document, allow_empty=allow_empty) for number, document in documents]
+    yield from append_all(branch, messages)
+    pack_when_needed(branch.repository)
+
+
+def _read_line(number: int, document: Any, *, allow_empty: bool) -> Message:
+    try:
+        message = _validated(document)
+        if not (allow_empty or document.get("parts") or message.payload is not None):
+            refuse_blank(document.get("text"))
+    except (Invalid, Refused) as error:
+        raise type(error)(f"line {number}: {error.message}", hint=error.hint) from error
+    return message
 
 
 def refuse_with_lines(*options: str | None, binary: bool) -> None:

@@ -65,13 +65,6 @@ Since: TypeAlias = Annotated[
 Until: TypeAlias = Annotated[
     str | None, typer.Option("--until", metavar="WHEN", help="Not after; same forms as --since")
 ]
-NulRows: TypeAlias = Annotated[bool, typer.Option("-z", help="End each row with NUL instead of newline")]
-Template: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--format", metavar="TEMPLATE", help="Print a row for each by this template, for example '{id} {title}'"
-    ),
-]
 BuiltIn: TypeAlias = Annotated[
     bool, typer.Option("--builtin", help="Use the built-in summarizer, not the command in scopes.summarizer")
 ]

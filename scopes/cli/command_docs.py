@@ -34,7 +34,10 @@ class ParameterDocs:
 
 @dataclass(frozen=True, slots=True)
 class CommandDocs:
-    """The documentation of one command; `text` is the docstring without its summary and examples."""
+    """The documentation of one command; `text` is the docstring without its summary and examples.
+
+    `columns` are those of its rows in a pipe and with --porcelain, `fields` those of --fields and of templates.
+    """
 
     spelling: str
     summary: str
@@ -43,6 +46,8 @@ class CommandDocs:
     examples: str
     arguments: tuple[ParameterDocs, ...]
     options: tuple[ParameterDocs, ...]
+    columns: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
 
 
 def dump_docs(commands: dict[tuple[str, ...], CommandDocs]) -> str:
@@ -62,6 +67,8 @@ def docs_line(docs: CommandDocs) -> str:
         "examples": docs.examples.splitlines(),
         "arguments": [_without_none(part) for part in docs.arguments],
         "options": [_without_none(part) for part in docs.options],
+        "columns": list(docs.columns),
+        "fields": list(docs.fields),
     }
     return json.dumps(document, ensure_ascii=False) + "\n"
 
@@ -78,6 +85,7 @@ def read_docs(path: tuple[str, ...]) -> CommandDocs | None:
         return None
     docs["arguments"] = tuple(_parameter(document) for document in docs["arguments"])
     docs["options"] = tuple(_parameter(document) for document in docs["options"])
+    docs["columns"], docs["fields"] = tuple(docs["columns"]), tuple(docs["fields"])
     return CommandDocs(**docs)
 
 

@@ -1,7 +1,13 @@
 """Split a command line into global options, the command, and its arguments, for dispatch and completion."""
 
+from __future__ import annotations
+
 from scopes.cli.global_options import GLOBAL_OPTIONS, HELP
 from scopes.cli.table import Command, Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LONG = {name: option for option in GLOBAL_OPTIONS for name in option.names if name.startswith("--")}
 SHORT = {name[1]: option for option in GLOBAL_OPTIONS for name in option.names if not name.startswith("--")}
@@ -81,6 +87,25 @@ def expects_value(word: str) -> bool:
         if SHORT[letter].value is not None:
             return place == len(word)
     return False
+
+
+def before_separator(words: Sequence[str]) -> list[str]:
+    """Return the words before `--`."""
+    return list(words[: words.index("--")]) if "--" in words else list(words)
+
+
+def with_optional_values(words: list[str]) -> list[str]:
+    """Return the words with `--fields=` for --fields without names, and `--porcelain=v1` for --porcelain."""
+    result = list(words)
+    for position, word in enumerate(words):
+        following = words[position + 1 : position + 2]
+        if word == "--":
+            break
+        if word == "--porcelain":
+            result[position] = "--porcelain=v1"
+        elif word == "--fields" and (not following or following[0].startswith("-")):
+            result[position] = "--fields="
+    return result
 
 
 def with_config_command(words: list[str], line: CommandLine) -> list[str]:

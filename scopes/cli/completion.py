@@ -93,8 +93,9 @@ def complete(table: Table, words: list[str], environ: Mapping[str, str]) -> Cand
         row = _row(rows, name)
         found = [] if row is None else [(f"{name}={value}", text) for value, text in values(row, typed, parsed)]
     else:
-        global_options = [(name, option.help) for option in GLOBAL_OPTIONS for name in option.names]
-        found = [(row.name, row.help) for row in rows if row.name.startswith("-")] + global_options
+        found = [(row.name, row.help) for row in rows if row.name.startswith("-")]
+        own = {name for name, _ in found}
+        found += [(name, option.help) for option in GLOBAL_OPTIONS for name in option.names if name not in own]
     return [pair for pair in found if pair[0].startswith(current)]
 
 

@@ -37,8 +37,11 @@ def answer_without_command(table: Table, line: CommandLine, invocation: Invocati
 def explain(table: Table, words: list[str], invocation: Invocation, *, include_all: bool = False) -> int:
     """Print the help of a command or group; commands of the default group can be named without the group.
 
-    Without words, print the overview; with `include_all` all commands, exit codes, environment variables and files.
+    `schemas` explains the JSON Schemas. Without words, print the overview; with `include_all` all commands, exit codes,
+    environment variables and files.
     """
+    if words[:1] == ["schemas"]:
+        return int(load("scopes.cli.schemas:explain_schemas")(words[1:], invocation))
     line = split_words(table, words)
     if line.unknown is not None and not line.path:
         in_default = split_words(table, [*table.default, *words])
@@ -166,9 +169,17 @@ def format_command(docs: CommandDocs, width: int) -> str:
             lines += ["", f"{title}:", *columns(((part.label, parameter_text(part)) for part in parts), width)]
     if any(part.value == "KEY" for part in docs.arguments):
         lines += ["", "settings:", *columns(SETTINGS.items(), width)]
+    for title, text in rows_text(docs):
+        lines += ["", *fill(f"{title}: {text}", width)]
     names = " ".join(option.names[-1] for option in GLOBAL_OPTIONS)
     lines += ["", *fill(f"global options (see: scopes help --all): {names}", width)]
     return "\n".join(lines) + "\n"
+
+
+def rows_text(docs: CommandDocs) -> list[tuple[str, str]]:
+    """Return what a command's rows hold: the columns of --porcelain, and the fields of --fields and --format."""
+    parts = [("columns in a pipe and with --porcelain", docs.columns), ("fields of --fields and --format", docs.fields)]
+    return [(title, ", ".join(names)) for title, names in parts if names]
 
 
 def parameter_text(part: ParameterDocs) -> str:

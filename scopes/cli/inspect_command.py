@@ -15,6 +15,7 @@ import typer.core
 from scopes.cli.command_docs import CommandDocs, ParameterDocs
 from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.cli.parser import build_parser
+from scopes.cli.schemas import read_rows
 from scopes.cli.table import Command, Table
 
 _EXAMPLES = "Examples:"
@@ -29,9 +30,11 @@ def inspect_command(table: Table, command: Command) -> CommandDocs:
     text, _, examples = body.partition(f"\n{_EXAMPLES}\n")
     spelling = table.spelling(command.path)
     usage = " ".join((spelling, *_usage(arguments, options)))
+    rows = read_rows(command.path)
     return CommandDocs(
-        spelling, summary, usage, text.strip("\n"), inspect.cleandoc("\n" + examples), arguments, options
-    )
+        spelling, summary, usage, text.strip("\n"), inspect.cleandoc("\n" + examples), arguments, options,
+        rows.columns, rows.fields,
+    )  # fmt: skip
 
 
 def inspect_global_options() -> tuple[ParameterDocs, ...]:

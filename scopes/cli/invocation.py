@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
+from scopes.cli.command_line import before_separator
 from scopes.cli.global_options import COLOR_CHOICES
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
 from scopes.loading import load
@@ -16,7 +17,7 @@ from scopes.store.projects import find_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from scopes.render.output import Output
     from scopes.render.view_options import ViewOptions
@@ -48,6 +49,10 @@ class Invocation:
         self.debug = bool(self.environ.get("SCOPES_DEBUG")) or "--debug" in before_separator(arguments)
         self.yes = False
         self.interactive = _is_terminal(self.stdin)
+        self.nul = False
+        self.template: str | None = None
+        self.fields: tuple[str, ...] = ()
+        self.template_of_fields = False
         self.store: str | None = None
         self.settings: tuple[str, ...] = ()
         self._repository: Repository | None = None
@@ -86,6 +91,33 @@ class Invocation:
         self.pager, self.hints = not options["no_pager"], not options["no_hints"]
         self.yes = bool(options["yes"])
         self.interactive = self.interactive and not options["no_input"]
+        self._configure_rows(options)
+
+    def _configure_rows(self, options: Mapping[str, object]) -> None:
+        """Apply the options that shape rows; with --fields and --porcelain no output is formatted for a person.
+
+        Raises:
+            Invalid: options exclude each other, or --porcelain names an unknown version.
+        """
+        self.nul = bool(options.get("nul"))
+        self.template = None if options.get("template") is None else str(options["template"])
+        names = str(options.get("fields") or "")
+        self.fields = tuple(name.strip() for name in names.split(",") if name.strip())
+        if self.fields and self.template is not None:
+            raise Invalid("--fields cannot be combined with --format", hint="write the fields into the template")
+        porcelain = options.get("porcelain")
+        if porcelain not in {None, "v1"}:
+            raise Invalid(f"{porcelain!a} is not a version of --porcelain", hint="versions: v1")
+        if porcelain is not None and self.json:
+            raise Invalid("--porcelain cannot be combined with --json", hint="leave out one of them")
+        if porcelain is not None or self.fields:
+            self.stdout = load("scopes.render.stream:hide_terminal")(self.stdout)
+            self.color, self.color_given, self.hints = "never", True, False
+
+    @property
+    def wants_data(self) -> bool:
+        """Whether a program reads all fields of the rows, as JSON, by a template or by --fields."""
+        return self.json or self.template is not None or bool(self.fields)
 
     @property
     def cwd(self) -> str:
@@ -222,8 +254,6 @@ class Invocation:
     def output(
         self,
         *,
-        nul: bool = False,
-        template: str | None = None,
         options: ViewOptions | None = None,
         configured: bool = True,
     ) -> Output:
@@ -233,8 +263,10 @@ class Invocation:
             json=self.json,
             color=self.color if config is None else self._configured_color(config),
             pager=self.pager,
-            nul=nul,
-            template=template,
+            nul=self.nul,
+            template=self.template,
+            fields=self.fields,
+            template_of_fields=self.template_of_fields,
             quiet=self.quiet,
             verbose=self.verbose,
             hints=self.hints and (config is None or config.find_boolean("scopes.hints", default=True)),
@@ -250,17 +282,15 @@ class Invocation:
         decided = self.color_given or any(map(self.environ.get, COLOR_VARIABLES))
         return self.color if decided else config.find_color()
 
-    def show(
-        self, result: Result, *, nul: bool = False, template: str | None = None, options: ViewOptions | None = None
-    ) -> int:
+    def show(self, result: Result, *, options: ViewOptions | None = None) -> int:
         """Show a result as the options ask for, and return its exit code."""
-        self.output(nul=nul, template=template, options=options).show(result)
+        self.output(options=options).show(result)
         self._mark_shown()
         return result.exit_code
 
-    def stream(self, results: Iterable[Result], *, nul: bool = False, template: str | None = None) -> int:
+    def stream(self, results: Iterable[Result]) -> int:
         """Print results as they are produced, and return 0."""
-        self.output(nul=nul, template=template).stream(results)
+        self.output().stream(results)
         self._mark_shown()
         return 0
 
@@ -278,11 +308,6 @@ class Invocation:
         self.stderr.flush()
         if self.stdin.readline().strip().lower() not in {"y", "yes"}:
             raise Refused("not confirmed; nothing was changed")
-
-
-def before_separator(words: Sequence[str]) -> list[str]:
-    """Return the words before `--`."""
-    return list(words[: words.index("--")]) if "--" in words else list(words)
 
 
 def _as_strings(values: object) -> tuple[str, ...]:

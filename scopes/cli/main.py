@@ -9,7 +9,7 @@ import gc
 import os
 import sys
 
-from scopes.cli.command_line import split_words, with_config_command
+from scopes.cli.command_line import before_separator, split_words, with_config_command, with_optional_values
 from scopes.cli.table import TABLE
 from scopes.loading import load
 
@@ -68,6 +68,7 @@ def _use_utf8() -> None:
 def dispatch(table: Table, invocation: Invocation) -> int:
     """Print help or run the `quick` function of a command if possible; otherwise build its parser and run that."""
     invocation.refuse_broken_text()
+    invocation.arguments = with_optional_values(invocation.arguments)
     line = split_words(table, invocation.arguments)
     if line.unknown is not None and line.path == ("config",):
         invocation.arguments = with_config_command(invocation.arguments, line)
@@ -84,6 +85,8 @@ def dispatch(table: Table, invocation: Invocation) -> int:
         return int(load("scopes.cli.help:answer_without_command")(table, line, invocation))
     if wants_help(line):
         return int(load("scopes.cli.help:explain")(table, [*command.path], invocation))
+    if "--fields=" in line.leading or "--fields=" in before_separator(line.rest):
+        return int(load("scopes.cli.schemas:print_fields")(command.path, invocation))
     has_no_options = not any(word.startswith("-") for word in (*line.leading, *line.rest))
     if command.quick is not None and has_no_options:
         return int(load(command.quick)(table, line.rest, invocation))
@@ -92,7 +95,7 @@ def dispatch(table: Table, invocation: Invocation) -> int:
 
 def wants_help(line: CommandLine) -> bool:
     """Return True if `--help` or `-h` is given before or after the command; the other words are not checked then."""
-    words = line.rest[: line.rest.index("--")] if "--" in line.rest else line.rest
+    words = before_separator(line.rest)
     return line.wants_help or "--help" in words or "-h" in words
 
 

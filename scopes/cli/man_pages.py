@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from scopes import __version__
 from scopes.cli.command_docs import CommandDocs
 from scopes.cli.environment_docs import ENVIRONMENT, EXIT_CODES, FILES, REFS
-from scopes.cli.help import parameter_text
+from scopes.cli.help import parameter_text, rows_text
 from scopes.cli.inspect_command import inspect_global_options
 from scopes.cli.table import Table
 from scopes.cli.text_wrap import blocks
@@ -27,7 +27,8 @@ def command_page(name: str, docs: CommandDocs) -> str:
     if docs.arguments:
         lines += [".SH ARGUMENTS", *_definitions((part.label, parameter_text(part)) for part in docs.arguments)]
     lines += [".SH OPTIONS", *_definitions((part.label, parameter_text(part)) for part in docs.options)]
-    lines += [".PP"] if docs.options else []
+    lines += _definitions((title.capitalize(), text) for title, text in rows_text(docs))
+    lines += [".PP"] if docs.options or docs.fields else []
     lines += ["The global options are described in", ".BR scopes (1)."]
     if docs.examples:
         lines += [".SH EXAMPLES", *_verbatim(docs.examples.splitlines())]

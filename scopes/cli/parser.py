@@ -32,13 +32,18 @@ def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
     command = line.command
     assert command is not None  # noqa: S101  `dispatch` calls this only with a command
     parser = build_parser(command)
-    parser.params += [_parameter(option) for option in GLOBAL_OPTIONS if option is not HELP]
+    own = {name for parameter in parser.params for name in parameter.opts}
+    parser.params += [
+        _parameter(option) for option in GLOBAL_OPTIONS if option is not HELP and own.isdisjoint(option.names)
+    ]
     spelling = table.spelling(command.path)
     try:
         words = [*line.leading, *_expand_counts(parser, line.rest)]
         with parser.make_context(spelling, words, obj=invocation) as context:
             options = {key: context.params.pop(key) for key in list(context.params) if key.startswith(_PREFIX)}
             invocation.configure(spelling, {key.removeprefix(_PREFIX): value for key, value in options.items()})
+            if invocation.fields or invocation.template is not None:
+                load("scopes.cli.schemas:check_fields")(command.path, invocation)
             return parser.invoke(context) or 0
     except typer.Exit as ended:
         return ended.exit_code

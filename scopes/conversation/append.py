@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scopes.history.handles import Branch, Store
-from scopes.history.transaction import append_message
+from scopes.history.messages import write_message_blob, write_message_commit
+from scopes.history.transaction import Transaction, append_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import Message
 from scopes.result import Result
 from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,3 +47,32 @@ def append_to(branch: Branch, message: Message, *, first: MessageId | None = Non
     conversation_id = branch.conversation.id
     oid = append_message(branch.repository, conversation_id, branch.name, message, first=first)
     return MessageAppended(id=message.id, oid=oid, conversation=conversation_id, branch=branch.name)
+
+
+def append_all(branch: Branch, messages: Sequence[Message]) -> list[MessageAppended]:
+    """Append several messages to a branch that was already resolved, all or none, as one operation (S4-52).
+
+    Other writers wait meanwhile, and readers see the branch without any or with all of the messages.
+
+    Raises:
+        NotFound: the branch was deleted.
+        Busy, Inaccessible: nothing was written.
+    """
+    repository, conversation_id = branch.repository, branch.conversation.id
+    repository.require_writable()
+    blobs = [write_message_blob(repository, message) for message in messages]
+    appended: list[MessageAppended] = []
+    with exclusive_write(repository):
+        old = tip = branch.tip
+        for message, blob in zip(messages, blobs, strict=True):
+            tip = write_message_commit(repository, tip, message, blob)
+            appended.append(
+                MessageAppended(
+                    id=message.id, oid=tip, conversation=conversation_id, branch=branch.name, one_of_many=True
+                )
+            )
+        if appended:
+            tx = Transaction(repository, conversation_id)
+            tx.move_branch(branch.name, old, tip)
+            tx.commit("append-all", f"append {len(appended)} message{'s'[: len(appended) > 1]} to {branch}")
+    return appended

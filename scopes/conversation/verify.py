@@ -41,6 +41,11 @@ def verify(repository: Repository) -> Verification:
     Raises:
         Busy: something was found, and another process holds the lock.
     """
+    with repository.limit_packed():
+        return _verify(repository)
+
+
+def _verify(repository: Repository) -> Verification:
     first = check_store(repository)
     if not first.failed:
         return _verification(repository, first, first.findings)

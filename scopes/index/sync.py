@@ -80,10 +80,11 @@ def sync_index(
     for conversation in sorted({*before, *tips}):
         old, new = before.get(conversation, {}), tips.get(conversation, {})
         if old != new:
-            commits = _new_commits(repository, new, writer)
-            for commit in commits or ():
-                writer.add(commit)
-                read += 1
+            with repository.limit_packed():
+                commits = _new_commits(repository, new, writer)
+                for commit in commits or ():
+                    writer.add(commit)
+                    read += 1
             lost |= _move(connection, writer, conversation, old, {} if commits is None else new)
     if lost:
         _delete_unreachable(connection, repository, writer)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from scopes.loading import load
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
@@ -16,11 +17,16 @@ SCHEMA_VERSION = 1
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
 
 
-def result_line(result: Result, options: ViewOptions = DEFAULT_OPTIONS) -> str:
-    """Return a result as a line of JSON: the schema version, the object of the result, and its notes if any."""
+def result_line(result: Result, options: ViewOptions = DEFAULT_OPTIONS, fields: Sequence[str] = ()) -> str:
+    """Return a result as a line of JSON: the schema version, the object of the result, and its notes if any.
+
+    With `fields`, the object or its rows have only these.
+    """
     document: dict[str, object] = {"scopes": SCHEMA_VERSION, **to_wire(result, options)}
     if result.notes:
         document["notes"] = [without_none(text=note.text, hint=note.hint) for note in result.notes]
+    if fields:
+        document = load("scopes.render.fields:reduce_document")(document, fields)
     return json_line(document)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
@@ -21,13 +21,18 @@ if TYPE_CHECKING:
 
 
 class OutputSettings(NamedTuple):
-    """The global output options of a command; `color` is auto, always or never, `nul` ends rows with NUL."""
+    """The global output options of a command; `color` is auto, always or never, `nul` ends rows with NUL.
+
+    With `template_of_fields` the template names fields of the JSON, else columns of the text.
+    """
 
     json: bool = False
     color: str = "auto"
     pager: bool = True
     nul: bool = False
     template: str | None = None
+    fields: tuple[str, ...] = ()
+    template_of_fields: bool = False
     quiet: bool = False
     verbose: bool = False
     hints: bool = True
@@ -61,9 +66,11 @@ class Output:
         """
         if isinstance(result, RawDocument):
             self._write_document(result)
-        elif not self.settings.json:
+        elif not self.settings.json and not self._write_wire_rows(result):
             with self._open_pager() as write:
                 self._render(result, self._view(write))
+            self.stdout.flush()
+        elif not self.settings.json:
             self.stdout.flush()
         elif isinstance(result, Stream):
             self.stream(result.items)
@@ -81,7 +88,7 @@ class Output:
         for item in items:
             if view is None:
                 self._write_line(item)
-            else:
+            elif not self._write_wire_rows(item):
                 self._render(item, view)
                 self.stdout.flush()
             self._write_notes(item)
@@ -121,13 +128,26 @@ class Output:
             load("scopes.render.text.phrases:write_hint")(self._view(self.stdout.write), text)
             self.stdout.flush()
 
+    def _write_wire_rows(self, result: Result) -> bool:
+        """Write rows of fields of the JSON, for --fields and templates; return False if the text form is asked for."""
+        settings = self.settings
+        if not settings.fields and not settings.template_of_fields:
+            return False
+        end = "\0" if settings.nul else "\n"
+        lines: Iterable[str] = load("scopes.render.fields:format_rows")(
+            result, settings.options, settings.fields or settings.template, end
+        )
+        for line in lines:
+            self.stdout.write(line)
+        return True
+
     def _render(self, result: Result, view: View) -> None:
         render_text(result, view)
 
     def _write_document(self, document: RawDocument) -> None:
         """Write a document byte for byte; on a terminal only if it is text, with control characters made visible."""
         self.stdout.flush()
-        if self.stdout.terminal:
+        if self.stdout.screen:
             with self._open_pager() as write:
                 for piece in document.pieces:
                     write(clean(_as_text(piece)))
@@ -137,8 +157,8 @@ class Output:
         self.stdout.flush()
 
     def _write_line(self, result: Result) -> None:
-        line: Callable[[Result, ViewOptions], str] = load("scopes.render.json_line:result_line")
-        self.stdout.write(line(result, self.settings.options))
+        line: Callable[[Result, ViewOptions, Sequence[str]], str] = load("scopes.render.json_line:result_line")
+        self.stdout.write(line(result, self.settings.options, self.settings.fields))
         self.stdout.flush()
 
     def _open_pager(self) -> AbstractContextManager[Write]:
@@ -160,7 +180,7 @@ class Output:
                 write,
                 template=settings.template,
                 end=end,
-                unchanged=not terminal,
+                unchanged=not self.stdout.screen,
                 write_note=self._write_note,
                 options=settings.options,
             )
@@ -170,7 +190,7 @@ class Output:
                 color=color and not settings.nul,
                 end=end,
                 hints=hints,
-                unchanged=not terminal,
+                unchanged=not self.stdout.screen,
                 write_note=self._write_note,
                 options=settings.options,
             )

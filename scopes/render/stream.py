@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping
-from typing import BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO, cast
 
 from scopes.errors import Inaccessible
 from scopes.render.color import decide_color, is_dumb
@@ -14,18 +14,42 @@ _DEFAULT_WIDTH = 80
 _DEFAULT_HEIGHT = 24
 
 
+class _NoTerminal:
+    """A standard stream whose output is formatted as for a pipe; `is_screen` if it is a terminal nevertheless."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.is_screen = stream.isatty()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def isatty(self) -> bool:
+        return False
+
+
+def hide_terminal(stream: TextIO) -> TextIO:
+    """Return a stream that does not report a terminal, so that output has the form of a pipe."""
+    _use_utf8(stream)
+    return cast("TextIO", _NoTerminal(stream))
+
+
 class OutputStream:
-    """Standard output or standard error; `capable` is True for a terminal that is not dumb."""
+    """Standard output or standard error.
+
+    `terminal` is True if output is formatted for a terminal, `capable` if that is not dumb, and `screen` if a terminal
+    shows the output, whatever its form.
+    """
 
     def __init__(self, stream: TextIO, environ: Mapping[str, str], color: str) -> None:
         self.stream = stream
         self.terminal = stream.isatty()
+        self.screen: bool = getattr(stream, "is_screen", self.terminal)
         self.capable = self.terminal and not is_dumb(environ)
         self.color = decide_color(color, environ, is_terminal=self.terminal)
         self._environ = environ
         self._raw = _unbuffered(stream)
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+        _use_utf8(stream)
 
     def write(self, text: str) -> None:
         """Write text.
@@ -76,6 +100,11 @@ class OutputStream:
     def _number(self, name: str) -> int:
         text = self._environ.get(name, "")
         return int(text) if text.isascii() and text.isdecimal() else 0
+
+
+def _use_utf8(stream: TextIO) -> None:
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _unbuffered(stream: TextIO) -> io.RawIOBase | None:

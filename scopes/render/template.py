@@ -43,6 +43,12 @@ class TemplateView(PlainView):
             self._write(fill(dict(zip(fields, map(plain_text, row), strict=True))) + self._end)
 
 
+def template_fields(text: str) -> list[str]:
+    """Return the names of the fields of a template, each once."""
+    names = (token["field"] for token in _TOKEN.finditer(text))
+    return list(dict.fromkeys(name for name in names if name is not None))
+
+
 def compile_template(text: str, fields: Sequence[str]) -> Callable[[Mapping[str, str]], str]:
     r"""Return a function that fills a template: `{name}` is a field, `{{` and `}}` are braces, `\t \n \0 \\` escapes.
 
@@ -55,7 +61,7 @@ def compile_template(text: str, fields: Sequence[str]) -> Callable[[Mapping[str,
         if token["field"] is None:
             literal += _literal(token, text)
         else:
-            parts.append((literal, _known(token["field"], fields)))
+            parts.append((literal, known_field(token["field"], fields)))
             literal = ""
 
     def fill(values: Mapping[str, str]) -> str:
@@ -75,9 +81,15 @@ def _literal(token: re.Match[str], template: str) -> str:
     raise Invalid(f"the template {template!a} has a stray {token[0]!a} at position {token.start() + 1}", hint=hint)
 
 
-def _known(name: str, fields: Sequence[str]) -> str:
+def known_field(name: str, fields: Sequence[str], *, braces: bool = True) -> str:
+    """Return the name of a field if it is known.
+
+    Raises:
+        Invalid: it is not; the hint lists the known ones. With `braces` it was named by a template.
+    """
     if name in fields:
         return name
     near = difflib.get_close_matches(name, fields, n=1)
-    meant = f"did you mean {{{near[0]}}}? " if near else ""
-    raise Invalid(f"there is no field {name!a} for a template", hint=f"{meant}fields: {', '.join(fields)}")
+    meant = f"did you mean {f'{{{near[0]}}}' if braces else near[0]}? " if near else ""
+    where = " for a template" if braces else ""
+    raise Invalid(f"there is no field {name!a}{where}", hint=f"{meant}fields: {', '.join(fields)}")

@@ -16,6 +16,7 @@ from scopes.clock import seconds_of
 from scopes.errors import ScopesError
 from scopes.ids import Oid
 from scopes.store import refs
+from scopes.store.expire import EXPIRE
 from scopes.store.graph import is_ancestor
 from scopes.store.objects import COMMIT, TAG, TREE, parse_commit, parse_tree
 from scopes.store.operation_log import walk_operations
@@ -156,7 +157,7 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
         pending = repository.find_pending(repository.raw_ref(refs.PENDING), repository.raw_ref(refs.OPERATIONS))
         moving = {change.ref for change in pending[1].changes} if pending is not None else moving
         for _, operation in walk_operations(repository):
-            log_begins = seconds_of(operation.time)
+            log_begins = None if operation.kind == EXPIRE else seconds_of(operation.time)
             for change in operation.changes:
                 expected.setdefault(change.ref, change.new)
     except ScopesError as error:

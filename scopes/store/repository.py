@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -24,7 +24,7 @@ from scopes.store.file_checks import check_ref, check_ref_update, check_store
 from scopes.store.init import FORMAT_VERSION, is_store
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
-from scopes.store.loose import CODES, LooseReader, find_loose
+from scopes.store.loose import CODES, MAX_OBJECT_BYTES, LooseReader, find_loose
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, Tip, TreeEntry, parse_commit, parse_tip, parse_tree
 from scopes.store.projects import Project
 from scopes.store.raw_refs import RefFiles, read_loose_ref, read_ref_files
@@ -76,6 +76,7 @@ class Repository:
         self._objects = os.path.join(path, "objects")
         self._packs = _open_packs(self._objects)
         self._last_was_packed = True
+        self._limits_packed = False
 
     def close(self) -> None:
         """Close the files of the store; they are opened again when the repository is used.
@@ -143,10 +144,24 @@ class Repository:
         if len(oid) != _OID_LENGTH:
             return None  # libgit2 takes a shorter id as a prefix
         try:
+            if self._limits_packed and self._packs.read_header(oid)[1] > MAX_OBJECT_BYTES:
+                raise _damage(oid)
             code, data = self._packs.read(oid)
         except KeyError:
             return None
         return KINDS[code], data
+
+    @contextlib.contextmanager
+    def limit_packed(self) -> Iterator[None]:
+        """Refuse packed objects above MAX_OBJECT_BYTES, as loose ones always are, for commands that read all objects.
+
+        A delta can expand a thousandfold and more. Reading its header first takes as long as reading a small object.
+        """
+        before, self._limits_packed = self._limits_packed, True
+        try:
+            yield
+        finally:
+            self._limits_packed = before
 
     def has(self, oid: Oid) -> bool:
         """Return True if the object is in the store."""

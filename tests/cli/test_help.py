@@ -47,8 +47,9 @@ options:
   --limit N               How many
   -z, --nul               End rows with NUL
 
-global options (see: scopes help --all): -C --store -c --json --quiet --verbose
---debug --color --no-pager --no-hints --no-input --yes --help
+global options (see: scopes help --all): -C --store -c --json --fields --format
+-z --porcelain --quiet --verbose --debug --color --no-pager --no-hints
+--no-input --yes --help
 """
 
 

@@ -79,6 +79,12 @@ VERBS = (
         ("conv", "append", "conv-001", "afterwards"),
         steps=tuple("".join(LINES.splitlines(keepends=True)[:count]) for count in (1, 2, 3)),
     ),
+    Verb(
+        "append-atomic",
+        ("conv", "append", "conv-001", "--jsonl", "-", "--atomic"),
+        ("conv", "append", "conv-001", "afterwards"),
+        steps=(LINES,),
+    ),
     _conversation("branch", "branch conv-001 try --from main~1 --agent planner", "branch conv-001 other --from main~2"),
     _conversation("switch", "switch conv-001 main", "switch conv-002 main"),
     _conversation("rename-title", "rename conv-001 --title Other", "rename conv-001 --title Third"),

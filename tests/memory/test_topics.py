@@ -20,17 +20,17 @@ def test_words_of_every_conversation_are_not_topics():
 
 
 def test_changed_files_and_symbols_come_before_phrases_and_words():
-    said = sources(*["I fix `checkRemoteMetadata()` so that the shadow branch is fetched."] * 8)
-    topics = topics_of(said, ["src/resume.go", "src/fetch.go", "src/other.go"])
+    messages = sources(*["I fix `checkRemoteMetadata()` so that the shadow branch is fetched."] * 8)
+    topics = topics_of(messages, ["src/resume.go", "src/fetch.go", "src/other.go"])
     assert topics[:3] == ("resume.go", "fetch.go", "checkRemoteMetadata()")
     assert "shadow" in " ".join(topics)
     assert len(topics) <= 6
 
 
 def test_a_name_in_one_message_of_a_long_conversation_is_not_a_topic():
-    said = sources("See `onceNamed` there.", *["The `oftenNamed` fails."] * 7)
-    assert topics_of(said)[0] == "oftenNamed"
-    assert "onceNamed" not in topics_of(said)
+    messages = sources("See `onceNamed` there.", *["The `oftenNamed` fails."] * 7)
+    assert topics_of(messages)[0] == "oftenNamed"
+    assert "onceNamed" not in topics_of(messages)
 
 
 @pytest.mark.parametrize("text", ["at `1a2b3c4d5e6f` of", "run `go test ./... | tail` now", "the `x` and the `ok`"])

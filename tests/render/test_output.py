@@ -107,11 +107,12 @@ def test_quiet_leaves_out_everything_but_data_and_errors():
     assert written(made) == ("Tom\t4\n", "error: no cat\n")
 
 
-def test_hints_can_be_switched_off_but_not_the_cure_of_an_error():
+def test_hints_can_be_switched_off_those_of_errors_too():
+    """D13."""
     made = output(hints=False)
     made.say("deleted", hint="undo with: scopes undo")
     made.fail(NotFound("no cat", hint="buy one"))
-    assert written(made)[1] == "deleted\nerror: no cat\nhint: buy one\n"
+    assert written(made)[1] == "deleted\nerror: no cat\n"
 
 
 @pytest.mark.parametrize(("options", "wanted"), [({}, True), ({"hints": False}, False), ({"quiet": True}, False)])

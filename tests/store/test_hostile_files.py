@@ -247,6 +247,23 @@ def test_an_object_that_expands_without_end_is_damage_in_little_memory(store, cl
     assert (verified.code, oid in verified.out) == (7, True), verified
 
 
+def test_a_packed_object_that_expands_without_end_is_damage_in_little_memory(store, tmp_path):
+    """R5: a pack of 600 kB with a commit of 600 MB, as its header says."""
+    (tmp_path / "commit").write_bytes(
+        b"tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\n"
+    )
+    os.truncate(tmp_path / "commit", 600 << 20)
+    oid = git(store, "hash-object", "-w", "-t", "commit", "--literally", str(tmp_path / "commit")).strip()
+    os.unlink(tmp_path / "commit")
+    with open(f"{store}/refs/heads/one/bomb", "w", encoding="utf-8") as file:
+        file.write(oid)
+    git(store, "repack", "-a", "-d", "-q")
+    assert not os.path.exists(f"{store}/objects/{oid[:2]}/{oid[2:]}")
+    found, verified = run(store, "conv search beta", "verify", memory=1 << 29)
+    assert (found.code, "two" in found.out) == (0, True), found
+    assert (verified.code, oid in verified.out) == (7, True), verified
+
+
 def test_objects_around_the_limits_of_the_header_are_read(repository):
     """The header is read first, in at most 32 bytes."""
     for size in (*range(60), 1 << 20):

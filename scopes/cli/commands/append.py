@@ -8,6 +8,7 @@ import typer
 
 from scopes.cli.append_input import (
     Fields,
+    append_all_lines,
     append_lines,
     complete_message_id,
     compose_message,
@@ -21,6 +22,7 @@ from scopes.cli.arguments import AuthorKind, AuthorName, ConversationOrBranchArg
 from scopes.cli.input import STANDARD_INPUT, has_piped_input
 from scopes.cli.invocation import Invocation
 from scopes.conversation.append import append_to
+from scopes.errors import Invalid
 from scopes.history.handles import Store
 from scopes.store.maintenance import pack_when_needed
 
@@ -73,15 +75,17 @@ def append(
     lines: Annotated[
         str | None, typer.Option("--jsonl", metavar="FILE", help="Append each line of JSON; - reads standard input")
     ] = None,
+    atomic: Annotated[bool, typer.Option("--atomic", help="With --jsonl: store all lines or none")] = False,
 ) -> int:
     """Add a message, or many as JSON lines.
 
     When the command returns, the message is on disk. Any number of processes can append to one branch at the same time.
     Without TEXT, standard input is read unless it is a terminal: text in UTF-8, or any bytes with --binary. With
     --jsonl each line is an object with author, text or parts, and optionally kind, to, reply_to, time, files, ... Each
-    line is stored and its result printed before the next line is read. The first invalid line stops the command.
-    `scopes undo` takes back what one command appended. `-c scopes.durability=fast` is faster: it does not wait for the
-    disk, so a power cut can lose the last messages.
+    line is stored and its result printed before the next line is read. The first invalid line stops the command. With
+    --atomic all lines are read and checked first, and then stored as one operation: after an invalid line, an error or
+    a kill, either all messages are on the branch or none. `scopes undo` takes back what one command appended. `-c
+    scopes.durability=fast` is faster: it does not wait for the disk, so a power cut can lose the last messages.
 
     Examples:
       scopes conv append conv-001 --as planner "Start with the login form"
@@ -89,6 +93,7 @@ def append(
       scopes append conv-001 --as tester --binary --media-type image/png < screen.png
       scopes conv append conv-001 --as lead --kind decision --data '{"topic": "db", "decision": "SQLite"}'
       scopes conv append conv-001/main --jsonl messages.jsonl
+      scopes conv append conv-001 --jsonl messages.jsonl --atomic
       echo '{"author": "carol", "text": "hello"}' | scopes conv append conv-001 --jsonl -
     """
     invocation: Invocation = context.obj
@@ -96,10 +101,13 @@ def append(
     target = Store(repository).branch(conversation, branch)
     if lines is not None:
         refuse_with_lines(text, author, data, binary=binary)
+        append_documents = append_all_lines if atomic else append_lines
         documents = walk_documents(invocation, lines)
-        code = invocation.stream(append_lines(target, documents, allow_empty=allow_empty))
+        code = invocation.stream(append_documents(target, documents, allow_empty=allow_empty))
         invocation.output().hint("undo them together with: scopes undo")
         return code
+    if atomic:
+        raise Invalid("--atomic needs --jsonl", hint="one message is always stored whole or not at all")
     fields = Fields(
         kind=kind, to=to, reply_to=complete_message_id(repository, target.conversation.id, reply_to), time=time,
         work_item=work_item, task=task, activity=activity, tool=tool, model=model, status=status,

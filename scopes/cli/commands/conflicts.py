@@ -11,8 +11,6 @@ from scopes.cli.arguments import (
     AuthorName,
     ConflictArgument,
     ConversationArgument,
-    NulRows,
-    Template,
     author_of,
 )
 from scopes.cli.invocation import Invocation
@@ -33,8 +31,6 @@ def conflicts_list(
     include_all: Annotated[
         bool, typer.Option("--all", "-a", help="Include resolved conflicts of merges that have not continued yet")
     ] = False,
-    nul: NulRows = False,
-    template: Template = None,
 ) -> int:
     """List the conflicts between branches.
 
@@ -47,7 +43,7 @@ def conflicts_list(
     """
     invocation: Invocation = context.obj
     result = list_conflicts(invocation.repository(), conversation, status=status, include_all=include_all)
-    return invocation.show(result, nul=nul, template=template)
+    return invocation.show(result)
 
 
 def conflicts_show(context: typer.Context, conversation: ConversationArgument, conflict: ConflictArgument) -> int:

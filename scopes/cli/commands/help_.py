@@ -21,7 +21,8 @@ def help_(
     """Explain a command.
 
     Without a command, the commands to start with are listed; with --all, all of them. `scopes help append` is short for
-    `scopes help conv append`. With --json, the help of one command is printed as JSON.
+    `scopes help conv append`. With --json, the help of one command is printed as JSON. `scopes help schemas` lists the
+    JSON Schemas of everything that --json prints, and `scopes help schemas KIND` prints one.
 
     Examples:
       scopes help
@@ -29,6 +30,8 @@ def help_(
       scopes help conv
       scopes help config set
       scopes help merge --json
+      scopes help schemas
+      scopes help schemas conversation-list
       scopes help --all
     """
     invocation: Invocation = context.obj

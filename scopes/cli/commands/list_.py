@@ -9,10 +9,8 @@ import typer
 
 from scopes.cli.arguments import (
     AllProjects,
-    NulRows,
     OfProjects,
     Since,
-    Template,
     find_named_project,
     refuse_both_scopes,
 )
@@ -42,8 +40,6 @@ def list_(
     ] = None,
     tag: Annotated[str | None, typer.Option("--tag", metavar="TAG", help="Only with this tag")] = None,
     participants: Annotated[bool, typer.Option("--participants", help="Name every participant")] = False,
-    template: Template = None,
-    nul: NulRows = False,
 ) -> int:
     """List conversations, newest first.
 
@@ -65,7 +61,7 @@ def list_(
     """
     invocation: Invocation = context.obj
     refuse_both_scopes(project, all_projects=all_projects)
-    terminal, data = invocation.stdout.isatty(), invocation.json or template is not None
+    terminal, data = invocation.stdout.isatty(), invocation.wants_data
     rows = _rows_on_screen(invocation) if limit is None and terminal and not data else limit
     wanted = ListFilter(
         since=None if since is None else parse_moment(since, now_nanoseconds()),
@@ -74,7 +70,7 @@ def list_(
     )  # fmt: skip
     result = _list(invocation, wanted, complete=terminal or data)
     options = load("scopes.render.view_options:ViewOptions")(participants=participants)
-    return invocation.show(result, nul=nul, template=template, options=options)
+    return invocation.show(result, options=options)
 
 
 def _list(invocation: Invocation, wanted: ListFilter, *, complete: bool) -> ConversationList:

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import LATEST, NulRows, Since, Template, Until
-from scopes.cli.invocation import Invocation, before_separator
+from scopes.cli.arguments import LATEST, Since, Until
+from scopes.cli.command_line import before_separator
+from scopes.cli.invocation import Invocation
 from scopes.conversation.log import LogFilter
 from scopes.conversation.log import log as run_log
 from scopes.errors import Invalid
@@ -51,8 +52,6 @@ def log(
     ignore_case: Annotated[bool, typer.Option("-i", "--ignore-case", help="Ignore case in --grep")] = False,
     since: Since = None,
     until: Until = None,
-    template: Template = None,
-    nul: NulRows = False,
 ) -> int:
     """Show the messages of a branch.
 
@@ -79,14 +78,14 @@ def log(
         author=author, kind=kind, since=since, until=until, path=paths[0] if paths else None,
         body=load("scopes.search.grep:grep_messages")(grep, ignore_case=ignore_case) if grep else None,
     )  # fmt: skip
-    on_terminal = invocation.stdout.isatty() and not invocation.json
+    on_terminal = invocation.stdout.isatty() and not invocation.wants_data
     result = run_log(
         invocation.repository(), where, all_branches=include_all, graph=graph, oldest_first=reverse,
-        limit=count, only=log_filter, bodies=invocation.json or on_terminal or None, results=on_terminal,
+        limit=count, only=log_filter, bodies=invocation.wants_data or on_terminal or None, results=on_terminal,
         fold_results=on_terminal and not full, unique_prefixes=on_terminal and oneline,
     )  # fmt: skip
     options = ViewOptions(graph=graph, oneline=oneline, full=full)
-    return invocation.show(result, nul=nul, template=template, options=options)
+    return invocation.show(result, options=options)
 
 
 def _refuse_untouched(invocation: Invocation, where: str, paths: list[str], *, include_all: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from scopes.cli.append_input import read_text
-from scopes.cli.arguments import BuiltIn, NulRows, OfAgent, Since, Template, author_of
+from scopes.cli.arguments import BuiltIn, OfAgent, Since, author_of
 from scopes.cli.invocation import Invocation
 from scopes.memory.actions import done, list_actions
 from scopes.memory.add import add
@@ -104,8 +104,6 @@ def memory_list(
     context: typer.Context,
     agent: OfAgent = None,
     count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="List at most N entries")] = None,
-    nul: NulRows = False,
-    template: Template = None,
 ) -> int:
     """List memory entries, newest first.
 
@@ -115,7 +113,7 @@ def memory_list(
     """
     invocation: Invocation = context.obj
     entries = list_memory(invocation.repository(), agent=agent, limit=count)
-    return invocation.show(entries, nul=nul, template=template)
+    return invocation.show(entries)
 
 
 def memory_show(
@@ -145,8 +143,6 @@ def memory_search(
     min_importance: Annotated[
         int | None, typer.Option("--min-importance", metavar="N", help="Only entries of at least this importance")
     ] = None,
-    nul: NulRows = False,
-    template: Template = None,
 ) -> int:
     """Search memory entries by words.
 
@@ -160,7 +156,7 @@ def memory_search(
     """
     invocation: Invocation = context.obj
     filters = MemoryFilter(agent=agent, topic=topic, kind=kind, since=since, min_importance=min_importance)
-    return invocation.show(search(invocation.repository(), query, filters), nul=nul, template=template)
+    return invocation.show(search(invocation.repository(), query, filters))
 
 
 def memory_context(
@@ -189,8 +185,6 @@ def memory_context(
 def memory_actions(
     context: typer.Context,
     include_done: Annotated[bool, typer.Option("--all", "-a", help="List closed items too")] = False,
-    nul: NulRows = False,
-    template: Template = None,
 ) -> int:
     """List open action items.
 
@@ -199,7 +193,7 @@ def memory_actions(
       scopes memory actions --all --json
     """
     invocation: Invocation = context.obj
-    return invocation.show(list_actions(invocation.repository(), include_done=include_done), nul=nul, template=template)
+    return invocation.show(list_actions(invocation.repository(), include_done=include_done))
 
 
 def memory_done(

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import NulRows, Template
 from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.revisions import resolve_conversation
@@ -32,8 +31,6 @@ def search(
     any_word: Annotated[bool, typer.Option("--any", help="Find messages with any of the words, best first")] = False,
     around: Annotated[int, typer.Option("--context", min=0, metavar="N", help="Show N messages before and after")] = 0,
     count_only: Annotated[bool, typer.Option("--count", help="Print only the number of messages found")] = False,
-    template: Template = None,
-    nul: NulRows = False,
 ) -> int:
     r"""Find messages by words and fields.
 
@@ -87,7 +84,7 @@ def search(
             count_only=count_only,
             on_progress=on_progress,
         )
-    return invocation.show(found, nul=nul, template=template, options=ViewOptions(around=around > 0))
+    return invocation.show(found, options=ViewOptions(around=around > 0))
 
 
 def _names_one(invocation: Invocation, word: str) -> bool:

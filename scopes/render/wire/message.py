@@ -25,12 +25,16 @@ if TYPE_CHECKING:
 def message_object(
     head: MessageHead, message: Message | None, branches: Iterable[BranchName] = ()
 ) -> dict[str, object]:
-    """Return a message under its own kind; without its body, only what its commit contains."""
+    """Return a message under its own kind; without its body, only what its commit contains.
+
+    `message_kind` is its kind. `kind`, which elsewhere is the kind of the document, is the same for older scripts.
+    """
     tips: dict[str, object] = without_none(branches=list(branches) or None)
     if message is None:
         return head_object(head) | tips
     shape: dict[str, object] = without_none(
         kind=message.kind,
+        message_kind=message.kind,
         id=head.id,
         oid=head.oid,
         parents=list(head.parents),
@@ -62,6 +66,7 @@ def head_object(head: MessageHead) -> dict[str, object]:
     """Return what the commit of a message contains."""
     return without_none(
         kind=head.kind,
+        message_kind=head.kind,
         id=head.id,
         oid=head.oid,
         parents=list(head.parents),

@@ -26,7 +26,7 @@ def test_an_append_is_the_id_in_a_pipe_and_names_the_place_to_people():
 
 
 def test_an_append_says_how_to_take_it_back_to_people_only():
-    """G1, output contract 7; of many lines of one command, none says it."""
+    """Of many lines of one command, none says it."""
     for name in ("appended", "amended", "retracted"):
         assert seen_lines(MESSAGE[name])[-1] == "undo with: scopes undo"
         assert "undo" not in seen(MESSAGE[name], hints=False)

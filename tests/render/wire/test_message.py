@@ -16,6 +16,7 @@ def test_a_message_has_the_fields_that_scripts_rely_on():
     """One line of `log --json`: id, oid, parents, author, kind, time, text, parts."""
     assert message_object(PROMPT, body(PROMPT)) == {
         "kind": "prompt",
+        "message_kind": "prompt",
         "id": PROMPT.id,
         "oid": PROMPT.oid,
         "parents": list(PROMPT.parents),

@@ -1,0 +1,60 @@
+"""`append --jsonl --atomic`: all lines or none (S4-52)."""
+
+from __future__ import annotations
+
+import json
+
+LINES = [json.dumps({"author": "carol", "text": f"line {number}"}) for number in (1, 2, 3)]
+
+
+def append(conversation, *lines, code=0, words=("--atomic",)):
+    """Append lines to main."""
+    given = "".join(f"{line}\n" for line in lines)
+    where = f"{conversation.id}/main"
+    return conversation.run("append", where, "--jsonl", "-", *words, "--json", code=code, given=given)
+
+
+def test_all_lines_are_stored_and_printed(conversation):
+    """S4-52."""
+    printed = append(conversation, *LINES)
+    assert conversation.texts()[-3:] == ["line 1", "line 2", "line 3"]
+    logged = conversation.run("log", f"{conversation.id}/main", "--json", "-3")
+    assert [line["id"] for line in printed] == [line["id"] for line in reversed(logged)]
+    assert {line["kind"] for line in printed} == {"message"}
+
+
+def test_a_bad_last_line_stores_nothing(conversation):
+    """S4-52: the error names the line; without --atomic the lines before it stay."""
+    before = conversation.texts()
+    for bad in (
+        '{"author": "carol"}',
+        "no JSON",
+        '{"author": "carol", "text": "x", "kind": "decision", "decision": {}}',
+    ):
+        given = "\n".join((*LINES, bad))
+        done = conversation.run_main("append", conversation.id, "--jsonl", "-", "--atomic", "--json", given=given)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "line 4" in json.loads(done.stderr)["error"]["message"]
+        assert conversation.texts() == before
+
+
+def test_it_is_one_operation_that_undo_takes_back(conversation):
+    before = conversation.texts()
+    append(conversation, *LINES)
+    assert conversation.run("operations", "list", "--json")["operations"][0]["kind"] == "append-all"
+    conversation.run("undo")
+    assert conversation.texts() == before
+    conversation.run("redo")
+    assert conversation.texts() == [*before, "line 1", "line 2", "line 3"]
+
+
+def test_no_lines_are_no_operation(conversation):
+    before = conversation.run("operations", "list", "--json")
+    assert append(conversation) == []
+    assert conversation.run("operations", "list", "--json") == before
+
+
+def test_a_single_message_is_refused(conversation):
+    assert conversation.run_refused("append", conversation.id, "hi", "--atomic", code=2)["message"] == (
+        "--atomic needs --jsonl"
+    )

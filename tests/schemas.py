@@ -1,0 +1,378 @@
+"""Generate scopes/cli/schemas.json: a JSON Schema of every document, and the rows of every command, from the samples.
+
+    python -m tests.schemas          # write the file
+    python -m tests.schemas --check  # exit 1 if the file is out of date
+
+The Results in tests/render/results.py are rendered as they are, and once more for each of their fields with None, a
+value instead of None, an empty collection or the other truth value in it. So a key is required in a schema only if the code always writes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from scopes.cli.table import TABLE
+from scopes.conversation.cat import MessageView
+from scopes.conversation.log import LogEntry
+from scopes.model.message import TYPED_KINDS, payload_key
+from scopes.render.dispatch import render_text
+from scopes.render.fields import find_rows_key
+from scopes.render.view import PlainView
+from tests.render.rendering import document
+from tests.render.results import SAMPLES
+from tests.render.with_options import WithOptions, unwrap
+
+FILE = Path(__file__).parent.parent / "scopes" / "cli" / "schemas.json"
+MESSAGE = "log-message"  # a message that `log` or `cat` prints under the kind of the message
+# The documents that each command prints; `branch`, `merge` and others print one of several.
+DOCUMENTS = {
+    "conversations new": "conversation",
+    "conversations import": "import",
+    "conversations export": "export",
+    "conversations append": "message",
+    "conversations amend": "message",
+    "conversations retract": "message",
+    "conversations list": "conversation-list",
+    "conversations show": "conversation diagram",
+    "conversations log": MESSAGE,
+    "conversations cat": MESSAGE,
+    "conversations search": "search-hit search",
+    "conversations files": "file-list",
+    "conversations decisions": "decision-list",
+    "conversations diff": "diff",
+    "conversations blame": "blame",
+    "conversations changes": "change",
+    "conversations stats": "stats",
+    "conversations summarize": "summary summary-list",
+    "conversations compact": "summary",
+    "memory update": "memory-update",
+    "memory add": "memory-entry",
+    "memory list": "memory-list",
+    "memory show": "memory-entry",
+    "memory search": "memory-search",
+    "memory context": "memory-context",
+    "memory actions": "memory-actions",
+    "memory done": "memory-action",
+    "memory stats": "memory-stats",
+    "memory prune": "memory-prune",
+    "conversations context": "context",
+    "conversations history": "history",
+    "conversations budget": "budget",
+    "tokens count": "tokens",
+    "tokens status": "token-status",
+    "tokens fetch": "token-data",
+    "conversations branch": "branch-list branch",
+    "conversations switch": "switch",
+    "conversations rename": "rename",
+    "conversations tag": "tag-list tag",
+    "conversations abandon": "abandon",
+    "conversations delete-branch": "delete-branch",
+    "conversations merge": "merge merge-abort",
+    "conversations rebase": "rebase rebase-abort",
+    "conversations cherry-pick": "cherry-pick cherry-pick-abort",
+    "conversations conflicts list": "conflict-list",
+    "conversations conflicts show": "conflict",
+    "conversations conflicts resolve": "resolution",
+    "conversations conflicts intervene": "resolution",
+    "conversations conflicts escalate": "escalation",
+    "conversations rewind": "rewind",
+    "conversations delete": "delete",
+    "conversations undo": "undo",
+    "conversations redo": "redo",
+    "conversations operations list": "operation-list",
+    "conversations operations show": "operation",
+    "init": "init",
+    "verify": "verification certificate",
+    "repair": "repair",
+    "gc": "gc",
+    "doctor": "doctor",
+    "config get": "config",
+    "config set": "config",
+    "config unset": "config",
+    "config list": "config-list",
+    "help": "help",
+}
+WITHOUT_DOCUMENT = {"completion", "version"}
+# Objects whose keys are data, such as names of authors, and values of any form.
+_MAPS = {
+    *("authors", "kinds", "models", "tools", "tool_errors", "tokens_by_model", "operations", "agents", "account_bytes"),
+    *("counts", "parts", "content", "left_out"),
+}
+_ANY = {"value", "before", "after", "extra", "details", "metadata", "left", "right", "added", "old_value", "new_value"}
+_PAYLOADS = {"proposal", "analysis", "decision", "priority", "method", "collaboration_request", "usage"}
+_NOTES = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {"text": {"type": "string"}, "hint": {"type": "string"}},
+        "required": ["text"],
+    },
+}
+_PARAMETERS = {"type": "array", "items": {"type": "object", "required": ["names", "help"]}}
+_WRITTEN = {
+    "error": {
+        "type": "object",
+        "properties": {
+            "error": {
+                "type": "object",
+                "properties": {
+                    "kind": {"type": "string"},
+                    "message": {"type": "string"},
+                    "hint": {"type": "string"},
+                    "retryable": {"type": "boolean"},
+                },
+                "required": ["kind", "message", "retryable"],
+            }
+        },
+        "required": ["error"],
+    },
+    "diagram": {
+        "type": "object",
+        "properties": {
+            "scopes": {"const": 1},
+            "kind": {"const": "diagram"},
+            "format": {"type": "string"},
+            "text": {"type": "string"},
+            "notes": _NOTES,
+        },
+        "required": ["scopes", "kind", "format", "text"],
+    },
+    "help": {
+        "type": "object",
+        "properties": {
+            "scopes": {"const": 1},
+            "kind": {"const": "help"},
+            **{key: {"type": "string"} for key in ("command", "summary", "usage", "text")},
+            "examples": {"type": "array", "items": {"type": "string"}},
+            "arguments": _PARAMETERS,
+            "options": _PARAMETERS,
+        },
+        "required": ["scopes", "kind", "command", "summary", "usage", "text", "examples", "arguments", "options"],
+    },
+}
+
+
+_TEXT_TYPES = {"str", "Oid", "MessageId", "BranchName", "ConversationId", "OperationId"}
+
+
+def walk_samples() -> Iterator[Any]:
+    """Yield every sample and its variants."""
+    for samples in SAMPLES.values():
+        for sample in samples.values():
+            result, options = unwrap(sample)
+            yield sample
+            for variant in walk_variants(result):
+                yield WithOptions(variant, options)
+
+
+def walk_variants(value: Any) -> Iterator[Any]:
+    """Yield copies of a value, each with one field at any depth set to None, emptied or negated."""
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        for position, item in enumerate(value[:3]):
+            for variant in walk_variants(item):
+                yield (*value[:position], variant, *value[position + 1 :])
+        return
+    for name, annotation in _annotations(value).items():
+        item = getattr(value, name)
+        changed = list(walk_variants(item))
+        if item is not None and "None" in annotation:
+            changed.append(None)
+        if isinstance(item, bool):
+            changed.append(not item)
+        elif item is None or item == ():
+            changed += _fill(annotation)
+        elif isinstance(item, (tuple, dict)) and item and not hasattr(item, "_fields"):
+            changed.append(type(item)())
+            changed += [item[:1]] if isinstance(item, tuple) and len(item) > 1 else []
+        for each in changed:
+            with contextlib.suppress(Exception):  # a Result may refuse the combination
+                yield value._replace(**{name: each}) if hasattr(value, "_replace") else replace(value, **{name: each})
+
+
+def _fill(annotation: str) -> list[Any]:
+    """Return a value for a field that is None or empty, if its type is simple."""
+    words = set(re.findall(r"\w+", annotation))
+    if "Mapping" in words or "dict" in words:
+        return []
+    value: Any = "text" if words & _TEXT_TYPES else True if "bool" in words else 1 if "int" in words else None
+    return [] if value is None else [(value,) if "tuple" in words or "Sequence" in words else value]
+
+
+def _annotations(value: Any) -> dict[str, str]:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: str(field.type) for field in fields(value)}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {name: str(type(value).__annotations__.get(name, "")) for name in value._fields}
+    return {}
+
+
+def document_name(sample: Any, shown: dict[str, Any]) -> str:
+    """Return the name of the schema of a document."""
+    return MESSAGE if isinstance(unwrap(sample)[0], (LogEntry, MessageView)) else str(shown["kind"])
+
+
+class Shape:
+    """What the values at one place of a document have in common."""
+
+    def __init__(self) -> None:
+        self.types: set[str] = set()
+        self.constants: set[str] = set()
+        self.objects = 0
+        self.properties: dict[str, Shape] = {}
+        self.present: dict[str, int] = {}
+        self.items: Shape | None = None
+
+    def add(self, value: Any) -> None:
+        """Add one value."""
+        self.types.add(_TYPES[type(value)])
+        if isinstance(value, str):
+            self.constants.add(value)
+        elif isinstance(value, list):
+            self.items = self.items or Shape()
+            for item in value:
+                self.items.add(item)
+        elif isinstance(value, dict):
+            self.objects += 1
+            for key, item in value.items():
+                self.properties.setdefault(key, Shape()).add(item)
+                self.present[key] = self.present.get(key, 0) + 1
+
+    def schema(self, name: str = "") -> dict[str, Any]:
+        """Return the JSON Schema of all values that were added.
+
+        `value` is never required: a resolution has one only if it is neither side.
+        """
+        if name in _ANY or (name in _PAYLOADS and "object" in self.types):
+            return {}
+        types = self.types - ({"integer"} if "number" in self.types else set())
+        schema: dict[str, Any] = {}
+        if types - {"null"}:
+            schema["type"] = sorted(types) if len(types) > 1 else min(types)
+        if self.items is not None and self.items.types:
+            schema["items"] = self.items.schema("" if name != "parts" else "part")
+        if "object" in types and name == "part":
+            schema |= {"properties": {"type": {"type": "string"}}, "required": ["type"]}
+        elif "object" in types and name in _MAPS:
+            merged = Shape()
+            for shape in self.properties.values():
+                merged.merge(shape)
+            schema["additionalProperties"] = merged.schema()
+        elif "object" in types:
+            schema["properties"] = {key: shape.schema(key) for key, shape in self.properties.items()}
+            schema["required"] = [
+                key for key, count in self.present.items() if count == self.objects and key != "value"
+            ]
+        return schema
+
+    def merge(self, other: Shape) -> None:
+        """Add all values of another shape."""
+        self.types |= other.types
+        self.objects += other.objects
+        if other.items is not None:
+            self.items = self.items or Shape()
+            self.items.merge(other.items)
+        for key, shape in other.properties.items():
+            self.properties.setdefault(key, Shape()).merge(shape)
+            self.present[key] = self.present.get(key, 0) + other.present[key]
+
+
+_TYPES = {
+    str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object", type(None): "null"
+}  # fmt: skip
+
+
+def make_schemas() -> dict[str, Any]:
+    """Return the content of schemas.json."""
+    shapes: dict[str, Shape] = {}
+    for sample in walk_samples():
+        with contextlib.suppress(Exception):  # a variant that the renderer cannot get
+            shown = document(sample)
+            shapes.setdefault(document_name(sample, shown), Shape()).add(shown)
+    documents = {name: _document_schema(name, shape) for name, shape in shapes.items()} | _WRITTEN
+    columns = find_columns()
+    commands = {}
+    for command in TABLE.commands.values():
+        path = " ".join(command.path)
+        if path not in WITHOUT_DOCUMENT:
+            names = DOCUMENTS[path].split()
+            shown, hidden = ([], []) if path not in ROW_COMMANDS else columns[names[0]]
+            commands[path] = {"documents": names, "columns": shown, "hidden": hidden}
+    return {"commands": commands, "documents": dict(sorted(documents.items()))}
+
+
+# The commands whose text in a pipe is a table with one row for each thing.
+ROW_COMMANDS = {
+    path for path, names in DOCUMENTS.items() if names.split()[0].endswith("-list") or names.split()[0] in {MESSAGE, "blame", "search-hit", "change"}
+} | {"memory search", "memory actions", "tokens status", "verify", "doctor"}  # fmt: skip
+ROW_COMMANDS -= {"conversations cat"}
+
+
+def find_columns() -> dict[str, tuple[list[str], list[str]]]:
+    """Return the columns of the text form of each document, and those that only templates see."""
+    found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    for samples in SAMPLES.values():
+        for sample in samples.values():
+            result, options = unwrap(sample)
+            if getattr(options, "graph", False) or getattr(options, "oneline", False):
+                continue
+            shown, hidden = found.setdefault(document_name(sample, document(sample)), ({}, {}))
+
+            class ColumnView(PlainView):
+                def rows(self, columns, rows, *, title=None, shown=shown, hidden=hidden):  # type: ignore[no-untyped-def]
+                    for column in columns:
+                        (hidden if column.hidden else shown)[column.field] = None
+
+            render_text(result, ColumnView(lambda _: None, options=options))
+    return {name: (list(shown), list(hidden)) for name, (shown, hidden) in found.items()}
+
+
+def _document_schema(name: str, shape: Shape) -> dict[str, Any]:
+    schema = shape.schema()
+    kinds = sorted(shape.properties["kind"].constants)
+    schema["properties"]["scopes"] = {"const": 1}
+    schema["properties"]["kind"] = {"type": "string"} if name == MESSAGE else {"const": kinds[0]}
+    schema["properties"]["notes"] = _NOTES
+    if name == MESSAGE:
+        schema["properties"] |= {payload_key(kind): {} for kind in sorted(TYPED_KINDS)}
+    rows = find_rows_key(
+        {
+            "kind": name,
+            **{key: [] for key, each in shape.properties.items() if "array" in each.types and key != "notes"},
+        }
+    )
+    if rows in schema["properties"]:
+        schema["x-rows"] = rows
+    return schema
+
+
+def dump_schemas(schemas: dict[str, Any]) -> str:
+    """Return the file's text: one line for each command and each document."""
+    parts = []
+    for part, entries in schemas.items():
+        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items())
+        parts.append(f"{json.dumps(part)}: {{\n{lines}\n}}")
+    return "{" + ",\n".join(parts) + "}\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Write the file, or with `--check` return 1 if it is out of date."""
+    text = dump_schemas(make_schemas())
+    if FILE.exists() and FILE.read_text(encoding="utf-8") == text:
+        return 0
+    if "--check" in arguments:
+        print("run: python -m tests.schemas")
+        return 1
+    FILE.write_text(text, encoding="utf-8")
+    print(FILE)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
