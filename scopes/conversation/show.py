@@ -159,9 +159,7 @@ def show(
         active_branch=active,
         messages=len(messages),
         created_at=creation_time(root.created),
-        last_activity=later_of(
-            known_seconds(max(by_oid[oid].time for name, oid in scope.tips.items() if name in tips)), root.created
-        ),
+        last_activity=later_of(known_seconds(newest), root.created),
         source=root.format,
         branches=tuple(
             replace(branch, sub_agent=_sub_agent_of(repository, by_oid, branch))
