@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from scopes.clock import creation_time, known_seconds, later_of
+from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import participants_of, resolve_scope
 from scopes.history.handles import Store
 from scopes.history.messages import (
@@ -29,10 +30,11 @@ from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.loading import load
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Message
-from scopes.result import Result
+from scopes.result import Note, Result
 from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import Commit
 from scopes.store.projects import find_project
+from scopes.store.refs import HEADS
 from scopes.store.repository import Repository
 
 RECENT = 3
@@ -134,8 +136,9 @@ def show(
     """
     scope = resolve_scope(repository, where)
     handle = Store(repository).conversation(scope.conversation)
-    tips, metadata, active = handle.tips, handle.metadata, handle.active_branch.name
-    by_oid = {commit.oid: commit for commit in walk_oldest_first(repository, sorted(tips.values()))}
+    metadata, active = handle.metadata, handle.active_branch.name
+    tips, by_oid, damaged = _read_branches(repository, handle.tips, {active, scope.branch})
+    damaged = sorted({*damaged, *_damaged_refs(repository, scope.conversation)})
     main = metadata.branches.get(MAIN)
     root = read_root(repository, by_oid[tips[active]], None if main is None else main.fork)
     ids = {commit.oid: message_id_of(commit) for commit in by_oid.values() if not is_root(commit)}
@@ -146,6 +149,7 @@ def show(
     messages = {message_id: by_oid[oid] for oid, message_id in ids.items() if oid in inside}
     by_time = sorted(messages.values(), key=lambda commit: commit.time)
     latest = by_time[-recent:] if recent > 0 else []
+    newest = max(by_oid[oid].time for name, oid in scope.tips.items() if name in tips)
     size = _measure_context(repository, by_oid, tips[scope.branch or active])
     return ConversationView(
         id=handle.id,
@@ -155,7 +159,7 @@ def show(
         active_branch=active,
         messages=len(messages),
         created_at=creation_time(root.created),
-        last_activity=later_of(known_seconds(max(by_oid[oid].time for oid in scope.tips.values())), root.created),
+        last_activity=later_of(known_seconds(newest), root.created),
         source=root.format,
         branches=tuple(
             replace(branch, sub_agent=_sub_agent_of(repository, by_oid, branch))
@@ -174,7 +178,45 @@ def show(
         models=size.models,
         tokens=size.tokens,
         tokens_method=size.method,
+        notes=tuple(Note(f"the branch {name} is left out: it is damaged", "see: scopes verify") for name in damaged),
     )
+
+
+def _read_branches(
+    repository: Repository, tips: Mapping[BranchName, Oid], required: Container[BranchName | None]
+) -> tuple[dict[BranchName, Oid], dict[Oid, Commit], list[BranchName]]:
+    """Return the readable branches, their commits, and the branches whose history is damaged.
+
+    Raises:
+        Corrupt: a required branch is damaged.
+    """
+    damaged: list[BranchName] = []
+    try:
+        return (
+            dict(tips),
+            {commit.oid: commit for commit in walk_oldest_first(repository, sorted(tips.values()))},
+            damaged,
+        )
+    except (Corrupt, NotFound):
+        readable: dict[BranchName, Oid] = {}
+        for name, oid in tips.items():
+            try:
+                list(walk_oldest_first(repository, [oid]))
+                readable[name] = oid
+            except (Corrupt, NotFound) as error:
+                if name in required:
+                    raise Corrupt(
+                        f"the branch {name} is damaged: {error.message}", hint="see: scopes verify"
+                    ) from error
+                damaged.append(name)
+    commits = walk_oldest_first(repository, sorted(readable.values()))
+    return readable, {commit.oid: commit for commit in commits}, damaged
+
+
+def _damaged_refs(repository: Repository, conversation: ConversationId) -> list[BranchName]:
+    """Return the branches whose ref files are damaged."""
+    prefix = f"{HEADS}{conversation}/"
+    return [BranchName(ref.removeprefix(prefix)) for ref in repository.ref_files(prefix).list_damaged((prefix,))]
 
 
 def _measure_context(repository: Repository, by_oid: Mapping[Oid, Commit], tip: Oid) -> ContextSize:

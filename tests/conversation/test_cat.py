@@ -112,7 +112,7 @@ def test_a_message_that_was_not_imported_has_no_original(repository):
     drawn = history(repository, "main: a")
     with pytest.raises(NotFound, match="was not imported") as refusal:
         read_original(repository, drawn.ids["a"])
-    assert refusal.value.hint == "see how it is stored: scopes conv cat --raw"
+    assert refusal.value.hint == f"see how it is stored: scopes conv cat {drawn.ids['a']} --raw"
 
 
 def test_every_original_record_ends_with_a_newline():
