@@ -84,7 +84,7 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
     """
     author = Author(name) if name is not None else load("scopes.history.messages:default_author")(invocation.config())
     author = author if kind is None else author._replace(kind=kind)
-    checked: Author = load("scopes.history.messages:check_author")(author)
+    checked: Author = load("scopes.history.messages:check_typed_author")(author)
     return checked
 
 

@@ -163,16 +163,27 @@ def check_author(author: Author | str) -> Author:
     """Return the author if name and kind are valid; a plain name is that of an agent.
 
     Raises:
-        Invalid: the name is blank, too long or one that a commit stores differently, or there is no such kind.
+        Invalid: the name is blank or too long, or there is no such kind.
     """
     name, kind = Author(author) if isinstance(author, str) else author
     if kind not in AUTHOR_KINDS:
         raise Invalid(f"{kind!a} is not a valid author kind", hint="valid kinds: " + ", ".join(AUTHOR_KINDS))
-    checked = parse_agent_name(name)
-    if header_safe(name) != name:
-        hint = f"a commit would store it as {header_safe(name)!a}: use that"
-        raise Invalid(f"{name!a} is not a valid author name", hint=hint)
-    return Author(checked, kind)
+    return Author(parse_agent_name(name), kind)
+
+
+def check_typed_author(author: Author) -> Author:
+    """Check an author whose name was typed: a commit must be able to store it as it is, but for a final full stop.
+
+    Raises:
+        Invalid: as `check_author`, or git would drop characters of the name.
+    """
+    checked = check_author(author)
+    stored = header_safe(author.name)
+    if stored != author.name.removesuffix("."):
+        raise Invalid(
+            f"{author.name!a} is not a valid author name", hint=f"a commit would store it as {stored!a}: use that"
+        )
+    return checked
 
 
 def default_author(config: Config) -> Author:
