@@ -113,7 +113,8 @@ def judge_outcome(outcome: Outcome, point: Point, index: int | None, expectation
     if code == point.verb.code and index != last:
         yield f"false success: exit {code}, and the new state is not there"
     acknowledged = outcome.stdout.count("\n") if point.verb.steps else 0
-    recorded = (index or 0) if point.verb.steps else int(index == last and not _same(*_ends(expectation)))
+    stored = point.verb.steps[index - 1].count("\n") if point.verb.steps and index else 0
+    recorded = stored if point.verb.steps else int(index == last and not _same(*_ends(expectation)))
     if (
         code != point.verb.code
         and recorded > acknowledged
