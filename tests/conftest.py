@@ -95,7 +95,8 @@ def tmp_path(request, tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def sealed_world(monkeypatch, tmp_path_factory):
-    """Give every test an empty home, a fixed clock (one second a reading) and counted ids."""
+    """Give every test an empty home, a fixed clock (one second a reading), counted ids and a working Ctrl-C."""
+    interrupt = signal.getsignal(signal.SIGINT)  # a command that fails ignores it until its process ends
     home = tmp_path_factory.getbasetemp() / f"home{next(_DIRECTORY_NUMBERS)}"
     home.mkdir(mode=0o700)
     for name in list(os.environ):
@@ -117,6 +118,7 @@ def sealed_world(monkeypatch, tmp_path_factory):
     monkeypatch.setattr(clock, "read_clock", lambda: next(seconds))
     monkeypatch.setattr(clock, "random_bytes", lambda size: next(numbers).to_bytes(size, "big"))
     yield home
+    signal.signal(signal.SIGINT, interrupt)
     shutil.rmtree(home, ignore_errors=True)
 
 
