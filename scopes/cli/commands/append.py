@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -26,6 +26,24 @@ from scopes.errors import Invalid
 from scopes.history.handles import Store
 from scopes.store.maintenance import pack_when_needed
 
+Kind: TypeAlias = Annotated[
+    str, typer.Option("--kind", metavar="KIND", help="plain, prompt, answer, decision, proposal, analysis, ...")
+]
+Data: TypeAlias = Annotated[
+    str | None, typer.Option("--data", metavar="JSON", help="The content of a typed message, such as a decision")
+]
+Files: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--file", metavar="OP:PATH", help="A file it touched; OP: read, create, edit, delete, mention"),
+]
+Activity: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--activity", metavar="NAME", help="agent_action, file_edit, decision or blocker_resolved"),
+]
+MediaType: TypeAlias = Annotated[
+    str | None, typer.Option("--media-type", metavar="TYPE", help="With --binary: its type (application/octet-stream)")
+]
+
 
 def append(
     context: typer.Context,
@@ -34,30 +52,20 @@ def append(
     author: AuthorName = None,
     author_kind: AuthorKind = None,
     branch: OnBranch = None,
-    kind: Annotated[
-        str, typer.Option("--kind", metavar="KIND", help="plain, prompt, answer, decision, proposal, analysis, ...")
-    ] = "plain",
-    data: Annotated[
-        str | None, typer.Option("--data", metavar="JSON", help="The content of a typed message, such as a decision")
-    ] = None,
+    kind: Kind = "plain",
+    data: Data = None,
     to: Annotated[list[str] | None, typer.Option("--to", metavar="NAME", help="Who the message is for")] = None,
     reply_to: Annotated[
         str | None, typer.Option("--reply-to", metavar="MESSAGE", help="The message that it answers")
     ] = None,
-    files: Annotated[
-        list[str] | None,
-        typer.Option("--file", metavar="OP:PATH", help="A file it touched; OP: read, create, edit, delete, mention"),
-    ] = None,
+    files: Files = None,
     parts: Annotated[
         list[str] | None, typer.Option("--part", metavar="JSON", help="A message part, such as a tool call")
     ] = None,
     time: Annotated[str | None, typer.Option("--time", metavar="RFC3339", help="Its time (default: now)")] = None,
     work_item: Annotated[str | None, typer.Option("--work-item", metavar="ID", help="The id of its work item")] = None,
     task: Annotated[str | None, typer.Option("--task", metavar="ID", help="The id of its task")] = None,
-    activity: Annotated[
-        str | None,
-        typer.Option("--activity", metavar="NAME", help="agent_action, file_edit, decision or blocker_resolved"),
-    ] = None,
+    activity: Activity = None,
     tool: Annotated[str | None, typer.Option("--tool", metavar="NAME", help="The tool that was used")] = None,
     model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model that wrote it")] = None,
     status: Annotated[str | None, typer.Option("--status", metavar="TEXT", help="ok, error, interrupted, ...")] = None,
@@ -68,10 +76,7 @@ def append(
     binary: Annotated[
         bool, typer.Option("--binary", help="Store standard input as a file part, whatever its bytes are")
     ] = False,
-    media_type: Annotated[
-        str | None,
-        typer.Option("--media-type", metavar="TYPE", help="With --binary: its type (application/octet-stream)"),
-    ] = None,
+    media_type: MediaType = None,
     lines: Annotated[
         str | None, typer.Option("--jsonl", metavar="FILE", help="Append each line of JSON; - reads standard input")
     ] = None,
@@ -113,17 +118,32 @@ def append(
         work_item=work_item, task=task, activity=activity, tool=tool, model=model, status=status,
         stop_reason=stop_reason, files=files, parts=parts, data=data,
     )  # fmt: skip
-    if text is None and not (parts or data) and has_piped_input(invocation):
-        text = STANDARD_INPUT
-    content = None
-    if binary or media_type is not None:
-        part = read_part(invocation, text, media_type, binary=binary, allow_empty=allow_empty)
-        fields = fields._replace(parts=[*(parts or ()), part])
-    elif text is not None:
-        content = read_text(invocation, text, hint="to store the bytes as a file part: --binary")
-    if not (allow_empty or parts or data):
-        refuse_blank(content)
+    content, fields = _read_content(
+        invocation, text, fields, media_type=media_type, binary=binary, allow_empty=allow_empty
+    )
     message = compose_message(author_of(invocation, author, author_kind), content, fields)
     code = invocation.show(append_to(target, message))
     pack_when_needed(repository)
     return code
+
+
+def _read_content(
+    invocation: Invocation, text: str | None, fields: Fields, *, media_type: str | None, binary: bool, allow_empty: bool
+) -> tuple[str | None, Fields]:
+    """Return the text of the message, and its fields, with the bytes of --binary as a further part.
+
+    Raises:
+        Invalid, Refused: the text is blank, or is not UTF-8.
+    """
+    has_content = bool(fields.parts or fields.data)
+    if text is None and not has_content and has_piped_input(invocation):
+        text = STANDARD_INPUT
+    content = None
+    if binary or media_type is not None:
+        part = read_part(invocation, text, media_type, binary=binary, allow_empty=allow_empty)
+        fields = fields._replace(parts=[*(fields.parts or ()), part])
+    elif text is not None:
+        content = read_text(invocation, text, hint="to store the bytes as a file part: --binary")
+    if not (allow_empty or has_content):
+        refuse_blank(content)
+    return content, fields

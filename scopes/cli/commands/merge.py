@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -11,6 +11,14 @@ from scopes.cli.invocation import Invocation
 from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge
 from scopes.conversation.merge import merge as run_merge
 from scopes.errors import Invalid
+
+Target: TypeAlias = Annotated[
+    str | None, typer.Option("--target", metavar="BRANCH", help="The branch to merge into (default: the active one)")
+]
+Strategy: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--strategy", metavar="NAME", help="automatic (default), ours (the target's side), theirs or manual"),
+]
 
 
 def merge(
@@ -25,16 +33,8 @@ def merge(
     source: Annotated[
         str | None, typer.Option("--source", metavar="BRANCH", help="The branch or message to merge")
     ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option("--target", metavar="BRANCH", help="The branch to merge into (default: the active one)"),
-    ] = None,
-    strategy: Annotated[
-        str | None,
-        typer.Option(
-            "--strategy", metavar="NAME", help="automatic (default), ours (the target's side), theirs or manual"
-        ),
-    ] = None,
+    target: Target = None,
+    strategy: Strategy = None,
     no_ff: Annotated[
         bool, typer.Option("--no-ff", help="Create a merge message even if a fast-forward is possible")
     ] = False,
