@@ -99,7 +99,7 @@ def open_pipe(path: str) -> BinaryIO:
         raise _cannot_read(path, error) from error
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
-    if not poll.poll(PIPE_SECONDS * 1000):  # neither data nor a writer that has closed it
+    if not poll.poll(int(PIPE_SECONDS * 1000)):  # neither data nor a writer that has closed it
         os.close(descriptor)
         text = f"{path!a} is a named pipe, and no program wrote into it for {PIPE_SECONDS} seconds"
         raise Inaccessible(text, hint="start the program that writes into it first, or use standard input: -")

@@ -8,6 +8,8 @@ import subprocess
 
 import pytest
 
+from scopes.errors import Inaccessible
+from scopes.importers import discovery
 from tests.cli.running import PRODUCT, command_line, environment, scopes
 
 RECORD = '{"messages": [{"role": "user", "content": "How much is tea?"}, {"role": "assistant", "content": "Four."}]}\n'
@@ -120,11 +122,13 @@ def test_unreadable_records_are_reported_also_in_a_pipe(tmp_path):
     )
 
 
-def test_a_named_pipe_without_a_writer_is_refused_soon(folder):
+def test_a_named_pipe_without_a_writer_is_refused_soon(folder, monkeypatch):
     """A-10: it waited for ever."""
+    monkeypatch.setattr(discovery, "PIPE_SECONDS", 0.1)
     os.mkfifo(folder / "pipe")
-    done = run(folder, str(folder / "pipe"))
-    assert (done.returncode, "no program wrote into it" in done.stderr) == (8, True), done.stderr
+    with pytest.raises(Inaccessible, match="is a named pipe, and no program wrote into it for") as refusal:
+        discovery.open_pipe(str(folder / "pipe"))
+    assert refusal.value.exit_code == 8
 
 
 def test_process_substitution_works_also_with_a_slow_writer(folder):

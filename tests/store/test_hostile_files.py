@@ -247,6 +247,7 @@ def test_an_object_that_expands_without_end_is_damage_in_little_memory(store, cl
     assert (verified.code, oid in verified.out) == (7, True), verified
 
 
+@pytest.mark.sweep
 def test_a_packed_object_that_expands_without_end_is_damage_in_little_memory(store, tmp_path):
     """R5: a pack of 600 kB with a commit of 600 MB, as its header says."""
     (tmp_path / "commit").write_bytes(
