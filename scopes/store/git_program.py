@@ -11,11 +11,11 @@ import os
 import shutil
 import stat
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from scopes.errors import Inaccessible, Refused
+from scopes.loading import load
 from scopes.store.error_translation import translated
 
 PRIVATE_PREFIX = "scopes-git-"
@@ -111,7 +111,7 @@ def private_directory(store: str) -> Iterator[str]:
         with suppress(FileExistsError):
             os.mkdir(os.path.join(store, "logs"), 0o700)
         _require_own_files(store)
-        path = tempfile.mkdtemp(prefix=PRIVATE_PREFIX, dir=store)
+        path: str = load("tempfile:mkdtemp")(prefix=PRIVATE_PREFIX, dir=store)
     try:
         with translated("prepare a directory for git", store):
             _write(os.path.join(path, "config"), _CONFIG)

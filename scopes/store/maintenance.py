@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from scopes.errors import ScopesError
+from scopes.loading import load
 from scopes.store.error_translation import translated
 from scopes.store.file_checks import check_all
-from scopes.store.fsck import ends_with_own_hash
 from scopes.store.git_program import find_git, run_git
 from scopes.store.init import remove_unfinished_stores, sync
 from scopes.store.recovery import list_leftovers, remove_orphans
@@ -91,7 +91,7 @@ def _remove_damaged_graph(repository: Repository) -> None:
     """Remove a commit graph with a wrong checksum: git fails on it, and gc writes a new one."""
     path = os.path.join(repository.path, "objects", "info", "commit-graph")
     with translated("read the commit graph", repository.path):
-        if os.path.isfile(path) and not ends_with_own_hash(path):
+        if os.path.isfile(path) and not load("scopes.store.fsck:ends_with_own_hash")(path):
             os.unlink(path)
 
 
