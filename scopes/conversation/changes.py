@@ -30,7 +30,7 @@ from scopes.store.repository import Repository
 
 OPERATIONS = ("CREATE", "APPEND", "UPDATE", "DELETE", "MERGE")
 CAUSES = ("user", "agent", "system")  # kinds of cause
-_MOST_NAMED = 10
+_MAX_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,8 +121,8 @@ def _is_of_cause(change: Change, cause: str) -> bool:
 
 def _unmatched_note(what: str, given: str | None, known: Iterable[str]) -> Note:
     names = sorted(known)
-    more = f", and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return Note(f"no change has the {what} {given!a}", hint=f"{what}s: {', '.join(names[:_MOST_NAMED])}{more}")
+    more = f", and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+    return Note(f"no change has the {what} {given!a}", hint=f"{what}s: {', '.join(names[:_MAX_NAMED])}{more}")
 
 
 def walk_conversation_operations(

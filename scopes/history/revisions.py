@@ -96,13 +96,19 @@ def _resolve_latest(repository: Repository, position: int) -> ConversationId:
     latest = list_latest(repository)
     project = repository.caller.find_project()
     if project is not None and project.store != repository.path:
-        latest = [c for c in latest if _belongs_to(repository, c, project)] or latest
+        in_project: list[ConversationId] = []
+        for conversation in latest:
+            if _belongs_to(repository, conversation, project):
+                in_project.append(conversation)
+            if len(in_project) > position:
+                return conversation
+        latest = in_project or latest
     if position < len(latest):
         return latest[position]
     if not latest:
         hint = "start one: scopes conv new, or import: scopes conv import"
         raise NotFound("there is no conversation in this store", hint=hint)
-    raise NotFound(f"there is no conversation @{{{position}}}", hint=f"the store has {len(latest)}, the first is @")
+    raise NotFound(f"there is no conversation @{{{position}}}", hint=f"there are {len(latest)}; the latest is @")
 
 
 def _belongs_to(repository: Repository, conversation: ConversationId, project: Project) -> bool:

@@ -23,7 +23,7 @@ _LIMITS: dict[str, int] = {
     "shallow": MAX_CONFIG_BYTES,
     "packed-refs": MAX_PACKED_REFS_BYTES,
 }
-_MOST_LINKS = 5
+_MAX_LINKS = 5
 
 
 def check_store(path: str) -> None:
@@ -96,7 +96,7 @@ def _named(path: str, error: UnusableFile) -> Corrupt:
 def _check_head(path: str) -> None:
     """Check HEAD and the refs that it points to."""
     name = "HEAD"
-    for _ in range(_MOST_LINKS):
+    for _ in range(_MAX_LINKS):
         check_ref(path, name)
         try:
             text = read_regular(os.path.join(path, name), MAX_REF_BYTES).decode("utf-8", "surrogateescape")
