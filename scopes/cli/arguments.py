@@ -53,7 +53,7 @@ AuthorKind: TypeAlias = Annotated[
     typer.Option("--author-kind", metavar="KIND", help="Kind of author: human, agent, tool, system or injected"),
 ]
 ConflictArgument: TypeAlias = Annotated[
-    str, typer.Argument(metavar="ID", help="The conflict: its id, a unique prefix, or its number in the list")
+    str, typer.Argument(metavar="CONFLICT", help="The conflict: its id, a unique prefix, or its number in the list")
 ]
 OfConversation: TypeAlias = Annotated[
     str | None, typer.Option("--conversation", metavar="CONV", help="Only what changed this conversation")
