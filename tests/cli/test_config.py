@@ -40,6 +40,13 @@ def test_other_words_are_not_changed(words):
     assert expand_words(TABLE, words.split())[0] == words.split()
 
 
+def test_a_written_setting_has_the_value_that_it_replaced(conversation):
+    first = conversation.run("config", "set", "scopes.color", "never", "--json")
+    second = conversation.run("config", "set", "scopes.color", "always", "--json")
+    removed = conversation.run("config", "unset", "scopes.color", "--json")
+    assert [document.get("before") for document in (first, second, removed)] == [None, "never", "always"]
+
+
 def test_config_key_value_writes_and_config_key_reads(conversation):
     """D9."""
     assert conversation.run_main("config", "scopes.author", "carol").stdout == "carol\n"
