@@ -193,6 +193,16 @@ class Repository:
         values.pop(refs.PENDING, None)
         return _with_pending(values, pending, prefixes) if pending else values
 
+    def read_refs(self, *prefixes: str) -> tuple[RefFiles, dict[str, str]]:
+        """Read the ref files with these prefixes once; return them and the values that `list_refs` returns.
+
+        They agree unless an operation is pending.
+        """
+        files, pending = self._read_consistently(lambda: self.ref_files(*prefixes))
+        values = files.list_refs(prefixes)
+        values.pop(refs.PENDING, None)
+        return files, _with_pending(values, pending, prefixes) if pending else values
+
     def raw_ref(self, name: str) -> str | None:
         """Return the value of a ref on disk, without the values of a pending operation.
 
