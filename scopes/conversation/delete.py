@@ -28,12 +28,13 @@ class ConversationDeleted(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchDeleted(Result):
-    """A branch that was moved to the trash, and its last tip."""
+    """A branch that was moved to the trash, or with `dry_run` would be, and its last tip."""
 
     conversation: ConversationId
     branch: BranchName
     tip: Oid
-    operation: OperationId
+    operation: OperationId | None
+    dry_run: bool = False
 
 
 def delete(repository: Repository, conversation: str, *, dry_run: bool = False) -> ConversationDeleted:
@@ -56,13 +57,19 @@ def delete(repository: Repository, conversation: str, *, dry_run: bool = False) 
     return ConversationDeleted(conversation=handle.id, branches=len(tips), operation=operation.id)
 
 
-def delete_branch(repository: Repository, conversation: str, branch: str, *, force: bool = False) -> BranchDeleted:
-    """Move a branch to the trash.
+def delete_branch(
+    repository: Repository, conversation: str, branch: str, *, force: bool = False, dry_run: bool = False
+) -> BranchDeleted:
+    """Move a branch to the trash; with `dry_run` change nothing.
 
     Raises:
         Refused: it is main or the active branch, or has messages of its own and `force` is not given (S4-7).
     """
     handle = Store(repository).conversation(conversation)
+    if dry_run:
+        target = handle.branch(branch)
+        tip = _check_deletable(target, force=force)
+        return BranchDeleted(conversation=handle.id, branch=target.name, tip=tip, operation=None, dry_run=True)
     with exclusive_write(repository):
         target = handle.branch(branch)
         tip = _check_deletable(target, force=force)

@@ -73,15 +73,6 @@ def walk_messages(repository: Repository, scope: Scope) -> Iterator[tuple[Messag
     return ((head, read_message(repository, head.oid)) for head in heads)
 
 
-def walk_all_messages(
-    repository: Repository, conversation: str
-) -> tuple[ConversationId, Iterator[tuple[MessageHead, Message]]]:
-    """Resolve a conversation; return its id and all messages of all its branches with their bodies, oldest first."""
-    conversation_id = resolve_conversation(repository, conversation)
-    tips = list_branch_tips(repository, conversation_id)
-    return conversation_id, walk_messages(repository, Scope(conversation_id, None, tips))
-
-
 def list_tips_by_time(repository: Repository, conversation: ConversationId) -> list[Oid]:
     """Return the tips of all branches, each once, the oldest first; a walk begins with the last of them."""
     return _sort_by_time(repository, list_branch_tips(repository, conversation).values())

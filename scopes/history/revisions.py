@@ -141,10 +141,12 @@ def _find_by_root(
 
 
 def _find_root(repository: Repository, conversation: ConversationId) -> Root | None:
-    """Return the root of a conversation; None if it is damaged."""
+    """Return the root of a conversation; None if it is damaged, or another process has deleted or renamed it."""
     tips = list_branch_tips(repository, conversation)
-    main = read_metadata(repository, conversation).branches.get(MAIN)
+    if not tips:
+        return None
     try:
+        main = read_metadata(repository, conversation).branches.get(MAIN)
         tip = read_commit(repository, next(iter(tips.values())))
         return read_root(repository, tip, None if main is None else main.fork)
     except (Corrupt, NotFound):

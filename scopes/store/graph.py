@@ -9,6 +9,7 @@ from typing import Final
 
 from scopes.errors import NotFound
 from scopes.ids import Oid, is_oid
+from scopes.store.error_translation import refusal
 from scopes.store.libgit2 import pygit2
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit
@@ -68,6 +69,7 @@ def is_ancestor(repository: Repository, ancestor: Oid, descendant: Oid) -> bool:
 
     Raises:
         NotFound: one of the commits is not in the store.
+        Corrupt, Inaccessible: an object cannot be read.
     """
     if ancestor == descendant:
         return True
@@ -75,6 +77,8 @@ def is_ancestor(repository: Repository, ancestor: Oid, descendant: Oid) -> bool:
         return repository.walker.descendant_of(pygit2.Oid(hex=descendant), pygit2.Oid(hex=ancestor))
     except (KeyError, ValueError, pygit2.GitError) as error:
         raise NotFound(f"commit {ancestor} or {descendant} is not in the store", hint="see: scopes verify") from error
+    except OSError as error:
+        raise refusal("walk over the history", repository.path, error) from error
 
 
 def list_merge_bases(repository: Repository, one: Oid, two: Oid) -> tuple[Oid, ...]:
@@ -115,6 +119,8 @@ def _find_merge_base(repository: Repository, one: Oid, two: Oid) -> Oid | None:
         found = str(repository.walker.merge_base(pygit2.Oid(hex=one), pygit2.Oid(hex=two)))
     except (KeyError, ValueError, pygit2.GitError) as error:
         raise NotFound(f"commit {one} or {two} is not in the store", hint="see: scopes verify") from error
+    except OSError as error:
+        raise refusal("walk over the history", repository.path, error) from error
     return Oid(found) if is_oid(found) else None  # the text is "None" if there is none
 
 

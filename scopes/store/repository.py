@@ -310,7 +310,7 @@ class Repository:
         if marker is None or marker == operations:
             return None
         operation = read_operation(self, read_commit(self, Oid(marker)))
-        with contextlib.suppress(pygit2.GitError, Corrupt):  # the log is damaged: trust the marker
+        with contextlib.suppress(pygit2.GitError, OSError, Corrupt):  # the log is damaged: trust the marker
             if operations and self.walker.descendant_of(pygit2.Oid(hex=operations), pygit2.Oid(hex=marker)):
                 return None
         return Oid(marker), operation

@@ -13,7 +13,7 @@ from scopes.conversation.append import append
 from scopes.conversation.log import LogFilter, ToolResultTracker, log, touches_file
 from scopes.conversation.new import new
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.history.conversations import walk_all_messages
+from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.history.messages import MessageHead, plain_message
 from scopes.history.revisions import resolve_revision
 from scopes.ids import AgentName, MessageId, Oid
@@ -278,7 +278,8 @@ def test_a_message_touches_a_file_its_directories_and_its_old_name(path, fits):
 
 def test_all_messages_of_a_conversation_are_walked_once_oldest_first(repository):
     history(repository, "main: a b", "fix@a: c", "same:")
-    chosen, found = walk_all_messages(repository, "conv")
+    scope = resolve_scope(repository, "conv")
+    chosen, found = scope.conversation, walk_messages(repository, scope)
     assert chosen == "conv-001"
     assert [message.text for _, message in found] == ["a", "b", "c"]
 

@@ -533,6 +533,9 @@ SAMPLES = {
             conversation=CONVERSATION, branches=2, operation=None, dry_run=True, branch_names=("fix", "main")
         ),
         "branch-deleted": BranchDeleted(conversation=CONVERSATION, branch="fix", tip=oid("fix"), operation=OPERATION),
+        "delete-branch-dry-run": BranchDeleted(
+            conversation=CONVERSATION, branch="fix", tip=oid("fix"), operation=None, dry_run=True
+        ),
     },
     "branch": {
         "created": BranchCreated(
@@ -859,7 +862,8 @@ SAMPLES = {
     "config": {
         "get": ConfigValue(key="scopes.author", value="carol", origin="user", written=False),
         "set": ConfigValue(key="scopes.author", value="carol", origin="store", written=True),
-        "unset": ConfigValue(key="scopes.author", value=None, origin="user", written=True),
+        "set-again": ConfigValue(key="scopes.author", value="carol", origin="store", written=True, before="Carol B."),
+        "unset": ConfigValue(key="scopes.author", value=None, origin="user", written=True, before="carol"),
         "list": ConfigList(settings=(Setting("scopes.author", "carol", "user"), Setting("scopes.hints", "false", "flag"))),
         "list-origins": WithOptions(
             ConfigList(settings=(Setting("scopes.author", "carol", "user"),)), ViewOptions(show_origin=True)

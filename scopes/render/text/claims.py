@@ -109,14 +109,16 @@ def render_blame_list(result: BlameList, view: View) -> None:
 
 @render_text.register
 def render_decision_list(result: DecisionList, view: View) -> None:
-    """Write the decisions, oldest first; those that the active branch no longer holds are marked."""
+    """Write the decisions, oldest first; those that the branch no longer holds are marked."""
     if not view.terminal:
         view.rows(_DECISION_COLUMNS, (_decision_row(row, view) for row in result.decisions))
         return
     if not result.decisions:
-        view.line(Span(result.conversation, "id"), " holds no decisions.")
+        place = result.conversation if result.branch is None else f"{result.conversation}/{result.branch}"
+        view.line(Span(place, "id"), " holds no decisions.")
+    where = result.branch or "the active branch"
     for row in result.decisions:
-        marked = "" if row.current else " (superseded on the active branch)"
+        marked = "" if row.current else f" (superseded on {where})"
         view.line(Span(row.topic, "heading"), Span(marked, "warn"))
         view.body(row.decision, indent=4)
         who, when = author(row.head.author, row.head.author_kind), short_time(view, display_time(row.head))

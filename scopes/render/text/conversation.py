@@ -165,7 +165,12 @@ def render_branch_deleted(result: BranchDeleted, view: View) -> None:
     """Write which branch was deleted, and its last tip."""
     place = Span(f"{result.conversation}/{result.branch}", "branch")
     tip = identifier(view, result.tip)
-    write_outcome(view, result.branch, "deleted ", place, " (it was at ", tip, ")", operation=result.operation)
+    if result.dry_run and view.terminal:
+        view.line("would delete ", place, " (it is at ", tip, ")")
+    elif result.dry_run:
+        view.rows((Column("Branch"),), ((place,),))
+    else:
+        write_outcome(view, result.branch, "deleted ", place, " (it was at ", tip, ")", operation=result.operation)
 
 
 def _recent_line(head: MessageHead, message: Message | None, view: View) -> tuple[str | Span, ...]:

@@ -40,7 +40,9 @@ def format_decision_list(result: DecisionList) -> dict[str, object]:
         {"topic": row.topic, "decision": row.decision, "stands": row.current, "message": head_object(row.head)}
         for row in result.decisions
     ]
-    return {"kind": "decision-list", "conversation": result.conversation, "decisions": decisions}
+    return without_none(
+        kind="decision-list", conversation=result.conversation, branch=result.branch, decisions=decisions
+    )
 
 
 @to_wire.register

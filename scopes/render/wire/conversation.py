@@ -118,13 +118,14 @@ def format_conversation_deleted(result: ConversationDeleted) -> dict[str, object
 @to_wire.register
 def format_branch_deleted(result: BranchDeleted) -> dict[str, object]:
     """Return the branch that was moved to the trash and its last tip."""
-    return {
-        "kind": "delete-branch",
-        "conversation": result.conversation,
-        "branch": result.branch,
-        "tip": result.tip,
-        "operation": result.operation,
-    }
+    return without_none(
+        kind="delete-branch",
+        conversation=result.conversation,
+        branch=result.branch,
+        tip=result.tip,
+        operation=result.operation,
+        dry_run=result.dry_run or None,
+    )
 
 
 @to_wire.register
