@@ -74,7 +74,7 @@ def head_of(commit: Commit) -> MessageHead:
         commit.oid,
         commit.parents,
         AgentName(commit.author.name),
-        _author_kind(commit.author.email),
+        author_kind_of(commit.author.email),
         trailers.get(KIND_TRAILER, "unknown"),
         commit.time,
         commit.subject,
@@ -83,7 +83,8 @@ def head_of(commit: Commit) -> MessageHead:
 
 
 @lru_cache(maxsize=1000)
-def _author_kind(email: str) -> str:
+def author_kind_of(email: str) -> str:
+    """Return the author kind in the mail address of a commit's author; `unknown` for other addresses."""
     domain = email.rpartition("@")[2]
     return domain.removesuffix(_DOMAIN) if domain.endswith(_DOMAIN) else "unknown"
 
@@ -272,7 +273,16 @@ def read_root(repository: Repository, tip: Commit, expected: Oid | None) -> Root
     commit = read_commit(repository, expected) if expected is not None and repository.has(expected) else tip
     if not is_root(commit):
         commit = next((c for c in walk_newest_first(repository, [tip.oid]) if is_root(c)), commit)
-    data = find_blob(repository, commit.tree, MESSAGE_FILE) if is_root(commit) else None
+    return read_root_of(repository, commit, tip.oid)
+
+
+def read_root_of(objects: Objects, commit: Commit, tip: Oid) -> Root:
+    """Read a conversation's root from its root commit, which is in the history of `tip`.
+
+    Raises:
+        NotFound: it is not a root commit.
+    """
+    data = find_blob(objects, commit.tree, MESSAGE_FILE) if is_root(commit) else None
     if data is None:
-        raise NotFound(f"the history of {tip.oid} has no root", hint="see: scopes verify")
+        raise NotFound(f"the history of {tip} has no root", hint="see: scopes verify")
     return decode_root(data)

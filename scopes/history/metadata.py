@@ -14,11 +14,12 @@ from scopes.model.conversation import BranchEntry, decode_branch_entry, encode_b
 from scopes.model.path_encoding import decode_component, encode_component
 from scopes.store import refs
 from scopes.store.objects import COMMIT, Identity, format_commit
-from scopes.store.repository import Objects, Repository, read_commit, read_tip
+from scopes.store.repository import Objects, Repository, read_commit, read_tip, read_tree
 from scopes.store.trees import Change, find_blob, read_blob, update_tree, walk_blobs
 
 TITLE = "title"
 ARCHIVED = "archived"
+ABANDONED = "abandoned"
 _DIRECTORY = "directory"
 _TAGS = "tags/"
 _BRANCHES = "branches/"
@@ -73,6 +74,20 @@ def read_title(objects: Objects, commit: Oid) -> str | None:
     """Read only the title at a commit of the metadata chain; raises as `read_metadata_at` does."""
     data = find_blob(objects, read_tip(objects, commit).tree, TITLE)
     return None if data is None else _decode_line(data)
+
+
+def read_title_and_abandoned(objects: Objects, commit: Oid) -> tuple[str | None, frozenset[BranchName]]:
+    """Read only the title and the names of abandoned branches; raises as `read_metadata_at` does."""
+    title, abandoned = None, set()
+    for entry in read_tree(objects, read_tip(objects, commit).tree).values():
+        if entry.name == TITLE and not entry.is_tree:
+            title = _decode_line(read_blob(objects, entry.oid))
+        elif entry.name == _BRANCHES.removesuffix("/") and entry.is_tree:
+            for path, oid in walk_blobs(objects, entry.oid):
+                data = read_blob(objects, oid)
+                if ABANDONED.encode() in data and decode_branch_entry(data).status == ABANDONED:
+                    abandoned.add(BranchName(decode_component(path)))
+    return title, frozenset(abandoned)
 
 
 def _decode_line(data: bytes) -> str:

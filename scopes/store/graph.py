@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
+from types import MappingProxyType
+from typing import Final
 
 from scopes.errors import NotFound
 from scopes.ids import Oid, is_oid
@@ -12,25 +14,30 @@ from scopes.store.libgit2 import pygit2
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit
 
+_NOTHING_KNOWN: Final[Mapping[Oid, Commit]] = MappingProxyType({})
 
-def walk_newest_first(objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = ()) -> Iterator[Commit]:
+
+def walk_newest_first(
+    objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = (), known: Mapping[Oid, Commit] = _NOTHING_KNOWN
+) -> Iterator[Commit]:
     """Yield every commit reachable from the tips once, children before parents; stop at hidden commits.
 
     The commits of each side of a merge stay together, those of the second parent before those of the first. Of several
-    tips the last comes first. A linear history is read lazily, so the first commits come at once.
+    tips the last comes first. A linear history is read lazily, so the first commits come at once. Commits in `known`
+    are not read again.
     """
     pending = list(dict.fromkeys(tips))
     if len(pending) == 1 and pending[0] not in hidden:
         oid: Oid | None = pending[0]
         while oid is not None and oid not in hidden:
-            commit = read_commit(objects, oid)
+            commit = known.get(oid) or read_commit(objects, oid)
             if len(commit.parents) > 1:
                 break
             yield commit
             oid = commit.parents[0] if commit.parents else None
         pending = [oid] if oid is not None and oid not in hidden else []
     if pending:
-        yield from reversed(_oldest_first(objects, pending, hidden))
+        yield from reversed(_oldest_first(objects, pending, hidden, known))
 
 
 def walk_oldest_first(objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = ()) -> Iterator[Commit]:
@@ -38,7 +45,9 @@ def walk_oldest_first(objects: Objects, tips: Iterable[Oid], hidden: Container[O
     yield from _oldest_first(objects, list(dict.fromkeys(tips)), hidden)
 
 
-def _oldest_first(objects: Objects, tips: list[Oid], hidden: Container[Oid]) -> list[Commit]:
+def _oldest_first(
+    objects: Objects, tips: list[Oid], hidden: Container[Oid], known: Mapping[Oid, Commit] = _NOTHING_KNOWN
+) -> list[Commit]:
     """Order by depth-first search, parents in their order; not recursive, because histories are deep."""
     done: set[Oid] = set()
     order: list[Commit] = []
@@ -49,7 +58,7 @@ def _oldest_first(objects: Objects, tips: list[Oid], hidden: Container[Oid]) -> 
             order.append(commit)
         elif oid not in done and oid not in hidden:
             done.add(oid)
-            commit = read_commit(objects, oid)
+            commit = known.get(oid) or read_commit(objects, oid)
             stack.append((oid, commit))
             stack.extend((parent, None) for parent in reversed(commit.parents) if parent not in done)
     return order

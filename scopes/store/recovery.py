@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from scopes.model.operation import Operation, RefChange
-from scopes.regular_file import open_regular
+from scopes.regular_file import read_regular
 from scopes.store import refs
 from scopes.store.error_translation import is_locked, refusal
 from scopes.store.git_program import PRIVATE_PREFIX
@@ -25,6 +25,7 @@ from scopes.store.repository import Repository
 
 _ORPHAN_AFTER_SECONDS = 1.0
 _TRIES = 5
+_MAX_REFLOG_BYTES = 256 << 20  # about a million appends
 
 
 def finish_pending(repository: Repository) -> Operation | None:
@@ -111,8 +112,7 @@ def _write_saved_reflog(repository: Repository, ref: str) -> None:
 
 
 def _read_reflog(path: str) -> bytes:
-    with open_regular(path) as file:
-        return file.read()
+    return read_regular(path, _MAX_REFLOG_BYTES)
 
 
 def _write_file(path: str, data: bytes) -> None:

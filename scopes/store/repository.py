@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from scopes.errors import Corrupt, Inaccessible, NotFound, TooNew
 from scopes.ids import Oid, is_oid
@@ -39,6 +39,7 @@ _MALFORMED_CONFIGURATION = re.compile(r"failed to parse config file: .*\(in (.*)
 _OPEN_EXACTLY_HERE = pygit2.enums.RepositoryOpenFlag.NO_SEARCH | pygit2.enums.RepositoryOpenFlag.NO_DOTGIT
 _PLAIN_REF = re.compile(r"refs/[\w./+-]+")
 _Value = TypeVar("_Value")
+_Stamp: TypeAlias = tuple[str | None, str | None, tuple[int, int] | None]
 
 
 class Caller(NamedTuple):
@@ -77,6 +78,9 @@ class Repository:
         self._packs = _open_packs(self._objects)
         self._last_was_packed = True
         self._limits_packed = False
+        self._unpacked: set[str] = set()
+        self._unpacked_since: tuple[int, int, int] | None = None
+        self._last_stamp: _Stamp | None = None
 
     def close(self) -> None:
         """Close the files of the store; they are opened again when the repository is used.
@@ -193,6 +197,16 @@ class Repository:
         values.pop(refs.PENDING, None)
         return _with_pending(values, pending, prefixes) if pending else values
 
+    def read_refs(self, *prefixes: str) -> tuple[RefFiles, dict[str, str]]:
+        """Read the ref files with these prefixes once; return them and the values that `list_refs` returns.
+
+        They agree unless an operation is pending.
+        """
+        files, pending = self._read_consistently(lambda: self.ref_files(*prefixes))
+        values = files.list_refs(prefixes)
+        values.pop(refs.PENDING, None)
+        return files, _with_pending(values, pending, prefixes) if pending else values
+
     def raw_ref(self, name: str) -> str | None:
         """Return the value of a ref on disk, without the values of a pending operation.
 
@@ -204,10 +218,24 @@ class Repository:
         if _PLAIN_REF.fullmatch(name) and "/." not in name:
             with contextlib.suppress(OSError, ValueError):  # the check below, or libgit2, tells what is wrong
                 loose = read_loose_ref(self.path, name)
-                if loose is not None or not os.path.lexists(f"{self.path}/packed-refs"):
+                if loose is not None or self._is_known_unpacked(name):
                     return loose
         reference = self.find_reference(name)
-        return None if reference is None else _value(reference)
+        if reference is None:
+            self._unpacked.add(name)
+            return None
+        return _value(reference)
+
+    def _is_known_unpacked(self, name: str) -> bool:
+        """Return True if there is no `packed-refs`, or libgit2 did not find the ref since that file was written."""
+        try:
+            status = os.stat(f"{self.path}/packed-refs")
+        except FileNotFoundError:
+            return not os.path.lexists(f"{self.path}/packed-refs")
+        stamp = status.st_ino, status.st_size, status.st_mtime_ns
+        if stamp != self._unpacked_since:
+            self._unpacked_since, self._unpacked = stamp, set()
+        return name in self._unpacked
 
     def check_ref_update(self, name: str) -> None:
         """Check that libgit2 can move a ref without waiting for a named pipe; call it before each move.
@@ -246,15 +274,20 @@ class Repository:
         return self.ref_files(*prefixes).list_refs(prefixes)
 
     def _read_consistently(self, read: Callable[[], _Value]) -> tuple[_Value, dict[str, str | None]]:
-        """Call `read` until no operation ran at the same time; return also the new values of a pending operation."""
+        """Call `read` until no operation ran at the same time; return also the new values of a pending operation.
+
+        The last stamp of an earlier call is the first one of this call: if it is the same, nothing has moved since.
+        """
+        before = self._last_stamp or self._read_stamp()
         while True:
-            before = self._read_stamp()
             value = read()
-            if self._read_stamp() == before:
+            after = self._last_stamp = self._read_stamp()
+            if after == before:
                 pending = self.find_pending(*before[:2])
                 return value, {} if pending is None else _values_after(*pending)
+            before = after
 
-    def _read_stamp(self) -> tuple[str | None, str | None, tuple[int, int] | None]:
+    def _read_stamp(self) -> _Stamp:
         """Return a stamp that changes whenever several refs may have moved.
 
         The marker is read before the operation log: an operation that began and ended between two stamps leaves no

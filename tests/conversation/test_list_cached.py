@@ -116,8 +116,8 @@ def test_only_conversations_with_changed_refs_are_read_again(two, directory, mon
     say(two, "conv-002", "e")
     walked = []
 
-    def walk(*words):
-        commits = list(walk_newest_first(*words))
+    def walk(*words, **options):
+        commits = list(walk_newest_first(*words, **options))
         walked.append(len(commits))
         return commits
 
@@ -145,7 +145,7 @@ def test_during_an_operation_the_index_is_not_used(two, directory):
 
 def test_first_prompts_are_cached(two, directory, monkeypatch):
     list_conversations(two, directory)
-    monkeypatch.setattr("scopes.conversation.list.first_prompt", lambda line: pytest.fail("it was known"))
+    monkeypatch.setattr("scopes.conversation.list_rows.first_prompt", lambda line: pytest.fail("it was known"))
     rows = list_conversations(two, directory).conversations
     assert {row.id: row.opening for row in rows} == {"conv-001": "a", "conv-002": "d"}
 
