@@ -54,7 +54,7 @@ class Quarantine:
         return os.path.isdir(self.path)
 
     def copy(self, name: str) -> None:
-        """Keep a file of the store that is about to be replaced; a link needs no space, whatever the size of the file."""
+        """Keep a file of the store that is about to be replaced, as a link: a file of any size needs no space."""
         source, target = os.path.join(self._store, name), self._prepare(name)
         try:
             os.link(source, target, follow_symlinks=False)
