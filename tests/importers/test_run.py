@@ -103,6 +103,40 @@ def test_a_branch_that_the_user_moved_stays_and_new_messages_go_to_an_import_bra
     assert "was moved here" in done.notes[0].text
 
 
+def test_several_notes_of_one_kind_are_one_note_with_their_number(repository, tmp_path):
+    """D15: only the notes about missing parents were counted; every other note was a line of its own."""
+    sources = [write_transcript(tmp_path / f"{name}.jsonl", *session_records(name, "a b")) for name in ("s1", "s2")]
+    import_demo(repository, *sources)
+    for conversation in ("conv-001", "conv-002"):
+        append(repository, conversation, plain_message("carol", "mine"))
+    grown = [write_transcript(tmp_path / f"{name}.jsonl", *session_records(name, "a b c")) for name in ("s1", "s2")]
+    done = import_demo(repository, *grown)
+    [note] = done.notes
+    assert note.text.startswith("2 branches were moved here; new messages of their sources are on other branches; ")
+    assert "; the first: conv-001/main was moved here; " in note.text
+    assert note.hint == "list them with: --report or -v"
+    assert [text.partition(";")[0] for text in done.details] == [
+        "conv-001/main was moved here",
+        "conv-002/main was moved here",
+    ]
+
+
+def test_deleted_conversations_are_one_note_and_a_single_one_has_no_details(repository, tmp_path):
+    sources = [write_transcript(tmp_path / f"{name}.jsonl", *session_records(name, "a b")) for name in ("s1", "s2")]
+    import_demo(repository, *sources)
+    delete(repository, "conv-001")
+    assert [note.text for note in import_demo(repository, *sources).notes] == [
+        "session s1 was deleted here and stays deleted"
+    ]
+    delete(repository, "conv-002")
+    done = import_demo(repository, *sources)
+    assert [note.text for note in done.notes] == [
+        "2 sessions were deleted here and stay deleted; the first: session s1 was deleted here and stays deleted"
+    ]
+    assert done.notes[0].hint == "restore it with --again, or with: scopes undo; list them with: --report or -v"
+    assert len(done.details) == 2
+
+
 def test_a_deleted_conversation_stays_deleted_without_again(repository, tmp_path):
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
     import_demo(repository, source)

@@ -241,6 +241,7 @@ IMPORTED = Imported(
     skipped=(Skipped(path="notes.json", reason="unknown format"),),
     operation=OPERATION,
     notes=(Note("session s9 was deleted here and stays deleted", "restore it with --again"),),
+    details=("conv-001/main was moved here", "conv-002/main was moved here"),
 )  # fmt: skip
 
 CREATE = Operation(
