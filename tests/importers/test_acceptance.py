@@ -12,7 +12,7 @@ import pytest
 
 from scopes.conversation.verify import verify
 from scopes.exporters.original import StoredSource, list_sources, walk_bytes
-from scopes.history.messages import read_message, walk_heads_oldest_first
+from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.revisions import MAIN, Revision, conversation_ids, list_branch_tips
 from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import Oid
@@ -64,7 +64,7 @@ def imported_refs(store):
 def messages(store, branch="main", conversation="conv-001"):
     """Return the messages of a branch, oldest first."""
     tip = list_branch_tips(store, conversation)[branch]
-    return [read_message(store, head.oid) for head in walk_heads_oldest_first(store, [tip])]
+    return [read_message(store, head.oid) for head in walk_headers_oldest_first(store, [tip])]
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ def test_two_documents_on_one_line_are_both_read(store):
 
 
 def heads_of(store):
-    return list(walk_heads_oldest_first(store, sorted(list_branch_tips(store, "conv-001").values())))
+    return list(walk_headers_oldest_first(store, sorted(list_branch_tips(store, "conv-001").values())))
 
 
 def test_messages_copied_by_a_fork_are_its_parents_messages(tmp_path, store):
@@ -178,7 +178,7 @@ def test_messages_copied_by_a_fork_are_its_parents_messages(tmp_path, store):
     import_files(store, [source_of(real_transcript(*FORK)), source_of(tmp_path / "parent.jsonl")])
     tips = list_branch_tips(store, "conv-001")
     (fork,) = (name for name in tips if name != MAIN)
-    parent, copied = (list(walk_heads_oldest_first(store, [tips[name]])) for name in (MAIN, fork))
+    parent, copied = (list(walk_headers_oldest_first(store, [tips[name]])) for name in (MAIN, fork))
     assert [head.oid for head in copied[: len(parent)]] == [head.oid for head in parent]
     assert len({head.id for head in heads_of(store)}) == len(copied)
     assert b'"turn_context"' in lines[747]
@@ -192,8 +192,8 @@ def test_a_fork_without_copies_continues_its_base(store):
     done = import_files(store, [source_of(real_transcript(*names)) for names in PAGED])
     assert sorted(source.records for source in done.sources) == [42, 65]
     tips = list_branch_tips(store, "conv-001")
-    parent = [head.oid for head in walk_heads_oldest_first(store, [tips[MAIN]])]
-    fork = [head.oid for head in walk_heads_oldest_first(store, [tips[next(n for n in tips if n != MAIN)]])]
+    parent = [head.oid for head in walk_headers_oldest_first(store, [tips[MAIN]])]
+    fork = [head.oid for head in walk_headers_oldest_first(store, [tips[next(n for n in tips if n != MAIN)]])]
     assert (fork[: len(parent)], done.notes) == (parent, ())
 
 
