@@ -216,6 +216,10 @@ def resolve_revision(repository: Repository, text: str, conversation: Conversati
         raise Invalid("the message is not named", hint="for example: conv-001, conv-001/main~2, or an id from the log")
     name, steps = _split_steps(text)
     at_time = None if _LATEST.fullmatch(name) else _TIME_SUFFIX.fullmatch(name)
+    if at_time is not None and not at_time["name"] and conversation is None:
+        raise NotFound(
+            f"there is no conversation {name!a}", hint="the latest is @, the ones before are @{1}, @{2}, ..."
+        )
     revision = _resolve_named(repository, at_time["name"] if at_time else name, conversation)
     if at_time is not None:
         revision = _resolve_time(repository, revision, at_time["time"])

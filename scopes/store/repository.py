@@ -34,7 +34,6 @@ OPERATION_FILE = "operation.json"
 _OID_LENGTH = 40
 _TRIES = 5
 _PRIORITY_ABOVE_LIBGIT2 = 3
-_MALFORMED_CONFIGURATION = re.compile(r"failed to parse config file: .*\(in (.*):([0-9]+)\)")
 # Otherwise libgit2 prefers a repository `.git` inside the store.
 _OPEN_EXACTLY_HERE = pygit2.enums.RepositoryOpenFlag.NO_SEARCH | pygit2.enums.RepositoryOpenFlag.NO_DOTGIT
 _PLAIN_REF = re.compile(r"refs/[\w./+-]+")
@@ -362,11 +361,6 @@ def _cannot_open(path: str, error: Exception) -> Exception:
     if any(word in text for word in ("extension", "objectformat", "refstorage", "sha256", "repositoryformatversion")):
         hint = "SHA-256, reftable and partial-clone repositories are not supported"
         return Corrupt(f"the store {path} is a kind of git repository that cannot be opened", hint=hint)
-    malformed = _MALFORMED_CONFIGURATION.search(str(error))
-    if malformed is not None:
-        file, line = malformed.groups()
-        hint = f"correct it: git config --file {file} --edit"
-        return Corrupt(f"the configuration file {file} is malformed in line {line}", hint=hint)
     return refusal(f"open the store {path}", path, error)
 
 

@@ -162,11 +162,11 @@ def test_two_documents_on_one_line_are_both_read(store):
     kept = list(walk_segments(store, Oid(next(iter(store.list_refs(SOURCES).values())))))
     assert any(answer.value["uuid"] in segment.native_ids for segment in kept)
     assert any((segment.span, segment.state) == (snapshot.span, "file-history-snapshot") for segment in kept)
-    (root,) = {oid for head in heads_of(store) for oid in head.parents} - {head.oid for head in heads_of(store)}
-    assert sum(root in head.parents for head in heads_of(store)) == 1
+    (root,) = {oid for head in headers_of(store) for oid in head.parents} - {head.oid for head in headers_of(store)}
+    assert sum(root in head.parents for head in headers_of(store)) == 1
 
 
-def heads_of(store):
+def headers_of(store):
     return list(walk_headers_oldest_first(store, sorted(list_branch_tips(store, "conv-001").values())))
 
 
@@ -180,7 +180,7 @@ def test_messages_copied_by_a_fork_are_its_parents_messages(tmp_path, store):
     (fork,) = (name for name in tips if name != MAIN)
     parent, copied = (list(walk_headers_oldest_first(store, [tips[name]])) for name in (MAIN, fork))
     assert [head.oid for head in copied[: len(parent)]] == [head.oid for head in parent]
-    assert len({head.id for head in heads_of(store)}) == len(copied)
+    assert len({head.id for head in headers_of(store)}) == len(copied)
     assert b'"turn_context"' in lines[747]
     own = [read_message(store, head.oid).extra for head in copied[len(parent) :]]
     assert all(extra["precision"] == "exact" for extra in own)
@@ -208,7 +208,7 @@ def test_compactions_and_interrupts_stay_in_one_line(store):
     kinds = Counter(message.kind for message in messages(store))
     assert (kinds["compaction"], kinds["interrupt"]) == (3, 6)
     assert list(list_branch_tips(store, "conv-001")) == [MAIN]
-    assert all(len(head.parents) == 1 for head in heads_of(store))
+    assert all(len(head.parents) == 1 for head in headers_of(store))
 
 
 def test_every_source_can_be_exported_byte_for_byte(everything):
