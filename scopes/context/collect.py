@@ -15,7 +15,9 @@ from scopes.errors import NotFound
 from scopes.history.amendments import Amendment, find_amendments, latest
 from scopes.history.messages import (
     MessageHead,
+    heads_of,
     read_message,
+    read_message_at,
     read_message_bytes,
     walk_heads_newest_first,
     walk_heads_oldest_first,
@@ -28,6 +30,7 @@ from scopes.model.encoding import dump
 from scopes.model.message import Message, file_operations
 from scopes.result import Note
 from scopes.sanitize import as_content
+from scopes.store.graph import walk_oldest_first
 from scopes.store.refs import ACTIVE, HEADS, active_ref, split_branch_ref
 from scopes.store.repository import Repository
 
@@ -149,7 +152,10 @@ def _add_conversation(
     repository: Repository, revision: Revision, limits: ReadLimits, collected: Collected, files: dict[str, TouchedFile]
 ) -> None:
     conversation = revision.conversation
-    heads = list(walk_heads_oldest_first(repository, [revision.oid]))
+    commits = list(walk_oldest_first(repository, [revision.oid]))
+    heads = list(heads_of(commits))
+    trees = {commit.oid: commit.tree for commit in commits}
+    del commits
     collected.messages += len(heads)
     if not heads:
         _use_title(repository, conversation, collected)
@@ -174,7 +180,7 @@ def _add_conversation(
         collected.excluded.append(ExcludedMessage(conversation, root + 1, heads[root], reason))
     first = max(start, len(heads) - limits.max_messages)
     collected.unread += sum(map(may_be_turn, heads[start:first]))
-    _add_turns(repository, revision, heads, first, limits, collected=collected, files=files)
+    _add_turns(repository, revision, heads, first, limits, trees=trees, collected=collected, files=files)
 
 
 def _add_turns(
@@ -184,15 +190,16 @@ def _add_turns(
     first: int,
     limits: ReadLimits,
     *,
+    trees: Mapping[Oid, Oid],
     collected: Collected,
     files: dict[str, TouchedFile],
 ) -> None:
-    """Add the turns and touched files of the messages from position `first` on."""
+    """Add the turns and touched files of the messages from position `first` on; `trees` are those of the commits."""
     conversation = revision.conversation
     amendments = find_amendments(repository, revision.oid, heads[first:])
     read = []
     for number, head in enumerate(heads[first:], start=first + 1):
-        stored = read_message(repository, head.oid)
+        stored = read_message_at(repository, trees[head.oid])
         message, excluded = _amended(stored, amendments, limits.work_item)
         if message is not None:
             _note_files(message, number, files)
@@ -249,7 +256,9 @@ def _amended(
     if work_item is not None and stored.work_item not in (None, work_item):
         return None, OTHER_WORK
     current = latest(stored, amendments)
-    return (None, RETRACTED) if current is None else (replace(stored, parts=current.parts), "")
+    if current is None:
+        return None, RETRACTED
+    return stored if current is stored else replace(stored, parts=current.parts), ""
 
 
 def _note_files(message: Message, number: int, files: dict[str, TouchedFile]) -> None:

@@ -113,17 +113,18 @@ def walk_heads_newest_first(
     objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = ()
 ) -> Iterator[MessageHead]:
     """Yield the messages reachable from the tips, each message id once, children before parents."""
-    return _each_once(walk_newest_first(objects, tips, hidden))
+    return heads_of(walk_newest_first(objects, tips, hidden))
 
 
 def walk_heads_oldest_first(
     objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = ()
 ) -> Iterator[MessageHead]:
     """Yield the messages reachable from the tips, each message id once, parents before children."""
-    return _each_once(walk_oldest_first(objects, tips, hidden))
+    return heads_of(walk_oldest_first(objects, tips, hidden))
 
 
-def _each_once(commits: Iterable[Commit]) -> Iterator[MessageHead]:
+def heads_of(commits: Iterable[Commit]) -> Iterator[MessageHead]:
+    """Yield the heads of the messages in commits, each message id once."""
     seen: set[MessageId] = set()
     for commit in commits:
         head = head_of(commit)
@@ -143,7 +144,12 @@ def read_message(objects: Objects, oid: Oid) -> Message:
     Raises:
         Corrupt, NotFound: the message is damaged or missing.
     """
-    return decode(read_message_bytes(objects, oid))
+    return read_message_at(objects, read_tip(objects, oid).tree)
+
+
+def read_message_at(objects: Objects, tree: Oid) -> Message:
+    """Read the message in the tree of a commit; raises as `read_message` does."""
+    return decode(find_blob(objects, tree, MESSAGE_FILE) or b"")
 
 
 def read_message_bytes(objects: Objects, oid: Oid) -> bytes:

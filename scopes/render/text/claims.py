@@ -79,8 +79,10 @@ def claim_text(key: str, value: Any) -> str:
             line = f"amended, {digest[:_HASH_LENGTH]}"
         case "files", {"operation": str(operation), "content": str(digest)}:
             line = f"{operation}, {digest[:_HASH_LENGTH]}"
+        case "files", {"operation": str(operation), "derived": str(digest)}:
+            line = f"{operation}; only the patch is recorded, {digest[:_HASH_LENGTH]}"
         case "files", {"operation": str(operation)}:
-            line = operation if operation == "delete" else f"{operation}, outcome unknown"
+            line = operation if operation == "delete" else f"{operation}; the resulting content is not recorded"
         case _, {"both": list(several)}:
             line = " | ".join(claim_text(key, each) for each in several)
         case _:
