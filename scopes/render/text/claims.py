@@ -10,15 +10,7 @@ from scopes.loading import load
 from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.model.message import FILE_OPERATIONS
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import (
-    SHORT_ID_LENGTH,
-    UNKNOWN_TIME,
-    WIDE,
-    author,
-    identifier,
-    short_time,
-    subject,
-)
+from scopes.render.text.phrases import SHORT_ID_LENGTH, UNKNOWN_TIME, WIDE, author, identifier, short_time, subject
 from scopes.render.view import Cell, Column, Span, View, clean_spans
 from scopes.render.wrap import count_span_cells, truncate_line
 
