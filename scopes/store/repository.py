@@ -20,12 +20,12 @@ from scopes.store import refs
 from scopes.store.config import Config, Setting
 from scopes.store.containment import check_self_contained
 from scopes.store.error_translation import is_missing, refusal
-from scopes.store.file_checks import check_ref, check_ref_update, check_store
+from scopes.store.file_checks import check_ref, check_ref_update, check_store_files
 from scopes.store.init import FORMAT_VERSION, is_store
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import CODES, MAX_OBJECT_BYTES, LooseReader, find_loose
-from scopes.store.objects import BLOB, COMMIT, TREE, Commit, Tip, TreeEntry, parse_commit, parse_tip, parse_tree
+from scopes.store.objects import BLOB, COMMIT, TREE, Commit, CommitStub, TreeEntry, parse_commit, parse_tip, parse_tree
 from scopes.store.projects import Project
 from scopes.store.raw_refs import RefFiles, read_loose_ref, read_ref_files
 
@@ -34,7 +34,6 @@ OPERATION_FILE = "operation.json"
 _OID_LENGTH = 40
 _TRIES = 5
 _PRIORITY_ABOVE_LIBGIT2 = 3
-_MALFORMED_CONFIGURATION = re.compile(r"failed to parse config file: .*\(in (.*):([0-9]+)\)")
 # Otherwise libgit2 prefers a repository `.git` inside the store.
 _OPEN_EXACTLY_HERE = pygit2.enums.RepositoryOpenFlag.NO_SEARCH | pygit2.enums.RepositoryOpenFlag.NO_DOTGIT
 _PLAIN_REF = re.compile(r"refs/[\w./+-]+")
@@ -344,7 +343,7 @@ def open_unchecked(
     """Open a store that consists of links to an open one; raises as `open_repository` does."""
     _skip_unreadable_home()
     try:
-        check_store(path)
+        check_store_files(path)
         git = pygit2.Repository(path, _OPEN_EXACTLY_HERE)
     except (pygit2.GitError, OSError) as error:
         raise _cannot_open(path, error) from error
@@ -362,11 +361,6 @@ def _cannot_open(path: str, error: Exception) -> Exception:
     if any(word in text for word in ("extension", "objectformat", "refstorage", "sha256", "repositoryformatversion")):
         hint = "SHA-256, reftable and partial-clone repositories are not supported"
         return Corrupt(f"the store {path} is a kind of git repository that cannot be opened", hint=hint)
-    malformed = _MALFORMED_CONFIGURATION.search(str(error))
-    if malformed is not None:
-        file, line = malformed.groups()
-        hint = f"correct it: git config --file {file} --edit"
-        return Corrupt(f"the configuration file {file} is malformed in line {line}", hint=hint)
     return refusal(f"open the store {path}", path, error)
 
 
@@ -398,7 +392,7 @@ def read_commit(objects: Objects, oid: Oid) -> Commit:
     return parse_commit(oid, read_data(objects, oid, COMMIT))
 
 
-def read_tip(objects: Objects, oid: Oid) -> Tip:
+def read_commit_stub(objects: Objects, oid: Oid) -> CommitStub:
     """Read only the tree and the time of a commit, or raise NotFound or Corrupt."""
     return parse_tip(oid, read_data(objects, oid, COMMIT))
 

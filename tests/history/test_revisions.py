@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from scopes.conversation.branch import branch
@@ -41,6 +43,12 @@ def test_a_conversation_that_another_process_deletes_during_the_search_is_skippe
     monkeypatch.setattr(revisions, "conversation_ids", lambda store: ["aaa-gone", *real(store), "zzz-gone"])
     with pytest.raises(NotFound, match="play-3"):
         resolve_conversation(repository, "play-3")
+
+
+@pytest.mark.parametrize("text", ["@{99999999999}", "@{-1}", "@{yesterday}", "@{}"])
+def test_an_impossible_position_is_named_in_the_error(repository, drawn, text):
+    with pytest.raises(NotFound, match=re.escape(f"there is no conversation {text!r}")):
+        resolve_revision(repository, text)
 
 
 def test_an_ambiguous_prefix_names_its_candidates(repository):
