@@ -17,7 +17,7 @@ from scopes.context.request import Request, check_request
 from scopes.context.result import Context, ContextFile, ContextMessage, Explained
 from scopes.context.selection import MIN_TURN_TOKENS, best_first
 from scopes.context.truncate import Count
-from scopes.history.messages import count_messages, display_time
+from scopes.history.messages import count_messages, display_time, subject_of
 from scopes.history.revisions import Revision, list_branch_tips
 from scopes.result import Note
 from scopes.store.graph import walk_newest_first
@@ -199,7 +199,8 @@ def _explain_turn(assembled: Assembled, position: int, count: Count) -> list[Exp
     tokens = count(turn.block) if tokens is None else tokens
     prefix = f"{turn.conversation}:" if turn.named else ""
     score = None if score is None else round(score, 4)
-    rows = [Explained("turn", f"{prefix}{turn.number}", score, tokens, kept, reason, turn.head.subject)]
+    subject = subject_of(turn.head, turn.message)
+    rows = [Explained("turn", f"{prefix}{turn.number}", score, tokens, kept, reason, subject)]
     with_call = f"with its call, {turn.number}"
     for number, head in turn.results:
         rows.append(Explained("message", f"{prefix}{number}", None, None, kept, with_call, head.subject))
