@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from scopes.context.budget import configured_shares
 from scopes.context.relevance import words_of
 from scopes.errors import Invalid
+from scopes.fence import check_mark
 from scopes.store.config import Config
 
 MODES = ("history", "relevance", "files")
@@ -25,10 +26,12 @@ class Request:
     include_all: also take messages older than the last compaction.
     explain: also report for every turn, message and file why it was kept or dropped.
     project: directory whose files may be embedded; empty: no file is read.
+    include_ignored: embed files that git ignores in the project, too.
     file_share: share of files in percent of the budget for files and turns; None: the default of the mode.
     candidates: the maximum number of turns that are considered for a task; None: all (S4-37).
     max_turns, idle_seconds: the context warns when the conversation is full or idle; None: never (S1-24).
     cache_seconds: how long the context may be taken from the cache; 0: never.
+    mark: the mark of the fence; None: a random one, drawn for every rendering.
     tight_below: with a smaller budget only the newest conversation is used, and no files (S1-16).
     """
 
@@ -41,12 +44,14 @@ class Request:
     include_all: bool = False
     explain: bool = False
     project: str = ""
+    include_ignored: bool = False
     file_share: int | None = None
     candidates: int | None = None
     max_turns: int | None = None
     idle_seconds: int | None = None
     cache_seconds: int = CACHE_SECONDS
     tight_below: int = TIGHT_BELOW
+    mark: str | None = None
 
     @property
     def is_tight(self) -> bool:
@@ -65,7 +70,8 @@ def check_request(request: Request) -> Request:
     """Return the request with its mode filled in, and without a task if the mode does not use it.
 
     Raises:
-        Invalid: a negative budget, an unknown mode, relevance without a task, a task without words, no candidates.
+        Invalid: a negative budget, an unknown mode, relevance without a task, a task without words, no candidates,
+            an invalid mark.
     """
     if request.max_tokens < 0:
         raise Invalid(
@@ -80,6 +86,7 @@ def check_request(request: Request) -> Request:
         raise Invalid("the mode relevance needs a task", hint="for example: --task 'login fails on Safari'")
     if request.task is not None:
         words_of(request.task)
+    check_mark(request.mark)
     return replace(request, mode=mode, task=None if mode == "history" else request.task)
 
 
