@@ -9,7 +9,7 @@ from typing import NamedTuple
 from scopes.clock import creation_time, known_seconds, later_of
 from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import participants_of, resolve_scope
-from scopes.history.handles import Store
+from scopes.history.handles import StoreHandle
 from scopes.history.messages import (
     KIND_TRAILER,
     NO_TEXT,
@@ -135,7 +135,7 @@ def show(
         NotFound, Ambiguous: the conversation or the branch cannot be resolved.
     """
     scope = resolve_scope(repository, where)
-    handle = Store(repository).conversation(scope.conversation)
+    handle = StoreHandle(repository).conversation(scope.conversation)
     metadata, active = handle.metadata, handle.active_branch.name
     tips, by_oid, damaged = _read_branches(repository, handle.tips, {active, scope.branch})
     damaged = sorted({*damaged, *_damaged_refs(repository, scope.conversation)})
