@@ -35,14 +35,7 @@ if TYPE_CHECKING:
     from scopes.conversation.files import FileList
     from scopes.conversation.list_cached import ConversationList
     from scopes.conversation.log import LogFilter
-    from scopes.conversation.merge import (
-        FastForwarded,
-        MergeAborted,
-        MergeConflicted,
-        Merged,
-        MergeOutcome,
-        UpToDate,
-    )
+    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
     from scopes.conversation.resolve_conflict import ConflictResolved
     from scopes.conversation.rewind import BranchRewound
     from scopes.conversation.show import ConversationView
@@ -68,13 +61,7 @@ if TYPE_CHECKING:
     from scopes.history.handles import Branch, Conversation, Store
     from scopes.history.revisions import Revision
     from scopes.importers.results import Imported
-    from scopes.merge.replay_control import (
-        ReplayAborted,
-        ReplayConflicted,
-        Replayed,
-        ReplayOutcome,
-        ReplayUpToDate,
-    )
+    from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
     from scopes.model.message import Author, Message, Part
     from scopes.result import Note, Result
     from scopes.search.search import Search

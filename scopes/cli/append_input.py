@@ -16,7 +16,7 @@ from scopes.clock import new_id, now
 from scopes.conversation.append import MessageAppended, append_all, append_to
 from scopes.errors import Invalid, Refused
 from scopes.history.handles import Branch
-from scopes.history.messages import head_of, plain_message
+from scopes.history.messages import header_of, plain_message
 from scopes.history.revisions import resolve_revision
 from scopes.ids import ConversationId, MessageId, is_message_id
 from scopes.loading import load
@@ -220,7 +220,7 @@ def complete_message_id(repository: Repository, conversation: ConversationId, te
     """Return the full id for a prefix or revision; a full id is returned as it is, even if no such message exists."""
     if text is None or is_message_id(text):
         return text
-    return str(head_of(read_commit(repository, resolve_revision(repository, text, conversation).oid)).id)
+    return str(header_of(read_commit(repository, resolve_revision(repository, text, conversation).oid)).id)
 
 
 def _validated(document: object) -> Message:

@@ -75,7 +75,7 @@ OfProjects: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it (may be repeated)"),
 ]
-AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects")]
+AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects, not only this one")]
 
 
 def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Author:
@@ -92,8 +92,18 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
 
 def names_conversation(repository: Repository, text: str) -> bool:
     """Return True if a word names a conversation, or several; then it is not the name of a branch, message or file."""
+    return _is_name("scopes.history.revisions:resolve_conversation", repository, text.partition("/")[0])
+
+
+def names_revision(repository: Repository, text: str) -> bool:
+    """Return True if a word names a conversation or a message, or several, without a conversation before it."""
+    return _is_name("scopes.history.revisions:resolve_revision", repository, text)
+
+
+def _is_name(resolve: str, repository: Repository, text: str) -> bool:
+    """Return True if a function that resolves names finds one or several for a word."""
     try:
-        load("scopes.history.revisions:resolve_conversation")(repository, text.partition("/")[0])
+        load(resolve)(repository, text)
     except NotFound:
         return False
     except Ambiguous:

@@ -95,6 +95,11 @@ def before_separator(words: Sequence[str]) -> list[str]:
     return list(words[: words.index("--")]) if "--" in words else list(words)
 
 
+def after_separator(words: Sequence[str]) -> list[str]:
+    """Return the words after `--`."""
+    return list(words[len(before_separator(words)) + 1 :])
+
+
 def with_optional_values(words: list[str]) -> list[str]:
     """Return the words with `--fields=` for --fields without names, and `--porcelain=v1` for --porcelain."""
     result = list(words)

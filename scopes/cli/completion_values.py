@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from scopes.errors import ScopesError
-from scopes.history.messages import shown_author, walk_heads_newest_first
+from scopes.history.messages import shown_author, walk_headers_newest_first
 from scopes.history.revisions import list_branch_tips, resolve_conversation
 from scopes.ids import ConversationId
 from scopes.loading import load
@@ -58,7 +58,7 @@ def _open(store: str) -> Repository:
 
 def _messages(repository: Repository, conversation: str, typed: str) -> Candidates:
     tips = list_branch_tips(repository, resolve_conversation(repository, conversation)).values()
-    heads = islice(walk_heads_newest_first(repository, tips), _MAX_READ if typed else MAX_CANDIDATES)
+    heads = islice(walk_headers_newest_first(repository, tips), _MAX_READ if typed else MAX_CANDIDATES)
     for head in heads:
         if head.id.startswith(typed):
             yield _shorten(head.id, typed), f"{shown_author(head)}: {head.subject}"

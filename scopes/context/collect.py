@@ -14,13 +14,13 @@ from scopes.context.turns import Turn, has_content, make_turn, may_be_turn
 from scopes.errors import NotFound
 from scopes.history.amendments import Amendment, find_amendments, latest
 from scopes.history.messages import (
-    MessageHead,
-    heads_of,
+    MessageHeader,
+    headers_of,
     read_message,
     read_message_at,
     read_message_bytes,
-    walk_heads_newest_first,
-    walk_heads_oldest_first,
+    walk_headers_newest_first,
+    walk_headers_oldest_first,
 )
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import Revision, choose_active_branch, resolve_revision
@@ -68,7 +68,7 @@ class ExcludedMessage(NamedTuple):
 
     conversation: str
     number: int
-    head: MessageHead
+    head: MessageHeader
     reason: str
     key: str | None = None
 
@@ -153,7 +153,7 @@ def _add_conversation(
 ) -> None:
     conversation = revision.conversation
     commits = list(walk_oldest_first(repository, [revision.oid]))
-    heads = list(heads_of(commits))
+    heads = list(headers_of(commits))
     trees = {commit.oid: commit.tree for commit in commits}
     del commits
     collected.messages += len(heads)
@@ -186,7 +186,7 @@ def _add_conversation(
 def _add_turns(
     repository: Repository,
     revision: Revision,
-    heads: Sequence[MessageHead],
+    heads: Sequence[MessageHeader],
     first: int,
     limits: ReadLimits,
     *,
@@ -223,7 +223,7 @@ def _use_title(repository: Repository, conversation: ConversationId, collected: 
     collected.warnings.append(f"{conversation} has no messages" + ("" if title is None else ": only its title is used"))
 
 
-def _find_context_root(repository: Repository, heads: Sequence[MessageHead]) -> int | None:
+def _find_context_root(repository: Repository, heads: Sequence[MessageHeader]) -> int | None:
     """Return the position of the last compaction; None if there is none."""
     for position in reversed(range(len(heads))):
         if heads[position].kind in _SUMMARY_KINDS:
@@ -234,7 +234,7 @@ def _find_context_root(repository: Repository, heads: Sequence[MessageHead]) -> 
 
 
 def _replace_by_summary(
-    repository: Repository, heads: Sequence[MessageHead], start: int, verbatim: int | None, collected: Collected
+    repository: Repository, heads: Sequence[MessageHeader], start: int, verbatim: int | None, collected: Collected
 ) -> int:
     """Add the last summary if there are more than `verbatim` messages (S3-14); return the first position to read."""
     if verbatim is None or len(heads) - start <= verbatim:
@@ -275,7 +275,7 @@ def _note_files(message: Message, number: int, files: dict[str, TouchedFile]) ->
 
 def _add_file_states(repository: Repository, revision: Revision, collected: Collected) -> None:
     """Set the content that the files had at a revision, as far as it was recorded."""
-    heads = walk_heads_oldest_first(repository, [revision.oid])
+    heads = walk_headers_oldest_first(repository, [revision.oid])
     states = file_states(read_message(repository, head.oid) for head in heads)
     collected.files = [file._replace(content=states.get(file.path)) for file in collected.files]
     if any(file.content is not None for file in collected.files):
@@ -303,7 +303,7 @@ def _walk_tips(refs: Mapping[str, str]) -> Iterator[tuple[Revision, bool]]:
 def _last_time(repository: Repository, revision: Revision, work_item: str) -> int | None:
     """Return the time of the newest message for a work item; messages without its bytes are not decoded."""
     needle = dump(work_item).rstrip()
-    for head in walk_heads_newest_first(repository, [revision.oid]):
+    for head in walk_headers_newest_first(repository, [revision.oid]):
         data = read_message_bytes(repository, head.oid)
         if needle in data and decode(data).work_item == work_item:
             return head.time

@@ -6,7 +6,7 @@ from collections.abc import Container
 from dataclasses import dataclass, replace
 
 from scopes.clock import now
-from scopes.conversation.show import BranchSummary, show
+from scopes.conversation.show import BranchRow, show
 from scopes.errors import Refused
 from scopes.history.handles import Store
 from scopes.history.transaction import Transaction
@@ -48,7 +48,7 @@ class BranchList(Result):
     """The branches of a conversation, main first, then by name."""
 
     conversation: ConversationId
-    branches: tuple[BranchSummary, ...]
+    branches: tuple[BranchRow, ...]
 
 
 def list_branches(repository: Repository, conversation: str, *, abandoned: bool = False) -> BranchList:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.history.handles import Conversation
-from scopes.history.messages import MessageHead
+from scopes.history.messages import MessageHeader
 from scopes.ids import BranchName, ConversationId
 from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.model import encoding
@@ -23,7 +23,7 @@ class DecisionRow:
 
     topic: str
     decision: str
-    head: MessageHead
+    head: MessageHeader
     current: bool
 
 

@@ -13,12 +13,7 @@ from typing import Final, NamedTuple
 
 from scopes.conversation.list_cached import BRIEF, COMPLETE, ConversationList, newest_first, refs_digest, sorted_list
 from scopes.conversation.list_filter import ALL, ListFilter
-from scopes.conversation.list_rows import (
-    ConversationReader,
-    ConversationRefs,
-    group_by_conversation,
-    read_moment,
-)
+from scopes.conversation.list_rows import ConversationReader, ConversationRefs, group_by_conversation, read_moment
 from scopes.errors import Corrupt, NotFound, ScopesError
 from scopes.history.conversations import ParticipantCache
 from scopes.ids import ConversationId

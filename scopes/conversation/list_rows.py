@@ -25,13 +25,13 @@ from scopes.history.metadata import ABANDONED, Metadata, read_metadata_at, read_
 from scopes.history.revisions import MAIN, choose_active_branch
 from scopes.history.titles import first_prompt, walk_main
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
-from scopes.index.conversation_table import ConversationSummary
+from scopes.index.conversation_table import ConversationRow
 from scopes.model.codec import decode
 from scopes.model.conversation import Root
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import Commit, Identity, Tip
-from scopes.store.repository import Repository, read_commit, read_tip
+from scopes.store.objects import Commit, CommitStub, Identity
+from scopes.store.repository import Repository, read_commit, read_commit_stub
 from scopes.store.trees import find_blob
 
 _AGENT: Final = "agent"
@@ -89,20 +89,20 @@ class ConversationReader:
         meta = self._refs.meta
         return Metadata() if meta is None else read_metadata_at(self._repository, Oid(meta))
 
-    def read_brief(self, *, complete_follows: bool) -> ConversationSummary:
+    def read_brief(self, *, complete_follows: bool) -> ConversationRow:
         """Return a row with what the tips of the branches and the metadata have.
 
         `complete_follows` if `read_complete` is called next: it needs more of the same objects.
         """
         repository, tips = self._repository, set(self._refs.tips.values())
-        commits: list[Commit] | list[Tip]
+        commits: list[Commit] | list[CommitStub]
         if complete_follows:
             self._commits = {oid: read_commit(repository, oid) for oid in tips}
             commits = list(self._commits.values())
         else:
-            commits = [read_tip(repository, oid) for oid in tips]
+            commits = [read_commit_stub(repository, oid) for oid in tips]
         title, abandoned = self._read_title_and_abandoned(complete_follows=complete_follows)
-        return ConversationSummary(
+        return ConversationRow(
             id=self._refs.conversation,
             participants=participants_of(repository, commits, self._participants),
             branches=sum(name not in abandoned for name in self._refs.tips),
@@ -122,7 +122,7 @@ class ConversationReader:
             return read_title(self._repository, Oid(self._refs.meta)), ()
         return read_title_and_abandoned(self._repository, Oid(self._refs.meta))
 
-    def read_complete(self, brief: ConversationSummary) -> ConversationSummary:
+    def read_complete(self, brief: ConversationRow) -> ConversationRow:
         """Add the fields that need a walk over the history, which is read once."""
         repository, refs_of, metadata = self._repository, self._refs, self._metadata
         tip = refs_of.tips[self.active_branch]

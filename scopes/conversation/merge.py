@@ -12,7 +12,7 @@ from typing import TypedDict
 
 from scopes.clock import now
 from scopes.errors import Invalid, NotFound, Refused
-from scopes.history.messages import head_of, message_id_of
+from scopes.history.messages import header_of, message_id_of
 from scopes.history.revisions import (
     list_branch_tips,
     read_active_branch,
@@ -353,7 +353,7 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, pending:
 
 def _without_own_notices(repository: Repository, plan: MergePlan, pending: InProgress) -> tuple[MessageId, ...]:
     """Return the new messages without those that scopes wrote to the conflict-resolution branch (S4-11)."""
-    heads = map(head_of, plan.divergence.source.commits)
+    heads = map(header_of, plan.divergence.source.commits)
     written = [head for head in heads if head.author_kind == "system" and head.kind in _OWN_KINDS]
     own = {head.id for head in written if not is_ancestor(repository, head.oid, pending.source_tip)}
     return tuple(message for message in plan.messages if message not in own)

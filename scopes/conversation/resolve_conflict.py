@@ -29,7 +29,7 @@ from scopes.model.message import Author, Message, text_parts
 from scopes.result import Result
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import Change, update_tree
+from scopes.store.trees import BlobChange, update_tree
 
 TAKES = ("source", "target", "base", "both")
 
@@ -147,7 +147,7 @@ def _write(  # noqa: PLR0917 - the parts of a decision
     conflict: Conflict,
     actor: Author,
     text: str,
-    changes: dict[str, Change],
+    changes: dict[str, BlobChange],
     *to: str,
 ) -> ConflictResolved:
     """Append the decision to the conflict-resolution branch: a message and its state."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scopes.errors import NotFound, Refused
 from scopes.history.handles import Conversation, Store
-from scopes.history.messages import MessageHead, head_of
+from scopes.history.messages import MessageHeader, header_of
 from scopes.history.transaction import Transaction
 from scopes.ids import ConversationId, Oid, OperationId, parse_branch_name
 from scopes.result import Result
@@ -29,7 +29,7 @@ class TagList(Result):
     """The tags of a conversation and their messages, sorted by name."""
 
     conversation: ConversationId
-    tags: tuple[tuple[str, MessageHead], ...]
+    tags: tuple[tuple[str, MessageHeader], ...]
 
 
 def list_tags(repository: Repository, conversation: str) -> TagList:
@@ -37,7 +37,7 @@ def list_tags(repository: Repository, conversation: str) -> TagList:
     handle = Store(repository).conversation(conversation)
     tags = sorted(handle.metadata.tags.items())
     return TagList(
-        conversation=handle.id, tags=tuple((tag, head_of(read_commit(repository, oid))) for tag, oid in tags)
+        conversation=handle.id, tags=tuple((tag, header_of(read_commit(repository, oid))) for tag, oid in tags)
     )
 
 

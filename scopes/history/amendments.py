@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from scopes.history.messages import STATE_DIRECTORY, MessageHead, read_message_bytes
+from scopes.history.messages import STATE_DIRECTORY, MessageHeader, read_message_bytes
 from scopes.ids import MessageId, Oid
 from scopes.model import encoding
 from scopes.model.claims import content_hash
@@ -27,7 +27,7 @@ class Amendment:
     retracted: bool
 
 
-def find_amendments(repository: Repository, tip: Oid, heads: Iterable[MessageHead]) -> Mapping[MessageId, Amendment]:
+def find_amendments(repository: Repository, tip: Oid, heads: Iterable[MessageHeader]) -> Mapping[MessageId, Amendment]:
     """Return the amendments in force at `tip`, by amended message; `heads` are the messages below it."""
     claims = _read_claims(repository, tip)
     found: dict[MessageId, Amendment] = {}

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from scopes.errors import NotFound
-from scopes.history.messages import MessageHead, read_message, walk_heads_newest_first
+from scopes.history.messages import MessageHeader, read_message, walk_headers_newest_first
 from scopes.history.metadata import Metadata, read_metadata
 from scopes.history.revisions import (
     Revision,
@@ -137,10 +137,10 @@ class Branch:
         """The metadata entry; an empty one if there is none."""
         return self.conversation.metadata.branches.get(self.name, BranchEntry())
 
-    def heads(self) -> Iterator[MessageHead]:
-        """Yield the heads of the messages, newest first; no body is read."""
-        return walk_heads_newest_first(self.repository, [self.tip])
+    def headers(self) -> Iterator[MessageHeader]:
+        """Yield the headers of the messages, newest first; no body is read."""
+        return walk_headers_newest_first(self.repository, [self.tip])
 
     def messages(self) -> Iterator[Message]:
         """Yield the messages, newest first."""
-        return (read_message(self.repository, head.oid) for head in self.heads())
+        return (read_message(self.repository, head.oid) for head in self.headers())

@@ -18,12 +18,12 @@ from scopes.loading import load
 from scopes.memory.actions import merge_actions
 from scopes.memory.activity import Activity
 from scopes.memory.entry import EntryScope, MemoryEntry
-from scopes.memory.source_messages import SourceMessage, heads_beyond, read_source_messages
+from scopes.memory.source_messages import SourceMessage, headers_beyond, read_source_messages
 from scopes.memory.store import Memory, change_memory, covered_change, entry_change
 from scopes.result import Note, Result
 from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import Change
+from scopes.store.trees import BlobChange
 
 if TYPE_CHECKING:
     from scopes.memory.entry_builder import EntryBuilder
@@ -134,7 +134,7 @@ def _walk_new_messages(repository: Repository, branches: Iterator[Branch]) -> It
         if tip not in covered.tips:
             starts = [oid for oid in covered.tips if repository.has(oid)]
             activity = Activity()
-            messages = read_source_messages(repository, heads_beyond(repository, tip, starts), activity.add)
+            messages = read_source_messages(repository, headers_beyond(repository, tip, starts), activity.add)
             new = [source for source in messages if source.head.id not in covered.messages]
             covered.tips.append(tip)
             if new:
@@ -163,7 +163,7 @@ def _store(
         covered = _read_covered(memory)
         stored: list[MemoryEntry] = []
         by_id = {entry.id: entry for entry in memory.entries}
-        changes: dict[str, Change] = {}
+        changes: dict[str, BlobChange] = {}
         for scope, entry in built:
             if covered.get(scope.uuid, _Covered()).messages.isdisjoint(entry.sources.messages):
                 merged, older = merge_actions(entry, by_id.values())

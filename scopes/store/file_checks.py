@@ -26,7 +26,7 @@ _LIMITS: dict[str, int] = {
 _MAX_LINKS = 5
 
 
-def check_store(path: str) -> None:
+def check_store_files(path: str) -> None:
     """Check every file that libgit2 reads when it opens a store or looks up an object.
 
     Raises:

@@ -63,7 +63,7 @@ class Commit(NamedTuple):
     trailers: Mapping[str, str]
 
 
-class Tip(NamedTuple):
+class CommitStub(NamedTuple):
     """The tree and the time of a commit, all that a list needs; `time` is in whole seconds since 1970."""
 
     tree: Oid
@@ -177,7 +177,7 @@ def parse_commit(oid: Oid, data: bytes) -> Commit:
     return Commit(oid, Oid(text[5:45]), parents, author, seconds, subject, _parse_trailers(rest))
 
 
-def parse_tip(oid: Oid, data: bytes) -> Tip:
+def parse_tip(oid: Oid, data: bytes) -> CommitStub:
     """Parse only the tree and the time of a commit.
 
     Raises:
@@ -188,7 +188,7 @@ def parse_tip(oid: Oid, data: bytes) -> Tip:
     head = data.partition(b"\n\n")[0]
     author = head.partition(b"\nauthor ")[2].partition(b"\n")[0]
     seconds = author.partition(b"> ")[2].partition(b" ")[0].decode("ascii", "replace")
-    return Tip(Oid(data[5:45].decode("ascii", "replace")), int(seconds) if _SECONDS.fullmatch(seconds) else 0)
+    return CommitStub(Oid(data[5:45].decode("ascii", "replace")), int(seconds) if _SECONDS.fullmatch(seconds) else 0)
 
 
 def one_line(text: str, limit: int | None = SUBJECT_LENGTH) -> str:

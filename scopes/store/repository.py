@@ -20,12 +20,12 @@ from scopes.store import refs
 from scopes.store.config import Config, Setting
 from scopes.store.containment import check_self_contained
 from scopes.store.error_translation import is_missing, refusal
-from scopes.store.file_checks import check_ref, check_ref_update, check_store
+from scopes.store.file_checks import check_ref, check_ref_update, check_store_files
 from scopes.store.init import FORMAT_VERSION, is_store
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import CODES, MAX_OBJECT_BYTES, LooseReader, find_loose
-from scopes.store.objects import BLOB, COMMIT, TREE, Commit, Tip, TreeEntry, parse_commit, parse_tip, parse_tree
+from scopes.store.objects import BLOB, COMMIT, TREE, Commit, CommitStub, TreeEntry, parse_commit, parse_tip, parse_tree
 from scopes.store.projects import Project
 from scopes.store.raw_refs import RefFiles, read_loose_ref, read_ref_files
 
@@ -343,7 +343,7 @@ def open_unchecked(
     """Open a store that consists of links to an open one; raises as `open_repository` does."""
     _skip_unreadable_home()
     try:
-        check_store(path)
+        check_store_files(path)
         git = pygit2.Repository(path, _OPEN_EXACTLY_HERE)
     except (pygit2.GitError, OSError) as error:
         raise _cannot_open(path, error) from error
@@ -392,7 +392,7 @@ def read_commit(objects: Objects, oid: Oid) -> Commit:
     return parse_commit(oid, read_data(objects, oid, COMMIT))
 
 
-def read_tip(objects: Objects, oid: Oid) -> Tip:
+def read_commit_stub(objects: Objects, oid: Oid) -> CommitStub:
     """Read only the tree and the time of a commit, or raise NotFound or Corrupt."""
     return parse_tip(oid, read_data(objects, oid, COMMIT))
 

@@ -155,6 +155,7 @@ def test_projects_agents_models_and_tags_are_offered_from_the_index(conversation
         ("config scopes.dur", ["scopes.durability"]),
         ("config get scopes.dur", ["scopes.durability"]),
         ("config set scopes.author c", []),
+        ("blame conv-001 --key scopes.", []),
         ("config set scopes.hints true --level s", ["store"]),
     ],
 )

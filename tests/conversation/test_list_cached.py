@@ -23,7 +23,7 @@ from scopes.conversation.rewind import rewind
 from scopes.conversation.switch import switch
 from scopes.conversation.undo import undo
 from scopes.index import conversation_table
-from scopes.index.conversation_table import ConversationSummary, States, open_conversation_table
+from scopes.index.conversation_table import ConversationRow, States, open_conversation_table
 from scopes.store import refs as names
 from scopes.store.graph import walk_newest_first
 from tests.support.history import history, say
@@ -313,4 +313,4 @@ for complete in (False, True):
 
 
 def test_every_column_of_the_table_has_a_type():
-    assert set(conversation_table._TYPES) == {*ConversationSummary._fields, "state", "complete"}
+    assert set(conversation_table._TYPES) == {*ConversationRow._fields, "state", "complete"}

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import NamedTuple
 
-from scopes.history.messages import read_message, walk_heads_newest_first
+from scopes.history.messages import read_message, walk_headers_newest_first
 from scopes.ids import Oid
 from scopes.store import recovery
 from scopes.store import refs as names
@@ -361,7 +361,7 @@ class Worker:
             "verify": (1, self.verify),
             "gc": (1, lambda: run("gc", "--json")),
             "expire": (1, lambda: run("gc", "--expire", self.plan.expire, "--yes", "--json")),
-            "repair": (1, lambda: run("repair", "--dry-run", "--json")),
+            "repair": (1, lambda: run("repair", *rng.choice(((), ("--dry-run",))), "--json")),
             "import": (2, self.import_transcript),
             "export": (1, self.export),
         }
@@ -467,7 +467,7 @@ def walk_losses(plan: Plan, report: Report) -> Iterator[str]:
 
 def read_messages(repository: Repository, tips: list[str]) -> dict[str, str]:
     """Return the texts of all messages reachable from commits, by id."""
-    heads = walk_heads_newest_first(repository, dict.fromkeys(Oid(tip) for tip in tips))
+    heads = walk_headers_newest_first(repository, dict.fromkeys(Oid(tip) for tip in tips))
     return {head.id: read_message(repository, head.oid).text for head in heads}
 
 

@@ -39,7 +39,7 @@ def test_a_handle_reads_the_present_state(store):
     branch = store.branch("conv-001", "main")
     assert [message.text for message in branch.messages()] == ["b", "a"]
     say(store.repository, "conv-001", "new", branch="main")
-    assert [head.subject for head in branch.heads()] == ["new", "b", "a"]
+    assert [head.subject for head in branch.headers()] == ["new", "b", "a"]
     rename_title(store.repository, "conv-001", "Login")
     assert branch.conversation.metadata.title == "Login"
 

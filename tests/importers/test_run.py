@@ -14,7 +14,7 @@ from scopes.conversation.show import show
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import CannotImport, Invalid
-from scopes.history.messages import plain_message, read_message, walk_heads_oldest_first
+from scopes.history.messages import plain_message, read_message, walk_headers_oldest_first
 from scopes.history.revisions import list_branch_tips
 from scopes.history.sources import SOURCES, walk_chunks
 from scopes.ids import Oid
@@ -89,7 +89,7 @@ def test_the_last_message_is_open_until_the_source_grows(repository, tmp_path):
     tip = list_branch_tips(repository, "conv-001")["main"]
     assert read_message(repository, tip).extra["open"] is True
     import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")))
-    heads = list(walk_heads_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))
+    heads = list(walk_headers_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))
     assert ["open" in read_message(repository, head.oid).extra for head in heads] == [False, False, True]
 
 
@@ -169,7 +169,7 @@ def test_a_fork_is_named_after_its_first_own_message(repository, tmp_path):
     import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d<b e")))
     tips = list_branch_tips(repository, "conv-001")
     fork = next(name for name in tips if name.startswith("fork/"))
-    own = list(walk_heads_oldest_first(repository, [tips[fork]]))[2]
+    own = list(walk_headers_oldest_first(repository, [tips[fork]]))[2]
     assert (branch_words(repository), branch_words(repository, fork), fork) == (
         "a b d e",
         "a b c",
@@ -228,8 +228,8 @@ def test_a_copied_history_has_the_same_commits(repository, tmp_path):
     assert done.conversations[0].messages == 6
     tips = list_branch_tips(repository, "conv-001")
     fork = next(name for name in tips if name.startswith("fork/"))
-    shared = [head.oid for head in walk_heads_oldest_first(repository, [tips["main"]])][:2]
-    assert [head.oid for head in walk_heads_oldest_first(repository, [tips[fork]])][:2] == shared
+    shared = [head.oid for head in walk_headers_oldest_first(repository, [tips["main"]])][:2]
+    assert [head.oid for head in walk_headers_oldest_first(repository, [tips[fork]])][:2] == shared
 
 
 def test_the_order_of_the_sources_does_not_matter(tmp_path):

@@ -36,20 +36,20 @@ from scopes.conversation.rename import Renamed
 from scopes.conversation.repair import Repaired
 from scopes.conversation.resolve_conflict import ConflictResolved
 from scopes.conversation.rewind import BranchRewound
-from scopes.conversation.show import BranchSummary, ConversationView
+from scopes.conversation.show import BranchRow, ConversationView
 from scopes.conversation.stats import Stats
 from scopes.conversation.switch import BranchSwitched
 from scopes.conversation.tag import Tagged, TagList
 from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
 from scopes.exporters.atomic_save import ExportSaved
-from scopes.history.messages import MessageHead
+from scopes.history.messages import MessageHeader
 from scopes.history.revisions import Revision
 from scopes.history.usage import Tokens
 from scopes.importers.import_sample import SampleImported
 from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
-from scopes.index.conversation_table import ConversationSummary
+from scopes.index.conversation_table import ConversationRow
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
 from scopes.memory.add import MemoryAdded
 from scopes.memory.context import write_context
@@ -100,7 +100,7 @@ def message_id(word):
 
 def head(word, author, subject, *, minutes=2, parents=("root",), kind="plain", author_kind="agent", to=()):
     """A message as its commit shows it, some minutes old."""
-    return MessageHead(
+    return MessageHeader(
         id=message_id(word),
         oid=oid(word),
         parents=tuple(map(oid, parents)),
@@ -127,7 +127,7 @@ def branch(name, messages, total, **fields):
         "tip": oid(name), "fork": oid("root"), "purpose": None, "agent": None, "parent": None, "status": "active",
         "active": False, "created_at": CREATED, "last_activity": format_seconds(NOW_SECONDS - 120),
     }  # fmt: skip
-    return BranchSummary(name=name, messages=messages, total=total, **(known | fields))
+    return BranchRow(name=name, messages=messages, total=total, **(known | fields))
 
 
 COVERAGE = head("cover", "test-runner", "Test coverage recommendations ready")
@@ -155,17 +155,17 @@ BRANCHES = (
     branch(RESOLUTION, 2, 5, purpose="conflict-resolution", agent="general-purpose", parent="main", active=True),
 )
 SUMMARIES = (
-    ConversationSummary(
+    ConversationRow(
         id=CONVERSATION, participants=("code-analyzer", "test-runner"), branches=3, messages=10, uuid=UUID,
         last_activity=format_seconds(NOW_SECONDS - 120), active_branch=RESOLUTION, created_at=CREATED,
         title="Login fails on Safari", source="claude-code", directory="/work/shop/src", agent="test-runner",
         model="some-model-1", tags=("good", "v1"),
     ),
-    ConversationSummary(
+    ConversationRow(
         id="conv-002", participants=("general-purpose",), branches=1, last_activity=format_seconds(NOW_SECONDS - 300),
         opening="How much is 日本 tea?", directory="/home/carol",
     ),
-    ConversationSummary(id="login-bug", participants=(), branches=1, last_activity="2025-10-01T12:00:00Z"),
+    ConversationRow(id="login-bug", participants=(), branches=1, last_activity="2025-10-01T12:00:00Z"),
 )  # fmt: skip
 VIEW = ConversationView(
     id=CONVERSATION, uuid=UUID, title=None, participants=("code-analyzer", "test-runner"), active_branch=RESOLUTION,

@@ -9,7 +9,7 @@ import typer
 from scopes.cli.arguments import AllProjects, OfProjects, Since
 from scopes.cli.import_runner import choose_projects, collect_sources, import_all
 from scopes.cli.invocation import Invocation
-from scopes.clock import now_nanoseconds, parse_moment
+from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid
 from scopes.importers.import_sample import import_sample
 from scopes.importers.run import ImportOptions
@@ -70,7 +70,7 @@ def import_(
         )
     if sample:
         return invocation.show(import_sample(invocation.repository(create=True)))
-    start = None if since is None else parse_moment(since, now_nanoseconds())
+    start = None if since is None else parse_date(since, now_nanoseconds())
     projects = choose_projects(invocation, project or [], all_projects=all_projects)
     collected = collect_sources(invocation, paths or [])
     options = ImportOptions(dry_run=dry_run, strict=strict, again=again, title=title, since=start, projects=projects)

@@ -10,15 +10,7 @@ from scopes.loading import load
 from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.model.message import FILE_OPERATIONS
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import (
-    SHORT_ID_LENGTH,
-    UNKNOWN_TIME,
-    WIDE,
-    author,
-    identifier,
-    short_time,
-    subject,
-)
+from scopes.render.text.phrases import SHORT_ID_LENGTH, UNKNOWN_TIME, WIDE, author, identifier, short_time, subject
 from scopes.render.view import Cell, Column, Span, View, clean_spans
 from scopes.render.wrap import count_span_cells, truncate_line
 
@@ -79,8 +71,10 @@ def claim_text(key: str, value: Any) -> str:
             line = f"amended, {digest[:_HASH_LENGTH]}"
         case "files", {"operation": str(operation), "content": str(digest)}:
             line = f"{operation}, {digest[:_HASH_LENGTH]}"
+        case "files", {"operation": str(operation), "derived": str(digest)}:
+            line = f"{operation}; only the patch is recorded, {digest[:_HASH_LENGTH]}"
         case "files", {"operation": str(operation)}:
-            line = operation if operation == "delete" else f"{operation}, outcome unknown"
+            line = operation if operation == "delete" else f"{operation}; the resulting content is not recorded"
         case _, {"both": list(several)}:
             line = " | ".join(claim_text(key, each) for each in several)
         case _:
