@@ -8,6 +8,7 @@ from scopes.render.dispatch import render_text
 from scopes.render.text.conflict_phrases import (
     MAX_LINES,
     write_aborted,
+    write_conflict_notes,
     write_more,
     write_next_commands,
     write_open_conflicts,
@@ -60,11 +61,14 @@ def render_replayed(result: Replayed, view: View) -> None:
 @render_text.register
 def render_replay_conflicted(result: ReplayConflicted, view: View) -> None:
     """Write at which message it stopped, the conflicts, and the commands to continue."""
-    if not view.terminal:
-        view.line(result.branch)
-        return
     number = counted(sum(conflict.status != "resolved" for conflict in result.conflicts), "conflict")
     unchanged = " would be unchanged: " if result.dry_run else " is unchanged: "
+    if not view.terminal:
+        view.line(result.branch)
+        stopped = result.stopped[:SHORT_ID_LENGTH]
+        what = f"{result.conversation}/{result.moved_branch}{unchanged}{number} at message {stopped}"
+        write_conflict_notes(view, what, result.conversation, None if result.dry_run else result.kind, result.conflicts)
+        return
     view.line(_branch(result), unchanged, Span(number, "heading"), " at message ", identifier(view, result.stopped))
     if not result.dry_run:
         write_resolution_branch(view, result.branch)

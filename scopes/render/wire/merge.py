@@ -62,4 +62,5 @@ def _outcome_object(result: MergeOutcome, word: str) -> dict[str, object]:
         conflicts=[conflict_object(number, each) for number, each in enumerate(result.conflicts, 1)],
         operation=result.operation,
         dry_run=result.dry_run or None,
+        active_branch=result.active_branch,
     )
