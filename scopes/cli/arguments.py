@@ -79,7 +79,7 @@ OfProjects: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it (may be repeated)"),
 ]
-AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects")]
+AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects, not only this one")]
 
 
 def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Author:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from scopes.fence import fenced
 from scopes.history.amendments import find_amendments, latest
-from scopes.history.handles import Store
+from scopes.history.handles import StoreHandle
 from scopes.history.messages import MessageHeader, read_message, walk_headers_newest_first
 from scopes.history.staleness import is_news
 from scopes.ids import ConversationId, Oid
@@ -80,7 +80,7 @@ def build_preface(
 def _walk_exchanges(repository: Repository, conversation: ConversationId) -> Iterator[_Exchange]:
     """Yield the last exchange of each other conversation's active branch, most recent first."""
     tips: list[tuple[int, ConversationId, Oid]] = []
-    for other in Store(repository).conversations():
+    for other in StoreHandle(repository).conversations():
         if other.id != conversation:
             tip = other.active_branch.tip
             last = next(walk_headers_newest_first(repository, [tip]), None)

@@ -405,7 +405,7 @@ RECORDED_TEXTS = {
 MOVED = (Rewrite(CALL.id, CALL.oid, oid("callit, moved")), Rewrite(SECURE.id, SECURE.oid, oid("secure, moved")))
 REBASE = {"kind": "rebase", "conversation": CONVERSATION, "moved_branch": SECURITY, "onto": "main"}
 PICKED = {"kind": "cherry-pick", "conversation": CONVERSATION, "moved_branch": "main"}
-STOPPED = {"branch": RESOLUTION, "tip": oid("strife"), "moved": MOVED[:1], "stopped": SECURE.id, "remaining": 4}
+STOPPED = {"branch": RESOLUTION, "tip": oid("strife"), "replayed": MOVED[:1], "stopped": SECURE.id, "remaining": 4}
 KEPT = Note(
     "these branches keep the former messages: idea",
     f"rebase one of them: scopes conv rebase {CONVERSATION} --branch idea",
@@ -674,6 +674,10 @@ SAMPLES = {
         "merged": Merged(
             **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id, COVERAGE.id), operation=OPERATION, message=message_id("joined")
         ),
+        "merged-active": Merged(
+            **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), operation=OPERATION, message=message_id("joined"),
+            active_branch="main",
+        ),
         "merged-resolved": Merged(
             **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), operation=OPERATION,
             message=message_id("joined"),
@@ -689,10 +693,10 @@ SAMPLES = {
     },
     "rebase": {
         "up-to-date": ReplayUpToDate(**REBASE, branch=SECURITY, tip=oid("callit")),
-        "rebased": Replayed(**REBASE, branch=SECURITY, tip=MOVED[1].new, moved=MOVED, operation=OPERATION, notes=(KEPT,)),
-        "rebased-resolved": Replayed(**REBASE, branch=SECURITY, tip=MOVED[0].new, moved=MOVED[:1], conflicts=(AUTO_RESOLVED,), operation=OPERATION),
-        "rebased-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED, conflicts=(AUTO_RESOLVED,), dry_run=True),
-        "many-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED[:1] * 23, dry_run=True),
+        "rebased": Replayed(**REBASE, branch=SECURITY, tip=MOVED[1].new, replayed=MOVED, operation=OPERATION, notes=(KEPT,)),
+        "rebased-resolved": Replayed(**REBASE, branch=SECURITY, tip=MOVED[0].new, replayed=MOVED[:1], conflicts=(AUTO_RESOLVED,), operation=OPERATION),
+        "rebased-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, replayed=MOVED, conflicts=(AUTO_RESOLVED,), dry_run=True),
+        "many-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, replayed=MOVED[:1] * 23, dry_run=True),
         "conflict": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DECIDED_OTHERWISE, COMPETING), operation=OPERATION),
         "conflict-dry-run": ReplayConflicted(**REBASE, **(STOPPED | {"branch": SECURITY, "tip": None}), conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DISAGREED,) * 23, operation=OPERATION),
@@ -702,8 +706,8 @@ SAMPLES = {
     },
     "cherry_pick": {
         "up-to-date": ReplayUpToDate(**PICKED, branch="main", tip=oid("callit"), notes=(Note("on conv-001/main already: callit22"),)),
-        "picked": Replayed(**PICKED, branch="main", tip=MOVED[1].new, moved=MOVED, conflicts=(AUTO_RESOLVED,), operation=OPERATION),
-        "picked-dry-run": Replayed(**PICKED, branch="main", tip=None, moved=MOVED, dry_run=True),
+        "picked": Replayed(**PICKED, branch="main", tip=MOVED[1].new, replayed=MOVED, conflicts=(AUTO_RESOLVED,), operation=OPERATION),
+        "picked-dry-run": Replayed(**PICKED, branch="main", tip=None, replayed=MOVED, dry_run=True),
         "conflict": ReplayConflicted(**PICKED, **STOPPED, conflicts=(DISAGREED,), operation=OPERATION),
         "conflict-dry-run": ReplayConflicted(**PICKED, **(STOPPED | {"branch": "main", "tip": None}), conflicts=(DISAGREED,), dry_run=True),
         "aborted": ReplayAborted(

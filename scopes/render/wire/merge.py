@@ -9,11 +9,11 @@ from scopes.render.dispatch import to_wire
 from scopes.render.wire.conflicts import conflict_object
 
 if TYPE_CHECKING:
-    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome
+    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
 
 
 @to_wire.register
-def format_up_to_date(result: MergeOutcome) -> dict[str, object]:
+def format_up_to_date(result: UpToDate) -> dict[str, object]:
     """Return the outcome of a merge that changed nothing."""
     return _outcome_object(result, "up-to-date")
 
@@ -62,4 +62,5 @@ def _outcome_object(result: MergeOutcome, word: str) -> dict[str, object]:
         conflicts=[conflict_object(number, each) for number, each in enumerate(result.conflicts, 1)],
         operation=result.operation,
         dry_run=result.dry_run or None,
+        active_branch=result.active_branch,
     )
