@@ -29,9 +29,7 @@ _REPLACEMENT = "\ufffd"
 _LINE_END = r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
 _SYMBOL = r"[#*0-9\xa9\xae\u203c-\u3299\U0001f000-\U0001faff]"
 _JOINER = "\u200d"
-_JOINED_EMOJI = (
-    rf"(?s:.?)(?:[{PICTOGRAPHS}]|(?<=[{PICTOGRAPHS}])\ufe0f)\u200d[{PICTOGRAPHS}]"
-)
+_JOINED_EMOJI = rf"(?s:.?)(?:[{PICTOGRAPHS}]|(?<=[{PICTOGRAPHS}])\ufe0f)\u200d[{PICTOGRAPHS}]"
 _UNSEEN = rf"[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f{DIRECTION_AND_SEPARATORS}{IGNORABLE}\ud800-\udfff]"
 _HIDDEN = (
     rf"(?P<emoji>[{PICTOGRAPHS}]\ufe0f?(?:\u200d[{PICTOGRAPHS}]\ufe0f?)++|{_SYMBOL}[{PRESENTATION}])"
