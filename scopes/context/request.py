@@ -105,6 +105,8 @@ def new_request(
     explain: bool = False,
     project: str = "",
     candidates: int | None = None,
+    mark: str | None = None,
+    include_ignored: bool = False,
 ) -> Request:
     """Return a request with the default budget of the model and the limits of the settings; the rest is as in Request.
 
@@ -123,6 +125,8 @@ def new_request(
         explain=explain,
         project=project,
         candidates=candidates,
+        mark=mark,
+        include_ignored=include_ignored,
         file_share=shares.content["files"] if config.find("scopes.budgetContent") else None,
         max_turns=config.find_integer("scopes.maxTurns", 0) or None,
         idle_seconds=config.find_integer("scopes.idleSeconds", 0) or None,
