@@ -16,6 +16,8 @@ _scopes()
     local current=${words[${#words[@]}-1]-} last=${COMP_WORDS[COMP_CWORD]}
     [[ $last == [=@:] ]] && last=""
     local before=${current%"$last"}
+    # The quote that begins an unfinished word is not a part of it.
+    words[${#words[@]}-1]=$before${last#[\'\"]}
     COMPREPLY=()
     while IFS=$'\t' read -r word _; do
         COMPREPLY+=("${word#"$before"}")

@@ -114,7 +114,7 @@ def new_uuid() -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
-def parse_moment(text: str, now_nanoseconds: int) -> int:
+def parse_date(text: str, now_nanoseconds: int) -> int:
     """Parse a time into nanoseconds since 1970; a month is 30 days, a year 365.
 
     Raises:

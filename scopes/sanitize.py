@@ -61,8 +61,10 @@ def clean_line(text: str) -> str:
 
 def escape_tags(text: str) -> str:
     """Escape tags that models take for instructions or for our own block, and control characters (S3-12)."""
-    plain = _pattern(_CONTROL).sub("\ufffd", _pattern(_LINE_END).sub("\n", text))
-    return _pattern(_LLAMA).sub(r"\\[", _escape_matching(plain, _TAG % _MARKERS))
+    is_plain = text.replace("\n", "").replace("\t", "").isprintable()  # much faster than two patterns
+    plain = text if is_plain else _pattern(_CONTROL).sub("\ufffd", _pattern(_LINE_END).sub("\n", text))
+    escaped = _escape_matching(plain, _TAG % _MARKERS)
+    return _pattern(_LLAMA).sub(r"\\[", escaped) if "INST" in escaped else escaped
 
 
 def escape_file_tags(text: str) -> str:
@@ -81,7 +83,10 @@ def escape_roles(text: str) -> str:
 
 def as_content(text: str) -> str:
     """Escape tags and headings of recorded text that is placed under a heading of ours."""
-    return _pattern(_HEADING).sub(r"\\", escape_tags(text)).strip()
+    escaped = escape_tags(text)
+    if "# " in escaped or "----- recorded" in escaped:
+        escaped = _pattern(_HEADING).sub(r"\\", escaped)
+    return escaped.strip()
 
 
 def clip(text: str, characters: int) -> str:
@@ -123,7 +128,7 @@ def _escape_matching(text: str, tag: str) -> str:
 
     def replacement(match: re.Match[str]) -> str:
         after = text[match.end() : match.end() + _TAG_CHARACTERS]
-        visible = invisible.sub("", after)
+        visible = after if after.isascii() else invisible.sub("", after)
         hidden = len(after) == _TAG_CHARACTERS and len(visible) < _MIN_VISIBLE
         return "&lt;" if hidden or pattern.match(visible) else "<"
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.clock import format_time, parse_moment, parse_time
+from scopes.clock import format_time, parse_date, parse_time
 from scopes.errors import Invalid
 
 NOW = parse_time("2026-11-21T12:00:00Z")
@@ -30,7 +30,7 @@ NOW = parse_time("2026-11-21T12:00:00Z")
 )  # fmt: skip
 def test_a_moment_is_understood(text, moment):
     """A time without a zone is UTC; a month has 30 days, a year 365."""
-    assert parse_moment(text, NOW) == parse_time(moment)
+    assert parse_date(text, NOW) == parse_time(moment)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_moment_is_understood(text, moment):
 )  # fmt: skip
 def test_what_is_no_moment_is_refused_with_examples(text):
     with pytest.raises(Invalid, match="is not a valid time") as refusal:
-        parse_moment(text, NOW)
+        parse_date(text, NOW)
     assert refusal.value.hint == "for example: '2 hours ago', yesterday, 2026-01-31, 2026-01-31T09:30:00Z"
     assert refusal.value.message.isprintable()
 
@@ -48,7 +48,7 @@ def test_what_is_no_moment_is_refused_with_examples(text):
 @given(st.integers(min_value=0, max_value=4_000_000_000))
 def test_a_written_time_is_read_back(seconds):
     """A law."""
-    assert parse_moment(format_time(seconds * 1_000_000_000), NOW) == seconds * 1_000_000_000
+    assert parse_date(format_time(seconds * 1_000_000_000), NOW) == seconds * 1_000_000_000
 
 
 @given(
@@ -57,11 +57,11 @@ def test_a_written_time_is_read_back(seconds):
 )
 def test_a_span_never_leads_into_the_future(count, unit):
     """A law; spans of a billion years are only long ago."""
-    assert parse_moment(f"{count} {unit}", NOW) <= NOW
+    assert parse_date(f"{count} {unit}", NOW) <= NOW
 
 
 @given(st.text(max_size=30))
 def test_any_text_is_a_moment_or_refused(text):
     """A law."""
     with contextlib.suppress(Invalid):
-        assert isinstance(parse_moment(text, NOW), int)
+        assert isinstance(parse_date(text, NOW), int)

@@ -37,7 +37,9 @@ ScopeOrLatestArgument: TypeAlias = Annotated[
 ConversationOrBranchArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV[/BRANCH]", help="The conversation or one of its branches")
 ]
-BranchArgument: TypeAlias = Annotated[str, typer.Argument(metavar="BRANCH", help="The branch")]
+BranchArgument: TypeAlias = Annotated[
+    str | None, typer.Argument(metavar="BRANCH", help="The branch, if it is not given as CONV/BRANCH")
+]
 OnBranch: TypeAlias = Annotated[
     str | None, typer.Option("--branch", "-b", metavar="BRANCH", help="The branch (default: the active one)")
 ]
@@ -53,7 +55,7 @@ AuthorKind: TypeAlias = Annotated[
     typer.Option("--author-kind", metavar="KIND", help="Kind of author: human, agent, tool, system or injected"),
 ]
 ConflictArgument: TypeAlias = Annotated[
-    str, typer.Argument(metavar="ID", help="The conflict: its id, a unique prefix, or its number in the list")
+    str, typer.Argument(metavar="CONFLICT", help="The conflict: its id, a unique prefix, or its number in the list")
 ]
 OfConversation: TypeAlias = Annotated[
     str | None, typer.Option("--conversation", metavar="CONV", help="Only what changed this conversation")
@@ -73,7 +75,7 @@ OfProjects: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it (may be repeated)"),
 ]
-AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects")]
+AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects, not only this one")]
 
 
 def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Author:
@@ -90,8 +92,18 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
 
 def names_conversation(repository: Repository, text: str) -> bool:
     """Return True if a word names a conversation, or several; then it is not the name of a branch, message or file."""
+    return _is_name("scopes.history.revisions:resolve_conversation", repository, text.partition("/")[0])
+
+
+def names_revision(repository: Repository, text: str) -> bool:
+    """Return True if a word names a conversation or a message, or several, without a conversation before it."""
+    return _is_name("scopes.history.revisions:resolve_revision", repository, text)
+
+
+def _is_name(resolve: str, repository: Repository, text: str) -> bool:
+    """Return True if a function that resolves names finds one or several for a word."""
     try:
-        load("scopes.history.revisions:resolve_conversation")(repository, text.partition("/")[0])
+        load(resolve)(repository, text)
     except NotFound:
         return False
     except Ambiguous:
@@ -134,6 +146,25 @@ def refuse_both_scopes(projects: Sequence[str] | None, *, all_projects: bool) ->
 
 
 def split_branch(conversation: str, branch: str | None) -> tuple[str, str | None]:
-    """Split CONV/BRANCH into conversation and branch; a branch given with `--branch` takes precedence."""
+    """Split CONV/BRANCH into conversation and branch; the branch may be given separately instead.
+
+    Raises:
+        Invalid: two different branches are given.
+    """
     name, _, named_branch = conversation.partition("/")
+    if branch and named_branch and branch != named_branch:
+        hint = f"give {name} and one branch"
+        raise Invalid(f"the branch is given twice: {named_branch!a} and {branch!a}", hint=hint)
     return name, branch or named_branch or None
+
+
+def require_branch(conversation: str, branch: str | None) -> tuple[str, str]:
+    """Split CONV/BRANCH as `split_branch` does.
+
+    Raises:
+        Invalid: no branch is given, or two.
+    """
+    name, given = split_branch(conversation, branch)
+    if given is None:
+        raise Invalid("no branch given", hint=f"list them: scopes conv branch {name}")
+    return name, given

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scopes.cli.global_options import GLOBAL_OPTIONS, HELP
 from scopes.cli.table import Command, Table
+from scopes.loading import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,6 +95,11 @@ def before_separator(words: Sequence[str]) -> list[str]:
     return list(words[: words.index("--")]) if "--" in words else list(words)
 
 
+def after_separator(words: Sequence[str]) -> list[str]:
+    """Return the words after `--`."""
+    return list(words[len(before_separator(words)) + 1 :])
+
+
 def with_optional_values(words: list[str]) -> list[str]:
     """Return the words with `--fields=` for --fields without names, and `--porcelain=v1` for --porcelain."""
     result = list(words)
@@ -108,9 +114,26 @@ def with_optional_values(words: list[str]) -> list[str]:
     return result
 
 
-def with_config_command(words: list[str], line: CommandLine) -> list[str]:
+def expand_words(table: Table, words: list[str]) -> tuple[list[str], CommandLine]:
+    """Write out optional values, an alias of the user and `config KEY`; return the words, and them split.
+
+    Raises:
+        Invalid: an alias is not valid.
+    """
+    words = with_optional_values(words)
+    line = split_words(table, words)
+    if line.unknown is not None and not line.path:
+        words = with_optional_values(load("scopes.cli.user_aliases:expand_alias")(table, words, line))
+        line = split_words(table, words)
+    if line.unknown is not None and line.path == ("config",):
+        words = _with_config_command(words, line)
+        line = split_words(table, words)
+    return words, line
+
+
+def _with_config_command(words: list[str], line: CommandLine) -> list[str]:
     """Return the words of `config KEY` with `get`, and those of `config KEY VALUE` with `set`, as in git."""
-    if line.path != ("config",) or line.unknown is None or "." not in line.unknown or line.unknown[0] == "-":
+    if line.unknown is None or "." not in line.unknown or line.unknown[0] == "-":
         return words
     position = len(words) - len(line.rest) - 1
     arguments = 0

@@ -5,7 +5,15 @@ from __future__ import annotations
 import os
 import sys
 
-from scopes.cli.command_line import LONG, SHORT, CommandLine, expects_value, split_words, with_config_command
+from scopes.cli.command_line import (
+    LONG,
+    SHORT,
+    CommandLine,
+    expand_words,
+    expects_value,
+    split_words,
+    with_optional_values,
+)
 from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.loading import load
 from scopes.store.discovery import (
@@ -14,12 +22,13 @@ from scopes.store.discovery import (
     list_branches,
     list_conversations,
     list_operations,
+    may_have_aliases,
 )
 from scopes.store.projects import find_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import NoReturn
 
     from scopes.cli.table import Command, Table
@@ -27,10 +36,8 @@ if TYPE_CHECKING:
 Candidates = list[tuple[str, str]]
 
 OPTIONS_FILE = os.path.join(os.path.dirname(__file__), "options.tsv")
-# Placeholders whose values are operations, or are or begin with the name of a conversation.
-_STORE_NAMES = {"OPERATION", "OPERATION|CONV", "CONV", "CONV[/BRANCH]", "WHERE", "BRANCH", "MESSAGE"}
-
-
+# Placeholders whose values are revisions: conversations, branches, messages.
+_REVISIONS = ("MESSAGE", "SOURCE", "A..B")
 # Placeholders whose values are in the index of conversations, and their columns there.
 _INDEX_COLUMNS = {"AGENT": "participants", "MODEL": "model", "PROJECT": "directory", "TAG": "tags"}
 
@@ -50,8 +57,9 @@ class OptionRow:
 class ParsedWords:
     """The words before the current one: arguments, options with values, and the option that still needs its value."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str], path: tuple[str, ...] = ()) -> None:
         self.environ = environ
+        self.path = path
         self.arguments: list[str] = []
         self.options: list[tuple[str, str]] = []
         self.open_option: OptionRow | None = None
@@ -76,10 +84,10 @@ def answer(table: Table, arguments: list[str], environ: Mapping[str, str]) -> No
 
 def complete(table: Table, words: list[str], environ: Mapping[str, str]) -> Candidates:
     """Return the candidates for the last word, with their descriptions."""
-    *before, current = words
+    *before, current = with_optional_values(words)
     line = split_words(table, before)
-    if line.path == ("config",) and line.unknown is not None:
-        line = split_words(table, with_config_command(words, split_words(table, words))[:-1])
+    if line.unknown is not None:  # an alias, or `config KEY`, whose meaning depends on what follows
+        line = split_words(table, expand_words(table, words)[0][:-1])
     if line.unknown is not None:
         return []
     rows = [] if line.command is None else read_rows(line.command)
@@ -113,43 +121,116 @@ def values(row: OptionRow, current: str, parsed: ParsedWords) -> Candidates:
     """Return the possible values: choices, settings or names from the store; none if the shell should offer files."""
     if row.choices:
         return [(choice, "") for choice in row.choices]
-    if row.value == "KEY":
-        return read_keys()
-    if row.value == "VALUE":
-        return _setting_values(parsed.arguments)
-    if row.value in _INDEX_COLUMNS:
-        return _index_values(row.value, current, parsed)
-    return _store_values(row.value, current, parsed) if row.value in _STORE_NAMES else []
+    source = _SOURCES.get(row.value)
+    return [] if source is None else source(row.value, current, parsed)
 
 
-def _store_values(value: str, current: str, parsed: ParsedWords) -> Candidates:
-    """Return the names of operations, conversations or branches in the store."""
+def _operations(_placeholder: str, _current: str, parsed: ParsedWords) -> Candidates:
+    return list_operations(_store_path(parsed))
+
+
+def _operations_or_conversations(_placeholder: str, _current: str, parsed: ParsedWords) -> Candidates:
     store = _store_path(parsed)
-    if value == "OPERATION":
-        return list_operations(store)
-    conversations = list_conversations(store)
-    if value == "OPERATION|CONV":
-        return [*list_operations(store), *((conversation, "conversation") for conversation in conversations)]
-    if value in {"BRANCH", "MESSAGE"} and parsed.arguments:
-        conversation = _complete_name(conversations, parsed.arguments[0].partition("/")[0])
-        return [(branch, f"branch of {conversation}") for branch in list_branches(store, conversation)]
+    return [*list_operations(store), *((name, "conversation") for name in list_conversations(store))]
+
+
+def _branches(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
+    """Return the branches of the conversation that is the first argument; before that, conversations."""
+    if not parsed.arguments:
+        return _conversations(placeholder, current, parsed)
+    conversation = _find_conversation(parsed, parsed.arguments[0].partition("/")[0])
+    return [(name, f"branch of {conversation}") for name in list_branches(_store_path(parsed), conversation)]
+
+
+def _conversations(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
+    """Return conversations; after `CONV/` its branches, after `A..` revisions."""
+    if ".." in current:
+        return _revisions(placeholder, current, parsed)
+    store = _store_path(parsed)
     name, slash, _ = current.partition("/")
     if slash:
-        return [(f"{name}/{branch}", "branch") for branch in list_branches(store, _complete_name(conversations, name))]
-    return [(conversation, "conversation") for conversation in conversations]
+        return [(f"{name}/{branch}", "branch") for branch in list_branches(store, _find_conversation(parsed, name))]
+    return [(conversation, "conversation") for conversation in list_conversations(store)]
 
 
-def _index_values(value: str, current: str, parsed: ParsedWords) -> Candidates:
+def _revisions(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
+    """Return branches and the newest messages of a conversation: the one before `/`, the named one, or the latest.
+
+    If none is named, branches cannot be given alone, and the conversations are offered too. After `A..` or `A...` the
+    candidates are those for B, in the conversation of A.
+    """
+    conversations = list_conversations(_store_path(parsed))
+    end = current.rfind("..") + 2 if ".." in current else 0
+    prefix, typed = current[:end], current[end:]
+    named = _named_conversation(parsed) if placeholder in _REVISIONS else None
+    for text in (typed, prefix):
+        head, slash, _ = text.partition("/")
+        if slash and _find_conversation(parsed, head) in conversations:
+            named = head
+            prefix += f"{head}/" if text == typed else ""
+            break
+    conversation = _find_conversation(parsed, named or "@")
+    found = [] if named or prefix else [(name, "conversation") for name in conversations]
+    if named or prefix:
+        branches = list_branches(_store_path(parsed), conversation)
+        found += [(f"{prefix}{name}", f"branch of {conversation}") for name in branches]
+    messages = load("scopes.cli.completion_values:list_values")(
+        "MESSAGE", _store_path(parsed), conversation, current.removeprefix(prefix)
+    )
+    return found + [(f"{prefix}{name}", text) for name, text in messages]
+
+
+def _stored_values(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
+    """Return conflicts, memory entries or action items."""
+    conversation = _find_conversation(parsed, _named_conversation(parsed) or "@")
+    list_values = load("scopes.cli.completion_values:list_values")
+    found: Candidates = list_values(placeholder, _store_path(parsed), conversation, current)
+    return found
+
+
+def _named_conversation(parsed: ParsedWords) -> str | None:
+    """Return the conversation that the words before name, with `--in` or as the first argument."""
+    named = [value for name, value in parsed.options if name == "--in"] or parsed.arguments[:1]
+    return named[0].partition("/")[0] if named else None
+
+
+def _find_conversation(parsed: ParsedWords, text: str) -> str:
+    """Return the conversation of a unique prefix or of `@`; if there is none, the text itself."""
+    if text.startswith("@"):
+        return str(load("scopes.cli.completion_values:find_conversation")(_store_path(parsed), text))
+    return _complete_name(list_conversations(_store_path(parsed)), text)
+
+
+def _field_values(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
+    """Return the fields of a command: after the last comma of NAMES, or in the open brace of a TEMPLATE."""
+    rows = load("scopes.cli.schemas:read_rows")(parsed.path)
+    if placeholder == "NAMES":
+        before, comma, _ = current.rpartition(",")
+        return [(f"{before}{comma}{name}", "field") for name in rows.fields if name not in before.split(",")]
+    before, brace, typed = current.rpartition("{")
+    before = before if brace and "}" not in typed else current
+    return [(f"{before}{{{name}}}", "field") for name in rows.names]
+
+
+def _override_values(_placeholder: str, current: str, _parsed: ParsedWords) -> Candidates:
+    """Return the settings of `-c KEY=VALUE`, or the values of the one that was typed."""
+    key, equals, _ = current.partition("=")
+    if equals:
+        return [(f"{key}={value}", text) for value, text in _choices_of(key)]
+    return [(f"{key}=", text) for key, text in read_keys()]
+
+
+def _index_values(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
     """Return names from the index of conversations; none for the beginning of a path, which the shell completes.
 
     SQLite is imported for these values only.
     """
-    if value == "PROJECT" and current.startswith((".", "~", os.sep)):
+    if placeholder == "PROJECT" and current.startswith((".", "~", os.sep)):
         return []
     directory = load("scopes.index.database:index_directory")(cache_directory(parsed.environ), _store_path(parsed))
-    found = load("scopes.index.conversation_table:list_values")(directory, _INDEX_COLUMNS[value])
-    if value != "PROJECT":
-        return [(name, value.lower()) for name in found]
+    found = load("scopes.index.conversation_table:list_values")(directory, _INDEX_COLUMNS[placeholder])
+    if placeholder != "PROJECT":
+        return [(name, placeholder.lower()) for name in found]
     projects = {project.name: path for path in found if (project := find_project(path)) is not None}
     return sorted(projects.items())
 
@@ -168,10 +249,14 @@ def read_keys() -> Candidates:
     ]
 
 
-def _setting_values(arguments: list[str]) -> Candidates:
-    """Return the values of the setting that is the first argument, if there are only a few."""
+def _setting_values(_placeholder: str, _current: str, parsed: ParsedWords) -> Candidates:
+    return _choices_of(parsed.arguments[0]) if parsed.arguments else []
+
+
+def _choices_of(key: str) -> Candidates:
+    """Return the values of a setting, if there are only a few."""
     rows = [OptionRow(*line.rstrip("\n").split("\t")[1:]) for line in _lines() if line[0] == "="]
-    return [(choice, "") for row in rows if arguments[:1] == [row.name] for choice in row.choices]
+    return [(choice, "") for row in rows if row.name == key for choice in row.choices]
 
 
 def _plain_word(
@@ -179,7 +264,8 @@ def _plain_word(
 ) -> Candidates:
     """Return the candidates for a word that is not an option: a command, or an argument of one."""
     if line.command is None:
-        return members(table, line.path) + (read_keys() if line.path == ("config",) else [])
+        names = members(table, line.path) + (read_keys() if line.path == ("config",) else [])
+        return names if line.path or not may_have_aliases(parsed.environ) else names + _aliases(names)
     if line.command.path == ("help",):
         path = split_words(table, line.rest).path
         return members(table, path)
@@ -187,9 +273,16 @@ def _plain_word(
     return [] if row is None else values(row, current, parsed)
 
 
+def _aliases(names: Candidates) -> Candidates:
+    """Return the aliases of the user with what they stand for, but those that have the name of a command."""
+    found: Candidates = load("scopes.cli.user_aliases:list_aliases")()
+    commands = {name for name, _ in names}
+    return [(name, text) for name, text in found if name not in commands]
+
+
 def _parse_words(line: CommandLine, rows: list[OptionRow], environ: Mapping[str, str]) -> ParsedWords:
     """Parse the words before the current one."""
-    parsed = ParsedWords(environ)
+    parsed = ParsedWords(environ, line.path)
     for word in (*line.leading, *line.rest):
         if parsed.open_option is not None:
             parsed.options.append((parsed.open_option.name, word))
@@ -246,3 +339,21 @@ def _store_path(parsed: ParsedWords) -> str:
 def _lines() -> list[str]:
     with open(OPTIONS_FILE, encoding="utf-8") as file:
         return file.readlines()
+
+
+_SOURCES: dict[str, Callable[[str, str, ParsedWords], Candidates]] = {
+    "KEY": lambda *_: read_keys(),
+    "VALUE": _setting_values,
+    "KEY=VALUE": _override_values,
+    "NAMES": _field_values,
+    "TEMPLATE": _field_values,
+    "OPERATION": _operations,
+    "OPERATION|CONV": _operations_or_conversations,
+    "CONV": _conversations,
+    "CONV[/BRANCH]": _conversations,
+    "WHERE": _conversations,
+    "BRANCH": _branches,
+    **dict.fromkeys(_REVISIONS, _revisions),
+    **dict.fromkeys(("CONFLICT", "ENTRY", "ACTION"), _stored_values),
+    **dict.fromkeys(_INDEX_COLUMNS, _index_values),
+}

@@ -33,7 +33,9 @@ GLOBAL_OPTIONS = (
     GlobalOption("-c", key="settings", value="KEY=VALUE", repeated=True, help="Override a setting for this run"),
     GlobalOption("--json", key="json", help="Print JSON, errors included"),
     GlobalOption("--fields", key="fields", value="NAMES", help="Print only these fields; without NAMES, list them"),
-    GlobalOption("--format", key="template", value="TEMPLATE", help="Print rows by a template: '{id} {title}'"),
+    GlobalOption(
+        "--format", key="template", value="TEMPLATE", help="Print each row by a template of its fields: '{id}'"
+    ),
     GlobalOption("-z", key="nul", help="End each row with NUL instead of newline"),
     GlobalOption("--porcelain", key="porcelain", value="VERSION", choices=("v1",), help="Print rows as in a pipe"),
     GlobalOption("-q", "--quiet", key="quiet", help="Print only results and errors"),

@@ -9,7 +9,7 @@ import gc
 import os
 import sys
 
-from scopes.cli.command_line import before_separator, split_words, with_config_command, with_optional_values
+from scopes.cli.command_line import before_separator, expand_words
 from scopes.cli.table import TABLE
 from scopes.loading import load
 
@@ -68,16 +68,7 @@ def _use_utf8() -> None:
 def dispatch(table: Table, invocation: Invocation) -> int:
     """Print help or run the `quick` function of a command if possible; otherwise build its parser and run that."""
     invocation.refuse_broken_text()
-    invocation.arguments = with_optional_values(invocation.arguments)
-    line = split_words(table, invocation.arguments)
-    if line.unknown is not None and line.path == ("config",):
-        invocation.arguments = with_config_command(invocation.arguments, line)
-        line = split_words(table, invocation.arguments)
-    if line.unknown is not None and not line.path:
-        expanded = load("scopes.cli.user_aliases:expand_alias")(table, invocation.arguments, line)
-        if expanded is not None:
-            invocation.arguments = expanded
-            line = split_words(table, expanded)
+    invocation.arguments, line = expand_words(table, invocation.arguments)
     command = line.command
     if line.unknown is not None:
         raise load("scopes.cli.suggestion:unknown_word")(table, line)

@@ -26,7 +26,7 @@ Value: TypeAlias = Annotated[
     str | None, typer.Option("--value", metavar="VALUE", help="Another value: a text, or JSON for the value of a field")
 ]
 Edit: TypeAlias = Annotated[bool, typer.Option("--edit", "-e", help="Write the value in your editor")]
-Reason: TypeAlias = Annotated[str, typer.Option("--reason", metavar="TEXT", help="The reason")]
+Reason: TypeAlias = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")]
 
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")
 _SCISSORS = "# ------------------------ >8 ------------------------"

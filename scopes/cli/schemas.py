@@ -27,6 +27,11 @@ class Rows(NamedTuple):
     hidden: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
 
+    @property
+    def names(self) -> list[str]:
+        """Every name that a template may use, each once."""
+        return list(dict.fromkeys((*self.columns, *self.hidden, *self.fields)))
+
 
 def read_schemas() -> dict[str, Any]:
     """Return the content of schemas.json: `documents` by name, and `commands` with the documents that each prints."""
@@ -81,11 +86,7 @@ def check_fields(path: tuple[str, ...], invocation: Invocation) -> None:
         columns = (*rows.columns, *rows.hidden)
         invocation.template_of_fields = not columns or not set(names) <= set(columns)
         for name in names if invocation.template_of_fields else ():
-            known_field(name, rows.fields if set(names) & (set(rows.fields) - set(columns)) else _both(rows))
-
-
-def _both(rows: Rows) -> list[str]:
-    return list(dict.fromkeys((*rows.columns, *rows.hidden, *rows.fields)))
+            known_field(name, rows.fields if set(names) & (set(rows.fields) - set(columns)) else rows.names)
 
 
 def _require_rows(path: tuple[str, ...]) -> Rows:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scopes.context.collect import AMENDMENT, BEFORE_COMPACTION, NO_CONTENT, OTHER_WORK, RETRACTED, Collected
-from scopes.context.files import FileSelection, Project, retry_large, select_files
+from scopes.context.files import FileSelection, ReadableFolder, retry_large, select_files
 from scopes.context.relevance import score
 from scopes.context.request import Request
 from scopes.context.selection import TurnSelection, best_first, relax_cuts, select_newest, select_relevant
@@ -62,7 +62,9 @@ class Assembled:
         return self.selection.truncated == position or self.turns[position].clipped_at(self.selection.limit)
 
 
-def assemble(collected: Collected, title: str, request: Request, project: Project, tokenizer: Tokenizer) -> Assembled:
+def assemble(
+    collected: Collected, title: str, request: Request, project: ReadableFolder, tokenizer: Tokenizer
+) -> Assembled:
     """Select summary, files and turns, each within its share; a share that is not used up goes to the others.
 
     Every piece begins with `#` or `-` and ends in a blank line, so that the tokens of the pieces add up to the total.
@@ -146,7 +148,7 @@ def _fit_summary(summary: str | None, room: int, count: Count) -> str | None:
 
 
 def _select_files(
-    collected: Collected, request: Request, room: int, project: Project, tokenizer: Tokenizer
+    collected: Collected, request: Request, room: int, project: ReadableFolder, tokenizer: Tokenizer
 ) -> tuple[FileSelection, int]:
     """Select files within their share; return also the room left after them and the headings of files and turns."""
     if request.is_tight or not collected.files:

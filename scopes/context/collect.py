@@ -14,11 +14,13 @@ from scopes.context.turns import Turn, has_content, make_turn, may_be_turn
 from scopes.errors import NotFound
 from scopes.history.amendments import Amendment, find_amendments, latest
 from scopes.history.messages import (
-    MessageHead,
+    MessageHeader,
+    headers_of,
     read_message,
+    read_message_at,
     read_message_bytes,
-    walk_heads_newest_first,
-    walk_heads_oldest_first,
+    walk_headers_newest_first,
+    walk_headers_oldest_first,
 )
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import Revision, choose_active_branch, resolve_revision
@@ -28,6 +30,7 @@ from scopes.model.encoding import dump
 from scopes.model.message import Message, file_operations
 from scopes.result import Note
 from scopes.sanitize import as_content
+from scopes.store.graph import walk_oldest_first
 from scopes.store.refs import ACTIVE, HEADS, active_ref, split_branch_ref
 from scopes.store.repository import Repository
 
@@ -65,7 +68,7 @@ class ExcludedMessage(NamedTuple):
 
     conversation: str
     number: int
-    head: MessageHead
+    head: MessageHeader
     reason: str
     key: str | None = None
 
@@ -149,7 +152,10 @@ def _add_conversation(
     repository: Repository, revision: Revision, limits: ReadLimits, collected: Collected, files: dict[str, TouchedFile]
 ) -> None:
     conversation = revision.conversation
-    heads = list(walk_heads_oldest_first(repository, [revision.oid]))
+    commits = list(walk_oldest_first(repository, [revision.oid]))
+    heads = list(headers_of(commits))
+    trees = {commit.oid: commit.tree for commit in commits}
+    del commits
     collected.messages += len(heads)
     if not heads:
         _use_title(repository, conversation, collected)
@@ -174,25 +180,26 @@ def _add_conversation(
         collected.excluded.append(ExcludedMessage(conversation, root + 1, heads[root], reason))
     first = max(start, len(heads) - limits.max_messages)
     collected.unread += sum(map(may_be_turn, heads[start:first]))
-    _add_turns(repository, revision, heads, first, limits, collected=collected, files=files)
+    _add_turns(repository, revision, heads, first, limits, trees=trees, collected=collected, files=files)
 
 
 def _add_turns(
     repository: Repository,
     revision: Revision,
-    heads: Sequence[MessageHead],
+    heads: Sequence[MessageHeader],
     first: int,
     limits: ReadLimits,
     *,
+    trees: Mapping[Oid, Oid],
     collected: Collected,
     files: dict[str, TouchedFile],
 ) -> None:
-    """Add the turns and touched files of the messages from position `first` on."""
+    """Add the turns and touched files of the messages from position `first` on; `trees` are those of the commits."""
     conversation = revision.conversation
     amendments = find_amendments(repository, revision.oid, heads[first:])
     read = []
     for number, head in enumerate(heads[first:], start=first + 1):
-        stored = read_message(repository, head.oid)
+        stored = read_message_at(repository, trees[head.oid])
         message, excluded = _amended(stored, amendments, limits.work_item)
         if message is not None:
             _note_files(message, number, files)
@@ -216,7 +223,7 @@ def _use_title(repository: Repository, conversation: ConversationId, collected: 
     collected.warnings.append(f"{conversation} has no messages" + ("" if title is None else ": only its title is used"))
 
 
-def _find_context_root(repository: Repository, heads: Sequence[MessageHead]) -> int | None:
+def _find_context_root(repository: Repository, heads: Sequence[MessageHeader]) -> int | None:
     """Return the position of the last compaction; None if there is none."""
     for position in reversed(range(len(heads))):
         if heads[position].kind in _SUMMARY_KINDS:
@@ -227,7 +234,7 @@ def _find_context_root(repository: Repository, heads: Sequence[MessageHead]) -> 
 
 
 def _replace_by_summary(
-    repository: Repository, heads: Sequence[MessageHead], start: int, verbatim: int | None, collected: Collected
+    repository: Repository, heads: Sequence[MessageHeader], start: int, verbatim: int | None, collected: Collected
 ) -> int:
     """Add the last summary if there are more than `verbatim` messages (S3-14); return the first position to read."""
     if verbatim is None or len(heads) - start <= verbatim:
@@ -249,7 +256,9 @@ def _amended(
     if work_item is not None and stored.work_item not in (None, work_item):
         return None, OTHER_WORK
     current = latest(stored, amendments)
-    return (None, RETRACTED) if current is None else (replace(stored, parts=current.parts), "")
+    if current is None:
+        return None, RETRACTED
+    return stored if current is stored else replace(stored, parts=current.parts), ""
 
 
 def _note_files(message: Message, number: int, files: dict[str, TouchedFile]) -> None:
@@ -266,7 +275,7 @@ def _note_files(message: Message, number: int, files: dict[str, TouchedFile]) ->
 
 def _add_file_states(repository: Repository, revision: Revision, collected: Collected) -> None:
     """Set the content that the files had at a revision, as far as it was recorded."""
-    heads = walk_heads_oldest_first(repository, [revision.oid])
+    heads = walk_headers_oldest_first(repository, [revision.oid])
     states = file_states(read_message(repository, head.oid) for head in heads)
     collected.files = [file._replace(content=states.get(file.path)) for file in collected.files]
     if any(file.content is not None for file in collected.files):
@@ -294,7 +303,7 @@ def _walk_tips(refs: Mapping[str, str]) -> Iterator[tuple[Revision, bool]]:
 def _last_time(repository: Repository, revision: Revision, work_item: str) -> int | None:
     """Return the time of the newest message for a work item; messages without its bytes are not decoded."""
     needle = dump(work_item).rstrip()
-    for head in walk_heads_newest_first(repository, [revision.oid]):
+    for head in walk_headers_newest_first(repository, [revision.oid]):
         data = read_message_bytes(repository, head.oid)
         if needle in data and decode(data).work_item == work_item:
             return head.time

@@ -12,7 +12,7 @@ from scopes.context.assemble import Assembled, assemble
 from scopes.context.calibrate import calibrate
 from scopes.context.collect import Collected, ReadLimits, collect, resolve_revisions
 from scopes.context.context_cache import ContextCache, key_of, stat_files
-from scopes.context.files import Project
+from scopes.context.files import ReadableFolder
 from scopes.context.request import Request, check_request
 from scopes.context.result import Context, ContextFile, ContextMessage, Explained
 from scopes.context.selection import MIN_TURN_TOKENS, best_first
@@ -21,7 +21,7 @@ from scopes.history.messages import count_messages, display_time
 from scopes.history.revisions import Revision, list_branch_tips
 from scopes.result import Note
 from scopes.store.graph import walk_newest_first
-from scopes.store.repository import Repository, read_tip
+from scopes.store.repository import Repository, read_commit_stub
 from scopes.tokens.choose import Tokenizer, TokenizerChoice
 from scopes.tokens.count_cache import CountCache, with_cache
 
@@ -77,7 +77,7 @@ def _build(
     whole = request.include_all or request.task is not None  # a compaction ends a prompt, not what may be relevant
     limits = ReadLimits(whole, request.work_item, max_messages, as_recorded=is_past)
     collected = collect(repository, revisions, limits)
-    project = Project(request.project, as_recorded=is_past)
+    project = ReadableFolder(request.project, as_recorded=is_past)
     assembled = assemble(collected, _title(last, request.work_item), request, project, tokenizer)
     result = _describe(last, request, tokenizer, collected, assembled)
     return replace(result, notes=(*notes, *result.notes)), [file.path for file in collected.files]
@@ -216,7 +216,7 @@ def _with_limits(repository: Repository, revision: Revision, result: Context, re
         if turns >= request.max_turns:
             warnings.append(f"the conversation has {turns} of {request.max_turns} turns: continue in a new one")
     if request.idle_seconds is not None:
-        idle = now_nanoseconds() // 1_000_000_000 - read_tip(repository, revision.oid).time
+        idle = now_nanoseconds() // 1_000_000_000 - read_commit_stub(repository, revision.oid).time
         if idle > request.idle_seconds:
             warnings.append(f"the conversation has been idle for {idle} seconds, longer than {request.idle_seconds}")
     return replace(result, metadata=metadata, warnings=tuple(warnings))

@@ -80,7 +80,7 @@ class FileSelection:
         return sum(file.tokens for file in self.embedded)
 
 
-class Project(NamedTuple):
+class ReadableFolder(NamedTuple):
     """The directory whose files may be read; an empty path allows none.
 
     With `as_recorded` a file is embedded only with the content that the history recorded.
@@ -90,7 +90,9 @@ class Project(NamedTuple):
     as_recorded: bool = False
 
 
-def select_files(touched: Iterable[TouchedFile], project: Project, room: int, tokenizer: Tokenizer) -> FileSelection:
+def select_files(
+    touched: Iterable[TouchedFile], project: ReadableFolder, room: int, tokenizer: Tokenizer
+) -> FileSelection:
     """Embed the files that fit, last touched first; after one that does not fit, smaller ones are still tried."""
     selection = FileSelection()
     blocks: list[tuple[TouchedFile, str]] = []
@@ -138,7 +140,7 @@ def may_hold_secrets(path: str) -> bool:
     return _SECRET_WORDS.search(name) is not None and _DATA_FILE.search(name) is not None
 
 
-def _deduplicate(touched: Iterable[TouchedFile], project: Project) -> Iterator[TouchedFile]:
+def _deduplicate(touched: Iterable[TouchedFile], project: ReadableFolder) -> Iterator[TouchedFile]:
     """Yield the first entry of each file; different spellings of a path are the same file (S1-8)."""
     seen: set[str] = set()
     for file in touched:
@@ -148,7 +150,7 @@ def _deduplicate(touched: Iterable[TouchedFile], project: Project) -> Iterator[T
             yield file
 
 
-def _content_of(file: TouchedFile, project: Project) -> str | SkippedFile:
+def _content_of(file: TouchedFile, project: ReadableFolder) -> str | SkippedFile:
     if file.content is None:
         is_unknown = project.as_recorded and file.content_hash is None
         return SkippedFile(file.path, _CONTENT_UNKNOWN) if is_unknown else _read_text(file, project)
@@ -157,7 +159,7 @@ def _content_of(file: TouchedFile, project: Project) -> str | SkippedFile:
     return SkippedFile(file.path, "binary") if "\0" in file.content else file.content
 
 
-def _read_text(file: TouchedFile, project: Project) -> str | SkippedFile:
+def _read_text(file: TouchedFile, project: ReadableFolder) -> str | SkippedFile:
     """Read a file of the project as UTF-8; never block on a pipe or device."""
     full_path = _allowed_path(file.path, project)
     if isinstance(full_path, SkippedFile):
@@ -175,7 +177,7 @@ def _read_text(file: TouchedFile, project: Project) -> str | SkippedFile:
     return _decode(file.path, data)
 
 
-def _allowed_path(path: str, project: Project) -> str | SkippedFile:
+def _allowed_path(path: str, project: ReadableFolder) -> str | SkippedFile:
     """Return the real path of a file that may be read."""
     full_path = _resolve(path, project)
     if full_path is None:
@@ -184,7 +186,7 @@ def _allowed_path(path: str, project: Project) -> str | SkippedFile:
     return SkippedFile(path, _PRIVATE) if may_hold_secrets(path) or may_hold_secrets(relative) else full_path
 
 
-def _resolve(path: str, project: Project) -> str | None:
+def _resolve(path: str, project: ReadableFolder) -> str | None:
     """Return the real path of a recorded path; None if it is outside the project or below `.git`."""
     top = os.path.realpath(project.directory)
     if "\0" in path or not project.directory:

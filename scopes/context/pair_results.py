@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from scopes.context.turns import NumberedHead, has_content
-from scopes.history.messages import MessageHead
+from scopes.context.turns import NumberedHeader, has_content
+from scopes.history.messages import MessageHeader
 from scopes.model.message import Message, Part
 
 
@@ -15,9 +15,9 @@ class ReadMessage(NamedTuple):
     """A message with its number in the conversation; `results` are the messages whose parts moved into it."""
 
     number: int
-    head: MessageHead
+    head: MessageHeader
     message: Message
-    results: tuple[NumberedHead, ...] = ()
+    results: tuple[NumberedHeader, ...] = ()
 
 
 def pair_results(messages: Sequence[ReadMessage]) -> list[ReadMessage]:
@@ -43,14 +43,14 @@ def pair_results(messages: Sequence[ReadMessage]) -> list[ReadMessage]:
             others[position].append((index, part))
     if not moved:
         return list(messages)
-    absorbed: dict[int, list[NumberedHead]] = {}
+    absorbed: dict[int, list[NumberedHeader]] = {}
     paired = []
     for position, each in enumerate(messages):
         parts = tuple(p for i, part in others[position] for p in (part, *moved.get((position, i), ())))
         message = each.message if parts == each.message.parts else replace(each.message, parts=parts)
         host = hosts.get(position, position)
         if host != position and not has_content(message):
-            absorbed.setdefault(host, []).append(NumberedHead(each.number, each.head))
+            absorbed.setdefault(host, []).append(NumberedHeader(each.number, each.head))
         else:
             paired.append((position, each._replace(message=message)))
     return [each._replace(results=tuple(absorbed.get(position, ()))) for position, each in paired]

@@ -1,13 +1,14 @@
-"""The request for a context: built once by the command line and read by every step below it."""
+"""The request for a context: made once, and read by every step of building it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from scopes.context.budget import configured_shares
+from scopes.context.budget import configured_shares, default_budget
 from scopes.context.relevance import words_of
 from scopes.errors import Invalid
 from scopes.store.config import Config
+from scopes.tokens.models import Model
 
 MODES = ("history", "relevance", "files")
 TIGHT_BELOW = 500
@@ -72,7 +73,7 @@ def check_request(request: Request) -> Request:
             f"invalid budget {request.max_tokens}: must not be negative", hint="for example: --max-tokens 8000"
         )
     if request.candidates is not None and request.candidates < 1:
-        raise Invalid(f"--candidates must be at least 1, not {request.candidates}", hint="try: --candidates 32")
+        raise Invalid(f"candidates must be at least 1, not {request.candidates}", hint="try: --candidates 32")
     mode = request.mode or ("history" if request.task is None else "relevance")
     if mode not in MODES:
         raise Invalid(f"{mode!a} is not a valid mode", hint="modes: " + ", ".join(MODES))
@@ -83,15 +84,38 @@ def check_request(request: Request) -> Request:
     return replace(request, mode=mode, task=None if mode == "history" else request.task)
 
 
-def with_settings(request: Request, config: Config) -> Request:
-    """Return the request with the limits of the settings `scopes.budgetContent`, `maxTurns` and so on.
+def new_request(
+    config: Config,
+    model: Model | None,
+    *,
+    max_tokens: int | None = None,
+    where: str | None = None,
+    at: str | None = None,
+    work_item: str | None = None,
+    mode: str | None = None,
+    task: str | None = None,
+    include_all: bool = False,
+    explain: bool = False,
+    project: str = "",
+    candidates: int | None = None,
+) -> Request:
+    """Return a request with the default budget of the model and the limits of the settings; the rest is as in Request.
 
     Raises:
         Invalid: a setting is not valid.
     """
     shares = configured_shares(config)
-    return replace(
-        request,
+    return Request(
+        max_tokens=default_budget(config, model, has_task=task is not None) if max_tokens is None else max_tokens,
+        where=where,
+        at=at,
+        work_item=work_item,
+        mode=mode,
+        task=task,
+        include_all=include_all,
+        explain=explain,
+        project=project,
+        candidates=candidates,
         file_share=shares.content["files"] if config.find("scopes.budgetContent") else None,
         max_turns=config.find_integer("scopes.maxTurns", 0) or None,
         idle_seconds=config.find_integer("scopes.idleSeconds", 0) or None,

@@ -66,10 +66,11 @@ def select_relevant(turns: Sequence[Turn], scores: Mapping[int, float], room: in
     selection = TurnSelection()
     best_skipped: int | None = None
     for position in best_first(scores):
-        left, block = room - selection.used, turns[position].block
+        left = room - selection.used
         if left <= MIN_TURN_TOKENS and selection.kept:
             selection.dropped[position] = "less relevant than what fits"
             continue
+        block = turns[position].block
         is_too_long = len(block) > max(left, 0) * _MAX_CHARACTERS_PER_TOKEN  # known without counting
         tokens = None if is_too_long else count(block)
         if tokens is not None:

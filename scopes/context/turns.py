@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scopes.context.part_text import part_text, texts_of
-from scopes.history.messages import MessageHead, display_time
+from scopes.history.messages import MessageHeader, display_time
 from scopes.model.message import Message, Part
 from scopes.sanitize import as_content, clip
 
@@ -20,11 +20,11 @@ _SPACE = re.compile(r"\s+")
 USER, ASSISTANT = "User", "Assistant"
 
 
-class NumberedHead(NamedTuple):
-    """The head of a message and its number in the conversation."""
+class NumberedHeader(NamedTuple):
+    """The header of a message and its number in the conversation."""
 
     number: int
-    head: MessageHead
+    head: MessageHeader
 
 
 @dataclass(slots=True)
@@ -37,13 +37,13 @@ class Turn:
 
     number: int
     conversation: str
-    head: MessageHead
+    head: MessageHeader
     message: Message
     role: str
     content: str
     named: bool = False  # True if the heading includes the conversation
     longest: int = 0  # characters of the longest tool call or result, in terms of the limit for results
-    results: tuple[NumberedHead, ...] = ()
+    results: tuple[NumberedHeader, ...] = ()
 
     @property
     def messages(self) -> int:
@@ -73,7 +73,7 @@ def block_of(turn: Turn, content: str) -> str:
     return f"{turn.heading}\n\n{content}\n\n"
 
 
-def make_turn(number: int, conversation: str, head: MessageHead, message: Message) -> Turn | None:
+def make_turn(number: int, conversation: str, head: MessageHeader, message: Message) -> Turn | None:
     """Return the turn of a message; None if it has no content for a model, or was injected by a program."""
     if not may_be_turn(head):
         return None
@@ -82,12 +82,12 @@ def make_turn(number: int, conversation: str, head: MessageHead, message: Messag
     return Turn(number, conversation, head, message, role_of(head), content, longest=longest) if content else None
 
 
-def may_be_turn(head: MessageHead) -> bool:
+def may_be_turn(head: MessageHeader) -> bool:
     """Return False if the commit alone shows that the message is not for a model (injected, meta, notice, system)."""
     return head.author_kind != "injected" and head.kind not in _HIDDEN_KINDS
 
 
-def role_of(head: MessageHead) -> str:
+def role_of(head: MessageHeader) -> str:
     """Return User for people, Assistant for all others (S3-16): text of tools and agents never becomes the user's."""
     return USER if head.author_kind == "human" and head.kind != "tool-results" else ASSISTANT
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from scopes.errors import Invalid, NotFound
-from scopes.history.messages import MessageHead, head_of, read_message, read_root
+from scopes.history.messages import MessageHeader, header_of, read_message, read_root
 from scopes.history.revisions import Revision, read_active_branch, resolve_revision
-from scopes.history.tool_calls import TOOL_RESULTS, find_caller
+from scopes.history.tool_calls import TOOL_RESULTS, find_call_message
 from scopes.ids import Oid
 from scopes.merge.attribution import blame_paths, blob_at, claim_value
 from scopes.merge.conflict_keys import FILES, agent_of, key_of_path, shown_key
@@ -34,8 +34,8 @@ class BlameRow:
     key: str
     agent: str | None
     value: Any
-    head: MessageHead
-    caller: MessageHead | None = None
+    head: MessageHeader
+    caller: MessageHeader | None = None
     call: Part | None = None
 
 
@@ -83,12 +83,12 @@ def _walk_rows(repository: Repository, tip: Oid, claims: Mapping[str, Oid]) -> I
                 yield from _walk_rows(repository, parent, {} if value is None else {path: value})
         else:
             key = key_of_path(path)
-            yield BlameRow(key=key, agent=agent_of(path), value=claim_value(key, claim), head=head_of(commit))
+            yield BlameRow(key=key, agent=agent_of(path), value=claim_value(key, claim), head=header_of(commit))
 
 
 def _with_call(repository: Repository, row: BlameRow) -> BlameRow:
     """Add the call to a claim that a tool's result made: of several calls the one that names the file."""
-    caller = find_caller(repository, row.head) if row.head.kind == TOOL_RESULTS else None
+    caller = find_call_message(repository, row.head) if row.head.kind == TOOL_RESULTS else None
     if caller is None:
         return row
     results = [part for part in read_message(repository, row.head.oid).parts if part.type == "tool_result"]

@@ -6,9 +6,9 @@ from collections.abc import Container
 from dataclasses import dataclass, replace
 
 from scopes.clock import now
-from scopes.conversation.show import BranchSummary, show
+from scopes.conversation.show import BranchRow, show
 from scopes.errors import Refused
-from scopes.history.handles import Store
+from scopes.history.handles import StoreHandle
 from scopes.history.transaction import Transaction
 from scopes.ids import (
     AgentName,
@@ -48,7 +48,7 @@ class BranchList(Result):
     """The branches of a conversation, main first, then by name."""
 
     conversation: ConversationId
-    branches: tuple[BranchSummary, ...]
+    branches: tuple[BranchRow, ...]
 
 
 def list_branches(repository: Repository, conversation: str, *, abandoned: bool = False) -> BranchList:
@@ -76,7 +76,7 @@ def branch(
         Refused: a branch of that name exists.
         NotFound, Ambiguous: the conversation or the message cannot be resolved.
     """
-    handle = Store(repository).conversation(conversation)
+    handle = StoreHandle(repository).conversation(conversation)
     given = BranchEntry(
         purpose=None if purpose is None else parse_purpose(purpose),
         agent=None if agent is None else parse_agent_name(agent),

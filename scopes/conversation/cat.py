@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from scopes.errors import NotFound
-from scopes.history.messages import MessageHead, head_of, is_root, message_id_of, read_message_bytes
+from scopes.history.messages import MessageHeader, header_of, is_root, message_id_of, read_message_bytes
 from scopes.history.revisions import Revision, read_active_branch, resolve_conversation, resolve_revision
 from scopes.history.sources import SOURCES, find_message_spans, walk_chunks
 from scopes.history.staleness import SUMMARY, count_since
@@ -26,7 +26,7 @@ class MessageView(Result):
 
     conversation: ConversationId
     branch: BranchName | None
-    head: MessageHead
+    head: MessageHeader
     message: Message
     stored: bytes
     newer: int | None = None
@@ -57,7 +57,7 @@ def cat(repository: Repository, message: str, *, conversation: str | None = None
         hint = f'add one: scopes conv append {revision.conversation} "..."'
         raise NotFound(f"{where} has no message here", hint=hint)
     stored = read_message_bytes(repository, revision.oid)
-    head, decoded = head_of(commit), decode(stored)
+    head, decoded = header_of(commit), decode(stored)
     return MessageView(
         conversation=revision.conversation,
         branch=revision.branch,
@@ -89,7 +89,7 @@ def _resolve(repository: Repository, message: str, conversation: str | None) -> 
     return resolve_revision(repository, message, within)
 
 
-def _count_newer(repository: Repository, revision: Revision, head: MessageHead, message: Message) -> int | None:
+def _count_newer(repository: Repository, revision: Revision, head: MessageHeader, message: Message) -> int | None:
     """Count the messages after a summary on its branch: the named one, the summarized one, or the active one."""
     branches: list[str] = [] if revision.branch is None else [revision.branch]
     match message.extra.get("summarizes"):

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from scopes.clock import format_seconds, now_nanoseconds, parse_moment, parse_time
+from scopes.clock import format_seconds, now_nanoseconds, parse_date, parse_time
 from scopes.errors import Invalid
-from scopes.history.messages import MessageHead, head_of, is_root, read_message
+from scopes.history.messages import MessageHeader, header_of, is_root, read_message
 from scopes.history.metadata import Metadata, read_metadata_at
 from scopes.history.revisions import list_branch_tips, resolve_conversation
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
@@ -85,7 +85,7 @@ def changes(
         kinds = ", ".join(CAUSES)
         raise Invalid(f"{cause!a} is not a valid cause", hint=f"causes: {kinds}, or with a name: agent:reviewer")
     conversation_id = resolve_conversation(repository, conversation)
-    start = None if since is None else parse_moment(since, now_nanoseconds())
+    start = None if since is None else parse_date(since, now_nanoseconds())
     operations = list(walk_conversation_operations(repository, conversation_id))
     found = [*_message_changes(repository, _all_tips(repository, conversation_id, operations))]
     for each in reversed(operations):
@@ -182,11 +182,11 @@ def _all_tips(
 def _message_changes(repository: Repository, tips: Iterable[Oid]) -> Iterator[Change]:
     """Yield the changes of each message once, by time, depth and id: an order that does not depend on the tips."""
     depths: dict[Oid, int] = {}
-    rows: list[tuple[int, int, MessageId, str, MessageHead, Message]] = []
+    rows: list[tuple[int, int, MessageId, str, MessageHeader, Message]] = []
     for commit in walk_oldest_first(repository, sorted(tips)):
         depths[commit.oid] = depth = 1 + max((depths[parent] for parent in commit.parents), default=0)
         if not is_root(commit):
-            head, message = head_of(commit), read_message(repository, commit.oid)
+            head, message = header_of(commit), read_message(repository, commit.oid)
             time = message.time or format_seconds(head.time)
             rows.append((parse_time(time) or 0, depth, head.id, time, head, message))
     rows.sort(key=itemgetter(0, 1, 2))
@@ -198,7 +198,7 @@ def _message_changes(repository: Repository, tips: Iterable[Oid]) -> Iterator[Ch
             yield from _changes_of_message(head, message, time, participants)
 
 
-def _changes_of_message(head: MessageHead, message: Message, time: str, participants: set[str]) -> Iterator[Change]:
+def _changes_of_message(head: MessageHeader, message: Message, time: str, participants: set[str]) -> Iterator[Change]:
     """Yield the changes of one message; add its author to `participants`."""
     cause = _cause(head.author_kind, head.author)
     if head.author_kind in PARTICIPANT_KINDS and head.author not in participants:
@@ -305,7 +305,7 @@ def _actor(record: Operation) -> str:
     return _cause("human", record.actor)
 
 
-def _message_object(head: MessageHead) -> dict[str, Any]:
+def _message_object(head: MessageHeader) -> dict[str, Any]:
     return {"id": head.id, "kind": head.kind, "from": head.author, "to": list(head.to), "subject": head.subject}
 
 

@@ -21,7 +21,7 @@ from scopes.store.config import (
     nearest_key,
     open_user_file,
 )
-from scopes.store.config_write import write_setting
+from scopes.store.config_write import read_setting, write_setting
 from scopes.store.repository import Repository
 from scopes.store.settings import DEFAULTS, SETTINGS
 from scopes.store.signals import defer_signals
@@ -32,12 +32,16 @@ _RULE = "scopes.merge.rule."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigValue(Result):
-    """The value of one setting and the level or file it comes from; None if it was removed."""
+    """The value of one setting and the level or file it comes from; None if it was removed.
+
+    `before` is the value that the written level had before.
+    """
 
     key: str
     value: str | None
     origin: str
     written: bool
+    before: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,12 +109,13 @@ def set_setting(
         files, path = open_user_file(home), os.path.join(home, ".gitconfig")
     else:
         files, path = repository.config.store_level(), os.path.join(repository.path, "config")
+    before = read_setting(files, key)
     with defer_signals():
         if not write_setting(files, path, key, value):
             raise NotFound(f"{key} is not set at the level {level}", hint="see: scopes config list --show-origin")
         if repository is not None:
             repository.committed = f"the setting {key}"
-    return ConfigValue(key=key, value=value, origin=level, written=True)
+    return ConfigValue(key=key, value=value, origin=level, written=True, before=before)
 
 
 def _check_rule(key: str) -> None:

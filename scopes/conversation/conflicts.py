@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scopes.errors import Invalid
-from scopes.history.messages import MessageHead, message_id_of, read_message
+from scopes.history.messages import MessageHeader, message_id_of, read_message
 from scopes.history.revisions import conversation_ids, resolve_conversation
 from scopes.ids import ConversationId
 from scopes.merge.conflict_list import ConflictRow, list_discussion, read_conflict, walk_conflicts
@@ -31,7 +31,7 @@ class ConflictView(Result):
 
     row: ConflictRow
     texts: Mapping[str, str]
-    talk: tuple[MessageHead, ...]
+    talk: tuple[MessageHeader, ...]
 
 
 def list_conflicts(

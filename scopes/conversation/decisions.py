@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scopes.history.conversations import walk_all_messages
-from scopes.history.handles import Conversation
-from scopes.history.messages import MessageHead
-from scopes.ids import ConversationId
+from scopes.history.conversations import resolve_scope, walk_messages
+from scopes.history.handles import ConversationHandle
+from scopes.history.messages import MessageHeader
+from scopes.ids import BranchName, ConversationId
 from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.model import encoding
 from scopes.model.message import Message
@@ -19,35 +19,37 @@ from scopes.store.trees import find_blob
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionRow:
-    """One decision; it is `current` if the active branch still holds it."""
+    """One decision; it is `current` if the branch that is asked for (default: the active one) still holds it."""
 
     topic: str
     decision: str
-    head: MessageHead
+    head: MessageHeader
     current: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionList(Result):
-    """Every decision of every branch, oldest first."""
+    """Every decision of every branch, oldest first; `branch` is the only one that counts, if it was named."""
 
     conversation: ConversationId
     decisions: tuple[DecisionRow, ...]
+    branch: BranchName | None = None
 
 
-def decisions(repository: Repository, conversation: str) -> DecisionList:
-    """Collect the decisions of a conversation."""
-    conversation_id, messages = walk_all_messages(repository, conversation)
-    tree = read_commit(repository, Conversation(repository, conversation_id).active_branch.tip).tree
+def decisions(repository: Repository, where: str) -> DecisionList:
+    """Collect the decisions of a conversation, or of one branch of it given as `CONV/BRANCH`."""
+    scope = resolve_scope(repository, where)
+    active = ConversationHandle(repository, scope.conversation).active_branch.tip
+    tree = read_commit(repository, active if scope.branch is None else scope.tips[scope.branch]).tree
     rows = []
-    for head, message in messages:
+    for head, message in walk_messages(repository, scope):
         decided = _decision_in(message)
         if decided is not None:
             topic, decision = decided
             claim = find_blob(repository, tree, f"state/{leaf('decisions', topic)}")
             current = claim is not None and _claim_has(encoding.load(claim), decision)
             rows.append(DecisionRow(topic=topic, decision=decision, head=head, current=current))
-    return DecisionList(conversation=conversation_id, decisions=tuple(rows))
+    return DecisionList(conversation=scope.conversation, decisions=tuple(rows), branch=scope.branch)
 
 
 def _decision_in(message: Message) -> tuple[str, str] | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scopes.errors import Invalid
-from scopes.history.messages import MessageHead, head_of, is_root, read_message
+from scopes.history.messages import MessageHeader, header_of, is_root, read_message
 from scopes.history.revisions import Revision, resolve_conversation, resolve_revision, resolve_revision_anywhere
 from scopes.ids import MessageId, Oid
 from scopes.merge.attribution import claim_value
@@ -40,7 +40,7 @@ class DiffSide:
 class ChangedMessage:
     """A message that is on both sides with different content."""
 
-    head: MessageHead
+    head: MessageHeader
     left: Message
     right: Message
 
@@ -66,8 +66,8 @@ class Difference(Result):
 
     left: DiffSide
     right: DiffSide
-    only_left: tuple[MessageHead, ...]
-    only_right: tuple[MessageHead, ...]
+    only_left: tuple[MessageHeader, ...]
+    only_right: tuple[MessageHeader, ...]
     changed: tuple[ChangedMessage, ...]
     claims: tuple[ChangedClaim, ...]
 
@@ -126,14 +126,14 @@ def _merge_base(repository: Repository, first: DiffSide, second: DiffSide) -> Di
 
 def _messages_beyond(
     repository: Repository, tip: Oid, other: Oid, bases: Sequence[Oid]
-) -> dict[MessageId, MessageHead]:
+) -> dict[MessageId, MessageHeader]:
     """Return the messages that `tip` reaches and `other` does not, by id, oldest first."""
     commits = list_new_commits(repository, tip, other, bases)
-    return {head.id: head for head in (head_of(commit) for commit in commits if not is_root(commit))}
+    return {head.id: head for head in (header_of(commit) for commit in commits if not is_root(commit))}
 
 
 def _changed_messages(
-    repository: Repository, pairs: Iterable[tuple[MessageHead, MessageHead]]
+    repository: Repository, pairs: Iterable[tuple[MessageHeader, MessageHeader]]
 ) -> Iterator[ChangedMessage]:
     for left_head, right_head in pairs:
         left, right = read_message(repository, left_head.oid), read_message(repository, right_head.oid)

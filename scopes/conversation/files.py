@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from scopes.clock import known_seconds
 from scopes.history.conversations import resolve_scope, walk_messages
-from scopes.history.messages import MessageHead, read_root
+from scopes.history.messages import MessageHeader, read_root
 from scopes.history.titles import Heading, read_heading
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import file_operations
@@ -44,7 +44,7 @@ class FileList(Result):
 
 @dataclass(slots=True)
 class _FileUses:
-    last: MessageHead
+    last: MessageHeader
     last_operation: str
     operations: dict[str, int] = field(default_factory=dict)
     messages: list[MessageId] = field(default_factory=list)
@@ -80,7 +80,7 @@ def files(repository: Repository, where: str) -> FileList:
     )
 
 
-def _caller(head: MessageHead, callers: Mapping[Oid, AgentName]) -> AgentName:
+def _caller(head: MessageHeader, callers: Mapping[Oid, AgentName]) -> AgentName:
     """Return the author of a message or, if the author is a tool, the agent that called it."""
     parent = head.parents[0] if head.parents and head.author_kind == "tool" else None
     return head.author if parent is None else callers.get(parent, head.author)

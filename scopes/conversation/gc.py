@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scopes.clock import now_nanoseconds, parse_moment
+from scopes.clock import now_nanoseconds, parse_date
 from scopes.index.database import delete_files
 from scopes.model.operation import Operation
 from scopes.result import Note, Result
@@ -42,7 +42,7 @@ def parse_cutoff(text: str) -> int:
     Raises:
         Invalid: the text is not a time.
     """
-    return parse_moment(text, now_nanoseconds())
+    return parse_date(text, now_nanoseconds())
 
 
 def plan_gc(repository: Repository, *, expire_before: str | None = None) -> GarbageCollected:

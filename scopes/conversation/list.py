@@ -6,24 +6,16 @@ Summaries are cached in the index; a conversation is read again only if its refs
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 from scopes.conversation.list_cached import BRIEF, COMPLETE, ConversationList, newest_first, refs_digest, sorted_list
 from scopes.conversation.list_filter import ALL, ListFilter
-from scopes.conversation.list_rows import (
-    ConversationRefs,
-    complete_summary,
-    group_by_conversation,
-    read_moment,
-    summarize,
-)
-from scopes.errors import Corrupt, NotFound
+from scopes.conversation.list_rows import ConversationReader, ConversationRefs, group_by_conversation, read_moment
+from scopes.errors import Corrupt, NotFound, ScopesError
 from scopes.history.conversations import ParticipantCache
-from scopes.history.revisions import choose_active_branch
-from scopes.history.titles import first_prompt, walk_main
 from scopes.ids import ConversationId
 from scopes.index.conversation_table import CachedSummary, States, brief_summary, open_conversation_table
 from scopes.result import Note
@@ -76,13 +68,13 @@ def list_conversations(
     """
     options = _Options(complete, wanted, on_progress)
     prefixes = COMPLETE if options.needs_complete_rows else BRIEF
-    files, values = repository.ref_files(*prefixes), repository.list_refs(*prefixes)
+    files, values = repository.read_refs(*prefixes)
     damaged = _note_damaged_refs(files, prefixes)
     if directory is None:
         return _as_result(_summarize_all(repository, values, {}, options, damaged), options)
     with open_conversation_table(directory, repository.path) as table:
         summaries = _summarize_all(repository, values, table.rows, options, damaged)
-        # the whole table may be reused only if no ref changed while it was read, and every conversation was readable
+        # the whole table may be reused only if no operation is pending, and every conversation was readable
         consistent = files.list_refs(prefixes) == values and not summaries.damaged and _has_all_headings(summaries)
         digests = _digests(files, repository.path, complete=options.needs_complete_rows) if consistent else None
         table.save(summaries.rows.values(), digests)
@@ -104,9 +96,11 @@ def _has_all_headings(summaries: _Summaries) -> bool:
 
 
 def _as_result(summaries: _Summaries, options: _Options, notes: tuple[Note, ...] = ()) -> ConversationList:
-    rows = [summaries.rows[name].summary for name in summaries.finished]
-    if not options.needs_complete_rows:  # so that the result does not depend on what the index contains
-        rows = list(map(brief_summary, rows))
+    found = [summaries.rows[name] for name in summaries.finished]
+    if options.needs_complete_rows:
+        rows = [row.summary for row in found]
+    else:  # the result does not depend on what the index contains
+        rows = [brief_summary(row.summary) if row.complete else row.summary for row in found]
     notes = (*notes, *summaries.damaged.values())
     result = sorted_list(rows, complete=options.complete, wanted=options.wanted, notes=notes)
     return replace(result, damaged=tuple(summaries.damaged), more=result.more + summaries.more)
@@ -141,52 +135,60 @@ def _summarize_all(
     participants: ParticipantCache = {}
     refs_by_name = {refs_of.conversation: refs_of for refs_of in group_by_conversation(values)}
     summaries = _Summaries({}, damaged, [])
+    finishes_all = options.wanted.needs_complete_rows or options.wanted == ALL
+    is_complete = options.needs_complete_rows
     for name, refs_of in refs_by_name.items():
-        row = cached.get(name)
-        with _noting_damage(name, summaries):
-            if row is None or row.state != refs_of.state:
-                row = CachedSummary(summarize(repository, refs_of, participants), refs_of.state, complete=False)
-            summaries.rows[name] = row
+        try:
+            reader = ConversationReader(repository, refs_of, participants)
+            row, state = cached.get(name), refs_of.state
+            if row is None or row.state != state:
+                brief = reader.read_brief(complete_follows=finishes_all and is_complete)
+                row = CachedSummary(brief, state, complete=False)
+            summaries.rows[name] = _finish(reader, row, complete=is_complete) if finishes_all else row
+        except (Corrupt, NotFound) as error:
+            _note_damage(name, error, summaries)
         options.on_progress(1)
     _add_moments(repository, refs_by_name, summaries)
+    if finishes_all:
+        return summaries._replace(finished=list(summaries.rows))
     listed, more = _choose_rows(summaries, options.wanted)
     for name in listed:
-        with _noting_damage(name, summaries):
-            row = summaries.rows.pop(name)
-            summaries.rows[name] = _finish(repository, refs_by_name[name], row, options)
+        row = summaries.rows.pop(name)
+        try:
+            reader = ConversationReader(repository, refs_by_name[name], participants)
+            summaries.rows[name] = _finish(reader, row, complete=is_complete)
             summaries.finished.append(name)
+        except (Corrupt, NotFound) as error:
+            _note_damage(name, error, summaries)
     return summaries._replace(more=more)
 
 
-@contextmanager
-def _noting_damage(name: ConversationId, summaries: _Summaries) -> Iterator[None]:
-    """Note that a conversation is left out if it cannot be read."""
-    try:
-        yield
-    except (Corrupt, NotFound) as error:
-        summaries.damaged[name] = Note(f"{name} is left out: {error.message}", "see: scopes verify")
+def _note_damage(name: ConversationId, error: ScopesError, summaries: _Summaries) -> None:
+    """Note that a conversation is left out, because it cannot be read."""
+    summaries.damaged[name] = Note(f"{name} is left out: {error.message}", "see: scopes verify")
 
 
 def _choose_rows(summaries: _Summaries, wanted: ListFilter) -> tuple[list[ConversationId], int]:
-    """Return the conversations that may be listed, as far as brief rows tell, and how many the limit leaves out."""
-    if wanted.needs_complete_rows or wanted == ALL:
-        return list(summaries.rows), 0
+    """Return the conversations that are listed, as brief rows tell, and how many the limit leaves out."""
     rows = wanted.select(newest_first(row.summary for row in summaries.rows.values()))
     listed = rows[: wanted.limit]
     return [row.id for row in listed], len(rows) - len(listed)
 
 
-def _finish(repository: Repository, refs_of: ConversationRefs, row: CachedSummary, options: _Options) -> CachedSummary:
+def _finish(reader: ConversationReader, row: CachedSummary, *, complete: bool) -> CachedSummary:
     """Add the fields that the list needs to a row that has only what the tips tell."""
     summary = row.summary
-    if options.needs_complete_rows:
+    if complete:
         if not row.complete:
-            summary = complete_summary(repository, summary, refs_of)
-        active = choose_active_branch(refs_of.conversation, refs_of.tips, refs_of.active)
+            summary = reader.read_complete(summary)
+        active = reader.active_branch
+        if row.complete and summary.active_branch == active:
+            return row
         return CachedSummary(summary._replace(active_branch=active), row.state, complete=True)
-    if summary.heading is None:
-        with suppress(Corrupt, NotFound):  # a damaged history has no first prompt
-            summary = summary._replace(opening=first_prompt(walk_main(repository, refs_of.tips)))
+    if summary.heading is not None:
+        return row
+    with suppress(Corrupt, NotFound):  # a damaged history has no first prompt
+        summary = summary._replace(opening=reader.read_first_prompt())
     return row._replace(summary=summary)
 
 

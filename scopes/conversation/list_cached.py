@@ -13,7 +13,7 @@ from scopes.clock import later_of
 from scopes.conversation.list_filter import ALL, ListFilter, project_names
 from scopes.errors import Corrupt
 from scopes.ids import ConversationId
-from scopes.index.conversation_table import ConversationSummary, brief_summary, find_summaries
+from scopes.index.conversation_table import ConversationRow, brief_summary, find_summaries
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
 from scopes.result import Note, Result
 from scopes.store import refs
@@ -34,7 +34,7 @@ class ConversationList(Result):
     more: the number of conversations that the limit left out
     """
 
-    conversations: tuple[ConversationSummary, ...]
+    conversations: tuple[ConversationRow, ...]
     projects: Mapping[str, str] = field(default_factory=dict)
     damaged: tuple[ConversationId, ...] = ()
     filtered: bool = False
@@ -76,7 +76,7 @@ def refs_digest(files: RefFiles, store: str, prefixes: tuple[str, ...]) -> str:
 
 
 def sorted_list(
-    summaries: Iterable[ConversationSummary], *, complete: bool, wanted: ListFilter = ALL, notes: tuple[Note, ...] = ()
+    summaries: Iterable[ConversationRow], *, complete: bool, wanted: ListFilter = ALL, notes: tuple[Note, ...] = ()
 ) -> ConversationList:
     """Return the wanted conversations by last activity, newest first, equal ones by id."""
     rows = newest_first(map(_with_valid_activity, summaries) if complete else summaries)
@@ -96,7 +96,7 @@ def sorted_list(
     )
 
 
-def newest_first(summaries: Iterable[ConversationSummary]) -> list[ConversationSummary]:
+def newest_first(summaries: Iterable[ConversationRow]) -> list[ConversationRow]:
     """Return summaries by last activity, the newest first; those of one second by their moment, then by id."""
     rows = sorted(summaries, key=attrgetter("id"))
     if any(row.moment is not None for row in rows):
@@ -105,7 +105,7 @@ def newest_first(summaries: Iterable[ConversationSummary]) -> list[ConversationS
     return rows
 
 
-def _with_valid_activity(summary: ConversationSummary) -> ConversationSummary:
+def _with_valid_activity(summary: ConversationRow) -> ConversationRow:
     """Move the last activity of a complete summary to the creation time if it is earlier."""
     created, active = summary.created_at, summary.last_activity
     if created is None or (

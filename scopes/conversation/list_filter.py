@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from scopes.clock import format_seconds
 from scopes.errors import Invalid
-from scopes.index.conversation_table import ConversationSummary
+from scopes.index.conversation_table import ConversationRow
 from scopes.store.projects import Project, find_project
 
 _SECOND = 1_000_000_000
@@ -43,7 +43,7 @@ class ListFilter(NamedTuple):
         """Return True if a condition is about a field that only complete rows have."""
         return bool(self.projects) or self.model is not None or self.tag is not None
 
-    def select(self, rows: Iterable[ConversationSummary]) -> list[ConversationSummary]:
+    def select(self, rows: Iterable[ConversationRow]) -> list[ConversationRow]:
         """Return the rows that meet the conditions; the limit is not applied."""
         selected = list(rows)
         if self.since is not None:
@@ -63,7 +63,7 @@ class ListFilter(NamedTuple):
             selected = [row for row in selected if row.directory in directories]
         return selected
 
-    def _directories(self, rows: Sequence[ConversationSummary]) -> set[str]:
+    def _directories(self, rows: Sequence[ConversationRow]) -> set[str]:
         """Return the recorded directories that belong to one of the projects."""
         names = {project.casefold() for project in self.projects if isinstance(project, str)}
         projects = [project for project in self.projects if isinstance(project, Project)]
@@ -86,7 +86,7 @@ def check_limit(limit: int | None) -> int | None:
     return limit or None
 
 
-def project_names(rows: Iterable[ConversationSummary]) -> Mapping[str, str]:
+def project_names(rows: Iterable[ConversationRow]) -> Mapping[str, str]:
     """Return the name of the project of each recorded directory that belongs to one.
 
     Names are not stored, because directories are moved and repositories are made.

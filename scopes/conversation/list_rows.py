@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from scopes.clock import creation_time, known_seconds, parse_time
 from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import ParticipantCache, participants_of
-from scopes.history.messages import head_of, is_root, read_message, read_root
-from scopes.history.metadata import Metadata, read_metadata_at, read_title
+from scopes.history.messages import (
+    MESSAGE_FILE,
+    author_kind_of,
+    is_root,
+    message_id_of,
+    read_message,
+    read_root,
+    read_root_of,
+)
+from scopes.history.metadata import ABANDONED, Metadata, read_metadata_at, read_title, read_title_and_abandoned
 from scopes.history.revisions import MAIN, choose_active_branch
 from scopes.history.titles import first_prompt, walk_main
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
-from scopes.index.conversation_table import ConversationSummary
+from scopes.index.conversation_table import ConversationRow
+from scopes.model.codec import decode
+from scopes.model.conversation import Root
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import Commit
-from scopes.store.repository import Repository, read_commit, read_tip
+from scopes.store.objects import Commit, CommitStub, Identity
+from scopes.store.repository import Repository, read_commit, read_commit_stub
+from scopes.store.trees import find_blob
 
-_ABANDONED: Final = "abandoned"
 _AGENT: Final = "agent"
+_MODEL_FIELD: Final = b'"model"'
 _MODEL_TRIED: Final = 5  # messages of agents that are searched for a model, from the newest on
 
 
@@ -54,46 +66,102 @@ def group_by_conversation(values: Mapping[str, str]) -> Iterator[ConversationRef
         yield ConversationRefs(conversation, tips, meta, active)
 
 
-def summarize(repository: Repository, refs_of: ConversationRefs, participants: ParticipantCache) -> ConversationSummary:
-    """Summarize a conversation from the tips of its branches and its metadata."""
-    commits = [read_tip(repository, oid) for oid in set(refs_of.tips.values())]
-    meta = None if refs_of.meta is None else Oid(refs_of.meta)
-    return ConversationSummary(
-        id=refs_of.conversation,
-        participants=participants_of(repository, commits, participants),
-        branches=_count_branches(repository, refs_of.tips, meta),
-        last_activity=known_seconds(max(commit.time for commit in commits)),
-        title=None if meta is None else read_title(repository, meta),
-    )
+class ConversationReader:
+    """Reads one conversation for its row; metadata and the tips of its branches are read once."""
 
+    def __init__(self, repository: Repository, refs_of: ConversationRefs, participants: ParticipantCache) -> None:
+        self._repository = repository
+        self._refs = refs_of
+        self._participants = participants
+        self._commits: dict[Oid, Commit] = {}
 
-def complete_summary(
-    repository: Repository, brief: ConversationSummary, refs_of: ConversationRefs
-) -> ConversationSummary:
-    """Add the fields that need a walk over the history."""
-    metadata = Metadata() if refs_of.meta is None else read_metadata_at(repository, Oid(refs_of.meta))
-    tip = refs_of.tips[choose_active_branch(refs_of.conversation, refs_of.tips, refs_of.active)]
-    main = metadata.branches.get(MAIN)
-    root = read_root(repository, read_commit(repository, tip), None if main is None else main.fork)
-    history = _History()
-    opening = brief.opening
-    if metadata.title is None and len(set(refs_of.tips.values())) == 1:
-        opening = first_prompt(history.counting(walk_newest_first(repository, refs_of.tips.values())))
-    else:
-        history.count(walk_newest_first(repository, refs_of.tips.values()))
-        opening = None if metadata.title is not None else first_prompt(walk_main(repository, refs_of.tips))
-    return brief._replace(
-        uuid=root.uuid,
-        title=metadata.title,
-        opening=opening,
-        created_at=creation_time(root.created),
-        source=root.format,
-        messages=len(history.messages),
-        directory=metadata.directory or root.cwd,
-        agent=history.main_agent,
-        model=_newest_model(repository, history.newest_of_agents),
-        tags=tuple(sorted(metadata.tags)) or None,
-    )
+    @cached_property
+    def active_branch(self) -> BranchName:
+        """The branch that messages go to if none is named."""
+        return choose_active_branch(self._refs.conversation, self._refs.tips, self._refs.active)
+
+    def read_first_prompt(self) -> str | None:
+        """Read the beginning of the first prompt."""
+        return first_prompt(walk_main(self._repository, self._refs.tips))
+
+    @cached_property
+    def _metadata(self) -> Metadata:
+        meta = self._refs.meta
+        return Metadata() if meta is None else read_metadata_at(self._repository, Oid(meta))
+
+    def read_brief(self, *, complete_follows: bool) -> ConversationRow:
+        """Return a row with what the tips of the branches and the metadata have.
+
+        `complete_follows` if `read_complete` is called next: it needs more of the same objects.
+        """
+        repository, tips = self._repository, set(self._refs.tips.values())
+        commits: list[Commit] | list[CommitStub]
+        if complete_follows:
+            self._commits = {oid: read_commit(repository, oid) for oid in tips}
+            commits = list(self._commits.values())
+        else:
+            commits = [read_commit_stub(repository, oid) for oid in tips]
+        title, abandoned = self._read_title_and_abandoned(complete_follows=complete_follows)
+        return ConversationRow(
+            id=self._refs.conversation,
+            participants=participants_of(repository, commits, self._participants),
+            branches=sum(name not in abandoned for name in self._refs.tips),
+            last_activity=known_seconds(max(commit.time for commit in commits)),
+            title=title,
+        )
+
+    def _read_title_and_abandoned(self, *, complete_follows: bool) -> tuple[str | None, Container[BranchName]]:
+        """Return the title and the abandoned branches, which are not counted (S4-8); nobody abandons the only one."""
+        if self._refs.meta is None:
+            return None, ()
+        is_only = len(self._refs.tips) == 1
+        if complete_follows:
+            entries = self._metadata.branches.items()
+            return self._metadata.title, [name for name, entry in entries if entry.status == ABANDONED and not is_only]
+        if is_only:
+            return read_title(self._repository, Oid(self._refs.meta)), ()
+        return read_title_and_abandoned(self._repository, Oid(self._refs.meta))
+
+    def read_complete(self, brief: ConversationRow) -> ConversationRow:
+        """Add the fields that need a walk over the history, which is read once."""
+        repository, refs_of, metadata = self._repository, self._refs, self._metadata
+        tip = refs_of.tips[self.active_branch]
+        tips = list(dict.fromkeys(refs_of.tips.values()))
+        history = _History()
+        opening = None
+        if len(tips) == 1:
+            commits = history.counting(walk_newest_first(repository, tips, known=self._commits))
+            if metadata.title is None:
+                opening = first_prompt(commits)
+            deque(commits, maxlen=0)
+        else:
+            known = {commit.oid: commit for commit in walk_newest_first(repository, tips, known=self._commits)}
+            deque(history.counting(known.values()), maxlen=0)
+            if metadata.title is None:
+                opening = first_prompt(walk_main(repository, refs_of.tips, known))
+        main = metadata.branches.get(MAIN)
+        root = self._read_root(tip, None if main is None else main.fork, history.roots, linear=len(tips) == 1)
+        return brief._replace(
+            uuid=root.uuid,
+            title=metadata.title,
+            opening=opening,
+            created_at=creation_time(root.created),
+            source=root.format,
+            messages=len(history.messages),
+            directory=metadata.directory or root.cwd,
+            agent=history.main_agent,
+            model=_newest_model(repository, history.newest_of_agents),
+            tags=tuple(sorted(metadata.tags)) or None,
+        )
+
+    def _read_root(self, tip: Oid, expected: Oid | None, roots: Mapping[Oid, Commit], *, linear: bool) -> Root:
+        """Read the root as `read_root` does, from the commits that were walked if it is among them."""
+        commit = None if expected is None else roots.get(expected)
+        if commit is None and linear and expected is None:
+            commit = next(iter(roots.values()), None)
+        if commit is not None:
+            return read_root_of(self._repository, commit, tip)
+        return read_root(self._repository, read_commit(self._repository, tip), expected)
 
 
 def read_moment(repository: Repository, tips: Iterable[Oid]) -> int | None:
@@ -108,50 +176,47 @@ def read_moment(repository: Repository, tips: Iterable[Oid]) -> int | None:
     return max((parse_time(time) or 0 for time in times if time is not None), default=None)
 
 
-def _count_branches(repository: Repository, tips: Mapping[BranchName, Oid], meta: Oid | None) -> int:
-    """Count the branches that are not abandoned (S4-8)."""
-    if meta is None or len(tips) == 1:
-        return len(tips)
-    entries = read_metadata_at(repository, meta).branches
-    return sum(entries[name].status != _ABANDONED if name in entries else True for name in tips)
-
-
 class _History:
-    """What a walk over a history counts: message ids, messages by agent, and the newest messages of agents."""
+    """What a walk over a history counts: message ids, messages by agent, the newest messages of agents, and roots."""
 
     def __init__(self) -> None:
         self.messages: set[MessageId] = set()
-        self.newest_of_agents: list[Oid] = []
-        self._agents: Counter[AgentName] = Counter()
+        self.newest_of_agents: list[Commit] = []
+        self.roots: dict[Oid, Commit] = {}
+        self._authors: Counter[Identity] = Counter()
 
     @property
     def main_agent(self) -> AgentName | None:
         """The agent with most messages, the first by name if there are several."""
-        return min(self._agents, key=lambda name: (-self._agents[name], name), default=None)
+        agents: Counter[AgentName] = Counter()
+        for author, count in self._authors.items():
+            if author_kind_of(author.email) == _AGENT:
+                agents[AgentName(author.name)] += count
+        return min(agents, key=lambda name: (-agents[name], name), default=None)
 
     def counting(self, newest_first_commits: Iterable[Commit]) -> Iterator[Commit]:
         """Yield commits after they were counted."""
+        authors, messages, newest = self._authors, self.messages, self.newest_of_agents
         for commit in newest_first_commits:
-            if not is_root(commit):
-                head = head_of(commit)
-                self.messages.add(head.id)
-                if head.author_kind == _AGENT:
-                    self._agents[head.author] += 1
-                    if len(self.newest_of_agents) < _MODEL_TRIED:
-                        self.newest_of_agents.append(commit.oid)
+            if is_root(commit):
+                self.roots[commit.oid] = commit
+            else:
+                messages.add(message_id_of(commit))
+                authors[commit.author] += 1
+                if len(newest) < _MODEL_TRIED and author_kind_of(commit.author.email) == _AGENT:
+                    newest.append(commit)
             yield commit
 
-    def count(self, newest_first_commits: Iterable[Commit]) -> None:
-        """Count commits."""
-        for _ in self.counting(newest_first_commits):
-            pass
 
+def _newest_model(repository: Repository, newest_first_messages: Iterable[Commit]) -> str | None:
+    """Return the model of the first message that names one; None if none does or it cannot be read.
 
-def _newest_model(repository: Repository, newest_first_messages: Iterable[Oid]) -> str | None:
-    """Return the model of the first message that names one; None if none does or it cannot be read."""
+    Messages that do not contain the name of the field are not decoded.
+    """
     with suppress(Corrupt, NotFound):
-        for oid in newest_first_messages:
-            model = read_message(repository, oid).model
+        for commit in newest_first_messages:
+            data = find_blob(repository, commit.tree, MESSAGE_FILE) or b""
+            model = decode(data).model if _MODEL_FIELD in data else None
             if model is not None:
                 return model
     return None

@@ -8,20 +8,20 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import islice, pairwise
 
-from scopes.clock import now_nanoseconds, parse_moment
+from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid
 from scopes.history.conversations import list_tips_by_time
 from scopes.history.messages import (
     NO_TEXT,
-    MessageHead,
+    MessageHeader,
     is_root,
     read_message,
     shown_author,
-    walk_heads_newest_first,
+    walk_headers_newest_first,
 )
 from scopes.history.revisions import MIN_PREFIX_LENGTH, list_branch_tips, resolve_revision
 from scopes.history.staleness import SUMMARY, is_news
-from scopes.history.tool_calls import BETWEEN_CALL_AND_RESULT, MAX_RESULTS, TOOL_RESULTS, find_caller
+from scopes.history.tool_calls import BETWEEN_CALL_AND_RESULT, MAX_RESULTS, TOOL_RESULTS, find_call_message
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.message import KINDS, Message, Part
 from scopes.result import Result, Stream
@@ -48,7 +48,7 @@ class LogEntry(Result):
         prefix: the length of the shortest prefix of its id that is unique in the conversation, if it was requested.
     """
 
-    head: MessageHead
+    head: MessageHeader
     message: Message | None
     branches: tuple[BranchName, ...]
     parents: tuple[Oid, ...] = ()
@@ -120,7 +120,7 @@ def log(
     branches = _branches_by_tip(repository, conversation_id)
     criteria = only or LogFilter()
     parents_of: dict[Oid, tuple[Oid, ...]] = {}
-    heads = walk_heads_newest_first(repository, tips, hidden)
+    heads = walk_headers_newest_first(repository, tips, hidden)
     if graph:
         heads = _record_parents(heads, parents_of)
     read = lru_cache(maxsize=_CACHED_BODIES)(partial(read_message, repository))
@@ -157,7 +157,7 @@ class ToolResultTracker:
     def __init__(self) -> None:
         self._results_after: dict[Oid, tuple[Oid, ...]] = {}
 
-    def visit(self, head: MessageHead) -> tuple[Oid, ...]:
+    def visit(self, head: MessageHeader) -> tuple[Oid, ...]:
         """Visit the next message; return the messages with the results of its calls, nearest first, at most 64."""
         results = self._results_after.pop(head.oid, ())
         if head.kind not in BETWEEN_CALL_AND_RESULT:
@@ -203,7 +203,7 @@ def _branches_by_tip(repository: Repository, conversation: ConversationId) -> di
     return branches
 
 
-def _filter(only: LogFilter, read: Callable[[Oid], Message]) -> Callable[[MessageHead], bool]:
+def _filter(only: LogFilter, read: Callable[[Oid], Message]) -> Callable[[MessageHeader], bool]:
     """Return the filter as a predicate; dates are parsed here, so that a bad one is refused before the first row."""
     kinds = _as_names(only.kind)
     for kind in kinds:
@@ -211,11 +211,11 @@ def _filter(only: LogFilter, read: Callable[[Oid], Message]) -> Callable[[Messag
             raise Invalid(f"{kind!a} is not a valid message kind", hint="kinds: " + ", ".join(KINDS[1:]))
     authors = {header_safe(name).casefold() for name in _as_names(only.author)}  # the form of names in commit headers
     now = now_nanoseconds()
-    since = None if only.since is None else parse_moment(only.since, now) // 1_000_000_000
-    until = None if only.until is None else parse_moment(only.until, now) // 1_000_000_000
+    since = None if only.since is None else parse_date(only.since, now) // 1_000_000_000
+    until = None if only.until is None else parse_date(only.until, now) // 1_000_000_000
     path, body = only.path, only.body
 
-    def matches(head: MessageHead) -> bool:
+    def matches(head: MessageHeader) -> bool:
         return (
             (since is None or head.time >= since)
             and (until is None or head.time <= until)
@@ -232,7 +232,7 @@ def _as_names(given: str | Sequence[str] | None) -> Sequence[str]:
     return () if given is None else (given,) if isinstance(given, str) else given
 
 
-def _count_newer(heads: Iterable[MessageHead], *, of_branch: bool) -> Iterator[tuple[MessageHead, int | None]]:
+def _count_newer(heads: Iterable[MessageHeader], *, of_branch: bool) -> Iterator[tuple[MessageHeader, int | None]]:
     """Yield each message with, for summaries in the walk of one branch, the number of messages after it."""
     newer = 0
     for head in heads:
@@ -241,10 +241,10 @@ def _count_newer(heads: Iterable[MessageHead], *, of_branch: bool) -> Iterator[t
 
 
 def _entries(
-    heads: Iterable[tuple[MessageHead, int | None]],
+    heads: Iterable[tuple[MessageHeader, int | None]],
     branches: Mapping[Oid, list[BranchName]],
-    matches: Callable[[MessageHead], bool],
-    folded: Callable[[MessageHead], bool] | None,
+    matches: Callable[[MessageHeader], bool],
+    folded: Callable[[MessageHeader], bool] | None,
 ) -> Iterator[LogEntry]:
     """Yield the matching messages without bodies; the results of their calls are found even if they do not match."""
     tracker = ToolResultTracker()
@@ -268,7 +268,7 @@ class _ResultFolder:
         self,
         repository: Repository,
         read: Callable[[Oid], Message],
-        matches: Callable[[MessageHead], bool],
+        matches: Callable[[MessageHeader], bool],
         tips: Container[Oid],
         hidden: Container[Oid],
     ) -> None:
@@ -278,11 +278,11 @@ class _ResultFolder:
         self._tips = tips
         self._hidden = hidden
 
-    def is_folded(self, head: MessageHead) -> bool:
+    def is_folded(self, head: MessageHeader) -> bool:
         """Return True if a message holds nothing but results of calls in a message that the log shows."""
         if head.kind != TOOL_RESULTS or head.oid in self._tips:
             return False
-        call = find_caller(self._repository, head)
+        call = find_call_message(self._repository, head)
         if call is None or call.oid in self._hidden or not self._matches(call):
             return False
         called = {part.fields.get("call_id") for part in self._read(call.oid).parts if part.type == "tool_call"}
@@ -293,7 +293,7 @@ class _ResultFolder:
 def _find_prefixes(repository: Repository, conversation: ConversationId) -> dict[str, int]:
     """Return the lengths of the shortest unique prefixes, by message id; empty for a very long conversation."""
     ids: list[str] = []
-    for head in walk_heads_newest_first(repository, list_branch_tips(repository, conversation).values()):
+    for head in walk_headers_newest_first(repository, list_branch_tips(repository, conversation).values()):
         ids += {head.id, head.oid}
         if len(ids) > 2 * _MAX_PREFIXED:
             return {}
@@ -331,7 +331,7 @@ def _with_body(entry: LogEntry, read: Callable[[Oid], Message], *, results: bool
     return replace(entry, message=message, results=parts)
 
 
-def _record_parents(heads: Iterable[MessageHead], parents_of: dict[Oid, tuple[Oid, ...]]) -> Iterator[MessageHead]:
+def _record_parents(heads: Iterable[MessageHeader], parents_of: dict[Oid, tuple[Oid, ...]]) -> Iterator[MessageHeader]:
     """Pass messages on and record the parents of each."""
     for head in heads:
         parents_of[head.oid] = head.parents

@@ -7,12 +7,12 @@ its state. The branch is where they are discussed and resolved before the merge 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypedDict
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypedDict
 
 from scopes.clock import now
 from scopes.errors import Invalid, NotFound, Refused
-from scopes.history.messages import head_of, message_id_of
+from scopes.history.messages import header_of, message_id_of
 from scopes.history.revisions import (
     list_branch_tips,
     read_active_branch,
@@ -77,14 +77,15 @@ _DEFAULT_OPTIONS = MergeOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergeOutcome(Result):
-    """The outcome of a merge (S4-9).
+class _MergeResult(Result):
+    """The fields that the outcomes of a merge have in common (S4-9).
 
     Attributes:
         branch: The branch that holds the result; after a stop the conflict-resolution branch.
         messages: The messages that are new in the target, oldest first.
         conflicts: The open conflicts in the order of their numbers, then the automatically resolved ones.
         dry_run: True if nothing was written.
+        active_branch: The target, if the merge made it the active branch because the active one was merged into it.
     """
 
     conversation: ConversationId
@@ -96,33 +97,37 @@ class MergeOutcome(Result):
     conflicts: tuple[Conflict, ...] = ()
     dry_run: bool = False
     operation: OperationId | None = None
+    active_branch: BranchName | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UpToDate(MergeOutcome):
+class UpToDate(_MergeResult):
     """The target already has all messages of the source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FastForwarded(MergeOutcome):
+class FastForwarded(_MergeResult):
     """The target had no messages of its own and moved to the tip of the source (S4-10)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merged(MergeOutcome):
+class Merged(_MergeResult):
     """The target moved to a merge commit; `message` is its id."""
 
     message: MessageId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergeConflicted(MergeOutcome):
+class MergeConflicted(_MergeResult):
     """The merge stopped on conflicts (S4-16, S4-17); the target did not move."""
 
     @property
     def exit_code(self) -> int:
         """Three: stopped on conflicts."""
         return 3
+
+
+MergeOutcome: TypeAlias = UpToDate | FastForwarded | Merged | MergeConflicted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +150,8 @@ def merge(
     dry_run: bool = False,
 ) -> MergeOutcome:
     """Merge `source` (a branch, or any revision of this or another conversation) into `target` (the active branch).
+
+    If the source is the active branch, the target becomes active.
 
     Raises:
         NotFound, Ambiguous: there is no such conversation, branch or message.
@@ -262,7 +269,7 @@ def _require_merge_commit(repository: Repository, pending: InProgress) -> None:
 
 def _preview(request: _Request, plan: MergePlan, *, fast_forward: bool) -> MergeOutcome:
     """Return the outcome of a dry run (S4-18)."""
-    kind: type[MergeOutcome] = Merged
+    kind: type[UpToDate | FastForwarded | Merged | MergeConflicted] = Merged
     if plan.up_to_date:
         kind = UpToDate
     elif plan.fast_forward and fast_forward:
@@ -275,9 +282,14 @@ def _preview(request: _Request, plan: MergePlan, *, fast_forward: bool) -> Merge
 def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) -> FastForwarded:
     tx = Transaction(repository, request.conversation)
     tx.move_branch(request.target, request.target_tip, request.source_tip)
+    active = _leave_source(tx, request, read_active_branch(repository, request.conversation))
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target} (fast-forward)")
     return FastForwarded(
-        **_common_fields(request, plan), branch=request.target, tip=request.source_tip, operation=operation.id
+        **_common_fields(request, plan),
+        branch=request.target,
+        tip=request.source_tip,
+        operation=operation.id,
+        active_branch=active,
     )
 
 
@@ -287,10 +299,25 @@ def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str
     message, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)
     tx = Transaction(repository, request.conversation)
     tx.move_branch(request.target, request.target_tip, tip)
+    active = _leave_source(tx, request, read_active_branch(repository, request.conversation))
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target}")
     return Merged(
-        **_common_fields(request, plan), branch=request.target, tip=tip, operation=operation.id, message=message
+        **_common_fields(request, plan),
+        branch=request.target,
+        tip=tip,
+        operation=operation.id,
+        message=message,
+        active_branch=active,
     )
+
+
+def _leave_source(tx: Transaction, request: _Request, active: BranchName) -> BranchName | None:
+    """Make the target active if `active` is the source and has no other messages; return the target, else None."""
+    merged = list_branch_tips(tx.repository, request.conversation).get(active) == request.source_tip
+    if active != request.source or not merged:
+        return None
+    tx.activate(request.target)
+    return request.target
 
 
 def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str) -> MergeConflicted:
@@ -342,18 +369,21 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, pending:
         parents = request.target_tip, tip
         message, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)
     tx = Transaction(repository, request.conversation)
-    end_resolution(tx, pending, entry_finished(pending.entry, "merged"))
+    before = end_resolution(tx, pending, entry_finished(pending.entry, "merged"))
+    active = _leave_source(tx, replace(request, source_tip=pending.source_tip), before)
     tx.move_branch(pending.target, request.target_tip, tip)
     summary = f"merge {request.source} into {request.conversation}/{request.target}, its conflicts resolved"
     operation = tx.commit(KIND, summary, metadata_message=f"finish {pending.branch}")
     fields = _common_fields(request, plan)
     fields["messages"] = _without_own_notices(repository, plan, pending)
-    return Merged(**fields, branch=request.target, tip=tip, operation=operation.id, message=message)
+    return Merged(
+        **fields, branch=request.target, tip=tip, operation=operation.id, message=message, active_branch=active
+    )
 
 
 def _without_own_notices(repository: Repository, plan: MergePlan, pending: InProgress) -> tuple[MessageId, ...]:
     """Return the new messages without those that scopes wrote to the conflict-resolution branch (S4-11)."""
-    heads = map(head_of, plan.divergence.source.commits)
+    heads = map(header_of, plan.divergence.source.commits)
     written = [head for head in heads if head.author_kind == "system" and head.kind in _OWN_KINDS]
     own = {head.id for head in written if not is_ancestor(repository, head.oid, pending.source_tip)}
     return tuple(message for message in plan.messages if message not in own)

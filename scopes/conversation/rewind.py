@@ -6,8 +6,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 from scopes.errors import Invalid, NotFound, Refused
-from scopes.history.handles import Store
-from scopes.history.messages import MessageHead, head_of, is_root, message_id_of, walk_heads_newest_first
+from scopes.history.handles import StoreHandle
+from scopes.history.messages import MessageHeader, header_of, is_root, message_id_of, walk_headers_newest_first
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.result import Result
@@ -31,7 +31,7 @@ class BranchRewound(Result):
     message: MessageId | None
     operation: OperationId | None
     dry_run: bool = False
-    removed: tuple[MessageHead, ...] = ()
+    removed: tuple[MessageHeader, ...] = ()
 
 
 def rewind(
@@ -57,7 +57,7 @@ def rewind(
     if count is not None and count < 1:
         raise Invalid(f"cannot rewind {count} messages", hint="for example: -n 2")
     with nullcontext() if dry_run else exclusive_write(repository):
-        handle = Store(repository).branch(conversation, branch)
+        handle = StoreHandle(repository).branch(conversation, branch)
         old = handle.tip
         if count is None:
             new = handle.conversation.revision(f"{handle.name}~1" if to is None else to).oid
@@ -69,12 +69,12 @@ def rewind(
                 hint=f"see: scopes conv log {handle}",
             )
         remaining = {commit.oid for commit in walk_newest_first(repository, [new])}
-        removed = tuple(walk_heads_newest_first(repository, [old], remaining))
+        removed = tuple(walk_headers_newest_first(repository, [old], remaining))
         tx = Transaction(repository, handle.conversation.id)
         tx.move_branch(handle.name, old, new)
         operation = tx.commit("rewind", f"take back {len(removed)} of {handle}").id if tx and not dry_run else None
     tip = read_commit(repository, new)
-    last = None if is_root(tip) else head_of(tip).id
+    last = None if is_root(tip) else header_of(tip).id
     return BranchRewound(
         conversation=handle.conversation.id,
         branch=handle.name,

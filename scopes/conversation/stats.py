@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from scopes.clock import format_seconds
 from scopes.history.conversations import resolve_scope, walk_messages
-from scopes.history.messages import MessageHead
+from scopes.history.messages import MessageHeader
 from scopes.history.revisions import conversation_ids
 from scopes.history.titles import Heading, read_heading
 from scopes.history.usage import Tokens, add_up, tokens_of
@@ -93,7 +93,7 @@ class ActiveTime:
         self._times: dict[Oid, int] = {}
         self._intervals: list[tuple[int, int]] = []
 
-    def add(self, head: MessageHead, message: Message) -> None:
+    def add(self, head: MessageHeader, message: Message) -> None:
         """Add a message; its parents must have been added before."""
         if message.time is None or message.extra.get("precision") in _NO_REAL_TIME:
             return
@@ -143,7 +143,7 @@ class _Counts:
         if seconds is not None:
             self.active_seconds = (self.active_seconds or 0) + seconds
 
-    def add(self, head: MessageHead, message: Message) -> None:
+    def add(self, head: MessageHeader, message: Message) -> None:
         """Count a message if it is new; of a copy only remember the tools that its calls name."""
         is_new = head.id not in self.seen
         self._add_tools(message, is_new=is_new)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scopes.errors import NotFound, Refused
-from scopes.history.handles import Conversation, Store
-from scopes.history.messages import MessageHead, head_of
+from scopes.history.handles import ConversationHandle, StoreHandle
+from scopes.history.messages import MessageHeader, header_of
 from scopes.history.transaction import Transaction
 from scopes.ids import ConversationId, Oid, OperationId, parse_branch_name
 from scopes.result import Result
@@ -29,15 +29,15 @@ class TagList(Result):
     """The tags of a conversation and their messages, sorted by name."""
 
     conversation: ConversationId
-    tags: tuple[tuple[str, MessageHead], ...]
+    tags: tuple[tuple[str, MessageHeader], ...]
 
 
 def list_tags(repository: Repository, conversation: str) -> TagList:
     """List the tags of a conversation."""
-    handle = Store(repository).conversation(conversation)
+    handle = StoreHandle(repository).conversation(conversation)
     tags = sorted(handle.metadata.tags.items())
     return TagList(
-        conversation=handle.id, tags=tuple((tag, head_of(read_commit(repository, oid))) for tag, oid in tags)
+        conversation=handle.id, tags=tuple((tag, header_of(read_commit(repository, oid))) for tag, oid in tags)
     )
 
 
@@ -47,7 +47,7 @@ def tag(repository: Repository, conversation: str, name: str, message: str | Non
     Raises:
         Refused: a tag or a branch of that name exists; tags are not moved.
     """
-    handle, tag_name = Store(repository).conversation(conversation), str(parse_branch_name(name))
+    handle, tag_name = StoreHandle(repository).conversation(conversation), str(parse_branch_name(name))
     with exclusive_write(repository):
         if tag_name in handle.tips:
             raise Refused(f"{tag_name!a} is a branch of {handle.id}", hint="choose another name for the tag")
@@ -64,14 +64,14 @@ def delete_tag(repository: Repository, conversation: str, name: str) -> Tagged:
     Raises:
         NotFound: there is no such tag.
     """
-    handle = Store(repository).conversation(conversation)
+    handle = StoreHandle(repository).conversation(conversation)
     with exclusive_write(repository):
         if name not in handle.metadata.tags:
             raise NotFound(f"there is no tag {name!a} in {handle.id}", hint=f"list them: scopes conv tag {handle.id}")
         return _set_tag(handle, name, None)
 
 
-def _set_tag(conversation: Conversation, name: str, oid: Oid | None) -> Tagged:
+def _set_tag(conversation: ConversationHandle, name: str, oid: Oid | None) -> Tagged:
     change = f"{'tag' if oid else 'remove tag'} {name}"
     tx = Transaction(conversation.repository, conversation.id)
     tx.set_tag(name, oid)

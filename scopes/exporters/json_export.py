@@ -8,7 +8,7 @@ from typing import Any
 
 from scopes.errors import Corrupt
 from scopes.exporters.selection import ExportSelection
-from scopes.history.messages import MessageHead, read_message_bytes
+from scopes.history.messages import MessageHeader, read_message_bytes
 from scopes.model import encoding
 from scopes.model.conversation import decode_root
 from scopes.model.encoding import without_none
@@ -96,5 +96,5 @@ def _branch_objects(selection: ExportSelection) -> Iterator[dict[str, object]]:
             )
 
 
-def _commit_object(selection: ExportSelection, head: MessageHead) -> dict[str, Any]:
+def _commit_object(selection: ExportSelection, head: MessageHeader) -> dict[str, Any]:
     return {"oid": head.oid, "parents": selection.parents_of(head), "parent_oids": list(head.parents)}

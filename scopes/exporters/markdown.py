@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scopes.conversation.show import BranchSummary
+from scopes.conversation.show import BranchRow
 from scopes.exporters.json_export import utf8
 from scopes.exporters.markdown_escape import (
     code_block,
@@ -24,7 +24,7 @@ from scopes.exporters.markdown_escape import (
 )
 from scopes.exporters.selection import BranchSlice, ExportSelection
 from scopes.history.amendments import Amendment, find_amendments
-from scopes.history.messages import MessageHead, read_message
+from scopes.history.messages import MessageHeader, read_message
 from scopes.ids import BranchName, MessageId, Oid
 from scopes.model.message import FileTouch, Message, Part
 from scopes.store.repository import Repository
@@ -46,7 +46,7 @@ class _Transcript:
 
     shown: frozenset[MessageId]
     amendments: Mapping[MessageId, Amendment]
-    forks: Mapping[Oid, list[BranchSummary]]
+    forks: Mapping[Oid, list[BranchRow]]
     branch_numbers: Mapping[BranchName, int]
 
 
@@ -103,7 +103,7 @@ def _read_transcript(repository: Repository, selection: ExportSelection) -> _Tra
     for branch_slice in selection.slices:
         amendments |= find_amendments(repository, branch_slice.tip, branch_slice.heads)
     numbers = {s.branch.name: number for number, s in enumerate(selection.slices) if s.branch is not None}
-    forks: dict[Oid, list[BranchSummary]] = {}
+    forks: dict[Oid, list[BranchRow]] = {}
     for branch in selection.view.branches:
         if branch.fork is not None and numbers.get(branch.name) != 0:
             forks.setdefault(branch.fork, []).append(branch)
@@ -140,7 +140,7 @@ def _branch_heading(selection: ExportSelection, branch_slice: BranchSlice, trans
     return f'\n---\n\n## {escape_inline(branch.name)} <sub id="b-{number}">{joined}</sub>\n'
 
 
-def _message_section(head: MessageHead, message: Message, transcript: _Transcript) -> str:
+def _message_section(head: MessageHeader, message: Message, transcript: _Transcript) -> str:
     """Return one message: a rule, the heading line and everything that it contains."""
     author = escape_inline(message.author.name) or "unknown"
     facts = " · ".join(filter(None, _message_facts(head, message, transcript)))
@@ -159,7 +159,7 @@ def _message_section(head: MessageHead, message: Message, transcript: _Transcrip
     return "\n---\n\n" + "\n\n".join(blocks) + "\n"
 
 
-def _message_facts(head: MessageHead, message: Message, transcript: _Transcript) -> Iterator[str]:
+def _message_facts(head: MessageHeader, message: Message, transcript: _Transcript) -> Iterator[str]:
     """Yield the facts of the heading line after the author; those that do not apply are empty."""
     yield escape_inline(message.time or "")
     yield "" if message.kind == "plain" else escape_inline(message.kind)
@@ -193,7 +193,7 @@ def _message_link(message_id: str, transcript: _Transcript) -> str:
     return f"[{name}](#{_anchor(message_id)})" if message_id in transcript.shown else name
 
 
-def _branch_link(branch: BranchSummary, transcript: _Transcript) -> str:
+def _branch_link(branch: BranchRow, transcript: _Transcript) -> str:
     number = transcript.branch_numbers.get(branch.name)
     name = escape_inline(branch.name)
     return name if number is None else f"[{name}](#b-{number})"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from scopes.conversation.show import BranchSummary, ConversationView, show
-from scopes.history.messages import MessageHead, head_of, is_root
+from scopes.conversation.show import BranchRow, ConversationView, show
+from scopes.history.messages import MessageHeader, header_of, is_root
 from scopes.history.revisions import Revision, resolve_revision
 from scopes.ids import MessageId, Oid
 from scopes.store.graph import walk_oldest_first
@@ -17,9 +17,9 @@ from scopes.store.repository import Repository
 class BranchSlice:
     """The messages of one branch that no earlier slice contains, oldest first; `tip` is the last exported commit."""
 
-    branch: BranchSummary | None
+    branch: BranchRow | None
     tip: Oid
-    heads: tuple[MessageHead, ...]
+    heads: tuple[MessageHeader, ...]
 
 
 @dataclass(slots=True)
@@ -33,10 +33,10 @@ class ExportSelection:
     root: Oid | None = None
     slices: list[BranchSlice] = field(default_factory=list)
     ids: dict[Oid, MessageId] = field(default_factory=dict)
-    copies: dict[MessageId, list[MessageHead]] = field(default_factory=dict)
+    copies: dict[MessageId, list[MessageHeader]] = field(default_factory=dict)
 
     @property
-    def heads(self) -> Iterator[MessageHead]:
+    def heads(self) -> Iterator[MessageHeader]:
         """Every message once, parents before children."""
         return (head for branch_slice in self.slices for head in branch_slice.heads)
 
@@ -45,7 +45,7 @@ class ExportSelection:
         """The number of messages."""
         return sum(len(branch_slice.heads) for branch_slice in self.slices)
 
-    def parents_of(self, head: MessageHead) -> list[MessageId]:
+    def parents_of(self, head: MessageHeader) -> list[MessageId]:
         """Return the ids of a message's parents; empty for the first message."""
         return [self.ids[parent] for parent in head.parents if parent in self.ids]
 
@@ -66,7 +66,7 @@ def select_messages(repository: Repository, where: str, *, all_branches: bool) -
 
 def _list_tips(
     revision: Revision, view: ConversationView, *, all_branches: bool
-) -> Sequence[tuple[BranchSummary | None, Oid]]:
+) -> Sequence[tuple[BranchRow | None, Oid]]:
     """Return the commits to walk from with their branches; the branch of the revision comes first."""
     by_name = {branch.name: branch for branch in view.branches}
     if not all_branches:
@@ -78,13 +78,13 @@ def _list_tips(
 
 def _walk_unseen(
     repository: Repository, selection: ExportSelection, tip: Oid, seen: set[MessageId]
-) -> Iterator[MessageHead]:
+) -> Iterator[MessageHeader]:
     """Yield the messages reachable from a tip that are not in `seen`; record every commit in the selection."""
     for commit in walk_oldest_first(repository, [tip], selection.ids):
         if is_root(commit):
             selection.root = selection.root or commit.oid
             continue
-        head = head_of(commit)
+        head = header_of(commit)
         selection.ids[commit.oid] = head.id
         if head.id in seen:
             selection.copies.setdefault(head.id, []).append(head)

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from scopes.history.messages import STATE_DIRECTORY, MessageHead, read_message
+from scopes.history.messages import STATE_DIRECTORY, MessageHeader, read_message_bytes
 from scopes.ids import MessageId, Oid
 from scopes.model import encoding
 from scopes.model.claims import content_hash
+from scopes.model.codec import decode
 from scopes.model.message import Message
 from scopes.model.path_encoding import decode_component, leaf
 from scopes.store.repository import Repository, read_commit, read_tree
 from scopes.store.trees import find_blob, find_entry, read_blob
 
 _MESSAGES = f"{STATE_DIRECTORY}/messages"
+_FIELDS = (b'"amends"', b'"retracts"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +27,15 @@ class Amendment:
     retracted: bool
 
 
-def find_amendments(repository: Repository, tip: Oid, heads: Iterable[MessageHead]) -> Mapping[MessageId, Amendment]:
+def find_amendments(repository: Repository, tip: Oid, heads: Iterable[MessageHeader]) -> Mapping[MessageId, Amendment]:
     """Return the amendments in force at `tip`, by amended message; `heads` are the messages below it."""
     claims = _read_claims(repository, tip)
     found: dict[MessageId, Amendment] = {}
     for head in heads if claims else ():
-        message = read_message(repository, head.oid)
+        data = read_message_bytes(repository, head.oid)
+        if not any(field in data for field in _FIELDS):
+            continue
+        message = decode(data)
         target = MessageId(message.retracts or message.amends or "")
         claim = claims.get(target)
         if claim == {"retracted": True} and message.retracts is not None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from scopes.clock import format_time, parse_time
 from scopes.errors import NotFound
-from scopes.history.messages import head_of
+from scopes.history.messages import header_of
 from scopes.ids import ConversationId, MessageId, OperationId
 from scopes.model.operation import Operation, RefChange
 from scopes.store import refs
@@ -188,7 +188,7 @@ def _as_operation(repository: Repository, append: Append) -> Iterator[Operation]
         return
     (last, _), (first, _) = append.moves[0], append.moves[-1]
     try:
-        head = head_of(read_commit(repository, first.new))
+        head = header_of(read_commit(repository, first.new))
     except NotFound:
         return
     where = append.ref.removeprefix(refs.HEADS)

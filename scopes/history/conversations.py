@@ -7,18 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from scopes.errors import Refused
-from scopes.history.messages import (
-    STATE_DIRECTORY,
-    MessageHead,
-    read_message,
-    walk_heads_oldest_first,
-)
+from scopes.history.messages import STATE_DIRECTORY, MessageHeader, read_message, walk_headers_oldest_first
 from scopes.history.revisions import list_branch_tips, resolve_branch_name, resolve_conversation
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.model.message import Message
 from scopes.model.path_encoding import decode_component
 from scopes.store import refs
-from scopes.store.objects import Commit, Tip, TreeEntry
+from scopes.store.objects import Commit, CommitStub, TreeEntry
 from scopes.store.repository import Repository, read_commit, read_tree
 from scopes.store.trees import find_entry
 
@@ -30,7 +25,7 @@ _NUMBERED = re.compile(r"conv-([0-9]{3,9})")
 
 
 def participants_of(
-    repository: Repository, tips: Iterable[Commit | Tip], cache: ParticipantCache | None = None
+    repository: Repository, tips: Iterable[Commit | CommitStub], cache: ParticipantCache | None = None
 ) -> tuple[AgentName, ...]:
     """Return everybody who wrote a message, or was named at the start, on one of the branches; sorted."""
     cache = {} if cache is None else cache
@@ -67,19 +62,10 @@ def resolve_scope(repository: Repository, text: str) -> Scope:
     return Scope(conversation, branch, {branch: tips[branch]})
 
 
-def walk_messages(repository: Repository, scope: Scope) -> Iterator[tuple[MessageHead, Message]]:
+def walk_messages(repository: Repository, scope: Scope) -> Iterator[tuple[MessageHeader, Message]]:
     """Yield all messages of the branches of a scope with their bodies, each once, oldest first."""
-    heads = walk_heads_oldest_first(repository, _sort_by_time(repository, scope.tips.values()))
+    heads = walk_headers_oldest_first(repository, _sort_by_time(repository, scope.tips.values()))
     return ((head, read_message(repository, head.oid)) for head in heads)
-
-
-def walk_all_messages(
-    repository: Repository, conversation: str
-) -> tuple[ConversationId, Iterator[tuple[MessageHead, Message]]]:
-    """Resolve a conversation; return its id and all messages of all its branches with their bodies, oldest first."""
-    conversation_id = resolve_conversation(repository, conversation)
-    tips = list_branch_tips(repository, conversation_id)
-    return conversation_id, walk_messages(repository, Scope(conversation_id, None, tips))
 
 
 def list_tips_by_time(repository: Repository, conversation: ConversationId) -> list[Oid]:

@@ -27,8 +27,8 @@ from scopes.store.objects import (
     format_tree,
     header_safe,
 )
-from scopes.store.repository import Objects, Repository, read_commit, read_tip, read_tree
-from scopes.store.trees import Change, find_blob, update_tree
+from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub, read_tree
+from scopes.store.trees import BlobChange, find_blob, update_tree
 
 MESSAGE_FILE = "message.json"
 STATE_DIRECTORY = "state"
@@ -42,7 +42,7 @@ _DOMAIN = "s.scopes"
 _DEFAULT_AUTHOR = "user"
 
 
-class MessageHead(NamedTuple):
+class MessageHeader(NamedTuple):
     """The fields of a message that are in its commit.
 
     `time` is in whole seconds since 1970, `subject` is the start of the first line. It is a named tuple because a log
@@ -65,16 +65,16 @@ def identity_of(name: str, kind: str) -> Identity:
     return Identity(name, f"{slug(name)}@{slug(kind)}{_DOMAIN}")
 
 
-def head_of(commit: Commit) -> MessageHead:
-    """Return the message head of a commit."""
+def header_of(commit: Commit) -> MessageHeader:
+    """Return the message header of a commit."""
     trailers = commit.trailers
     to = trailers.get(TO_TRAILER)
-    return MessageHead(
+    return MessageHeader(
         message_id_of(commit),
         commit.oid,
         commit.parents,
         AgentName(commit.author.name),
-        _author_kind(commit.author.email),
+        author_kind_of(commit.author.email),
         trailers.get(KIND_TRAILER, "unknown"),
         commit.time,
         commit.subject,
@@ -83,17 +83,18 @@ def head_of(commit: Commit) -> MessageHead:
 
 
 @lru_cache(maxsize=1000)
-def _author_kind(email: str) -> str:
+def author_kind_of(email: str) -> str:
+    """Return the author kind in the mail address of a commit's author; `unknown` for other addresses."""
     domain = email.rpartition("@")[2]
     return domain.removesuffix(_DOMAIN) if domain.endswith(_DOMAIN) else "unknown"
 
 
-def shown_author(head: MessageHead) -> str:
+def shown_author(head: MessageHeader) -> str:
     """Return the name of an author as people see it: `SYSTEM` for the system."""
     return "SYSTEM" if head.author_kind == "system" else head.author
 
 
-def display_time(head: MessageHead) -> str | None:
+def display_time(head: MessageHeader) -> str | None:
     """Return the time of a message, or of the message before it if it has none; None if no time is known."""
     return known_seconds(head.time)
 
@@ -108,24 +109,25 @@ def is_root(commit: Commit) -> bool:
     return commit.trailers.get(KIND_TRAILER) == ROOT_KIND
 
 
-def walk_heads_newest_first(
+def walk_headers_newest_first(
     objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = ()
-) -> Iterator[MessageHead]:
+) -> Iterator[MessageHeader]:
     """Yield the messages reachable from the tips, each message id once, children before parents."""
-    return _each_once(walk_newest_first(objects, tips, hidden))
+    return headers_of(walk_newest_first(objects, tips, hidden))
 
 
-def walk_heads_oldest_first(
+def walk_headers_oldest_first(
     objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = ()
-) -> Iterator[MessageHead]:
+) -> Iterator[MessageHeader]:
     """Yield the messages reachable from the tips, each message id once, parents before children."""
-    return _each_once(walk_oldest_first(objects, tips, hidden))
+    return headers_of(walk_oldest_first(objects, tips, hidden))
 
 
-def _each_once(commits: Iterable[Commit]) -> Iterator[MessageHead]:
+def headers_of(commits: Iterable[Commit]) -> Iterator[MessageHeader]:
+    """Yield the headers of the messages in commits, each message id once."""
     seen: set[MessageId] = set()
     for commit in commits:
-        head = head_of(commit)
+        head = header_of(commit)
         if head.id not in seen and head.kind != ROOT_KIND:
             seen.add(head.id)
             yield head
@@ -142,12 +144,17 @@ def read_message(objects: Objects, oid: Oid) -> Message:
     Raises:
         Corrupt, NotFound: the message is damaged or missing.
     """
-    return decode(read_message_bytes(objects, oid))
+    return read_message_at(objects, read_commit_stub(objects, oid).tree)
+
+
+def read_message_at(objects: Objects, tree: Oid) -> Message:
+    """Read the message in the tree of a commit; raises as `read_message` does."""
+    return decode(find_blob(objects, tree, MESSAGE_FILE) or b"")
 
 
 def read_message_bytes(objects: Objects, oid: Oid) -> bytes:
     """Return the stored JSON line of the message of a commit."""
-    return find_blob(objects, read_tip(objects, oid).tree, MESSAGE_FILE) or b""
+    return find_blob(objects, read_commit_stub(objects, oid).tree, MESSAGE_FILE) or b""
 
 
 def plain_message(author: Author | str, text: str, *, kind: str = "plain") -> Message:
@@ -200,7 +207,7 @@ def write_root_commit(objects: Objects, root: Root, participants: Mapping[str, s
     blob = objects.write(BLOB, encode_root(root))
     entries = [TreeEntry(MESSAGE_FILE, blob, is_tree=False)]
     if participants:
-        claims: dict[str, Change] = dict(participant_claim(name, kind) for name, kind in participants.items())
+        claims: dict[str, BlobChange] = dict(participant_claim(name, kind) for name, kind in participants.items())
         entries.append(TreeEntry(STATE_DIRECTORY, update_tree(objects, None, claims), is_tree=True))
     data = format_commit(
         tree=objects.write(TREE, format_tree(entries)),
@@ -257,7 +264,7 @@ def _next_state(objects: Objects, state: TreeEntry | None, message: Message, bas
     def previous(path: str) -> bytes | None:
         return None if state is None else find_blob(objects, state.oid, path)
 
-    claims: dict[str, Change] = {p: c for p, c in claims_of(message, previous, base) if previous(p) != c}
+    claims: dict[str, BlobChange] = {p: c for p, c in claims_of(message, previous, base) if previous(p) != c}
     if claims:
         return update_tree(objects, None if state is None else state.oid, claims)
     return None if state is None else state.oid
@@ -272,7 +279,16 @@ def read_root(repository: Repository, tip: Commit, expected: Oid | None) -> Root
     commit = read_commit(repository, expected) if expected is not None and repository.has(expected) else tip
     if not is_root(commit):
         commit = next((c for c in walk_newest_first(repository, [tip.oid]) if is_root(c)), commit)
-    data = find_blob(repository, commit.tree, MESSAGE_FILE) if is_root(commit) else None
+    return read_root_of(repository, commit, tip.oid)
+
+
+def read_root_of(objects: Objects, commit: Commit, tip: Oid) -> Root:
+    """Read a conversation's root from its root commit, which is in the history of `tip`.
+
+    Raises:
+        NotFound: it is not a root commit.
+    """
+    data = find_blob(objects, commit.tree, MESSAGE_FILE) if is_root(commit) else None
     if data is None:
-        raise NotFound(f"the history of {tip.oid} has no root", hint="see: scopes verify")
+        raise NotFound(f"the history of {tip} has no root", hint="see: scopes verify")
     return decode_root(data)

@@ -14,11 +14,12 @@ from scopes.model.conversation import BranchEntry, decode_branch_entry, encode_b
 from scopes.model.path_encoding import decode_component, encode_component
 from scopes.store import refs
 from scopes.store.objects import COMMIT, Identity, format_commit
-from scopes.store.repository import Objects, Repository, read_commit, read_tip
-from scopes.store.trees import Change, find_blob, read_blob, update_tree, walk_blobs
+from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub, read_tree
+from scopes.store.trees import BlobChange, find_blob, read_blob, update_tree, walk_blobs
 
 TITLE = "title"
 ARCHIVED = "archived"
+ABANDONED = "abandoned"
 _DIRECTORY = "directory"
 _TAGS = "tags/"
 _BRANCHES = "branches/"
@@ -71,15 +72,29 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
 
 def read_title(objects: Objects, commit: Oid) -> str | None:
     """Read only the title at a commit of the metadata chain; raises as `read_metadata_at` does."""
-    data = find_blob(objects, read_tip(objects, commit).tree, TITLE)
+    data = find_blob(objects, read_commit_stub(objects, commit).tree, TITLE)
     return None if data is None else _decode_line(data)
+
+
+def read_title_and_abandoned(objects: Objects, commit: Oid) -> tuple[str | None, frozenset[BranchName]]:
+    """Read only the title and the names of abandoned branches; raises as `read_metadata_at` does."""
+    title, abandoned = None, set()
+    for entry in read_tree(objects, read_commit_stub(objects, commit).tree).values():
+        if entry.name == TITLE and not entry.is_tree:
+            title = _decode_line(read_blob(objects, entry.oid))
+        elif entry.name == _BRANCHES.removesuffix("/") and entry.is_tree:
+            for path, oid in walk_blobs(objects, entry.oid):
+                data = read_blob(objects, oid)
+                if ABANDONED.encode() in data and decode_branch_entry(data).status == ABANDONED:
+                    abandoned.add(BranchName(decode_component(path)))
+    return title, frozenset(abandoned)
 
 
 def _decode_line(data: bytes) -> str:
     return data.decode("utf-8", "replace").rstrip("\n")
 
 
-def write_metadata(objects: Objects, previous: Oid | None, changes: Mapping[str, Change], subject: str) -> Oid:
+def write_metadata(objects: Objects, previous: Oid | None, changes: Mapping[str, BlobChange], subject: str) -> Oid:
     """Write the next commit of a metadata chain and return it."""
     tree = None if previous is None else read_commit(objects, previous).tree
     data = format_commit(
@@ -92,21 +107,21 @@ def write_metadata(objects: Objects, previous: Oid | None, changes: Mapping[str,
     return objects.write(COMMIT, data)
 
 
-def title_change(title: str | None) -> dict[str, Change]:
+def title_change(title: str | None) -> dict[str, BlobChange]:
     """Return the change that sets or removes the title."""
     return {TITLE: None if title is None else title.encode("utf-8", "replace") + b"\n"}
 
 
-def directory_change(directory: str) -> dict[str, Change]:
+def directory_change(directory: str) -> dict[str, BlobChange]:
     """Return the change that sets the directory where the conversation was begun."""
     return {_DIRECTORY: directory.encode("utf-8", "replace") + b"\n"}
 
 
-def tag_change(tag: str, oid: Oid | None) -> dict[str, Change]:
+def tag_change(tag: str, oid: Oid | None) -> dict[str, BlobChange]:
     """Return the change that sets or removes a tag."""
     return {_TAGS + encode_component(tag): None if oid is None else f"{oid}\n".encode()}
 
 
-def branch_change(branch: BranchName, entry: BranchEntry | None) -> dict[str, Change]:
+def branch_change(branch: BranchName, entry: BranchEntry | None) -> dict[str, BlobChange]:
     """Return the change that sets or removes a branch entry."""
     return {_BRANCHES + encode_component(branch): None if entry is None else encode_branch_entry(entry)}

@@ -19,9 +19,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from scopes.clock import format_seconds, now_nanoseconds, parse_moment
+from scopes.clock import format_seconds, now_nanoseconds, parse_date
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound
-from scopes.history.messages import head_of, is_root, read_root
+from scopes.history.messages import header_of, is_root, read_root
 from scopes.history.metadata import read_metadata
 from scopes.ids import MAX_NAME_BYTES, BranchName, ConversationId, Oid, is_message_id, is_name
 from scopes.model.conversation import Root
@@ -141,10 +141,12 @@ def _find_by_root(
 
 
 def _find_root(repository: Repository, conversation: ConversationId) -> Root | None:
-    """Return the root of a conversation; None if it is damaged."""
+    """Return the root of a conversation; None if it is damaged, or another process has deleted or renamed it."""
     tips = list_branch_tips(repository, conversation)
-    main = read_metadata(repository, conversation).branches.get(MAIN)
+    if not tips:
+        return None
     try:
+        main = read_metadata(repository, conversation).branches.get(MAIN)
         tip = read_commit(repository, next(iter(tips.values())))
         return read_root(repository, tip, None if main is None else main.fork)
     except (Corrupt, NotFound):
@@ -214,6 +216,10 @@ def resolve_revision(repository: Repository, text: str, conversation: Conversati
         raise Invalid("the message is not named", hint="for example: conv-001, conv-001/main~2, or an id from the log")
     name, steps = _split_steps(text)
     at_time = None if _LATEST.fullmatch(name) else _TIME_SUFFIX.fullmatch(name)
+    if at_time is not None and not at_time["name"] and conversation is None:
+        raise NotFound(
+            f"there is no conversation {name!a}", hint="the latest is @, the ones before are @{1}, @{2}, ..."
+        )
     revision = _resolve_named(repository, at_time["name"] if at_time else name, conversation)
     if at_time is not None:
         revision = _resolve_time(repository, revision, at_time["time"])
@@ -323,7 +329,7 @@ def _resolve_id(repository: Repository, prefix: str, conversations: Iterable[Con
         if pair is not None:
             tips.setdefault(pair[0], []).append(Oid(oid))
     for conversation in conversations:
-        for head in map(head_of, walk_oldest_first(repository, tips.get(conversation, []))):
+        for head in map(header_of, walk_oldest_first(repository, tips.get(conversation, []))):
             name = next((name for name in (head.id, head.oid) if name.startswith(prefix)), None)
             if name is not None:
                 found.setdefault(name, Revision(conversation, None, head.oid))
@@ -335,7 +341,7 @@ def _resolve_id(repository: Repository, prefix: str, conversations: Iterable[Con
 def _resolve_time(repository: Repository, revision: Revision, text: str) -> Revision:
     if revision.branch is None:
         raise Invalid("a time needs a branch before it", hint="for example: conv-001/main@{2 hours ago}")
-    nanoseconds = parse_moment(text, now_nanoseconds())
+    nanoseconds = parse_date(text, now_nanoseconds())
     ref = refs.branch_ref(revision.conversation, revision.branch)
     oid = find_value_at(repository, ref, nanoseconds // 1_000_000_000)
     if oid is None or not repository.has(oid):
@@ -350,7 +356,7 @@ def _step_back(repository: Repository, revision: Revision, count: int) -> Oid:
     for _ in range(count):
         if is_root(commit) or not commit.parents:
             raise NotFound(
-                f"there are not that many messages before {head_of(commit).id[:8]} in {revision.conversation}",
+                f"there are not that many messages before {header_of(commit).id[:8]} in {revision.conversation}",
                 hint=f"see: scopes conv log {revision.conversation}",
             )
         commit = read_commit(repository, commit.parents[0])

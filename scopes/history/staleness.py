@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scopes.history.messages import NO_TEXT, MessageHead, walk_heads_newest_first
+from scopes.history.messages import NO_TEXT, MessageHeader, walk_headers_newest_first
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import BranchName, ConversationId
 from scopes.store.graph import is_ancestor
@@ -15,12 +15,12 @@ SUMMARY = "summary"
 SILENT = SUMMARIES | {"tool-results", "system", "meta", "notice", "interrupt"}
 
 
-def is_news(head: MessageHead) -> bool:
+def is_news(head: MessageHeader) -> bool:
     """Return True if a message has content that a summary would cover, judged by its commit."""
     return head.kind not in SILENT and head.author_kind != "injected" and head.subject != NO_TEXT
 
 
-def count_newer(heads_newest_first: Iterable[MessageHead], summary: MessageHead) -> int:
+def count_newer(heads_newest_first: Iterable[MessageHeader], summary: MessageHeader) -> int:
     """Count the messages with content that a newest-first walk meets before a summary."""
     count = 0
     for head in heads_newest_first:
@@ -31,11 +31,11 @@ def count_newer(heads_newest_first: Iterable[MessageHead], summary: MessageHead)
 
 
 def count_since(
-    repository: Repository, conversation: ConversationId, summary: MessageHead, branches: Iterable[str]
+    repository: Repository, conversation: ConversationId, summary: MessageHeader, branches: Iterable[str]
 ) -> int | None:
     """Count the messages with content after a summary, on the first branch that has it; None if none has it."""
     tips = list_branch_tips(repository, conversation)
     for branch in map(BranchName, branches):
         if branch in tips and is_ancestor(repository, summary.oid, tips[branch]):
-            return count_newer(walk_heads_newest_first(repository, [tips[branch]]), summary)
+            return count_newer(walk_headers_newest_first(repository, [tips[branch]]), summary)
     return None

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from scopes.errors import NotFound, ScopesError
-from scopes.history.messages import MESSAGE_FILE, head_of, is_root
+from scopes.history.messages import MESSAGE_FILE, header_of, is_root
 from scopes.ids import Oid
 from scopes.model.codec import decode
 from scopes.model.conversation import decode_root
@@ -95,14 +95,14 @@ def _message_defects(repository: Repository, branch: str, tip: Oid, seen: set[Oi
 
 
 def _defects_of(repository: Repository, branch: str, commit: Commit) -> Iterator[Finding]:
-    where = f"{branch}: message {head_of(commit).id}"
+    where = f"{branch}: message {header_of(commit).id}"
     try:
         data = find_blob(repository, commit.tree, MESSAGE_FILE)
         if data is None:
             raise NotFound("the commit holds no message")
         if is_root(commit):
             decode_root(data)
-        elif decode(data).id != head_of(commit).id:
+        elif decode(data).id != header_of(commit).id:
             yield Finding("error", where, "commit and message disagree about its id")
     except ScopesError as error:
         yield Finding("error", where, error.message, error.hint)

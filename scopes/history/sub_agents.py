@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from scopes.history.messages import head_of, read_message
+from scopes.history.messages import header_of, read_message
 from scopes.ids import AgentName
 from scopes.model.message import Message
 from scopes.store.objects import Commit
@@ -39,6 +39,6 @@ def find_sub_agent(objects: Objects, newest_first: Iterable[Commit]) -> SubAgent
     first = read_message(objects, commits[-1].oid)
     if not is_spawned(first):
         return None
-    heads = map(head_of, commits)  # the first messages may be copies of other authors' messages
+    heads = map(header_of, commits)  # the first messages may be copies of other authors' messages
     agent = next((head.author for head in heads if head.author_kind == "agent"), None)
     return SubAgent(agent, spawner_of(first))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from typing import NamedTuple
 
 from scopes.errors import Corrupt, NotFound
-from scopes.history.messages import NO_TEXT, head_of, is_root
+from scopes.history.messages import KIND_TRAILER, NO_TEXT, ROOT_KIND, author_kind_of, is_root
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
@@ -42,10 +43,15 @@ def heading_of(title: str | None, newest_first: Iterable[Commit]) -> Heading | N
     return None if prompt is None else Heading(prompt, PROMPT)
 
 
-def walk_main(repository: Repository, tips: Mapping[BranchName, Oid]) -> Iterable[Commit]:
-    """Yield the commits of the branch main, or else of the first branch, newest first."""
+def walk_main(
+    repository: Repository, tips: Mapping[BranchName, Oid], known: Mapping[Oid, Commit] | None = None
+) -> Iterable[Commit]:
+    """Yield the commits of the branch main, or else of the first branch, newest first.
+
+    `known` are commits that were read before; they are not read again.
+    """
     tip = tips.get(MAIN) or next(iter(tips.values()), None)
-    return () if tip is None else walk_newest_first(repository, [tip])
+    return () if tip is None else walk_newest_first(repository, [tip], known=known or {})
 
 
 def first_prompt(newest_first: Iterable[Commit]) -> str | None:
@@ -53,12 +59,16 @@ def first_prompt(newest_first: Iterable[Commit]) -> str | None:
 
     A prompt of a person is preferred, then one that a program gave to a sub-agent, then the first message of an agent.
     """
-    subjects: dict[str, str] = {}
+    oldest: dict[tuple[str, str | None], tuple[int, str]] = {}  # by address of the author and kind of the message
     commit: Commit | None = None
-    for commit in newest_first:
-        if commit.subject != NO_TEXT and not is_root(commit):
-            head = head_of(commit)
-            subjects[head.kind if head.author_kind == "injected" else head.author_kind] = commit.subject
+    for number, commit in enumerate(newest_first):
+        if commit.subject != NO_TEXT:
+            oldest[commit.author.email, commit.trailers.get(KIND_TRAILER)] = number, commit.subject
     if commit is None or not is_root(commit):
         return None
+    subjects: dict[str | None, str] = {}
+    for (email, kind), (_, subject) in sorted(oldest.items(), key=itemgetter(1)):  # the oldest is the last
+        if kind != ROOT_KIND:
+            author_kind = author_kind_of(email)
+            subjects[kind if author_kind == "injected" else author_kind] = subject
     return next((subjects[kind] for kind in ("human", PROMPT, "agent") if kind in subjects), None)

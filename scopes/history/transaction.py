@@ -20,7 +20,7 @@ from scopes.model.operation import Operation, RefChange
 from scopes.store import refs
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import append, commit_operation
-from scopes.store.trees import Change
+from scopes.store.trees import BlobChange
 
 _MAX_COMMAND_LENGTH = 2000
 
@@ -80,7 +80,7 @@ class Transaction(RefTransaction):
     def __init__(self, repository: Repository, conversation: ConversationId) -> None:
         super().__init__(repository)
         self.conversation = conversation
-        self._edits: dict[str, Change] = {}
+        self._edits: dict[str, BlobChange] = {}
 
     def create_branch(self, branch: BranchName, tip: Oid | None) -> None:
         """Create a branch."""
@@ -139,7 +139,7 @@ class Transaction(RefTransaction):
         """Set or remove a tag."""
         self._edit(tag_change(tag, oid))
 
-    def _edit(self, change: Mapping[str, Change]) -> None:
+    def _edit(self, change: Mapping[str, BlobChange]) -> None:
         meta = refs.meta_ref(self.conversation)
         if not self._edits:  # keeps the place of the metadata among the changes
             value = self.repository.find_ref(meta)

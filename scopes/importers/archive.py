@@ -20,7 +20,7 @@ from scopes.importers.session_commits import Segment
 from scopes.model import encoding
 from scopes.store.objects import BLOB, COMMIT, Identity, format_commit
 from scopes.store.repository import Objects, read_commit
-from scopes.store.trees import Change, read_blob, update_tree, walk_blobs
+from scopes.store.trees import BlobChange, read_blob, update_tree, walk_blobs
 
 CHUNK_BYTES = 1 << 20
 PAGE_SEGMENTS = 1000
@@ -40,7 +40,7 @@ def write_source_record(
     Raises:
         CannotImport: the file has changed since its digest was computed.
     """
-    files: dict[str, Change] = {}
+    files: dict[str, BlobChange] = {}
     digest = sha256()
     ends = [segment.span.offset + segment.span.length for segment in segments]
     for number, chunk in enumerate(_cut_chunks(stream, record.size, ends)):

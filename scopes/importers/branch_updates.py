@@ -15,11 +15,11 @@ from scopes.history.revisions import MAIN
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.importers.branch_names import SHORT_ID, BranchTip
+from scopes.importers.results import GroupedNote
 from scopes.importers.targets import TRACKING, CommittedSession, ImportTarget
 from scopes.model.conversation import BranchEntry
 from scopes.model.operation import RefChange
 from scopes.model.path_encoding import encode_component
-from scopes.result import Note
 from scopes.store import refs
 from scopes.store.graph import is_ancestor, list_merge_bases
 from scopes.store.refs import RefNameConflicts
@@ -46,7 +46,7 @@ class BranchUpdates:
     entries: dict[BranchName, BranchEntry] = field(default_factory=dict)
     tips: dict[BranchName, Oid] = field(default_factory=dict)
     names: RefNameConflicts = field(default_factory=lambda: RefNameConflicts(()))
-    notes: list[Note] = field(default_factory=list)
+    notes: list[GroupedNote] = field(default_factory=list)
 
     @property
     def conversation(self) -> ConversationId:
@@ -132,7 +132,9 @@ def _move_branch(repository: Repository, updates: BranchUpdates, tip: BranchTip,
         if updates.tips.get(other) == tip.tip:
             return
         where = f"{updates.conversation}/{name}"
-        updates.notes.append(Note(f"{where} was moved here; new messages of its source are on {other}"))
+        text = f"{where} was moved here; new messages of its source are on {other}"
+        several = "{} branches were moved here; new messages of their sources are on other branches"
+        updates.notes.append(GroupedNote(text, several))
         if current is not None:
             bases = list_merge_bases(repository, Oid(current), tip.tip)
             tip = replace(tip, entry=replace(tip.entry, parent=name, fork=bases[0] if bases else updates.root))
@@ -140,7 +142,7 @@ def _move_branch(repository: Repository, updates: BranchUpdates, tip: BranchTip,
     elif current is None and name != tip.name:
         conflict = updates.names.find(tip.name)
         text = f"{tip.name} conflicts with branch {conflict} in {updates.conversation}; it is {name}"
-        updates.notes.append(Note(text))
+        updates.notes.append(GroupedNote(text, "{} branches of sources were renamed, because their names were taken"))
     entry = tip.entry if current is None else _corrected_entry(repository, updates, name, tip)
     updates.move_branch(name, current, tip.tip)
     if entry is not None:
@@ -197,4 +199,5 @@ def _keep_abandoned(updates: BranchUpdates, tip: Oid) -> None:
     name = next(name for name in candidates if name not in updates.tips)
     updates.move_branch(name, None, tip)
     updates.entries[name] = BranchEntry(parent=MAIN, created=updates.created)
-    updates.notes.append(Note(f"messages removed from a source of {updates.conversation} are kept on {name}"))
+    text = f"messages removed from a source of {updates.conversation} are kept on {name}"
+    updates.notes.append(GroupedNote(text, "messages removed from sources are kept on {} branches"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from scopes.history.transaction import RefTransaction
 from scopes.importers.fork_points import ParentSession
-from scopes.importers.results import Skipped, SourceImported
+from scopes.importers.results import GroupedNote, Skipped, SourceImported
 from scopes.importers.session_commits import ImportedSession
 from scopes.importers.targets import ImportTargets
 from scopes.result import Note
@@ -34,7 +34,7 @@ class ImportRun:
     versions: dict[str, str] = field(default_factory=dict)
     sources: list[SourceImported] = field(default_factory=list)
     copies: list[Skipped] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
+    notes: list[Note | GroupedNote] = field(default_factory=list)
     missing_parents: dict[str, str] = field(default_factory=dict)
     records: RefTransaction = field(init=False)
 

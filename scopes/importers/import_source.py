@@ -16,12 +16,11 @@ from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange, Event, Session
 from scopes.importers.identity import PARSER_VERSION, source_key_of
 from scopes.importers.import_run import ImportRun
-from scopes.importers.results import Skipped, SourceImported
+from scopes.importers.results import GroupedNote, Skipped, SourceImported
 from scopes.importers.session_commits import ImportedSession, Segment, write_commits
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.targets import UNDATED, CommittedSession, StoredRecord, TargetMatch
 from scopes.importers.work_queue import QueuedSource
-from scopes.result import Note
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,8 @@ def import_source(run: ImportRun, queued: QueuedSource) -> None:
         skipped = _skip_copy(queued, copy, segments)
         run.copies.append(skipped)
         if copy.named:
-            run.notes.append(Note(f"{skipped.path} is {skipped.reason}"))
+            text = f"{skipped.path} is {skipped.reason}"
+            run.notes.append(GroupedNote(text, "{} files are copies of others"))
 
 
 def count_bytes(source: Source, format_name: str, segments: Sequence[Segment], *, new: bool) -> SourceImported:
@@ -196,7 +196,9 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
         sub_agent_fields=sub_agent_fields,
     )
     write_commits(run.objects, imported, events)
-    run.notes += [Note(text) for text in imported.ending.notes]
+    name = target.document.native_id
+    several = "{} sessions have irregular records"
+    run.notes += [GroupedNote(f"session {name}: {text}", several) for text in imported.ending.notes]
     tips = name_branches(run.objects, imported, target.document.native_id or "")
     run.parents[key] = ParentSession([tip.tip for tip in tips], imported=imported, open=imported.open)
     before = {} if record is None else {status.key: record.root, **dict(record.sessions)}

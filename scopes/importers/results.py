@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from scopes.errors import Inaccessible, ScopesError
 from scopes.ids import ConversationId, OperationId
-from scopes.result import Result
+from scopes.result import Note, Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +70,40 @@ class ConversationImported:
     branches: int
 
 
+class GroupedNote(NamedTuple):
+    """A note, and the beginning of the one that replaces several of its kind, in which `{}` is their number."""
+
+    text: str
+    several: str
+    hint: str | None = None
+
+
+def group_notes(notes: Iterable[Note | GroupedNote]) -> tuple[tuple[Note, ...], tuple[str, ...]]:
+    """Return one note for each kind, and the texts of all notes of the kinds that have several."""
+    kinds: dict[str, dict[str, Note]] = {}
+    for note in notes:
+        kind = note.several if isinstance(note, GroupedNote) else note.text
+        kinds.setdefault(kind, {})[note.text] = Note(note.text, note.hint)
+    shown: list[Note] = []
+    details: list[str] = []
+    for kind, same in kinds.items():
+        first = next(iter(same.values()))
+        if len(same) > 1:
+            details += same
+            list_them = "list them with: --report or -v"
+            hint = list_them if first.hint is None else f"{first.hint}; {list_them}"
+            first = Note(f"{kind.format(f'{len(same):,}')}; the first: {first.text}", hint)
+        shown.append(first)
+    return tuple(shown), tuple(details)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported(Result):
     """What an import did; `operation` is None if nothing was new, or in a dry run.
 
     other_sessions: the number of sessions that were left out because they belong to other projects.
     missing_parents: sessions that continue one which is not imported, and that one.
+    details: the texts of the notes of which `notes` have only the number.
     """
 
     sources: tuple[SourceImported, ...]
@@ -84,6 +113,7 @@ class Imported(Result):
     operation: OperationId | None = None
     other_sessions: int = 0
     missing_parents: Mapping[str, str] = field(default_factory=dict)
+    details: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:

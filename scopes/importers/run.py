@@ -21,7 +21,7 @@ from scopes.importers.identity import source_key_of
 from scopes.importers.import_run import ImportRun
 from scopes.importers.import_source import import_source, refuse_unparsed
 from scopes.importers.project_filter import ProjectFilter
-from scopes.importers.results import ConversationImported, Imported, Skipped
+from scopes.importers.results import ConversationImported, GroupedNote, Imported, Skipped, group_notes
 from scopes.importers.stale_copy import use_stored_source
 from scopes.importers.targets import ImportTarget, ImportTargets
 from scopes.importers.work_queue import QueuedSource, drop_older, open_sources, skip_failed
@@ -114,7 +114,7 @@ def _import_queue(
     options: ImportOptions,
     skipped: Sequence[Skipped],
     *,
-    notes: Sequence[Note],
+    notes: Sequence[Note | GroupedNote],
     on_progress: OnProgress,
 ) -> Imported:
     """Import the queue as one operation; again if another process imports one of its sources meanwhile."""
@@ -155,13 +155,15 @@ def collect_changes(
         new = target.root in unnumbered
         if new and not run.again and _was_deleted(run, target):
             hint = "restore it with --again, or with: scopes undo"
-            run.notes.append(Note(f"session {target.document.native_id} was deleted here and stays deleted", hint))
+            text = f"session {target.document.native_id} was deleted here and stays deleted"
+            run.notes.append(GroupedNote(text, "{} sessions were deleted here and stay deleted", hint))
             continue
         updates = _update_branches(run, conversation, target, new=new)
         current = read_metadata(run.repository, conversation).title
         if title is not None and current not in (None, title):
             hint = f"change it with: scopes conv rename {conversation} --title TEXT"
-            run.notes.append(Note(f"{conversation} already has a title: {current}", hint))
+            text = f"{conversation} already has a title: {current}"
+            run.notes.append(GroupedNote(text, "{} conversations already have a title", hint))
         updates.title = title or next((session.title for session in target.sessions if session.title), None)
         changes += finish(run.repository, objects, updates)
         run.notes += updates.notes
@@ -175,7 +177,7 @@ def _import_all(
     queue: list[QueuedSource],
     options: ImportOptions,
     *,
-    notes: Sequence[Note],
+    notes: Sequence[Note | GroupedNote],
     on_progress: OnProgress,
 ) -> ImportRun:
     """Write the objects of all sources; the memory of a group is freed after its last source.
@@ -215,9 +217,14 @@ def _import_all(
     return run
 
 
-def _notes_of(skipped: Sequence[Skipped]) -> list[Note]:
+def _notes_of(skipped: Sequence[Skipped]) -> list[Note | GroupedNote]:
     """Return a note for each skipped file that the user asked for, and one with the number of the others."""
-    notes = [Note(found.error.message, found.error.hint) for found in skipped if found.error is not None]
+    notes: list[Note | GroupedNote] = []
+    for found in skipped:
+        if found.error is not None and found.named:
+            notes.append(Note(found.error.message, found.error.hint))
+        elif found.error is not None:
+            notes.append(GroupedNote(found.error.message, "{} files could not be imported", found.error.hint))
     others = [found for found in skipped if found.error is None and not found.noted]
     for reason, paths in _by_reason(others).items():
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
@@ -277,14 +284,16 @@ def _build_result(
     operation: OperationId | None,
     options: ImportOptions,
 ) -> Imported:
+    notes, details = group_notes([*_note_unparsed(run), *run.notes, *_note_missing_parents(run)])
     return Imported(
         sources=tuple(run.sources),
         conversations=tuple(_describe(run, conversation, target) for conversation, target in conversations.items()),
         skipped=(*(replace(found, noted=True) for found in skipped), *run.copies),
         dry_run=options.dry_run,
         operation=operation,
-        notes=tuple(dict.fromkeys([*_note_unparsed(run), *run.notes, *_note_missing_parents(run)])),
+        notes=notes,
         missing_parents=run.missing_parents,
+        details=details,
     )
 
 
@@ -297,7 +306,7 @@ def _note_missing_parents(run: ImportRun) -> list[Note]:
         hint = "import its parent too; both then share a conversation"
         return [Note(f"session {session} continues {parent}, which is not imported", hint)]
     text = f"{len(run.missing_parents):,} sessions continue sessions that are not imported; the first is {session}"
-    return [Note(text, "import their parents too; list them with: --report")]
+    return [Note(text, "import their parents too; list them with: --report or -v")]
 
 
 def _note_unparsed(run: ImportRun) -> list[Note]:

@@ -37,7 +37,7 @@ _SELECT: Final = "SELECT {} FROM conversation ORDER BY id"
 _SET_PROPERTY: Final = "INSERT OR REPLACE INTO property VALUES (?, ?)"
 
 
-class ConversationSummary(NamedTuple):
+class ConversationRow(NamedTuple):
     """One conversation in a list. Fields that need a walk over the history are None unless requested.
 
     Each field is a column of the table, under the same name. Times are RFC 3339.
@@ -77,9 +77,9 @@ class ConversationSummary(NamedTuple):
         return "title" if self.title is not None else None if self.opening is None else "prompt"
 
 
-_FIELDS: Final = ConversationSummary._fields
-_BRIEF_FIELDS: Final = ("id", "participants", "branches", "last_activity", "title", "opening", "moment")
-_OTHER_FIELDS: Final = tuple(name for name in _FIELDS if name not in _BRIEF_FIELDS)
+_FIELDS: Final = ConversationRow._fields
+_BRIEF_FIELDS: Final = _FIELDS[: _FIELDS.index("active_branch")]
+_OTHER_FIELDS: Final = _FIELDS[len(_BRIEF_FIELDS) :]
 _NAMES: Final = _FIELDS.index("participants")
 _TAGS: Final = _FIELDS.index("tags")
 _TYPES: Final = {
@@ -105,20 +105,15 @@ _TYPES: Final = {
 _COLUMNS: Final = (*_FIELDS, "state", "complete")
 LAYOUT: Final = Layout(
     "conversations.sqlite",
-    version=5,
+    version=6,
     tables="CREATE TABLE conversation ("
     + ", ".join(f"{name} {_TYPES[name]}" for name in _COLUMNS)
     + ") STRICT, WITHOUT ROWID",
 )
 
 
-def _select(*without: str) -> str:
-    """Return the query for all fields of a summary, with NULL for some."""
-    return _SELECT.format(", ".join("NULL" if name in without else name for name in _FIELDS))
-
-
-_BRIEF: Final = _select(*_OTHER_FIELDS)
-_COMPLETE: Final = _select()
+_BRIEF: Final = _SELECT.format(", ".join(_BRIEF_FIELDS))
+_COMPLETE: Final = _SELECT.format(", ".join(_FIELDS))
 _WHOLE: Final = _SELECT.format(", ".join(_COLUMNS))
 _INSERT: Final = _REPLACE.format(", ".join(_COLUMNS), ", ".join("?" for _ in _COLUMNS))
 
@@ -126,7 +121,7 @@ _INSERT: Final = _REPLACE.format(", ".join(_COLUMNS), ", ".join("?" for _ in _CO
 class CachedSummary(NamedTuple):
     """A summary and a digest of the refs that it was made from; `complete` if all fields were computed."""
 
-    summary: ConversationSummary
+    summary: ConversationRow
     state: str
     complete: bool
 
@@ -138,7 +133,7 @@ class States(NamedTuple):
     complete: str | None
 
 
-def brief_summary(summary: ConversationSummary) -> ConversationSummary:
+def brief_summary(summary: ConversationRow) -> ConversationRow:
     """Return a summary without the fields that need a walk over the history."""
     unset: dict[str, Any] = dict.fromkeys(_OTHER_FIELDS)
     return summary._replace(**unset)
@@ -186,7 +181,7 @@ class ConversationTable:
                     self._connection.executemany(_SET_PROPERTY, [*properties.items(), *sums.items()])
 
 
-def find_summaries(directory: str, store: str, state: str, *, complete: bool) -> list[ConversationSummary] | None:
+def find_summaries(directory: str, store: str, state: str, *, complete: bool) -> list[ConversationRow] | None:
     """Return the summaries of all conversations, sorted by id, if they match this digest of the refs; otherwise None.
 
     Without `complete`, only the fields of a brief list are set.
@@ -279,15 +274,18 @@ def _read_rows(connection: sqlite3.Connection, select: str) -> list[tuple[Any, .
     return rows
 
 
-def _read_summaries(rows: Sequence[tuple[Any, ...]]) -> list[ConversationSummary]:
-    """Convert rows, which begin with the fields of a summary; each distinct text of participants is decoded once."""
+def _read_summaries(rows: Sequence[tuple[Any, ...]]) -> list[ConversationRow]:
+    """Convert rows, which begin with the fields of a summary, or have only those of a brief one.
+
+    Each distinct text of participants is decoded once.
+    """
     texts = {row[_NAMES] for row in rows}
     participants = {text: tuple(map(AgentName, _split(text))) for text in texts}
     end, after = len(_FIELDS), _NAMES + 1
-    make = ConversationSummary._make
-    summaries = [make((*row[:_NAMES], participants[row[_NAMES]], *row[after:end])) for row in rows]
+    make, unset = ConversationRow._make, (None,) * (end - len(rows[0]) if rows else 0)
+    summaries = [make((*row[:_NAMES], participants[row[_NAMES]], *row[after:end], *unset)) for row in rows]
     for position, row in enumerate(rows):
-        if row[_TAGS] is not None:
+        if len(row) > _TAGS and row[_TAGS] is not None:
             summaries[position] = summaries[position]._replace(tags=_split(row[_TAGS]))
     return summaries
 

@@ -127,10 +127,14 @@ def has_regular_files(path: str) -> bool:
 
 
 def delete_files(directory: str) -> list[str]:
-    """Delete all files of an index directory, but no directories; return an error text for each that stays."""
+    """Delete all files of an index directory, but no directories; return an error text for each that stays.
+
+    Lock files stay: another process may hold one of them, and they are empty.
+    """
     errors: list[str] = []
     try:
-        entries = [entry.path for entry in os.scandir(directory) if not entry.is_dir(follow_symlinks=False)]
+        files = [entry for entry in os.scandir(directory) if not entry.is_dir(follow_symlinks=False)]
+        entries = [file.path for file in files if not file.name.endswith("-lock")]
     except OSError as error:
         return [] if isinstance(error, FileNotFoundError | NotADirectoryError) else [str(error)]
     for path in entries:

@@ -61,6 +61,10 @@ class IndexDamaged(Exception):
     """The index has impossible content; earlier results from it are not reliable either."""
 
 
+class _IndexDeleted(Exception):
+    """Another process deleted the file while it was opened, to rebuild it or because of `gc --expire`."""
+
+
 class Index:
     """An up-to-date index of all messages that branches reach."""
 
@@ -144,7 +148,7 @@ def _open(
     """Open the existing index, or else a new one in its place, or else one in memory."""
     state: State = "updated"
     if rebuild:
-        remove(directory, LAYOUT)
+        _delete(directory)
         notes.append(Note("the search index was damaged", _REBUILT))
         state = "rebuilt"
     for _ in range(2):
@@ -153,8 +157,10 @@ def _open(
         except UnusableIndex as reason:
             if reason.text is not None:
                 notes.append(Note(f"the search index {reason.text}", _REBUILT))
-            remove(directory, LAYOUT)
+            _delete(directory)
             state = "rebuilt"
+            continue
+        except _IndexDeleted:
             continue
         except (sqlite3.Error, OSError) as error:
             notes.append(Note(f"the search index cannot be kept: {error}", f"it would be in {directory}"))
@@ -186,7 +192,26 @@ def _open_file(
                 result = _update_file(directory, path, repository, refs, describe)
         except StaleEntryUnreadable as error:
             raise UnusableIndex(None) from error
-        return connect(directory, LAYOUT, _BUSY_SECONDS), *result
+        return _reopen(directory), *result
+
+
+def _reopen(directory: str) -> sqlite3.Connection:
+    """Open the updated file; reading its schema opens its log too, so that a later deletion does no harm."""
+    with contextlib.ExitStack() as stack, translate_damage():
+        connection = stack.enter_context(contextlib.closing(connect(directory, LAYOUT, _BUSY_SECONDS)))
+        if is_empty(connection):
+            raise _IndexDeleted
+        stack.pop_all()
+        return connection
+
+
+def _delete(directory: str) -> None:
+    """Delete the file, if possible not while another process updates it."""
+    try:
+        with hold_lock(os.path.join(directory, LAYOUT.file), _BUSY_SECONDS, exclusive=True):
+            remove(directory, LAYOUT)
+    except (sqlite3.Error, OSError):
+        remove(directory, LAYOUT)
 
 
 def _open_fresh(

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scopes.history.messages import MessageHead, read_message, walk_heads_newest_first
+from scopes.history.messages import MessageHeader, read_message, walk_headers_newest_first
 from scopes.history.staleness import SUMMARIES
 from scopes.ids import MessageId, Oid
-from scopes.memory.source_messages import heads_beyond, read_amended, read_source_messages, source_ids
+from scopes.memory.source_messages import headers_beyond, read_amended, read_source_messages, source_ids
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
 from scopes.store.repository import Repository
@@ -28,14 +28,14 @@ class PreviousSummary(NamedTuple):
 class CompactionBase(NamedTuple):
     """A compaction message."""
 
-    head: MessageHead
+    head: MessageHeader
     message: Message
 
     def previous_summary(self, repository: Repository, tokenizer: Tokenizer) -> PreviousSummary:
         """Return its text and original tokens; if another program stored none, they are counted in the messages."""
         text, original = self.message.text.strip(), self.message.extra.get("original_tokens")
         if not isinstance(original, int) or original < 1:
-            messages = read_source_messages(repository, heads_beyond(repository, self.head.oid, ()))
+            messages = read_source_messages(repository, headers_beyond(repository, self.head.oid, ()))
             original = sum(tokenizer.count(source.text) for source in messages) or tokenizer.count(text)
         return PreviousSummary(text, original)
 
@@ -44,7 +44,7 @@ def find_compaction_base(repository: Repository, tip: Oid) -> CompactionBase | N
     """Return the newest compaction of a branch that has no amended or retracted source, directly or indirectly."""
     newest_first = [
         CompactionBase(head, message)
-        for head in walk_heads_newest_first(repository, [tip])
+        for head in walk_headers_newest_first(repository, [tip])
         if head.kind in SUMMARIES and _is_compaction(message := read_message(repository, head.oid))
     ]
     amended = read_amended(repository, tip) if newest_first else set()

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from scopes.history.messages import read_message, walk_heads_newest_first
+from scopes.history.messages import read_message, walk_headers_newest_first
 from scopes.ids import AgentName, MessageId
 from scopes.memory.activity import CHANGED, ENDED, Activity
 from scopes.memory.entry import DEFAULT_IMPORTANCE, ActionItem, MemoryEntry, Sources
@@ -242,7 +242,7 @@ def _read_sources(repository: Repository, sources: Sources) -> Iterator[SourceMe
     wanted = set(sources.messages)
     if sources.tip is None or not repository.has(sources.tip):
         return
-    for head in walk_heads_newest_first(repository, [sources.tip]):
+    for head in walk_headers_newest_first(repository, [sources.tip]):
         if head.id in wanted:
             wanted.discard(head.id)
             yield SourceMessage(head, read_message(repository, head.oid))

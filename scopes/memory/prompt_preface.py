@@ -11,8 +11,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from scopes.history.amendments import find_amendments, latest
-from scopes.history.handles import Store
-from scopes.history.messages import MessageHead, read_message, walk_heads_newest_first
+from scopes.history.handles import StoreHandle
+from scopes.history.messages import MessageHeader, read_message, walk_headers_newest_first
 from scopes.history.staleness import is_news
 from scopes.ids import ConversationId, Oid
 from scopes.memory.context import LIMIT, MAX_CHARACTERS, as_line, context, fenced
@@ -40,7 +40,7 @@ class _Exchange(NamedTuple):
     """The last answer of an agent in a conversation, after the last message of a person; texts are (author, text)."""
 
     conversation: ConversationId
-    answer: MessageHead
+    answer: MessageHeader
     texts: list[tuple[str, str]]
 
 
@@ -73,14 +73,14 @@ def build_preface(
 def _walk_exchanges(repository: Repository, conversation: ConversationId) -> Iterator[_Exchange]:
     """Yield the last exchange of each other conversation's active branch, most recent first."""
     tips: list[tuple[int, ConversationId, Oid]] = []
-    for other in Store(repository).conversations():
+    for other in StoreHandle(repository).conversations():
         if other.id != conversation:
             tip = other.active_branch.tip
-            last = next(walk_heads_newest_first(repository, [tip]), None)
+            last = next(walk_headers_newest_first(repository, [tip]), None)
             if last is not None:
                 tips.append((last.time, other.id, tip))
     for _, other_id, tip in sorted(tips, reverse=True)[:_MAX_CONVERSATIONS]:
-        heads = list(islice(walk_heads_newest_first(repository, [tip]), _MAX_MESSAGES))
+        heads = list(islice(walk_headers_newest_first(repository, [tip]), _MAX_MESSAGES))
         amendments = find_amendments(repository, tip, heads)
         current = ((head, latest(message, amendments)) for head, message in _read(repository, heads))
         texts = ((h, m.text) for h, m in current if m is not None and m.text.strip())
@@ -91,7 +91,7 @@ def _walk_exchanges(repository: Repository, conversation: ConversationId) -> Ite
             yield _Exchange(other_id, answer[0], exchange)
 
 
-def _read(repository: Repository, heads: list[MessageHead]) -> Iterator[tuple[MessageHead, Message]]:
+def _read(repository: Repository, heads: list[MessageHeader]) -> Iterator[tuple[MessageHeader, Message]]:
     """Yield the messages with news, except amendments and retractions."""
     for head in filter(is_news, heads):
         message = read_message(repository, head.oid)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scopes.clock import now_nanoseconds, parse_moment
+from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid
 from scopes.ids import OperationId
 from scopes.memory.entry import MemoryEntry, check_importance
@@ -13,7 +13,7 @@ from scopes.memory.store import Memory, change_memory, removal
 from scopes.result import Result
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import Change
+from scopes.store.trees import BlobChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +47,13 @@ def prune(
         raise Invalid(f"invalid number of entries {max_entries}: must not be negative", hint="for example: --max 500")
     if keep_importance is not None:
         check_importance(keep_importance)
-    before = None if older_than is None else parse_moment(older_than, now_nanoseconds())
+    before = None if older_than is None else parse_date(older_than, now_nanoseconds())
     with exclusive_write(repository):
         memory = Memory(repository)
         pruned = plan_prune(memory.entries, before=before, max_entries=max_entries, keep_importance=keep_importance)
         operation = None
         if pruned and not dry_run:
-            changes: dict[str, Change] = {path: change for e in pruned for path, change in removal(e).items()}
+            changes: dict[str, BlobChange] = {path: change for e in pruned for path, change in removal(e).items()}
             operation = change_memory(repository, memory, changes, f"forget {len(pruned)}")
     remaining = len(memory.entries) - len(pruned)
     return MemoryPruned(entries=pruned, remaining=remaining, dry_run=dry_run, operation=operation, notes=memory.notes)

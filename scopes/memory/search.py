@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scopes.clock import now_nanoseconds, parse_moment
+from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid
 from scopes.memory.current_entries import walk_current_entries
 from scopes.memory.entry import MemoryEntry, check_importance
@@ -67,7 +67,7 @@ def search(repository: Repository, query: str, only: MemoryFilter | None = None)
         raise Invalid(f"{filters.kind!a} is not a valid kind of memory text", hint="kinds: " + ", ".join(KINDS))
     if filters.min_importance is not None:
         check_importance(filters.min_importance)
-    since = None if filters.since is None else parse_moment(filters.since, now_nanoseconds())
+    since = None if filters.since is None else parse_date(filters.since, now_nanoseconds())
     memory = Memory(repository)
     entries = [e for e in memory.entries if _passes(e, filters, since) and _match(e, words, filters.kind) is not None]
     current = (e for e in walk_current_entries(repository, entries) if _passes(e, filters, since))

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from scopes.history.messages import (
     STATE_DIRECTORY,
-    MessageHead,
+    MessageHeader,
     read_message,
-    walk_heads_newest_first,
-    walk_heads_oldest_first,
+    walk_headers_newest_first,
+    walk_headers_oldest_first,
 )
 from scopes.history.staleness import SILENT, SUMMARIES
 from scopes.ids import MessageId, Oid, is_oid
@@ -32,7 +32,7 @@ _DONE = frozenset({"completed", "done", "cancelled"})
 class SourceMessage(NamedTuple):
     """A message with text, a payload or a to-do list."""
 
-    head: MessageHead
+    head: MessageHeader
     message: Message
 
     @property
@@ -62,7 +62,9 @@ def _as_line(value: object) -> str:
 
 
 def read_source_messages(
-    repository: Repository, heads: Iterable[MessageHead], on_message: Callable[[Message], None] = lambda _message: None
+    repository: Repository,
+    heads: Iterable[MessageHeader],
+    on_message: Callable[[Message], None] = lambda _message: None,
 ) -> list[SourceMessage]:
     """Read the source messages among `heads`, in order; amendments and retractions among them are applied.
 
@@ -116,14 +118,14 @@ def _walk_steps(tool_input: object) -> Iterator[tuple[str, bool]]:
                 yield " ".join(text.split()), step["status"].lower() in _DONE
 
 
-def heads_since_summary(repository: Repository, tip: Oid) -> list[MessageHead]:
+def headers_since_summary(repository: Repository, tip: Oid) -> list[MessageHeader]:
     """List the messages since the last summary or compaction, oldest first; all messages if there is none.
 
     Messages that were appended while the summary was written precede it but are not in it: they count as new.
     """
-    heads = walk_heads_newest_first(repository, [tip])
+    heads = walk_headers_newest_first(repository, [tip])
     last = next((head.oid for head in heads if head.kind in SUMMARIES), None)
-    return heads_beyond(repository, tip, () if last is None else (_covered_tip(repository, last),))
+    return headers_beyond(repository, tip, () if last is None else (_covered_tip(repository, last),))
 
 
 def _covered_tip(repository: Repository, summary: Oid) -> Oid:
@@ -134,11 +136,11 @@ def _covered_tip(repository: Repository, summary: Oid) -> Oid:
     return summary
 
 
-def heads_beyond(repository: Repository, tip: Oid, known: Iterable[Oid]) -> list[MessageHead]:
+def headers_beyond(repository: Repository, tip: Oid, known: Iterable[Oid]) -> list[MessageHeader]:
     """List the messages of a branch that none of the known commits reaches, oldest first."""
     starts = list(known)
     hidden = frozenset(commit.oid for commit in walk_newest_first(repository, starts)) if starts else frozenset()
-    return list(walk_heads_oldest_first(repository, [tip], hidden))
+    return list(walk_headers_oldest_first(repository, [tip], hidden))
 
 
 def read_amended(repository: Repository, tip: Oid) -> set[str]:

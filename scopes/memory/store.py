@@ -23,7 +23,7 @@ from scopes.model.path_encoding import encode_component
 from scopes.result import Note
 from scopes.store.refs import MEMORY
 from scopes.store.repository import Repository, read_commit, read_tree
-from scopes.store.trees import Change, read_blob, walk_blobs
+from scopes.store.trees import BlobChange, read_blob, walk_blobs
 
 _ENTRIES, _COVERED = "entries/", "covered/"
 
@@ -125,7 +125,9 @@ def _find_entry(path: str, data: bytes) -> MemoryEntry | None:
     return entry if path in _paths(entry) else None
 
 
-def change_memory(repository: Repository, memory: Memory, changes: Mapping[str, Change], summary: str) -> OperationId:
+def change_memory(
+    repository: Repository, memory: Memory, changes: Mapping[str, BlobChange], summary: str
+) -> OperationId:
     """Commit changes of the memory and record the operation; requires `exclusive_write`."""
     commit = write_metadata(repository, memory.commit, changes, summary)
     transaction = RefTransaction(repository)
@@ -133,13 +135,13 @@ def change_memory(repository: Repository, memory: Memory, changes: Mapping[str, 
     return transaction.commit("memory", summary).id
 
 
-def entry_change(entry: MemoryEntry) -> dict[str, Change]:
+def entry_change(entry: MemoryEntry) -> dict[str, BlobChange]:
     """Return the change that stores an entry."""
     flat, dated = _paths(entry)
     return {flat: None, dated: encode_entry(entry)}
 
 
-def removal(entry: MemoryEntry) -> dict[str, Change]:
+def removal(entry: MemoryEntry) -> dict[str, BlobChange]:
     """Return the change that deletes an entry."""
     return dict.fromkeys(_paths(entry))
 
@@ -152,6 +154,6 @@ def _paths(entry: MemoryEntry) -> tuple[str, str]:
     return f"{_ENTRIES}{entry.id}.json", f"{_ENTRIES}{moment[:7]}/{time}-{entry.id}.json"
 
 
-def covered_change(uuid: str, branch: BranchName, tip: Oid) -> dict[str, Change]:
+def covered_change(uuid: str, branch: BranchName, tip: Oid) -> dict[str, BlobChange]:
     """Return the change that marks a branch as covered up to a commit."""
     return {f"{_COVERED}{uuid}/{encode_component(branch)}": f"{tip}\n".encode()}

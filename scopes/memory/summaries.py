@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scopes.clock import format_seconds
-from scopes.history.handles import Store
-from scopes.history.messages import MessageHead, read_message, walk_heads_newest_first
+from scopes.history.handles import StoreHandle
+from scopes.history.messages import MessageHeader, read_message, walk_headers_newest_first
 from scopes.history.staleness import SUMMARIES, is_news
 from scopes.ids import BranchName, ConversationId, MessageId
-from scopes.memory.source_messages import heads_since_summary, read_amended, read_source_messages, source_ids
+from scopes.memory.source_messages import headers_since_summary, read_amended, read_source_messages, source_ids
 from scopes.model.path_encoding import leaf
 from scopes.result import Result
 from scopes.store.repository import Repository
@@ -23,7 +23,7 @@ class SummaryRow:
     changed: the sources that were amended or retracted since.
     """
 
-    head: MessageHead
+    head: MessageHeader
     method: str
     messages: int
     newer: int
@@ -52,13 +52,13 @@ class SummaryList(Result):
 
 def list_summaries(repository: Repository, branch: str) -> SummaryList:
     """List the summaries of a branch (`conversation[/branch]`)."""
-    handle = Store(repository).branch(branch)
+    handle = StoreHandle(repository).branch(branch)
     tip = handle.tip
     amended = read_amended(repository, tip)
     rows: list[SummaryRow] = []
     sources_of: dict[MessageId, list[MessageId]] = {}
     newer = 0
-    for head in walk_heads_newest_first(repository, [tip]):
+    for head in walk_headers_newest_first(repository, [tip]):
         newer += is_news(head)
         if head.kind in SUMMARIES:
             message = read_message(repository, head.oid)
@@ -74,7 +74,7 @@ def list_summaries(repository: Repository, branch: str) -> SummaryList:
             for changed_id in ((source,) if leaf("messages", source) in amended else changed.get(source, ()))
         )
     rows = [replace(row, changed=changed[row.head.id]) for row in rows]
-    uncovered = len(read_source_messages(repository, heads_since_summary(repository, tip)))
+    uncovered = len(read_source_messages(repository, headers_since_summary(repository, tip)))
     return SummaryList(
         conversation=handle.conversation.id, branch=handle.name, summaries=tuple(rows), uncovered=uncovered
     )

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from scopes.errors import Busy, Invalid, NotFound, Refused
-from scopes.history.handles import Store
+from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message, write_message_blob, write_message_commit
 from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.memory.compaction_base import CompactionBase, PreviousSummary, find_compaction_base
 from scopes.memory.sentences import split_sentences
-from scopes.memory.source_messages import SourceMessage, heads_beyond, heads_since_summary, read_source_messages
+from scopes.memory.source_messages import SourceMessage, headers_beyond, headers_since_summary, read_source_messages
 from scopes.memory.summarizer_command import BY_RULES, Summary, find_summarizer_command, summarize_by_command
 from scopes.memory.textrank import rank_sentences
 from scopes.model.message import Author
@@ -99,7 +99,7 @@ def summarize(
     """
     if not 0 < ratio <= 1:
         raise Invalid(f"invalid ratio {ratio:g}: must be above 0 and at most 1", hint="for example: --ratio 0.3")
-    handle = Store(repository).branch(branch)
+    handle = StoreHandle(repository).branch(branch)
     tip = handle.tip
     given = _collect(repository, tip, tokenizer, include_all=include_all, compact=compact)
     since = f"on {handle} since its last {'compaction' if compact else 'summary'}"
@@ -128,9 +128,9 @@ def summarize(
 def _collect(repository: Repository, tip: Oid, tokenizer: Tokenizer, *, include_all: bool, compact: bool) -> _Input:
     base = find_compaction_base(repository, tip) if compact and not include_all else None
     if include_all or compact:
-        heads = heads_beyond(repository, tip, () if base is None else (base.head.oid,))
+        heads = headers_beyond(repository, tip, () if base is None else (base.head.oid,))
     else:
-        heads = heads_since_summary(repository, tip)
+        heads = headers_since_summary(repository, tip)
     messages = [source for source in read_source_messages(repository, heads) if source.text.strip()]
     earlier = base.previous_summary(repository, tokenizer) if base is not None and messages else None
     return _Input(messages, sum(tokenizer.count(source.text) for source in messages), base, earlier)

@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from scopes.history.handles import Branch, Store
+from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import read_root
 from scopes.ids import ConversationId, MessageId, Oid, OperationId
 from scopes.loading import load
 from scopes.memory.actions import merge_actions
 from scopes.memory.activity import Activity
 from scopes.memory.entry import EntryScope, MemoryEntry
-from scopes.memory.source_messages import SourceMessage, heads_beyond, read_source_messages
+from scopes.memory.source_messages import SourceMessage, headers_beyond, read_source_messages
 from scopes.memory.store import Memory, change_memory, covered_change, entry_change
 from scopes.result import Note, Result
 from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import Change
+from scopes.store.trees import BlobChange
 
 if TYPE_CHECKING:
     from scopes.memory.entry_builder import EntryBuilder
@@ -79,7 +79,7 @@ def update(
     if memory_every == 0 and not at_once:
         note = Note("the memory is switched off: scopes.memoryEvery is 0", "make an entry anyway: --now")
         return MemoryUpdated(entries=(), waiting=0, operation=None, notes=(note,))
-    store = Store(repository)
+    store = StoreHandle(repository)
     branches = iter([store.branch(branch)]) if branch is not None else _walk_branches(store)
     due, waiting = [], 0
     for new in _walk_new_messages(repository, branches):
@@ -109,7 +109,7 @@ def update(
     return MemoryUpdated(entries=tuple(entries), waiting=waiting, operation=operation, notes=builder.notes)
 
 
-def _walk_branches(store: Store) -> Iterator[Branch]:
+def _walk_branches(store: StoreHandle) -> Iterator[BranchHandle]:
     """Yield the branches of all conversations that are not abandoned, the active one of each first."""
     for conversation in store.conversations():
         active = conversation.active_branch
@@ -120,7 +120,7 @@ def _walk_branches(store: Store) -> Iterator[Branch]:
                 yield branch
 
 
-def _walk_new_messages(repository: Repository, branches: Iterator[Branch]) -> Iterator[_New]:
+def _walk_new_messages(repository: Repository, branches: Iterator[BranchHandle]) -> Iterator[_New]:
     """Yield the messages of each branch that no entry covers, by commit or, after a rebase, by message id."""
     memory = Memory(repository)
     covered_by_uuid = _read_covered(memory)
@@ -134,7 +134,7 @@ def _walk_new_messages(repository: Repository, branches: Iterator[Branch]) -> It
         if tip not in covered.tips:
             starts = [oid for oid in covered.tips if repository.has(oid)]
             activity = Activity()
-            messages = read_source_messages(repository, heads_beyond(repository, tip, starts), activity.add)
+            messages = read_source_messages(repository, headers_beyond(repository, tip, starts), activity.add)
             new = [source for source in messages if source.head.id not in covered.messages]
             covered.tips.append(tip)
             if new:
@@ -163,7 +163,7 @@ def _store(
         covered = _read_covered(memory)
         stored: list[MemoryEntry] = []
         by_id = {entry.id: entry for entry in memory.entries}
-        changes: dict[str, Change] = {}
+        changes: dict[str, BlobChange] = {}
         for scope, entry in built:
             if covered.get(scope.uuid, _Covered()).messages.isdisjoint(entry.sources.messages):
                 merged, older = merge_actions(entry, by_id.values())

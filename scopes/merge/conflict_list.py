@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from scopes.errors import Ambiguous, NotFound
-from scopes.history.messages import MessageHead, walk_heads_newest_first
+from scopes.history.messages import MessageHeader, walk_headers_newest_first
 from scopes.ids import BranchName, ConversationId
 from scopes.merge.in_progress import InProgress, list_conflicts_of, list_in_progress
 from scopes.model.conflicts import Conflict
@@ -62,9 +62,9 @@ def read_conflict(repository: Repository, conversation: ConversationId, name: st
     return found[0]
 
 
-def list_discussion(repository: Repository, pending: InProgress) -> list[MessageHead]:
+def list_discussion(repository: Repository, pending: InProgress) -> list[MessageHeader]:
     """Return the messages of agents and people on the conflict-resolution branch, newest first."""
-    heads = walk_heads_newest_first(repository, [pending.tip], {pending.stopped})
+    heads = walk_headers_newest_first(repository, [pending.tip], {pending.stopped})
     return [head for head in heads if head.author_kind in _DISCUSSING_KINDS and head.kind != "notice"]
 
 

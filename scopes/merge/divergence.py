@@ -16,7 +16,7 @@ from scopes.merge.conflict_keys import MESSAGES, group_of, key_of_path, path_pre
 from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, split_histories, walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit, read_tree
-from scopes.store.trees import Change, diff_blobs, find_entry, update_tree
+from scopes.store.trees import BlobChange, diff_blobs, find_entry, update_tree
 
 _Value = TypeVar("_Value")
 
@@ -167,7 +167,7 @@ def _merge_states(objects: Objects, base: Oid | None, target: Oid | None, source
     if target == source:
         return target
     target_changes = {path: PathChange(old, new) for path, old, new in diff_blobs(objects, base, target)}
-    changes: dict[str, Change] = {}
+    changes: dict[str, BlobChange] = {}
     for path, old, new in diff_blobs(objects, base, source):
         target_blob = target_changes.get(path, PathChange(old, old)).new
         merged = merge3(old, target_blob, new, None)

@@ -19,7 +19,7 @@ from scopes.model.message import URGENCIES, text_parts
 from scopes.model.path_encoding import encode_component
 from scopes.store.graph import list_new_commits
 from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import Change
+from scopes.store.trees import BlobChange
 
 
 def find_disagreement(repository: Repository, pending: InProgress, conflict: Conflict) -> Disagreement:
@@ -48,7 +48,7 @@ def _divergence(repository: Repository, pending: InProgress) -> Divergence | Non
 
 def resolved_changes(
     repository: Repository, disagreement: Disagreement, choice: Choice, value: Any, actor: str
-) -> dict[str, Change]:
+) -> dict[str, BlobChange]:
     """Return the changes to the target's state that apply a resolution; `value` is used for the choice "value".
 
     Raises:
@@ -64,7 +64,7 @@ def resolved_changes(
     if choice != "value":
         return apply_choice(repository, target, source, choice)
     path, claim = _claim_of_value(key, value, actor)
-    changes: dict[str, Change] = dict.fromkeys([*target, *source])
+    changes: dict[str, BlobChange] = dict.fromkeys([*target, *source])
     changes[path] = encoding.dump(claim)
     return changes
 

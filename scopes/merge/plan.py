@@ -19,7 +19,7 @@ from scopes.model.conflicts import Choice, Conflict, encode_conflict
 from scopes.model.path_encoding import leaf
 from scopes.result import Note
 from scopes.store.repository import Objects, Repository
-from scopes.store.trees import Change, read_blob, update_tree
+from scopes.store.trees import BlobChange, read_blob, update_tree
 
 BOTH = "both"
 
@@ -100,7 +100,7 @@ def merged_state(
 
     `conflicts` are those of the disagreements, in the same order.
     """
-    changes: dict[str, Change] = {}
+    changes: dict[str, BlobChange] = {}
     conflicting: set[str] = set()
     for disagreement, conflict in zip(disagreements, conflicts, strict=True):
         conflicting.add(disagreement.key)
@@ -120,9 +120,9 @@ def conflict_path(conflict: Conflict) -> str:
     return leaf(CONFLICTS, conflict.id)
 
 
-def apply_choice(objects: Objects, target: PathChanges, source: PathChanges, choice: Choice) -> dict[str, Change]:
+def apply_choice(objects: Objects, target: PathChanges, source: PathChanges, choice: Choice) -> dict[str, BlobChange]:
     """Return the changes to the target's state that apply a resolution to the paths of one key."""
-    changes: dict[str, Change] = {}
+    changes: dict[str, BlobChange] = {}
     for path in target.keys() | source.keys():
         in_target, in_source = target.get(path), source.get(path)
         change = in_target or in_source
@@ -137,7 +137,7 @@ def apply_choice(objects: Objects, target: PathChanges, source: PathChanges, cho
     return changes
 
 
-def _keep_both(objects: Objects, target: PathChange | None, source: PathChange | None) -> Change:
+def _keep_both(objects: Objects, target: PathChange | None, source: PathChange | None) -> BlobChange:
     """Return a value that holds the claims of both sides, in an order that does not depend on the side."""
     if target is None or source is None or target.new == source.new:
         return (target or source or PathChange(None, None)).new

@@ -22,7 +22,7 @@ from scopes.model.message import Message
 from scopes.result import Note
 from scopes.store.objects import COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_commit, format_tree
 from scopes.store.repository import Objects, read_commit, read_tree
-from scopes.store.trees import Change, find_blob, update_tree
+from scopes.store.trees import BlobChange, find_blob, update_tree
 
 
 class Rewrite(NamedTuple):
@@ -142,7 +142,7 @@ def _add_missing_claims(objects: Objects, state: Oid | None, message: Message, p
     """
     conflicting = {conflict.key for conflict in plan.conflicts}
     before, after = plan.divergence.base_state, plan.divergence.source.state
-    missing: dict[str, Change] = {
+    missing: dict[str, BlobChange] = {
         path: claim
         for path, claim in claims_of(message, lambda path: _blob(objects, before, path))
         if _blob(objects, state, path) is None

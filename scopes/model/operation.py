@@ -84,6 +84,12 @@ def _is_operation(document: object) -> bool:
 
 def _is_change(value: object) -> bool:
     match value:
-        case {"ref": str(), "old": str() | None, "new": str() | None}:
-            return True
+        case {"ref": str(ref), "old": str() | None, "new": str() | None}:
+            return _is_ref_name(ref)
     return False
+
+
+def _is_ref_name(name: str) -> bool:
+    """Return True if a text can be a ref: its file is below `refs/`, wherever the record comes from."""
+    first, *others = name.split("/")
+    return first == "refs" and bool(others) and "\0" not in name and not {"", ".", ".."} & set(others)

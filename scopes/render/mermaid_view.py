@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scopes.conversation.show import ConversationView, Drawing
-from scopes.history.messages import head_of, is_root
+from scopes.history.messages import header_of, is_root
 from scopes.render.dispatch import render_text, to_wire
 from scopes.render.mermaid import DiagramBranch, DiagramCommit, mermaid
 from scopes.render.text.phrases import author, summary_text
@@ -26,7 +26,7 @@ def as_mermaid(view: ConversationView, drawing: Drawing) -> Diagram:
     """Return the branches of a conversation as a gitGraph, with the tip of the active branch highlighted."""
     commits = []
     for commit in drawing.commits:
-        head = head_of(commit)
+        head = header_of(commit)
         body = drawing.bodies.get(commit.oid)
         summary = head.subject if body is None else summary_text(head, body)
         label = summary if is_root(commit) else f"{author(head.author, head.author_kind).text}: {summary}"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from scopes.clock import now_nanoseconds, parse_moment
+from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid
 from scopes.ids import ConversationId, Oid
 from scopes.index.schema import COLUMNS
@@ -218,7 +218,7 @@ class _SqlCompiler:
 
     def _seconds(self, field: Field) -> int:
         try:
-            return parse_moment(field.value, now_nanoseconds()) // 1_000_000_000
+            return parse_date(field.value, now_nanoseconds()) // 1_000_000_000
         except Invalid as error:
             raise query_error(self._text, field.at, error.message, error.hint or "") from error
 

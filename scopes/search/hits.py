@@ -8,7 +8,14 @@ from typing import NamedTuple
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.amendments import find_claim
-from scopes.history.messages import MESSAGE_FILE, NO_TEXT, MessageHead, head_of, read_message, walk_heads_oldest_first
+from scopes.history.messages import (
+    MESSAGE_FILE,
+    NO_TEXT,
+    MessageHeader,
+    header_of,
+    read_message,
+    walk_headers_oldest_first,
+)
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.history.titles import Heading, heading_of
@@ -55,7 +62,7 @@ _REACHABLE = """
 class Neighbor(NamedTuple):
     """A message next to a hit; `message` is set if its commit has no text to show."""
 
-    head: MessageHead
+    head: MessageHeader
     message: Message | None
 
 
@@ -70,7 +77,7 @@ class SearchHit(Result):
 
     conversation: ConversationId
     branch: BranchName
-    head: MessageHead
+    head: MessageHeader
     part: str
     snippet: tuple[Piece, ...]
     also: tuple[ConversationId, ...] = ()
@@ -122,7 +129,7 @@ class HitReader:
         self._tips: dict[tuple[ConversationId, BranchName], Oid] = {}
         self._reachable: dict[tuple[ConversationId, BranchName], frozenset[int]] = {}
         self._headings: dict[ConversationId, Heading | None] = {}
-        self._heads: dict[tuple[ConversationId, BranchName], list[MessageHead]] = {}
+        self._heads: dict[tuple[ConversationId, BranchName], list[MessageHeader]] = {}
 
     def read(self, row: Row, marks: Sequence[Highlighter]) -> SearchHit:
         """Read the message of a row; its snippet is marked by the first highlighter that finds anything.
@@ -164,11 +171,11 @@ class HitReader:
             raise IndexDamaged(f"message {number} has no commit")
         return self._message(rows[0][0])[1]
 
-    def _message(self, oid: Oid) -> tuple[MessageHead, tuple[str, ...]]:
+    def _message(self, oid: Oid) -> tuple[MessageHeader, tuple[str, ...]]:
         try:
             commit = read_commit(self._repository, oid)
             body = find_blob(self._repository, commit.tree, MESSAGE_FILE) or b""
-            return head_of(commit), texts_of(decode(body))
+            return header_of(commit), texts_of(decode(body))
         except (NotFound, Corrupt) as error:
             raise IndexDamaged(error.message) from error
 
@@ -197,13 +204,13 @@ class HitReader:
         key = (conversation, branch)
         if key not in self._heads:
             tip = self._tip(conversation, branch)
-            self._heads[key] = list(walk_heads_oldest_first(self._repository, [tip]))
+            self._heads[key] = list(walk_headers_oldest_first(self._repository, [tip]))
         heads = self._heads[key]
         at = next((number for number, head in enumerate(heads) if head.id == message), 0)
         before, after = heads[max(0, at - self._context) : at], heads[at + 1 : at + 1 + self._context]
         return tuple(map(self._neighbor, before)), tuple(map(self._neighbor, after))
 
-    def _neighbor(self, head: MessageHead) -> Neighbor:
+    def _neighbor(self, head: MessageHeader) -> Neighbor:
         if head.subject != NO_TEXT:
             return Neighbor(head, None)
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from scopes.history.messages import MESSAGE_FILE, head_of, is_root
+from scopes.history.messages import MESSAGE_FILE, header_of, is_root
 from scopes.ids import Oid
 from scopes.index.writer import Describe, IndexDocument
 from scopes.model.codec import decode
@@ -52,7 +52,7 @@ def texts_of(message: Message) -> tuple[str, str, str, str]:
 
 def _describe(commit: Commit, message: Message, calls: _ToolCalls) -> IndexDocument:
     calls.add(commit, message)
-    head = head_of(commit)
+    head = header_of(commit)
     tools = {_tool_name(part) for part in message.parts if part.type == "tool_call"} | {message.tool or ""}
     results = {part.fields.get("call_id") for part in message.parts if part.type == "tool_result"}
     tools |= {calls.find_tool(commit, call) or "" for call in results if isinstance(call, str)}

@@ -182,8 +182,17 @@ def read_user_value(key: str) -> str | None:
     Raises:
         Inaccessible, Corrupt: a configuration file cannot be read.
     """
-    values = [setting.value for setting in _walk_settings(user_config()) if setting.key == key.lower()]
-    return values[-1] if values else None
+    return read_user_values(key).get("")
+
+
+def read_user_values(prefix: str) -> dict[str, str]:
+    """Return the values of the user or the system whose keys begin with a prefix, by the rest of the key.
+
+    Raises:
+        Inaccessible, Corrupt: a configuration file cannot be read.
+    """
+    start = prefix.lower()
+    return {s.key.removeprefix(start): s.value for s in _walk_settings(user_config()) if s.key.startswith(start)}
 
 
 def is_read_from_store(key: str) -> bool:

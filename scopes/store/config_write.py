@@ -1,4 +1,4 @@
-"""Write one setting into a git configuration file; remove the lock file of a dead writer if there is one."""
+"""Read and write one setting of a git configuration file; remove the lock file of a dead writer if there is one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ from scopes.store.error_translation import is_locked, refusal
 from scopes.store.init import sync
 from scopes.store.libgit2 import pygit2
 from scopes.store.recovery import remove_orphans
+
+
+def read_setting(files: pygit2.Config, key: str) -> str | None:
+    """Return the value of a key in a configuration file; None if it has none, or one that is not UTF-8 text."""
+    try:
+        return str(files[key])
+    except (KeyError, UnicodeDecodeError):
+        return None
 
 
 def write_setting(files: pygit2.Config, path: str, key: str, value: str | None) -> bool:

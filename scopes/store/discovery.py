@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 
+from scopes.regular_file import read_regular
 from scopes.store.packed_refs import parse_packed_refs, read_packed_refs
 from scopes.store.projects import find_repository
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _HEADS = "refs/heads/"
 _TAIL_BYTES = 16_384
+_MAX_CONFIGURATION_BYTES = 1 << 20
 
 
 def choose_store(environ: Mapping[str, str], cwd: str, explicit: str | None = None) -> str:
@@ -83,6 +85,20 @@ def list_operations(store: str) -> list[tuple[str, str]]:
         if bracket and name.isalnum():
             found.append((name, summary))
     return found
+
+
+def may_have_aliases(environ: Mapping[str, str]) -> bool:
+    """Return True if the user's or the system's git configuration may define aliases of scopes, or includes files."""
+    path = environ.get("XDG_CONFIG_HOME", "")
+    user = path if os.path.isabs(path) else os.path.expanduser("~/.config")
+    for name in ("/etc/gitconfig", os.path.join(user, "git", "config"), os.path.expanduser("~/.gitconfig")):
+        try:
+            text = read_regular(name, _MAX_CONFIGURATION_BYTES).lower()
+        except OSError:
+            continue
+        if b'[scopes "alias"' in text or b"[scopes.alias" in text or b"[include" in text:
+            return True
+    return False
 
 
 def _list_packed(store: str, prefix: str) -> list[str]:

@@ -21,6 +21,7 @@ _DENIED = {errno.EACCES, errno.EPERM}
 # libgit2 puts paths between quotes, and a path may contain any of these words.
 _QUOTED = re.compile(r"'.*'", re.DOTALL)
 _MOVED = ("old reference value does not match", "already exists", "reference '' not found")
+_MALFORMED_CONFIGURATION = re.compile(r"failed to parse config file: .*\(in (?P<file>.*):(?P<line>[0-9]+)\)")
 # libgit2 looks for a lock file first and then creates one, so there are two texts for a held lock. Its text "is locked"
 # means that it lacks the permission to look at the file.
 _LOCKED = re.compile(r"failed to lock file|failed to create locked file .*: file exists")
@@ -65,6 +66,12 @@ def refusal(  # noqa: PLR0911 - one return for each cause
     if isinstance(error, UnusableFile):
         where = os.path.relpath(error.filename, directory)
         return Corrupt(f"cannot {what}: {where} in {directory} cannot be read: {error.strerror}", hint=REMOVE)
+    malformed = _MALFORMED_CONFIGURATION.search(str(error))
+    if malformed is not None:
+        hint = f"correct it: git config --file {malformed['file']} --edit"
+        return Corrupt(
+            f"the configuration file {malformed['file']} is malformed in line {malformed['line']}", hint=hint
+        )
     if is_locked(error):
         return Busy(f"cannot {what}: another program is writing there", hint="try again in a moment")
     code = error.errno if isinstance(error, OSError) and error.errno else _guess(error, directory)

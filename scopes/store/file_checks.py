@@ -26,7 +26,7 @@ _LIMITS: dict[str, int] = {
 _MAX_LINKS = 5
 
 
-def check_store(path: str) -> None:
+def check_store_files(path: str) -> None:
     """Check every file that libgit2 reads when it opens a store or looks up an object.
 
     Raises:
@@ -58,12 +58,16 @@ def check_ref(path: str, name: str) -> None:
 def check_ref_update(path: str, name: str) -> None:
     """Check the files that libgit2 reads and writes when it moves one ref: the reflogs, and the refs of HEAD.
 
-    libgit2 opens them while signals are deferred and the lock is held.
+    libgit2 opens them while signals are deferred and the lock is held. It follows symbolic links, so a link would make
+    it write into a file outside the store.
 
     Raises:
-        As `check_ref`.
+        As `check_ref`; also Corrupt if a reflog or a directory on the way to it is a symbolic link.
     """
     check_ref(path, name)
+    for log in (name, "HEAD"):
+        _check_no_link(path, f"logs/{log}")
+    _check_no_link(path, os.path.dirname(name))
     _check_head(path)
     try:
         for log in (name, "HEAD"):
@@ -91,6 +95,15 @@ def check_all(path: str) -> None:
 def _named(path: str, error: UnusableFile) -> Corrupt:
     where = os.path.relpath(error.filename, path)
     return Corrupt(f"cannot read {where} in the store {path}: {error.strerror}", hint=REMOVE)
+
+
+def _check_no_link(path: str, name: str) -> None:
+    """Check that neither a file nor a directory on the way to it is a symbolic link."""
+    end = len(name)
+    while end > 0:
+        if os.path.islink(f"{path}/{name[:end]}"):
+            raise Corrupt(f"{name[:end]} in the store {path} is a symbolic link", hint=REMOVE)
+        end = name.rfind("/", 0, end)
 
 
 def _check_head(path: str) -> None:

@@ -152,11 +152,13 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
     """
     expected: dict[str, str | None] = {}
     log_begins = None
+    has_expired = False
     moving: set[str] = set()
     try:
         pending = repository.find_pending(repository.raw_ref(refs.PENDING), repository.raw_ref(refs.OPERATIONS))
         moving = {change.ref for change in pending[1].changes} if pending is not None else moving
         for _, operation in walk_operations(repository):
+            has_expired |= operation.kind == EXPIRE
             log_begins = None if operation.kind == EXPIRE else seconds_of(operation.time)
             for change in operation.changes:
                 expected.setdefault(change.ref, change.new)
@@ -175,7 +177,7 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
         if move is not None and move.new not in (value, repository.raw_ref(ref)):
             yield _moved_back(repository, ref, value, move)
         if ref.startswith((refs.HEADS, refs.META)) and ref not in expected and log_begins is not None:
-            yield from _unrecorded_ref(repository, ref, log_begins)
+            yield from _unrecorded_ref(repository, ref, log_begins, has_expired=has_expired)
         if ref.startswith(refs.ACTIVE) and expected.get(ref, value) != value == repository.find_ref(ref):
             cure = f"choose the active branch again: scopes conv switch {ref.removeprefix(refs.ACTIVE)} BRANCH"
             yield RefDefect(ref, "error", "it differs from the value that the last operation set", cure)
@@ -221,9 +223,15 @@ def _is_intact(repository: Repository, value: str) -> bool:
         return False
 
 
-def _unrecorded_ref(repository: Repository, ref: str, log_begins: int) -> Iterator[RefDefect]:
-    """Report a ref that is not in the operation log, unless its operation may have expired."""
+def _unrecorded_ref(repository: Repository, ref: str, log_begins: int, *, has_expired: bool) -> Iterator[RefDefect]:
+    """Report a ref that is not in the operation log, unless its operation may have expired.
+
+    An operation moves its refs after its own time, much later if its process died. So a ref that scopes created after
+    the first operation in the log may still belong to an expired one.
+    """
     moves = list(walk_moves(repository, ref))
+    if moves and moves[-1].actor is not None and has_expired:
+        return
     if moves and moves[-1].old == NULL_OID and moves[-1].time >= log_begins:
         yield RefDefect(ref, "warning", "no operation created it: a git command did")
     elif not os.path.exists(os.path.join(repository.path, "logs", ref)):

@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
+from types import MappingProxyType
+from typing import Final
 
 from scopes.errors import NotFound
 from scopes.ids import Oid, is_oid
+from scopes.store.error_translation import refusal
 from scopes.store.libgit2 import pygit2
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit
 
+_NOTHING_KNOWN: Final[Mapping[Oid, Commit]] = MappingProxyType({})
 
-def walk_newest_first(objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = ()) -> Iterator[Commit]:
+
+def walk_newest_first(
+    objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = (), known: Mapping[Oid, Commit] = _NOTHING_KNOWN
+) -> Iterator[Commit]:
     """Yield every commit reachable from the tips once, children before parents; stop at hidden commits.
 
     The commits of each side of a merge stay together, those of the second parent before those of the first. Of several
-    tips the last comes first. A linear history is read lazily, so the first commits come at once.
+    tips the last comes first. A linear history is read lazily, so the first commits come at once. Commits in `known`
+    are not read again.
     """
     pending = list(dict.fromkeys(tips))
     if len(pending) == 1 and pending[0] not in hidden:
         oid: Oid | None = pending[0]
         while oid is not None and oid not in hidden:
-            commit = read_commit(objects, oid)
+            commit = known.get(oid) or read_commit(objects, oid)
             if len(commit.parents) > 1:
                 break
             yield commit
             oid = commit.parents[0] if commit.parents else None
         pending = [oid] if oid is not None and oid not in hidden else []
     if pending:
-        yield from reversed(_oldest_first(objects, pending, hidden))
+        yield from reversed(_oldest_first(objects, pending, hidden, known))
 
 
 def walk_oldest_first(objects: Objects, tips: Iterable[Oid], hidden: Container[Oid] = ()) -> Iterator[Commit]:
@@ -37,7 +45,9 @@ def walk_oldest_first(objects: Objects, tips: Iterable[Oid], hidden: Container[O
     yield from _oldest_first(objects, list(dict.fromkeys(tips)), hidden)
 
 
-def _oldest_first(objects: Objects, tips: list[Oid], hidden: Container[Oid]) -> list[Commit]:
+def _oldest_first(
+    objects: Objects, tips: list[Oid], hidden: Container[Oid], known: Mapping[Oid, Commit] = _NOTHING_KNOWN
+) -> list[Commit]:
     """Order by depth-first search, parents in their order; not recursive, because histories are deep."""
     done: set[Oid] = set()
     order: list[Commit] = []
@@ -48,7 +58,7 @@ def _oldest_first(objects: Objects, tips: list[Oid], hidden: Container[Oid]) -> 
             order.append(commit)
         elif oid not in done and oid not in hidden:
             done.add(oid)
-            commit = read_commit(objects, oid)
+            commit = known.get(oid) or read_commit(objects, oid)
             stack.append((oid, commit))
             stack.extend((parent, None) for parent in reversed(commit.parents) if parent not in done)
     return order
@@ -59,6 +69,7 @@ def is_ancestor(repository: Repository, ancestor: Oid, descendant: Oid) -> bool:
 
     Raises:
         NotFound: one of the commits is not in the store.
+        Corrupt, Inaccessible: an object cannot be read.
     """
     if ancestor == descendant:
         return True
@@ -66,6 +77,8 @@ def is_ancestor(repository: Repository, ancestor: Oid, descendant: Oid) -> bool:
         return repository.walker.descendant_of(pygit2.Oid(hex=descendant), pygit2.Oid(hex=ancestor))
     except (KeyError, ValueError, pygit2.GitError) as error:
         raise NotFound(f"commit {ancestor} or {descendant} is not in the store", hint="see: scopes verify") from error
+    except OSError as error:
+        raise refusal("walk over the history", repository.path, error) from error
 
 
 def list_merge_bases(repository: Repository, one: Oid, two: Oid) -> tuple[Oid, ...]:
@@ -106,6 +119,8 @@ def _find_merge_base(repository: Repository, one: Oid, two: Oid) -> Oid | None:
         found = str(repository.walker.merge_base(pygit2.Oid(hex=one), pygit2.Oid(hex=two)))
     except (KeyError, ValueError, pygit2.GitError) as error:
         raise NotFound(f"commit {one} or {two} is not in the store", hint="see: scopes verify") from error
+    except OSError as error:
+        raise refusal("walk over the history", repository.path, error) from error
     return Oid(found) if is_oid(found) else None  # the text is "None" if there is none
 
 

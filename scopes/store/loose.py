@@ -14,6 +14,7 @@ import zlib
 from scopes.errors import Corrupt
 from scopes.ids import Oid
 from scopes.regular_file import UnusableFile, read_regular
+from scopes.store.error_translation import refusal
 from scopes.store.libgit2 import pygit2
 from scopes.store.objects import BLOB, COMMIT, TAG, TREE
 
@@ -73,8 +74,15 @@ class LooseReader(pygit2.OdbBackend):
         self._directory = objects_directory
 
     def read_cb(self, oid: pygit2.Oid) -> tuple[int, bytes]:
-        """Return type code and bytes of an object; on KeyError libgit2 tries the packs."""
-        found = find_loose(self._directory, Oid(str(oid)))
+        """Return type code and bytes of an object; on KeyError libgit2 tries the packs.
+
+        Raises:
+            Corrupt, Inaccessible: the file is damaged or cannot be read.
+        """
+        try:
+            found = find_loose(self._directory, Oid(str(oid)))
+        except OSError as error:
+            raise refusal(f"read object {oid}", self._directory, error) from error
         if found is None:
             raise KeyError(str(oid))
         return CODES[found[0]], found[1]

@@ -27,6 +27,7 @@ MAX_TIME_SECONDS = 2**32 - 1  # libgit2 stores commit times as unsigned 32-bit n
 SUBJECT_LENGTH = 72
 _AFTER_TREE = len("tree \n") + 40
 _PARENT_LENGTH = len("parent \n") + 40
+_RAW_OID_LENGTH = 20
 
 _UNSAFE_IN_HEADER = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff]+")
 _TREE_LINE = re.compile(rb"([^ ]*) ([^\0]*)\0(.{20})", re.DOTALL)
@@ -62,7 +63,7 @@ class Commit(NamedTuple):
     trailers: Mapping[str, str]
 
 
-class Tip(NamedTuple):
+class CommitStub(NamedTuple):
     """The tree and the time of a commit, all that a list needs; `time` is in whole seconds since 1970."""
 
     tree: Oid
@@ -109,6 +110,9 @@ def find_in_tree(data: bytes, name: str) -> TreeEntry | None:
         Corrupt: the bytes are not a tree.
     """
     encoded = name.encode("utf-8", "surrogateescape")
+    start = b"%s %s\0" % (FILE_MODE, encoded)
+    if data.startswith(start) and len(data) >= len(start) + _RAW_OID_LENGTH:  # the first entry, as a message is
+        return TreeEntry(name, Oid(data[len(start) : len(start) + _RAW_OID_LENGTH].hex()), is_tree=False)
     return next((_entry(*line) for line in _read_lines(data) if line[1] == encoded), None)
 
 
@@ -173,7 +177,7 @@ def parse_commit(oid: Oid, data: bytes) -> Commit:
     return Commit(oid, Oid(text[5:45]), parents, author, seconds, subject, _parse_trailers(rest))
 
 
-def parse_tip(oid: Oid, data: bytes) -> Tip:
+def parse_tip(oid: Oid, data: bytes) -> CommitStub:
     """Parse only the tree and the time of a commit.
 
     Raises:
@@ -184,7 +188,7 @@ def parse_tip(oid: Oid, data: bytes) -> Tip:
     head = data.partition(b"\n\n")[0]
     author = head.partition(b"\nauthor ")[2].partition(b"\n")[0]
     seconds = author.partition(b"> ")[2].partition(b" ")[0].decode("ascii", "replace")
-    return Tip(Oid(data[5:45].decode("ascii", "replace")), int(seconds) if _SECONDS.fullmatch(seconds) else 0)
+    return CommitStub(Oid(data[5:45].decode("ascii", "replace")), int(seconds) if _SECONDS.fullmatch(seconds) else 0)
 
 
 def one_line(text: str, limit: int | None = SUBJECT_LENGTH) -> str:

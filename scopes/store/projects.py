@@ -48,7 +48,7 @@ class Project:
         A directory that exists belongs to the repository around it. One that does not exist any more is judged by its
         path.
         """
-        if not os.path.isabs(directory):
+        if not _is_possible(directory):
             return False
         path = os.path.realpath(directory)
         around = find_repository(path) if os.path.isdir(path) else None
@@ -65,7 +65,7 @@ def find_project(directory: str, home: str | None = None) -> Project | None:
     A directory that does not exist belongs to the repository around its nearest parent that does. `home` is the user's
     home directory if not given.
     """
-    if not os.path.isabs(directory):  # of another operating system
+    if not _is_possible(directory):
         return Project(directory)
     path = os.path.realpath(directory)
     excluded = {os.path.realpath(home or os.path.expanduser("~")), os.path.abspath(os.sep)}
@@ -108,6 +108,17 @@ def find_repository(directory: str) -> tuple[str, str] | None:
         if parent == directory:
             return None
         directory = parent
+
+
+def _is_possible(directory: str) -> bool:
+    """Return True if a directory could exist here: a transcript may record any text, or one of another system."""
+    if not os.path.isabs(directory) or "\0" in directory:
+        return False
+    try:
+        os.fsencode(directory)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def name_of(directory: str) -> str:

@@ -7,6 +7,7 @@ one for milliseconds. A lock file that does not change for a second is therefore
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 import time
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from scopes.model.operation import Operation, RefChange
+from scopes.regular_file import read_regular
 from scopes.store import refs
 from scopes.store.error_translation import is_locked, refusal
 from scopes.store.git_program import PRIVATE_PREFIX
@@ -23,6 +25,7 @@ from scopes.store.repository import Repository
 
 _ORPHAN_AFTER_SECONDS = 1.0
 _TRIES = 5
+_MAX_REFLOG_BYTES = 256 << 20  # about a million appends
 
 
 def finish_pending(repository: Repository) -> Operation | None:
@@ -50,34 +53,43 @@ def move_refs(repository: Repository, operation: Operation, commit: str) -> None
     this is harmless.
     """
     reason = f"{operation.kind}: {operation.summary}"
-    logs = _copy_reflogs(repository, operation)
+    waiting = _copy_reflogs(repository, operation)
     for change in sorted(operation.changes, key=lambda change: change.new is not None):
-        if change.new is not None and change.ref in logs:
-            _write_reflog(repository, change.ref, logs.pop(change.ref))
+        if change.new is not None and change.ref in waiting:
+            _write_saved_reflog(repository, change.ref)
         set_ref(repository, change, reason)
+    for ref in waiting:
+        with contextlib.suppress(OSError):
+            os.unlink(_saved_reflog(repository, ref))
     previous = repository.raw_ref(refs.OPERATIONS)
     if previous != commit and all(change.ref != refs.OPERATIONS for change in operation.changes):
         set_ref(repository, RefChange(refs.OPERATIONS, previous, commit), f"{reason} [{operation.id}]")
     set_ref(repository, RefChange(refs.PENDING, commit, None), reason)
 
 
-def _copy_reflogs(repository: Repository, operation: Operation) -> dict[str, bytes]:
+def _copy_reflogs(repository: Repository, operation: Operation) -> set[str]:
     """Copy the reflogs of branches that get another name, because git deletes a reflog with its ref.
 
-    Return those whose place is still taken: the new name is below the old one, or the other way round. A copy that
-    fails is left out: only `undo` and times such as `main@{yesterday}` need it.
+    Return the new names at which there is still a directory or a file of the old one: `x` becomes `x/y`, or the other
+    way round. Their reflogs are saved in files of their own, because the process may die after the old ref is deleted.
+    A copy that fails is left out: only `undo` and times such as `main@{yesterday}` need it.
     """
     removed = {change.ref: change.old for change in operation.changes if change.new is None and _is_branch(change.ref)}
-    waiting: dict[str, bytes] = {}
+    waiting: set[str] = set()
     for change in operation.changes:
         sources = [ref for ref, value in removed.items() if value == change.new]
-        if change.old is None and sources and _is_branch(change.ref):
-            source = max(sources, key=lambda ref: _count_common_names(ref, change.ref))
-            with contextlib.suppress(OSError):
-                with open(_reflog_path(repository, source), "rb") as file:
-                    data = file.read()
-                if not _write_reflog(repository, change.ref, data):
-                    waiting[change.ref] = data
+        if change.old is not None or not sources or not _is_branch(change.ref):
+            continue
+        source = max(sources, key=lambda ref: _count_common_names(ref, change.ref))
+        saved = _saved_reflog(repository, change.ref)
+        with contextlib.suppress(OSError):
+            if os.path.isfile(_reflog_path(repository, source)):
+                data = _read_reflog(_reflog_path(repository, source))
+                if _write_reflog(repository, change.ref, data):
+                    continue
+                _write_file(saved, data)
+        if os.path.lexists(saved):  # now, or by an earlier try that deleted the old ref
+            waiting.add(change.ref)
     return waiting
 
 
@@ -88,15 +100,36 @@ def _write_reflog(repository: Repository, ref: str, data: bytes) -> bool:
         return True  # an earlier try moved it
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        with open(path, "wb") as file:
-            file.write(data)
+        _write_file(path, data)
     except OSError:
         return False
     return True
 
 
+def _write_saved_reflog(repository: Repository, ref: str) -> None:
+    with contextlib.suppress(OSError):
+        _write_reflog(repository, ref, _read_reflog(_saved_reflog(repository, ref)))
+
+
+def _read_reflog(path: str) -> bytes:
+    return read_regular(path, _MAX_REFLOG_BYTES)
+
+
+def _write_file(path: str, data: bytes) -> None:
+    """Write a file of the store, but never through a symbolic link or into a pipe."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with open(os.open(path, flags, 0o600), "wb") as file:
+        file.write(data)
+
+
 def _reflog_path(repository: Repository, ref: str) -> str:
     return os.path.join(repository.path, "logs", ref)
+
+
+def _saved_reflog(repository: Repository, ref: str) -> str:
+    """Return the file that keeps a reflog during the rename; `gc` removes it by its suffix if it is left over."""
+    name = hashlib.sha1(ref.encode("utf-8", "surrogateescape"), usedforsecurity=False).hexdigest()
+    return os.path.join(repository.path, f"reflog-{name}.lock")
 
 
 def _is_branch(ref: str) -> bool:

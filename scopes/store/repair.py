@@ -18,7 +18,7 @@ from scopes.errors import Corrupt, NotFound, ScopesError
 from scopes.ids import Oid
 from scopes.model.operation import RefChange
 from scopes.store import refs
-from scopes.store.error_translation import translated
+from scopes.store.error_translation import REMOVE, translated
 from scopes.store.fsck import ends_with_own_hash, is_hash_of, walk_object_defects, walk_pack_defects, walk_ref_defects
 from scopes.store.git_program import find_git, run_git
 from scopes.store.init import sync
@@ -54,10 +54,13 @@ class Quarantine:
         return os.path.isdir(self.path)
 
     def copy(self, name: str) -> None:
-        """Keep a copy of a file of the store."""
-        target = self._prepare(name)
-        shutil.copyfile(os.path.join(self._store, name), target, follow_symlinks=False)
-        sync(target)
+        """Keep a file of the store that is about to be replaced, as a link: a file of any size needs no space."""
+        source, target = os.path.join(self._store, name), self._prepare(name)
+        try:
+            os.link(source, target, follow_symlinks=False)
+        except OSError:  # a file system without hard links
+            shutil.copyfile(source, target, follow_symlinks=False)
+            sync(target)
         sync(os.path.dirname(target))
 
     def move(self, name: str) -> None:
@@ -68,7 +71,9 @@ class Quarantine:
         sync(os.path.dirname(os.path.join(self._store, name)))
 
     def _prepare(self, name: str) -> str:
-        target = os.path.join(self.path, name)
+        target, top = os.path.join(self.path, name), os.path.join(self._store, _QUARANTINE)
+        if os.path.islink(top):
+            raise Corrupt(f"{_QUARANTINE} is a symbolic link in the store {self._store}", hint=REMOVE)
         os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
         return target
 

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from scopes.errors import Corrupt, Inaccessible, NotFound, TooNew
 from scopes.ids import Oid, is_oid
@@ -20,12 +20,12 @@ from scopes.store import refs
 from scopes.store.config import Config, Setting
 from scopes.store.containment import check_self_contained
 from scopes.store.error_translation import is_missing, refusal
-from scopes.store.file_checks import check_ref, check_ref_update, check_store
+from scopes.store.file_checks import check_ref, check_ref_update, check_store_files
 from scopes.store.init import FORMAT_VERSION, is_store
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import CODES, MAX_OBJECT_BYTES, LooseReader, find_loose
-from scopes.store.objects import BLOB, COMMIT, TREE, Commit, Tip, TreeEntry, parse_commit, parse_tip, parse_tree
+from scopes.store.objects import BLOB, COMMIT, TREE, Commit, CommitStub, TreeEntry, parse_commit, parse_tip, parse_tree
 from scopes.store.projects import Project
 from scopes.store.raw_refs import RefFiles, read_loose_ref, read_ref_files
 
@@ -34,11 +34,11 @@ OPERATION_FILE = "operation.json"
 _OID_LENGTH = 40
 _TRIES = 5
 _PRIORITY_ABOVE_LIBGIT2 = 3
-_MALFORMED_CONFIGURATION = re.compile(r"failed to parse config file: .*\(in (.*):([0-9]+)\)")
 # Otherwise libgit2 prefers a repository `.git` inside the store.
 _OPEN_EXACTLY_HERE = pygit2.enums.RepositoryOpenFlag.NO_SEARCH | pygit2.enums.RepositoryOpenFlag.NO_DOTGIT
 _PLAIN_REF = re.compile(r"refs/[\w./+-]+")
 _Value = TypeVar("_Value")
+_Stamp: TypeAlias = tuple[str | None, str | None, tuple[int, int] | None]
 
 
 class Caller(NamedTuple):
@@ -77,6 +77,9 @@ class Repository:
         self._packs = _open_packs(self._objects)
         self._last_was_packed = True
         self._limits_packed = False
+        self._unpacked: set[str] = set()
+        self._unpacked_since: tuple[int, int, int] | None = None
+        self._last_stamp: _Stamp | None = None
 
     def close(self) -> None:
         """Close the files of the store; they are opened again when the repository is used.
@@ -193,6 +196,16 @@ class Repository:
         values.pop(refs.PENDING, None)
         return _with_pending(values, pending, prefixes) if pending else values
 
+    def read_refs(self, *prefixes: str) -> tuple[RefFiles, dict[str, str]]:
+        """Read the ref files with these prefixes once; return them and the values that `list_refs` returns.
+
+        They agree unless an operation is pending.
+        """
+        files, pending = self._read_consistently(lambda: self.ref_files(*prefixes))
+        values = files.list_refs(prefixes)
+        values.pop(refs.PENDING, None)
+        return files, _with_pending(values, pending, prefixes) if pending else values
+
     def raw_ref(self, name: str) -> str | None:
         """Return the value of a ref on disk, without the values of a pending operation.
 
@@ -204,10 +217,24 @@ class Repository:
         if _PLAIN_REF.fullmatch(name) and "/." not in name:
             with contextlib.suppress(OSError, ValueError):  # the check below, or libgit2, tells what is wrong
                 loose = read_loose_ref(self.path, name)
-                if loose is not None or not os.path.lexists(f"{self.path}/packed-refs"):
+                if loose is not None or self._is_known_unpacked(name):
                     return loose
         reference = self.find_reference(name)
-        return None if reference is None else _value(reference)
+        if reference is None:
+            self._unpacked.add(name)
+            return None
+        return _value(reference)
+
+    def _is_known_unpacked(self, name: str) -> bool:
+        """Return True if there is no `packed-refs`, or libgit2 did not find the ref since that file was written."""
+        try:
+            status = os.stat(f"{self.path}/packed-refs")
+        except FileNotFoundError:
+            return not os.path.lexists(f"{self.path}/packed-refs")
+        stamp = status.st_ino, status.st_size, status.st_mtime_ns
+        if stamp != self._unpacked_since:
+            self._unpacked_since, self._unpacked = stamp, set()
+        return name in self._unpacked
 
     def check_ref_update(self, name: str) -> None:
         """Check that libgit2 can move a ref without waiting for a named pipe; call it before each move.
@@ -246,15 +273,20 @@ class Repository:
         return self.ref_files(*prefixes).list_refs(prefixes)
 
     def _read_consistently(self, read: Callable[[], _Value]) -> tuple[_Value, dict[str, str | None]]:
-        """Call `read` until no operation ran at the same time; return also the new values of a pending operation."""
+        """Call `read` until no operation ran at the same time; return also the new values of a pending operation.
+
+        The last stamp of an earlier call is the first one of this call: if it is the same, nothing has moved since.
+        """
+        before = self._last_stamp or self._read_stamp()
         while True:
-            before = self._read_stamp()
             value = read()
-            if self._read_stamp() == before:
+            after = self._last_stamp = self._read_stamp()
+            if after == before:
                 pending = self.find_pending(*before[:2])
                 return value, {} if pending is None else _values_after(*pending)
+            before = after
 
-    def _read_stamp(self) -> tuple[str | None, str | None, tuple[int, int] | None]:
+    def _read_stamp(self) -> _Stamp:
         """Return a stamp that changes whenever several refs may have moved.
 
         The marker is read before the operation log: an operation that began and ended between two stamps leaves no
@@ -277,7 +309,7 @@ class Repository:
         if marker is None or marker == operations:
             return None
         operation = read_operation(self, read_commit(self, Oid(marker)))
-        with contextlib.suppress(pygit2.GitError, Corrupt):  # the log is damaged: trust the marker
+        with contextlib.suppress(pygit2.GitError, OSError, Corrupt):  # the log is damaged: trust the marker
             if operations and self.walker.descendant_of(pygit2.Oid(hex=operations), pygit2.Oid(hex=marker)):
                 return None
         return Oid(marker), operation
@@ -311,7 +343,7 @@ def open_unchecked(
     """Open a store that consists of links to an open one; raises as `open_repository` does."""
     _skip_unreadable_home()
     try:
-        check_store(path)
+        check_store_files(path)
         git = pygit2.Repository(path, _OPEN_EXACTLY_HERE)
     except (pygit2.GitError, OSError) as error:
         raise _cannot_open(path, error) from error
@@ -329,11 +361,6 @@ def _cannot_open(path: str, error: Exception) -> Exception:
     if any(word in text for word in ("extension", "objectformat", "refstorage", "sha256", "repositoryformatversion")):
         hint = "SHA-256, reftable and partial-clone repositories are not supported"
         return Corrupt(f"the store {path} is a kind of git repository that cannot be opened", hint=hint)
-    malformed = _MALFORMED_CONFIGURATION.search(str(error))
-    if malformed is not None:
-        file, line = malformed.groups()
-        hint = f"correct it: git config --file {file} --edit"
-        return Corrupt(f"the configuration file {file} is malformed in line {line}", hint=hint)
     return refusal(f"open the store {path}", path, error)
 
 
@@ -365,7 +392,7 @@ def read_commit(objects: Objects, oid: Oid) -> Commit:
     return parse_commit(oid, read_data(objects, oid, COMMIT))
 
 
-def read_tip(objects: Objects, oid: Oid) -> Tip:
+def read_commit_stub(objects: Objects, oid: Oid) -> CommitStub:
     """Read only the tree and the time of a commit, or raise NotFound or Corrupt."""
     return parse_tip(oid, read_data(objects, oid, COMMIT))
 

@@ -11,7 +11,7 @@ from scopes.ids import Oid
 from scopes.store.objects import BLOB, EMPTY_TREE, TREE, TreeEntry, compare_trees, find_in_tree, format_tree
 from scopes.store.repository import Objects, read_data, read_tree
 
-Change = bytes | Oid | None
+BlobChange = bytes | Oid | None
 """The new content of a path: bytes, the id of a stored blob, or None to delete the path."""
 
 
@@ -71,15 +71,15 @@ def _entries(objects: Objects, tree: Oid | None) -> dict[str, TreeEntry]:
     return {} if tree is None or tree == EMPTY_TREE else read_tree(objects, tree)
 
 
-def update_tree(objects: Objects, tree: Oid | None, changes: Mapping[str, Change]) -> Oid:
+def update_tree(objects: Objects, tree: Oid | None, changes: Mapping[str, BlobChange]) -> Oid:
     """Write a copy of `tree` (None: the empty tree) with changes at the given paths; return its id."""
     return _update(objects, tree, changes) or objects.write(TREE, b"")
 
 
-def _update(objects: Objects, tree: Oid | None, changes: Mapping[str, Change]) -> Oid | None:
+def _update(objects: Objects, tree: Oid | None, changes: Mapping[str, BlobChange]) -> Oid | None:
     """Update one level; return None if it is empty, since git stores no empty directories."""
     entries = _entries(objects, tree)
-    subtrees: dict[str, dict[str, Change]] = {}
+    subtrees: dict[str, dict[str, BlobChange]] = {}
     for path, change in changes.items():
         name, slash, rest = path.partition("/")
         if slash:

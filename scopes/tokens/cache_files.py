@@ -24,7 +24,7 @@ def write_file(path: str, data: bytes) -> None:
     os.replace(temporary, path)
 
 
-def read_regular(path: str) -> bytes | None:
+def read_cache_file(path: str) -> bytes | None:
     """Read at most 64 MiB of a regular file, decompressed if it ends in `.gz`; None if it cannot be read."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from scopes.result import Note
 from scopes.store.discovery import cache_directory
-from scopes.tokens.cache_files import read_regular, write_file
+from scopes.tokens.cache_files import read_cache_file, write_file
 from scopes.tokens.encodings import Encoding
 
 _PACKAGE_DATA = os.path.join("bpe_openai", "data")
@@ -87,7 +87,7 @@ class Vocabulary:
 def find_vocabulary(paths: RankFilePaths, encoding: Encoding) -> tuple[Vocabulary | None, tuple[Note, ...]]:
     """Return the vocabulary of an encoding, or None, and a note for each rank file with a wrong hash."""
     decoded_path = paths.decoded_file(encoding)
-    data = read_regular(decoded_path)
+    data = read_cache_file(decoded_path)
     if data is not None and sha256(data).hexdigest() == encoding.decoded_sha256:
         return Vocabulary(data, decoded_path, decoded=True), ()
     notes: list[Note] = []
@@ -102,7 +102,7 @@ def walk_rank_files(paths: RankFilePaths, encoding: Encoding) -> Iterator[RankFi
     """Yield the existing rank files, preferred first; each is read and verified when it is reached."""
     for path, origin in _candidate_paths(paths, encoding):
         if os.path.lexists(path):
-            data = read_regular(path)
+            data = read_cache_file(path)
             valid = data is not None and sha256(data).hexdigest() == encoding.sha256
             yield RankFile(path, origin, data if valid else None)
 

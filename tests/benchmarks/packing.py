@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scopes.history.conversations import walk_all_messages
+from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.history.messages import read_message_bytes
 from tests.benchmarks.stores import size_bytes
 from tests.benchmarks.timing import Row, Samples
@@ -41,7 +41,7 @@ def measure(work: Workspace) -> Iterator[Row]:
 def _count(store: str) -> tuple[int, int]:
     """Return the bytes of a conversation's texts, and of the JSON lines that hold them."""
     repository = open_store(store, FULL)
-    _, messages = walk_all_messages(repository, "conv-001")
+    messages = walk_messages(repository, resolve_scope(repository, "conv-001"))
     sizes = [(len(m.text.encode()), len(read_message_bytes(repository, head.oid))) for head, m in messages]
     return sum(text for text, _ in sizes), sum(line for _, line in sizes)
 

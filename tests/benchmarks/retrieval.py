@@ -18,7 +18,7 @@ from typing import NamedTuple
 from scopes.context.collect import ReadLimits, collect
 from scopes.context.relevance import score, words_of
 from scopes.context.turns import Turn
-from scopes.history.messages import walk_heads_oldest_first
+from scopes.history.messages import walk_headers_oldest_first
 from scopes.history.revisions import conversation_ids, list_branch_tips, resolve_revision
 from scopes.ids import ConversationId
 from scopes.search.search import search
@@ -155,7 +155,7 @@ def _places(repository: Repository) -> dict[str, ConversationId]:
         head.id: conversation
         for conversation in conversation_ids(repository)
         for tip in list_branch_tips(repository, conversation).values()
-        for head in walk_heads_oldest_first(repository, [tip])
+        for head in walk_headers_oldest_first(repository, [tip])
     }
 
 

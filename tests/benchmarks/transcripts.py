@@ -17,7 +17,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from scopes.clock import format_seconds
-from scopes.history.messages import read_message, walk_heads_oldest_first
+from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.store.repository import Repository
 from tests.benchmarks.stores import Speech
@@ -127,7 +127,7 @@ def write_sessions(repository: Repository, folder: str) -> None:
         session, before = f"{number:08x}-0000-4000-8000-000000000000", None
         tips = list_branch_tips(repository, conversation)
         with open(os.path.join(place, f"{session}.jsonl"), "wb") as file:
-            for turn, head in enumerate(walk_heads_oldest_first(repository, [*tips.values()])):
+            for turn, head in enumerate(walk_headers_oldest_first(repository, [*tips.values()])):
                 content = [{"type": "text", "text": read_message(repository, head.oid).text}]
                 uuid, role = f"{number:08x}-0000-4000-8000-{turn:012x}", "assistant" if turn % 2 else "user"
                 message = {"role": role, "content": content, "id": f"msg_{number:08x}{turn:08x}"}

@@ -46,8 +46,8 @@ def scopes(*words, table=SAMPLE, options=(), program=PROGRAM, env=None, **keywor
     return run_program(program, [table, *words], environment(**(env or {})), **keywords)
 
 
-def imported(*words, table=PRODUCT):
+def imported(*words, table=PRODUCT, env=None):
     """Return the names of all modules that a run imports, even if it ends with `os._exit`."""
-    done = scopes(*words, table=table, options=("-X", "importtime"))
+    done = scopes(*words, table=table, options=("-X", "importtime"), env=env)
     lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
     return {line.rpartition("|")[2].strip() for line in lines}

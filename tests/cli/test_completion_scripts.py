@@ -56,6 +56,11 @@ def test_bash_completes_after_an_equals_sign(shell):
     assert bash(shell, "scopes", "--color", "=", "a") == ["auto", "always"]
 
 
+def test_bash_completes_a_word_after_an_open_quote(shell):
+    assert bash(shell, "scopes", "conv", "state", "conv-001", "--branch", '"m') == ["main"]
+    assert bash(shell, "scopes", "--color", "=", '"a') == ["auto", "always"]
+
+
 def test_bash_finds_the_function_by_the_name_of_the_command(shell):
     assert shell("bash", "--norc", "-c", f"source {ROOT}/completions/scopes.bash; complete -p scopes") == [
         "complete -o bashdefault -o default -F _scopes scopes"

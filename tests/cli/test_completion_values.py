@@ -155,6 +155,7 @@ def test_projects_agents_models_and_tags_are_offered_from_the_index(conversation
         ("config scopes.dur", ["scopes.durability"]),
         ("config get scopes.dur", ["scopes.durability"]),
         ("config set scopes.author c", []),
+        ("blame conv-001 --key scopes.", []),
         ("config set scopes.hints true --level s", ["store"]),
     ],
 )
@@ -170,3 +171,158 @@ def test_names_of_agents_are_offered_for_authors(conversation, tmp_path, monkeyp
     conversation.run("conv", "list", "--json")
     environ = {"SCOPES_STORE": conversation.store, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     assert "zoe" in names(complete(TABLE, words.split(" "), environ))
+
+
+@pytest.fixture
+def offered(conversation, tmp_path):
+    """Complete a line in the store of the conversation; return the words, or with their descriptions."""
+
+    def offered(line, *, described=False):
+        found = complete(TABLE, line.split(" "), {"SCOPES_STORE": conversation.store, "HOME": str(tmp_path)})
+        return found if described else names(found)
+
+    return offered
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "amend conv-001 ",
+        "retract conv-001 ",
+        "cherry-pick conv-001 ",
+        "tag conv-001 x ",
+        "merge conv-001 ",
+        "diff conv-001 ",
+        "branch conv-001 x --from ",
+        "branch @ x --from ",
+        "rewind conv-001/main --to ",
+        "rebase conv-001 --onto ",
+        "context conv-001 --at ",
+        "append conv-001 --reply-to ",
+        "cat --in conv-001 ",
+    ],
+)
+def test_branches_and_message_ids_are_offered_where_a_revision_is_expected(conversation, offered, words):
+    """Completion had nothing for message ids."""
+    assert offered(words) == ["fix", "main", conversation.first[:8]]
+
+
+def test_message_ids_come_newest_first_with_author_and_subject(conversation, offered):
+    second = conversation.append("fix", "a\u202eb\nmore", author="zoe")
+    found = offered("cat ", described=True)
+    assert found == [
+        ("conv-001", "conversation"),
+        (second[:8], "zoe: a<U+202E>b more"),
+        (conversation.first[:8], "carol: How shall we do it?"),
+    ]
+    assert offered(f"cat {second[:3]}") == [second[:8]]
+    assert offered(f"cat {second[:9]}") == [second]
+
+
+def test_message_ids_are_offered_after_a_conversation_and_a_slash(conversation, offered):
+    assert offered("cat conv-001/") == ["conv-001/fix", "conv-001/main", f"conv-001/{conversation.first[:8]}"]
+    assert offered(f"cat @/{conversation.first[:3]}") == [f"@/{conversation.first[:8]}"]
+
+
+@pytest.mark.parametrize(
+    ("words", "prefix"),
+    [
+        ("log conv-001/main..", "conv-001/main.."),
+        ("log conv-001/main...", "conv-001/main..."),
+        ("log conv-001/main..conv-001/", "conv-001/main..conv-001/"),
+        ("diff main..", "main.."),
+        ("diff conv-001 main..", "main.."),
+        ("diff conv-001 ..", ".."),
+    ],
+)
+def test_the_second_revision_of_a_range_completes(conversation, offered, words, prefix):
+    assert offered(words) == [f"{prefix}{name}" for name in ("fix", "main", conversation.first[:8])]
+
+
+def test_at_most_fifty_messages_are_offered_and_older_ones_by_their_first_letters(conversation, offered):
+    lines = "".join(f'{{"author": "carol", "text": "{number}"}}\n' for number in range(60))
+    conversation.run("conv", "append", conversation.id, "--jsonl", "-", "--json", given=lines)
+    assert len(offered("amend conv-001 ")) == 2 + 50
+    assert conversation.first[:8] not in offered("amend conv-001 ")
+    assert offered(f"amend conv-001 {conversation.first[:6]}") == [conversation.first[:8]]
+
+
+def test_conflicts_are_offered_by_number_and_by_the_first_letters_of_their_id(conversation, offered):
+    """Completion had nothing for conflicts."""
+    conversation.append_on_both("decision", {"topic": "db", "decision": "SQLite"}, {"topic": "db", "decision": "files"})
+    assert offered("conflicts show conv-001 ") == []
+    conversation.merge(code=3)
+    conflict = conversation.list_conflicts()[0]["id"]
+    for command in ("show", "resolve", "intervene", "escalate"):
+        assert offered(f"conflicts {command} conv-001 ", described=True) == [
+            ("1", "decision-disagreement: decisions/db (open)")
+        ]
+    letters = next(conflict[:length] for length in range(1, 9) if not conflict[:length].isdecimal())
+    assert offered(f"conflicts resolve conv-001 {letters}") == [conflict[:8]]
+
+
+def test_memory_entries_and_open_action_items_are_offered(conversation, offered):
+    """Completion had nothing for memory entries."""
+    words = ("memory", "add", "Cookies are gone", "--agent", "bob", "--action", "write it down", "--json")
+    entry = conversation.run(*words)["id"]
+    assert offered("memory show ", described=True) == [(entry[:8], "bob: Cookies are gone")]
+    assert offered(f"memory show {entry[:2]}") == [entry[:8]]
+    assert offered(f"memory show {entry[:10]}") == [entry]
+    action = conversation.run("memory", "actions", "--json")["actions"][0]["id"]
+    short = f"{entry[:8]}.{action.rpartition('.')[2]}"
+    assert offered("memory done ", described=True) == [(short, "write it down")]
+    assert offered(f"memory done {short[:9]}") == [short]
+    conversation.run("memory", "done", action, "--json")
+    assert offered("memory done ") == []
+
+
+@pytest.mark.parametrize("words", ["cat ", "conflicts show conv-001 ", "memory show ", "log conv-001/main.."])
+def test_a_store_that_cannot_be_read_offers_no_messages(store, words):
+    """The files of the fixture are refs alone."""
+    found = names(complete(TABLE, words.split(" "), {"SCOPES_STORE": store}))
+    assert [name for name in found if name.partition("/")[0] not in ("conv-001", "conv-002", "login-bug")] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("list --fields i", ["id"]),
+        ("list --fields id,titl", ["id,title", "id,title_source"]),
+        ("list --fields=id,title_", ["--fields=id,title_source"]),
+        ("list --fields title,titl", ["title,title_source"]),
+        ("list --format {titl", ["{title}", "{title_source}"]),
+        ("list --format {id}:{uu", ["{id}:{uuid}"]),
+        ("--porcelain list --agen", ["--agent"]),
+        ("-c scopes.colo", ["scopes.color="]),
+        ("-c scopes.color=a", ["scopes.color=auto", "scopes.color=always"]),
+    ],
+)
+def test_names_of_fields_and_settings_are_offered_within_a_word(words, expected):
+    """Completion had nothing for --fields, --format and -c."""
+    assert names(complete(TABLE, words.split(), {})) == expected
+
+
+def test_a_template_completes_field_by_field():
+    every = names(complete(TABLE, ["list", "--format", ""], {}))
+    assert "{id}" in every
+    assert names(complete(TABLE, ["list", "--format", "{id}\t"], {})) == [f"{{id}}\t{name}" for name in every]
+
+
+@pytest.mark.usefixtures("user_configuration")
+def test_aliases_of_the_user_are_offered_as_commands_and_completed_as_what_they_stand_for(conversation):
+    """Aliases were not completed."""
+    conversation.run("config", "set", "scopes.alias.looong", "conv --porcelain log @ -5")
+    conversation.run("config", "set", "scopes.alias.log", "never used")
+    assert complete(TABLE, ["lo"], {}) == [
+        ("log", "Show the messages of a branch"),
+        ("looong", "alias: conv --porcelain log @ -5"),
+    ]
+    assert names(complete(TABLE, ["looong", "--grap"], {})) == ["--graph"]
+    assert names(complete(TABLE, ["nothing", "--grap"], {})) == []
+
+
+@pytest.mark.usefixtures("user_configuration")
+def test_an_alias_may_hold_an_option_whose_value_is_optional(conversation):
+    """`--porcelain` in an alias took the next word as its version."""
+    conversation.run("config", "set", "scopes.alias.rows", "log --porcelain")
+    assert conversation.run("rows", "@") == conversation.run("log", "@", "--porcelain")

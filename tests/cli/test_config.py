@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.cli.command_line import split_words, with_config_command
+from scopes.cli.command_line import expand_words
 from scopes.cli.table import TABLE
 from tests.cli.conversation import Conversation
 
@@ -32,12 +32,19 @@ def test_config_without_a_command_reads_or_writes_as_in_git(words, command):
     """D9."""
     before, key, after = words.partition("scopes.author")
     expected = [*before.split(), command, key, *after.split()]
-    assert with_config_command(words.split(), split_words(TABLE, words.split())) == expected
+    assert expand_words(TABLE, words.split())[0] == expected
 
 
 @pytest.mark.parametrize("words", ["config lits", "config --x.y", "log scopes.author"])
 def test_other_words_are_not_changed(words):
-    assert with_config_command(words.split(), split_words(TABLE, words.split())) == words.split()
+    assert expand_words(TABLE, words.split())[0] == words.split()
+
+
+def test_a_written_setting_has_the_value_that_it_replaced(conversation):
+    first = conversation.run("config", "set", "scopes.color", "never", "--json")
+    second = conversation.run("config", "set", "scopes.color", "always", "--json")
+    removed = conversation.run("config", "unset", "scopes.color", "--json")
+    assert [document.get("before") for document in (first, second, removed)] == [None, "never", "always"]
 
 
 def test_config_key_value_writes_and_config_key_reads(conversation):

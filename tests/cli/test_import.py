@@ -10,6 +10,7 @@ import pytest
 
 from scopes.errors import Inaccessible
 from scopes.importers import discovery
+from tests.cli.conversation import Conversation
 from tests.cli.running import PRODUCT, command_line, environment, scopes
 
 RECORD = '{"messages": [{"role": "user", "content": "How much is tea?"}, {"role": "assistant", "content": "Four."}]}\n'
@@ -156,3 +157,17 @@ def test_a_garbage_file_in_a_folder_is_a_note_in_a_pipe_too(folder):
     (folder / ".claude" / "projects" / "garbage.jsonl").write_text("no transcript")
     done = run(folder, str(folder / ".claude"))
     assert (done.returncode, "garbage.jsonl: unknown format" in done.stderr) == (0, True), done.stderr
+
+
+def test_notes_of_one_kind_are_listed_with_verbose(tmp_path):
+    """D15."""
+    made = Conversation(tmp_path)
+    paths = [str(tmp_path / f"{name}.jsonl") for name in ("one", "two")]
+    for path in paths:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(RECORD.replace("tea", path))
+    for conversation in made.run("import", *paths, "--json")["conversations"]:
+        made.run("delete", conversation["id"], "--json")
+    brief, verbose = (made.run_main("import", *paths, *words).stderr for words in ((), ("-v",)))
+    assert "2 sessions were deleted here and stay deleted; the first: session " in brief
+    assert (brief.count("was deleted here and stays deleted"), verbose.count("was deleted here")) == (1, 3)

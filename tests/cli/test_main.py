@@ -168,6 +168,16 @@ def test_completion_imports_only_the_modules_that_it_needs():
     }
 
 
+def test_completion_of_a_command_reads_the_aliases_only_if_there_may_be_some(tmp_path):
+    """Git's configuration is parsed only if it mentions aliases of scopes."""
+    words = ("__complete", "--", "lo")
+    assert "pygit2" not in imported(*words)
+    (tmp_path / ".gitconfig").write_text("[alias]\n\tco = checkout\n[scopes]\n\tauthor = carol\n")
+    assert "pygit2" not in imported(*words, env={"HOME": str(tmp_path)})
+    (tmp_path / ".gitconfig").write_text('[scopes "alias"]\n\tlooong = log @ -5\n')
+    assert "pygit2" in imported(*words, env={"HOME": str(tmp_path)})
+
+
 @pytest.mark.parametrize("locale", ["C", "POSIX"])
 def test_arguments_are_utf8_in_every_locale(tmp_path, locale):
     """LC_ALL=C without UTF-8 mode refused valid arguments."""

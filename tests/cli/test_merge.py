@@ -76,6 +76,25 @@ def test_in_a_pipe_a_stopped_merge_prints_the_name_of_its_branch(conflicting):
     assert conflicting.run(*words, code=3) == "conflict-resolution/fix-into-main\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "unchanged", "steps"),
+    [
+        (("merge", "--source", "fix", "--target", "main"), "main is unchanged: 1 conflict with fix", "merge"),
+        (("merge", "--source", "fix", "--dry-run"), "main would be unchanged: 1 conflict with fix", None),
+        (("rebase", "--branch", "fix", "--onto", "main"), "fix is unchanged: 1 conflict at message", "rebase"),
+        (("cherry-pick", "fix", "--branch", "main"), "main is unchanged: 1 conflict at message", "cherry-pick"),
+    ],
+)
+def test_in_a_pipe_the_conflicts_and_the_next_commands_are_notes(conflicting, words, unchanged, steps):
+    done = conflicting.run_main("conv", words[0], conflicting.id, *words[1:])
+    assert done.returncode == 3
+    assert done.stdout.count("\n") == 1
+    assert f"note: {conflicting.id}/{unchanged}" in done.stderr
+    assert "decision-disagreement decisions/db" in done.stderr
+    assert (f"scopes conv {steps} {conflicting.id} --continue" in done.stderr) == (steps is not None)
+    assert ("--take source" in done.stderr) == (steps is not None)
+
+
 def test_a_dry_run_shows_the_conflicts_and_changes_nothing(conflicting):
     """S4-18."""
     before = conflicting.branches()

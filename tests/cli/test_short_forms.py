@@ -135,6 +135,7 @@ def test_messages_of_a_file_are_listed_without_naming_the_conversation(conversat
     conversation.append("main", "wrote it", "--file", "edit:src/app.py")
     conversation.append("main", "more")
     assert log_texts(conversation, "--", "src/app.py") == ["wrote it"]
+    assert log_texts(conversation, "--author", "src/app.py", "--", "src/app.py") == []  # was taken for a conversation
 
 
 def test_the_author_is_given_by_either_option(conversation):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scopes.context.assemble import assemble
 from scopes.context.collect import Collected
-from scopes.context.files import Project, TouchedFile
+from scopes.context.files import ReadableFolder, TouchedFile
 from scopes.context.request import TIGHT_BELOW, Request, check_request
 from scopes.context.turns import Turn
 from tests.context.test_turns import content, head, text
@@ -44,7 +44,7 @@ def file(name, words):
 
 def assembled(material, tokens, title="conv-001/main", tokenizer=None, **options):
     request = check_request(Request(max_tokens=tokens, **options))
-    return assemble(material, title, request, Project("/nowhere"), tokenizer or Words())
+    return assemble(material, title, request, ReadableFolder("/nowhere"), tokenizer or Words())
 
 
 @given(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scopes.context.selection import relax_cuts, select_newest, select_relevant
 from scopes.context.turns import Turn, make_turn
-from scopes.history.messages import MessageHead
+from scopes.history.messages import MessageHeader
 from scopes.model.message import Author, Message, Part
 
 HEADING_WORDS = 5
@@ -16,7 +16,7 @@ HEADING_WORDS = 5
 
 def turn(number, words):
     """Return a turn with so many words after its heading."""
-    head = MessageHead(f"m{number}", "0" * 40, (), "carol", "human", "plain", 1, "", ())
+    head = MessageHeader(f"m{number}", "0" * 40, (), "carol", "human", "plain", 1, "", ())
     message = Message(id=head.id, author=Author("carol"), parts=())
     return Turn(number, "conv-001", head, message, "User", " ".join(["word"] * words))
 
@@ -78,7 +78,7 @@ def test_an_obviously_too_long_turn_is_not_counted_and_skipped():
 
 def with_result(number, characters):
     """Return a turn with a tool result."""
-    head = MessageHead(f"m{number}", "0" * 40, (), "bash", "tool", "tool-results", 1, "", ())
+    head = MessageHeader(f"m{number}", "0" * 40, (), "bash", "tool", "tool-results", 1, "", ())
     part = Part("tool_result", {"call_id": "1", "output": "word " * (characters // 5)})
     message = Message(id=head.id, author=Author("bash", "tool"), parts=(part,))
     return make_turn(number, "conv-001", head, message)

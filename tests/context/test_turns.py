@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from scopes.context.turns import make_turn, role_of
-from scopes.history.messages import MessageHead
+from scopes.history.messages import MessageHeader
 from scopes.model.message import Author, Message, Part
 from scopes.sanitize import TRUNCATED, as_content, clip, escape_tags
 
 
 def head(author="carol", author_kind="agent", kind="plain"):
-    return MessageHead("m1", "0" * 40, (), author, author_kind, kind, 1_767_225_600, "", ())
+    return MessageHeader("m1", "0" * 40, (), author, author_kind, kind, 1_767_225_600, "", ())
 
 
 def content(*parts, kind="plain", **fields):

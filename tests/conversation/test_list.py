@@ -100,7 +100,7 @@ def test_a_limit_spares_the_histories_of_the_other_conversations(repository, mon
     history(repository, "main: a b c")
     history(repository, "main: d e f")
     walked = []
-    monkeypatch.setattr("scopes.conversation.list.walk_main", lambda _, tips: walked.append(tips) or ())
+    monkeypatch.setattr("scopes.conversation.list_rows.walk_main", lambda _, tips: walked.append(tips) or ())
     listed = list_conversations(repository, wanted=ListFilter(limit=1))
     assert (len(listed.conversations), listed.more, len(walked)) == (1, 1, 1)
 

@@ -23,7 +23,7 @@ from scopes.conversation.rewind import rewind
 from scopes.conversation.switch import switch
 from scopes.conversation.undo import undo
 from scopes.index import conversation_table
-from scopes.index.conversation_table import ConversationSummary, States, open_conversation_table
+from scopes.index.conversation_table import ConversationRow, States, open_conversation_table
 from scopes.store import refs as names
 from scopes.store.graph import walk_newest_first
 from tests.support.history import history, say
@@ -116,8 +116,8 @@ def test_only_conversations_with_changed_refs_are_read_again(two, directory, mon
     say(two, "conv-002", "e")
     walked = []
 
-    def walk(*words):
-        commits = list(walk_newest_first(*words))
+    def walk(*words, **options):
+        commits = list(walk_newest_first(*words, **options))
         walked.append(len(commits))
         return commits
 
@@ -145,7 +145,7 @@ def test_during_an_operation_the_index_is_not_used(two, directory):
 
 def test_first_prompts_are_cached(two, directory, monkeypatch):
     list_conversations(two, directory)
-    monkeypatch.setattr("scopes.conversation.list.first_prompt", lambda line: pytest.fail("it was known"))
+    monkeypatch.setattr("scopes.conversation.list_rows.first_prompt", lambda line: pytest.fail("it was known"))
     rows = list_conversations(two, directory).conversations
     assert {row.id: row.opening for row in rows} == {"conv-001": "a", "conv-002": "d"}
 
@@ -313,4 +313,4 @@ for complete in (False, True):
 
 
 def test_every_column_of_the_table_has_a_type():
-    assert set(conversation_table._TYPES) == {*ConversationSummary._fields, "state", "complete"}
+    assert set(conversation_table._TYPES) == {*ConversationRow._fields, "state", "complete"}

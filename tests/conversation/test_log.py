@@ -13,8 +13,8 @@ from scopes.conversation.append import append
 from scopes.conversation.log import LogFilter, ToolResultTracker, log, touches_file
 from scopes.conversation.new import new
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.history.conversations import walk_all_messages
-from scopes.history.messages import MessageHead, plain_message
+from scopes.history.conversations import resolve_scope, walk_messages
+from scopes.history.messages import MessageHeader, plain_message
 from scopes.history.revisions import resolve_revision
 from scopes.ids import AgentName, MessageId, Oid
 from scopes.model.message import Author, FileTouch, Message, Part
@@ -278,7 +278,8 @@ def test_a_message_touches_a_file_its_directories_and_its_old_name(path, fits):
 
 def test_all_messages_of_a_conversation_are_walked_once_oldest_first(repository):
     history(repository, "main: a b", "fix@a: c", "same:")
-    chosen, found = walk_all_messages(repository, "conv")
+    scope = resolve_scope(repository, "conv")
+    chosen, found = scope.conversation, walk_messages(repository, scope)
     assert chosen == "conv-001"
     assert [message.text for _, message in found] == ["a", "b", "c"]
 
@@ -333,7 +334,9 @@ def answered(drawing):
     found = ()
     for number in reversed(range(len(kinds))):
         parents = (Oid(str(number - 1)),) if number else ()
-        head = MessageHead(MessageId("m"), Oid(str(number)), parents, AgentName("a"), "agent", kinds[number], 0, "", ())
+        head = MessageHeader(
+            MessageId("m"), Oid(str(number)), parents, AgentName("a"), "agent", kinds[number], 0, "", ()
+        )
         found = tracker.visit(head)
     return found
 
@@ -357,9 +360,9 @@ def test_results_belong_to_the_message_before_them(drawing, expected):
 def test_two_branches_of_results_belong_to_their_common_parent():
     tracker = ToolResultTracker()
     for oid in "bc":
-        head = MessageHead(MessageId(oid), Oid(oid), (Oid("a"),), AgentName("t"), "tool", "tool-results", 0, "", ())
+        head = MessageHeader(MessageId(oid), Oid(oid), (Oid("a"),), AgentName("t"), "tool", "tool-results", 0, "", ())
         assert tracker.visit(head) == ()
-    head = MessageHead(MessageId("a"), Oid("a"), (), AgentName("p"), "agent", "answer", 0, "", ())
+    head = MessageHeader(MessageId("a"), Oid("a"), (), AgentName("p"), "agent", "answer", 0, "", ())
     assert tracker.visit(head) == ("c", "b")
     assert tracker.visit(head) == ()
 

@@ -20,6 +20,7 @@ from scopes.conversation.merge import (
     merge,
 )
 from scopes.conversation.resolve_conflict import resolve_conflict
+from scopes.conversation.switch import switch
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Conflicted, Invalid, Refused
@@ -72,6 +73,40 @@ def test_diverged_branches_without_conflicts_get_a_merge_commit_with_two_parents
     assert done.messages == (drawn.ids["c"], drawn.ids["d"])
     assert texts(repository, "conv-001/main") == ["a", "b", "c", "d", "Merge fix into main"]
     assert_sound(repository)
+
+
+@pytest.mark.parametrize("fork", ["a", "b"])
+def test_a_merge_of_the_active_branch_makes_the_target_active_until_it_is_undone(repository, fork):
+    drawn = history(repository, "main: a b", f"fix@{fork}: c d")
+    switch(repository, "conv-001", "fix")
+    done = merge(repository, "conv-001", "fix", target="main")
+    assert (done.active_branch, read_active_branch(repository, drawn.conversation)) == ("main", "main")
+    undo(repository)
+    assert read_active_branch(repository, drawn.conversation) == "fix"
+
+
+def test_a_branch_that_is_not_the_source_or_not_merged_completely_stays_active(repository):
+    drawn = history(repository, "main: a b", "fix@a: c d", "other@a: e")
+    switch(repository, "conv-001", "other")
+    assert merge(repository, "conv-001", "fix", target="main").active_branch is None
+    assert merge(repository, "conv-001", "main", target="fix").active_branch is None
+    assert read_active_branch(repository, drawn.conversation) == "other"
+    say(repository, "conv-001/other", "f")
+    assert merge(repository, "conv-001", "other~1", target="main").active_branch is None
+    assert read_active_branch(repository, drawn.conversation) == "other"
+
+
+def test_a_continued_merge_of_the_active_branch_makes_the_target_active(repository):
+    drawn = history(repository, "main: a", "fix@a:")
+    decide(repository, "conv-001/main", "jwt")
+    decide(repository, "conv-001/fix", "sessions", author="dave")
+    switch(repository, "conv-001", "fix")
+    (conflict,) = merge(repository, "conv-001", "fix", target="main").conflicts
+    resolve_conflict(repository, "conv-001", conflict.id, take="source", author=Author("erin", "human"))
+    done = continue_merge(repository, "conv-001")
+    assert (done.active_branch, read_active_branch(repository, drawn.conversation)) == ("main", "main")
+    undo(repository)
+    assert read_active_branch(repository, drawn.conversation) == "conflict-resolution/fix-into-main"
 
 
 def test_two_decisions_on_one_topic_stop_the_merge(repository):

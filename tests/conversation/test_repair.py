@@ -14,9 +14,12 @@ from scopes.conversation.branch import branch
 from scopes.conversation.gc import gc
 from scopes.conversation.new import new
 from scopes.conversation.repair import repair
-from scopes.errors import Busy, Inaccessible
+from scopes.errors import Busy, Corrupt, Inaccessible
 from scopes.history.messages import plain_message
+from scopes.ids import Oid
+from scopes.model.operation import RefChange
 from scopes.store import recovery, refs, transactions
+from scopes.store.transactions import write_operation
 from tests.support.store import (
     IMPATIENT,
     MAIN,
@@ -27,6 +30,7 @@ from tests.support.store import (
     loose_path,
     move,
     open_store,
+    operation,
     read_bytes,
     run,
     write_bytes,
@@ -289,3 +293,37 @@ def raising(error):
         raise error
 
     return call
+
+
+def test_a_recorded_ref_outside_the_store_is_not_written(repository, tmp_path):
+    """P14: the operation log of a hostile store names a file of the user as a lost ref."""
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    outside = f"refs/heads/../../../{victim.name}"
+    assert os.path.samefile(f"{repository.path}/{outside}", victim)
+    tip = repository.find_ref(MAIN)
+    record = write_operation(
+        repository, operation(RefChange(outside, None, tip)), Oid(repository.find_ref(refs.OPERATIONS))
+    )
+    git(repository, "update-ref", refs.OPERATIONS, record)
+    done = repair(open_store(repository))
+    assert victim.read_text() == "mine"
+    assert outside not in {where for where, _ in done.repairs}
+    assert sorted(os.listdir(tmp_path)) == ["store.git", "victim"]
+
+
+def test_the_quarantine_is_not_a_link_to_a_directory_outside_the_store(repository, tmp_path):
+    """P14."""
+    (tmp_path / "outside").mkdir()
+    os.symlink(tmp_path / "outside", f"{repository.path}/scopes-quarantine")
+    write_bytes(f"{repository.path}/{SIDE}", b"garbage")
+    with pytest.raises(Corrupt, match="scopes-quarantine is a symbolic link"):
+        repair(open_store(repository))
+    assert os.listdir(tmp_path / "outside") == []
+
+
+def test_a_damaged_ref_of_any_size_is_kept_without_being_copied(repository):
+    """R5: a sparse file costs its maker nothing; its copy would fill the disk."""
+    os.truncate(f"{repository.path}/{SIDE}", 1 << 42)
+    done = repair(open_store(repository))
+    assert (done.exit_code, os.path.getsize(f"{done.quarantine}/{SIDE}")) == (0, 1 << 42)

@@ -13,7 +13,7 @@ from scopes.conversation.branch import branch
 from scopes.conversation.new import new
 from scopes.conversation.stats import ActiveTime, stats
 from scopes.errors import NotFound
-from scopes.history.messages import MessageHead, plain_message
+from scopes.history.messages import MessageHeader, plain_message
 from scopes.history.usage import Tokens
 from scopes.ids import MessageId
 from scopes.model.message import Author, Message
@@ -160,7 +160,7 @@ def active_seconds(*rows):
     active = ActiveTime()
     for name, parent, second, kind, *precision in rows:
         parents = () if parent is None else (parent,)
-        head = MessageHead(MessageId(name), name, parents, kind, kind, "plain", second, "", ())
+        head = MessageHeader(MessageId(name), name, parents, kind, kind, "plain", second, "", ())
         extra = {"precision": precision[0]} if precision else {}
         active.add(head, Message(id=MessageId(name), author=Author(kind, kind), parts=(), time="now", extra=extra))
     return active.seconds()

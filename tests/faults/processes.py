@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 
 from scopes.conversation.verify import verify
-from scopes.history.messages import read_message, walk_heads_oldest_first
+from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.revisions import resolve_revision
 from scopes.ids import Oid
 from scopes.store.repository import Repository, open_repository
@@ -65,7 +65,7 @@ def scopes(store: str, *arguments: str) -> str:
 def read_texts(repository: Repository, branch: str) -> list[str]:
     """Return the texts of a branch's messages, oldest first."""
     tip = resolve_revision(repository, branch).oid
-    return [read_message(repository, Oid(head.oid)).text for head in walk_heads_oldest_first(repository, [tip])]
+    return [read_message(repository, Oid(head.oid)).text for head in walk_headers_oldest_first(repository, [tip])]
 
 
 def assert_sound(store: str) -> None:

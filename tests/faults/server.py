@@ -29,10 +29,7 @@ READERS = {"describe": describe_store, "verify": describe_findings}
 
 def serve() -> None:
     """Answer requests until standard input ends."""
-    for module in pkgutil.walk_packages(scopes.__path__, "scopes."):
-        if not module.name.endswith("__main__"):
-            __import__(module.name)
-    gc.freeze()  # a child's collections then touch, and so copy, little of what it shares with us
+    import_everything()
     requests = os.fdopen(os.dup(0), encoding="utf-8")
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     for line in requests:
@@ -42,6 +39,14 @@ def serve() -> None:
             _become(request)
         replies.write(f"{_wait(child)}\n")
         replies.flush()
+
+
+def import_everything() -> None:
+    """Import all modules of scopes, so that forked children need not."""
+    for module in pkgutil.walk_packages(scopes.__path__, "scopes."):
+        if not module.name.endswith("__main__"):
+            __import__(module.name)
+    gc.freeze()  # a child's collections then touch, and so copy, little of what it shares with us
 
 
 def _wait(child: int) -> int:
@@ -61,9 +66,9 @@ def _become(request: dict) -> None:
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["cwd"])
-    _redirect(0, request["stdin"] or os.devnull, os.O_RDONLY)
-    _redirect(1, request["stdout"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    _redirect(2, request["stderr"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    redirect(0, request["stdin"] or os.devnull, os.O_RDONLY)
+    redirect(1, request["stdout"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    redirect(2, request["stderr"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     seed_clock_and_random(request["seed"])
     recovery._ORPHAN_AFTER_SECONDS = request["orphan_after"]
     if request["kind"] in READERS:
@@ -73,7 +78,8 @@ def _become(request: dict) -> None:
     run_command(request["arguments"])
 
 
-def _redirect(descriptor: int, path: str, flags: int) -> None:
+def redirect(descriptor: int, path: str, flags: int) -> None:
+    """Open a file as one of the standard streams."""
     opened = os.open(path, flags, 0o600)
     os.dup2(opened, descriptor)
     os.close(opened)

@@ -7,13 +7,13 @@ import pytest
 from scopes.conversation.new import new
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import (
-    head_of,
+    header_of,
     identity_of,
     is_root,
     read_message,
     read_message_bytes,
-    walk_heads_newest_first,
-    walk_heads_oldest_first,
+    walk_headers_newest_first,
+    walk_headers_oldest_first,
 )
 from scopes.store.repository import read_commit
 from tests.support.history import history, say
@@ -32,7 +32,7 @@ def test_a_header_has_every_field_shown_by_lists_and_logs(repository):
         kind="prompt",
         time="2026-02-01T12:00:00.9Z",
     )
-    head = head_of(read_commit(repository, appended.oid))
+    head = header_of(read_commit(repository, appended.oid))
     assert (head.id, head.oid, head.kind, head.subject) == (appended.id, appended.oid, "prompt", "hello world")
     assert (head.author_kind, head.to, head.time) == ("human", ("dave", "erin"), 1_769_947_200)
     assert head.parents == (git(repository, "rev-parse", "conv-001/main~1").strip(),)
@@ -47,7 +47,7 @@ def test_the_kind_of_an_author_is_in_the_mail_address(repository, kind):
         git(repository, "log", "-1", "--format=%an|%ae", appended.oid)
         == f"Code Analyzer|code-analyzer@{kind}s.scopes\n"
     )
-    assert head_of(read_commit(repository, appended.oid)).author_kind == kind
+    assert header_of(read_commit(repository, appended.oid)).author_kind == kind
 
 
 @pytest.mark.parametrize(
@@ -62,14 +62,14 @@ def test_the_root_commit_is_not_a_message(repository):
     drawn = history(repository, "main: a")
     assert is_root(read_commit(repository, drawn.root))
     assert not is_root(read_commit(repository, drawn.oids["a"]))
-    assert [head.subject for head in walk_heads_newest_first(repository, [drawn.oids["a"]])] == ["a"]
+    assert [head.subject for head in walk_headers_newest_first(repository, [drawn.oids["a"]])] == ["a"]
 
 
 def test_a_commit_not_written_by_scopes_still_has_a_header(repository):
     """D-43."""
     new(repository)
     commit = git(repository, "commit-tree", "conv-001/main^{tree}", "-p", "conv-001/main", "-m", "by hand").strip()
-    head = head_of(read_commit(repository, commit))
+    head = header_of(read_commit(repository, commit))
     assert (head.id, head.kind, head.author_kind, head.author, head.to) == (commit, "unknown", "unknown", "t", ())
 
 
@@ -86,15 +86,15 @@ def test_a_duplicate_message_id_is_shown_once_at_its_first_position(repository):
         f"b\n\nScopes-Message: {drawn.ids['b']}",
     )
     tips = [drawn.oids["b"], replayed.strip()]
-    assert [head.id for head in walk_heads_oldest_first(repository, tips)] == [drawn.ids[word] for word in "abc"]
-    assert len(list(walk_heads_newest_first(repository, tips))) == 3
+    assert [head.id for head in walk_headers_oldest_first(repository, tips)] == [drawn.ids[word] for word in "abc"]
+    assert len(list(walk_headers_newest_first(repository, tips))) == 3
 
 
 def test_hidden_commits_and_what_is_behind_them_are_left_out(repository):
     drawn = history(repository, "main: a b c d")
     hidden = {drawn.oids["b"]}
-    assert [h.subject for h in walk_heads_newest_first(repository, [drawn.oids["d"]], hidden)] == ["d", "c"]
-    assert [h.subject for h in walk_heads_oldest_first(repository, [drawn.oids["d"]], hidden)] == ["c", "d"]
+    assert [h.subject for h in walk_headers_newest_first(repository, [drawn.oids["d"]], hidden)] == ["d", "c"]
+    assert [h.subject for h in walk_headers_oldest_first(repository, [drawn.oids["d"]], hidden)] == ["c", "d"]
 
 
 def test_a_message_is_read_whole_or_as_its_line(repository):

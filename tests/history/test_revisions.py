@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from scopes.conversation.branch import branch
@@ -9,6 +11,7 @@ from scopes.conversation.delete import delete
 from scopes.conversation.new import new
 from scopes.conversation.switch import switch
 from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.history import revisions
 from scopes.history.revisions import (
     conversation_ids,
     list_branch_tips,
@@ -32,6 +35,20 @@ def drawn(repository):
 def test_a_conversation_is_found_by_every_unique_prefix(repository, drawn, text):
     """S4-55."""
     assert resolve_conversation(repository, text) == "conv-001"
+
+
+def test_a_conversation_that_another_process_deletes_during_the_search_is_skipped(repository, drawn, monkeypatch):
+    """P6: the ids were listed before it was deleted."""
+    real = revisions.conversation_ids
+    monkeypatch.setattr(revisions, "conversation_ids", lambda store: ["aaa-gone", *real(store), "zzz-gone"])
+    with pytest.raises(NotFound, match="play-3"):
+        resolve_conversation(repository, "play-3")
+
+
+@pytest.mark.parametrize("text", ["@{99999999999}", "@{-1}", "@{yesterday}", "@{}"])
+def test_an_impossible_position_is_named_in_the_error(repository, drawn, text):
+    with pytest.raises(NotFound, match=re.escape(f"there is no conversation {text!r}")):
+        resolve_revision(repository, text)
 
 
 def test_an_ambiguous_prefix_names_its_candidates(repository):

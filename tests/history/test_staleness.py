@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.history.messages import MessageHead, head_of
+from scopes.history.messages import MessageHeader, header_of
 from scopes.history.staleness import SUMMARY, count_newer, count_since, is_news
 from scopes.store.repository import read_commit
 from tests.support.history import history, say
 
-HEAD = MessageHead("a", "0" * 40, (), "carol", "human", "plain", 0, "Said.", ())
+HEAD = MessageHeader("a", "0" * 40, (), "carol", "human", "plain", 0, "Said.", ())
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_the_first_branch_that_has_the_summary_counts(repository):
     drawn = history(repository, "main: a", "fix@a: b c")
     made = say(repository, f"{drawn.conversation}/fix", "In short.", kind=SUMMARY)
     say(repository, f"{drawn.conversation}/fix", "d")
-    head = head_of(read_commit(repository, made.oid))
+    head = header_of(read_commit(repository, made.oid))
     assert count_since(repository, drawn.conversation, head, ["gone", "main", "fix"]) == 1
     assert count_since(repository, drawn.conversation, head, ["gone", "main"]) is None
     assert count_since(repository, drawn.conversation, head, []) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from scopes.history.messages import read_message, walk_heads_oldest_first
+from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.revisions import list_branch_tips
 from scopes.importers.run import ImportOptions, import_sources
 from tests.importers.demo_format import DemoFormat
@@ -19,7 +19,7 @@ def import_demo(repository, *sources, on_progress=lambda _: None, skipped=(), no
 def branch_words(repository, branch="main", conversation="conv-001"):
     """Return the texts of a branch, oldest first, joined to one line, without the prefix `say`."""
     tip = list_branch_tips(repository, conversation)[branch]
-    heads = walk_heads_oldest_first(repository, [tip])
+    heads = walk_headers_oldest_first(repository, [tip])
     return " ".join(read_message(repository, head.oid).text.removeprefix("say ") for head in heads)
 
 

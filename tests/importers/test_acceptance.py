@@ -12,7 +12,7 @@ import pytest
 
 from scopes.conversation.verify import verify
 from scopes.exporters.original import StoredSource, list_sources, walk_bytes
-from scopes.history.messages import read_message, walk_heads_oldest_first
+from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.revisions import MAIN, Revision, conversation_ids, list_branch_tips
 from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import Oid
@@ -67,7 +67,7 @@ def imported_refs(store):
 def messages(store, branch="main", conversation="conv-001"):
     """Return the messages of a branch, oldest first."""
     tip = list_branch_tips(store, conversation)[branch]
-    return [read_message(store, head.oid) for head in walk_heads_oldest_first(store, [tip])]
+    return [read_message(store, head.oid) for head in walk_headers_oldest_first(store, [tip])]
 
 
 @pytest.fixture
@@ -165,12 +165,12 @@ def test_two_documents_on_one_line_are_both_read(store):
     kept = list(walk_segments(store, Oid(next(iter(store.list_refs(SOURCES).values())))))
     assert any(answer.value["uuid"] in segment.native_ids for segment in kept)
     assert any((segment.span, segment.state) == (snapshot.span, "file-history-snapshot") for segment in kept)
-    (root,) = {oid for head in heads_of(store) for oid in head.parents} - {head.oid for head in heads_of(store)}
-    assert sum(root in head.parents for head in heads_of(store)) == 1
+    (root,) = {oid for head in headers_of(store) for oid in head.parents} - {head.oid for head in headers_of(store)}
+    assert sum(root in head.parents for head in headers_of(store)) == 1
 
 
-def heads_of(store):
-    return list(walk_heads_oldest_first(store, sorted(list_branch_tips(store, "conv-001").values())))
+def headers_of(store):
+    return list(walk_headers_oldest_first(store, sorted(list_branch_tips(store, "conv-001").values())))
 
 
 def test_messages_copied_by_a_fork_are_its_parents_messages(tmp_path, store):
@@ -181,9 +181,9 @@ def test_messages_copied_by_a_fork_are_its_parents_messages(tmp_path, store):
     import_files(store, [source_of(real_transcript(*FORK)), source_of(tmp_path / "parent.jsonl")])
     tips = list_branch_tips(store, "conv-001")
     (fork,) = (name for name in tips if name != MAIN)
-    parent, copied = (list(walk_heads_oldest_first(store, [tips[name]])) for name in (MAIN, fork))
+    parent, copied = (list(walk_headers_oldest_first(store, [tips[name]])) for name in (MAIN, fork))
     assert [head.oid for head in copied[: len(parent)]] == [head.oid for head in parent]
-    assert len({head.id for head in heads_of(store)}) == len(copied)
+    assert len({head.id for head in headers_of(store)}) == len(copied)
     assert b'"turn_context"' in lines[747]
     own = [read_message(store, head.oid).extra for head in copied[len(parent) :]]
     assert all(extra["precision"] == "exact" for extra in own)
@@ -195,8 +195,8 @@ def test_a_fork_without_copies_continues_its_base(store):
     done = import_files(store, [source_of(real_transcript(*names)) for names in PAGED])
     assert sorted(source.records for source in done.sources) == [42, 65]
     tips = list_branch_tips(store, "conv-001")
-    parent = [head.oid for head in walk_heads_oldest_first(store, [tips[MAIN]])]
-    fork = [head.oid for head in walk_heads_oldest_first(store, [tips[next(n for n in tips if n != MAIN)]])]
+    parent = [head.oid for head in walk_headers_oldest_first(store, [tips[MAIN]])]
+    fork = [head.oid for head in walk_headers_oldest_first(store, [tips[next(n for n in tips if n != MAIN)]])]
     assert (fork[: len(parent)], done.notes) == (parent, ())
 
 
@@ -211,7 +211,7 @@ def test_compactions_and_interrupts_stay_in_one_line(store):
     kinds = Counter(message.kind for message in messages(store))
     assert (kinds["compaction"], kinds["interrupt"]) == (3, 6)
     assert list(list_branch_tips(store, "conv-001")) == [MAIN]
-    assert all(len(head.parents) == 1 for head in heads_of(store))
+    assert all(len(head.parents) == 1 for head in headers_of(store))
 
 
 def test_every_source_can_be_exported_byte_for_byte(everything):

@@ -169,7 +169,9 @@ def test_unreadable_paths_below_a_folder_are_reported_with_the_reason(tmp_path, 
     repository, skipped = make_store(tmp_path / "store.git"), []
     done = import_demo(repository, *find_sources(str(forbidden), skipped), skipped=skipped)
     missed = [f"{forbidden}/no", f"{forbidden}/c.jsonl"]
-    assert [note.text for note in done.notes] == [f"{path} cannot be read: Permission denied" for path in missed]
+    reasons = [f"{path} cannot be read: Permission denied" for path in missed]
+    assert [note.text for note in done.notes] == [f"2 files could not be imported; the first: {reasons[0]}"]
+    assert list(done.details) == reasons
     assert skipped_paths(done) == missed
 
 

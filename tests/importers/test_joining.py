@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scopes.conversation.append import append
 from scopes.conversation.verify import verify
-from scopes.history.messages import plain_message, walk_heads_oldest_first
+from scopes.history.messages import plain_message, walk_headers_oldest_first
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips
 from tests.importers.demo_format import session_records, write_transcript
@@ -120,7 +120,7 @@ def test_a_fork_point_at_an_open_message_moves_to_its_replacement(repository, tm
     import_demo(repository, base(tmp_path), fork(tmp_path))
     import_demo(repository, base(tmp_path, "a b c d"), fork(tmp_path))
     entry = read_metadata(repository, "conv-001").branches[branch(repository, "fork/")]
-    heads = list(walk_heads_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))
+    heads = list(walk_headers_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))
     assert entry.fork == heads[2].oid
 
 

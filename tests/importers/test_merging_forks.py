@@ -10,7 +10,7 @@ from scopes.conversation.append import append
 from scopes.conversation.diff import diff
 from scopes.conversation.merge import Merged, UpToDate, merge
 from scopes.conversation.undo import undo
-from scopes.history.messages import plain_message, walk_heads_oldest_first
+from scopes.history.messages import plain_message, walk_headers_oldest_first
 from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.run import import_sources
@@ -60,7 +60,7 @@ def import_files(store, tmp_path, **files):
 
 def heads(store, name):
     tip = list_branch_tips(store, "conv-001")[name]
-    return [head.id for head in walk_heads_oldest_first(store, [tip])]
+    return [head.id for head in walk_headers_oldest_first(store, [tip])]
 
 
 def join(store, fork):

@@ -14,7 +14,7 @@ from scopes.conversation.show import show
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import CannotImport, Invalid
-from scopes.history.messages import plain_message, read_message, walk_heads_oldest_first
+from scopes.history.messages import plain_message, read_message, walk_headers_oldest_first
 from scopes.history.revisions import list_branch_tips
 from scopes.history.sources import SOURCES, walk_chunks
 from scopes.ids import Oid
@@ -89,7 +89,7 @@ def test_the_last_message_is_open_until_the_source_grows(repository, tmp_path):
     tip = list_branch_tips(repository, "conv-001")["main"]
     assert read_message(repository, tip).extra["open"] is True
     import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")))
-    heads = list(walk_heads_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))
+    heads = list(walk_headers_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))
     assert ["open" in read_message(repository, head.oid).extra for head in heads] == [False, False, True]
 
 
@@ -101,6 +101,40 @@ def test_a_branch_that_the_user_moved_stays_and_new_messages_go_to_an_import_bra
     import_branches = [name for name in list_branch_tips(repository, "conv-001") if name.startswith("import/")]
     assert [branch_words(repository, name) for name in import_branches] == ["a b c"]
     assert "was moved here" in done.notes[0].text
+
+
+def test_several_notes_of_one_kind_are_one_note_with_their_number(repository, tmp_path):
+    """D15: only the notes about missing parents were counted; every other note was a line of its own."""
+    sources = [write_transcript(tmp_path / f"{name}.jsonl", *session_records(name, "a b")) for name in ("s1", "s2")]
+    import_demo(repository, *sources)
+    for conversation in ("conv-001", "conv-002"):
+        append(repository, conversation, plain_message("carol", "mine"))
+    grown = [write_transcript(tmp_path / f"{name}.jsonl", *session_records(name, "a b c")) for name in ("s1", "s2")]
+    done = import_demo(repository, *grown)
+    [note] = done.notes
+    assert note.text.startswith("2 branches were moved here; new messages of their sources are on other branches; ")
+    assert "; the first: conv-001/main was moved here; " in note.text
+    assert note.hint == "list them with: --report or -v"
+    assert [text.partition(";")[0] for text in done.details] == [
+        "conv-001/main was moved here",
+        "conv-002/main was moved here",
+    ]
+
+
+def test_deleted_conversations_are_one_note_and_a_single_one_has_no_details(repository, tmp_path):
+    sources = [write_transcript(tmp_path / f"{name}.jsonl", *session_records(name, "a b")) for name in ("s1", "s2")]
+    import_demo(repository, *sources)
+    delete(repository, "conv-001")
+    assert [note.text for note in import_demo(repository, *sources).notes] == [
+        "session s1 was deleted here and stays deleted"
+    ]
+    delete(repository, "conv-002")
+    done = import_demo(repository, *sources)
+    assert [note.text for note in done.notes] == [
+        "2 sessions were deleted here and stay deleted; the first: session s1 was deleted here and stays deleted"
+    ]
+    assert done.notes[0].hint == "restore it with --again, or with: scopes undo; list them with: --report or -v"
+    assert len(done.details) == 2
 
 
 def test_a_deleted_conversation_stays_deleted_without_again(repository, tmp_path):
@@ -135,7 +169,7 @@ def test_a_fork_is_named_after_its_first_own_message(repository, tmp_path):
     import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c d<b e")))
     tips = list_branch_tips(repository, "conv-001")
     fork = next(name for name in tips if name.startswith("fork/"))
-    own = list(walk_heads_oldest_first(repository, [tips[fork]]))[2]
+    own = list(walk_headers_oldest_first(repository, [tips[fork]]))[2]
     assert (branch_words(repository), branch_words(repository, fork), fork) == (
         "a b d e",
         "a b c",
@@ -194,8 +228,8 @@ def test_a_copied_history_has_the_same_commits(repository, tmp_path):
     assert done.conversations[0].messages == 6
     tips = list_branch_tips(repository, "conv-001")
     fork = next(name for name in tips if name.startswith("fork/"))
-    shared = [head.oid for head in walk_heads_oldest_first(repository, [tips["main"]])][:2]
-    assert [head.oid for head in walk_heads_oldest_first(repository, [tips[fork]])][:2] == shared
+    shared = [head.oid for head in walk_headers_oldest_first(repository, [tips["main"]])][:2]
+    assert [head.oid for head in walk_headers_oldest_first(repository, [tips[fork]])][:2] == shared
 
 
 def test_the_order_of_the_sources_does_not_matter(tmp_path):

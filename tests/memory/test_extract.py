@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from scopes.conversation.append import append
-from scopes.history.conversations import walk_all_messages
+from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.history.messages import plain_message
 from scopes.memory.extract import actions_of, decisions_of, importance_of, main_agent, summary_of
 from scopes.memory.source_messages import SourceMessage
@@ -18,7 +18,10 @@ from tests.memory.talking import CONVERSATION, decide, say
 
 def sources(repository):
     """Return all messages of the conversation."""
-    return [SourceMessage(head, message) for head, message in walk_all_messages(repository, CONVERSATION)[1]]
+    return [
+        SourceMessage(head, message)
+        for head, message in walk_messages(repository, resolve_scope(repository, CONVERSATION))
+    ]
 
 
 def test_decisions_are_typed_decisions_and_stated_ones(repository):

@@ -13,7 +13,7 @@ from scopes.conversation.merge import merge
 from scopes.conversation.new import new
 from scopes.conversation.rebase import rebase
 from scopes.conversation.rewind import rewind
-from scopes.history.conversations import walk_all_messages
+from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.memory.list import list_memory
 from scopes.memory.prune import prune
 from scopes.memory.source_messages import read_source_messages
@@ -41,7 +41,7 @@ def all_sources(repository):
     return {
         each.head.id
         for each in read_source_messages(
-            repository, [head for head, _ in walk_all_messages(repository, CONVERSATION)[1]]
+            repository, [head for head, _ in walk_messages(repository, resolve_scope(repository, CONVERSATION))]
         )
     }
 

@@ -6,7 +6,7 @@ from scopes.conversation.branch import branch
 from scopes.conversation.merge import merge
 from scopes.conversation.rebase import rebase
 from scopes.history.revisions import list_branch_tips
-from scopes.memory.source_messages import heads_beyond, heads_since_summary, read_source_messages
+from scopes.memory.source_messages import headers_beyond, headers_since_summary, read_source_messages
 from scopes.memory.summarize import summarize
 from scopes.memory.update import update
 from tests.memory.talking import CONVERSATION, WORDS, say
@@ -20,7 +20,7 @@ def new_ids(repository, name="main"):
     """Return the ids of the messages since the last summary."""
     return [
         each.head.id
-        for each in read_source_messages(repository, heads_since_summary(repository, tip_of(repository, name)))
+        for each in read_source_messages(repository, headers_since_summary(repository, tip_of(repository, name)))
     ]
 
 
@@ -48,5 +48,5 @@ def test_rebased_messages_are_not_new(repository):
 
 def test_without_known_commits_all_messages_are_listed_in_order(repository):
     ids = say(repository, "One.", "Two.")
-    assert [head.id for head in heads_beyond(repository, tip_of(repository), ())] == ids
-    assert heads_beyond(repository, tip_of(repository), [tip_of(repository)]) == []
+    assert [head.id for head in headers_beyond(repository, tip_of(repository), ())] == ids
+    assert headers_beyond(repository, tip_of(repository), [tip_of(repository)]) == []

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.history.conversations import walk_all_messages
+from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.history.messages import plain_message
 from scopes.memory.sentences import split_sentences
 from scopes.memory.source_messages import SourceMessage
@@ -23,7 +23,10 @@ def sources(repository):
     """Three messages of two authors."""
     say(repository, "The login form fails on Safari.", "Safari blocks the cookie of the login form.")
     say(repository, "We decided to use SameSite=Lax for the login cookie.\n=====", author="lead")
-    return [SourceMessage(head, message) for head, message in walk_all_messages(repository, CONVERSATION)[1]]
+    return [
+        SourceMessage(head, message)
+        for head, message in walk_messages(repository, resolve_scope(repository, CONVERSATION))
+    ]
 
 
 def built_in(sources, most, count=words):

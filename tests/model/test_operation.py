@@ -13,7 +13,8 @@ from scopes.model import encoding
 from scopes.model.operation import Operation, RefChange, decode_operation, encode_operation
 from tests.support.documents import json_values, optional, texts
 
-changes = st.builds(RefChange, texts, optional, optional)
+ref_names = texts.filter(lambda text: text and not {"/", "\0"} & set(text) and text not in {".", ".."})
+changes = st.builds(RefChange, ref_names.map("refs/heads/{}".format), optional, optional)
 operations = st.builds(
     Operation, id=texts, kind=texts, summary=texts, command=texts, actor=texts, time=texts,
     changes=st.lists(changes, max_size=4).map(tuple), undoes=optional, details=st.dictionaries(texts, json_values, max_size=2),
@@ -26,7 +27,7 @@ SOUND = {
     "command": "c",
     "actor": "a",
     "time": "t",
-    "refs": [{"ref": "r", "old": None, "new": "n"}],
+    "refs": [{"ref": "refs/r", "old": None, "new": "n"}],
 }
 
 
@@ -62,8 +63,8 @@ def test_a_record_with_a_missing_field_is_corrupt(missing):
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("refs", None), ("refs", 5), ("refs", {}), ("refs", [5]), ("refs", [{}]), ("refs", [{"ref": "r", "old": None}]), ("refs", [{"ref": 5, "old": None, "new": None}]),
-     ("refs", [{"ref": "r", "old": 5, "new": None}]), ("refs", [{"ref": "r", "old": None, "new": []}]), ("refs", "text"),
+    [("refs", None), ("refs", 5), ("refs", {}), ("refs", [5]), ("refs", [{}]), ("refs", [{"ref": "refs/r", "old": None}]), ("refs", [{"ref": 5, "old": None, "new": None}]),
+     ("refs", [{"ref": "refs/r", "old": 5, "new": None}]), ("refs", [{"ref": "refs/r", "old": None, "new": []}]), ("refs", "text"),
      ("id", 5), ("kind", None), ("summary", []), ("time", 5), ("actor", {}), ("command", 5), ("undoes", 5), ("details", []), ("details", "x")],
 )  # fmt: skip
 def test_a_record_with_a_field_of_another_type_is_corrupt(field, value):
@@ -80,3 +81,12 @@ def test_bytes_that_are_not_a_record_are_corrupt(data):
 
 def test_unknown_fields_of_a_record_are_ignored():
     assert decode_operation(encoding.dump(SOUND | {"v": 2, "new": 5})).kind == "k"
+
+
+@pytest.mark.parametrize(
+    "ref", ["", "refs", "refs/", "config", "refs/heads/../../../x", "refs//x", "refs/./x", "/refs/x", "refs/x\0"]
+)
+def test_a_record_with_a_ref_that_is_no_file_below_refs_is_corrupt(ref):
+    """P14: `repair` and recovery write the files of recorded refs."""
+    with pytest.raises(Corrupt):
+        decode_operation(encoding.dump({**SOUND, "refs": [{"ref": ref, "old": None, "new": "1" * 40}]}))

@@ -36,20 +36,20 @@ from scopes.conversation.rename import Renamed
 from scopes.conversation.repair import Repaired
 from scopes.conversation.resolve_conflict import ConflictResolved
 from scopes.conversation.rewind import BranchRewound
-from scopes.conversation.show import BranchSummary, ConversationView
+from scopes.conversation.show import BranchRow, ConversationView
 from scopes.conversation.stats import Stats
 from scopes.conversation.switch import BranchSwitched
 from scopes.conversation.tag import Tagged, TagList
 from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
 from scopes.exporters.atomic_save import ExportSaved
-from scopes.history.messages import MessageHead
+from scopes.history.messages import MessageHeader
 from scopes.history.revisions import Revision
 from scopes.history.usage import Tokens
 from scopes.importers.import_sample import SampleImported
 from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
-from scopes.index.conversation_table import ConversationSummary
+from scopes.index.conversation_table import ConversationRow
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
 from scopes.memory.add import MemoryAdded
 from scopes.memory.context import write_context
@@ -100,7 +100,7 @@ def message_id(word):
 
 def head(word, author, subject, *, minutes=2, parents=("root",), kind="plain", author_kind="agent", to=()):
     """A message as its commit shows it, some minutes old."""
-    return MessageHead(
+    return MessageHeader(
         id=message_id(word),
         oid=oid(word),
         parents=tuple(map(oid, parents)),
@@ -127,7 +127,7 @@ def branch(name, messages, total, **fields):
         "tip": oid(name), "fork": oid("root"), "purpose": None, "agent": None, "parent": None, "status": "active",
         "active": False, "created_at": CREATED, "last_activity": format_seconds(NOW_SECONDS - 120),
     }  # fmt: skip
-    return BranchSummary(name=name, messages=messages, total=total, **(known | fields))
+    return BranchRow(name=name, messages=messages, total=total, **(known | fields))
 
 
 COVERAGE = head("cover", "test-runner", "Test coverage recommendations ready")
@@ -155,17 +155,17 @@ BRANCHES = (
     branch(RESOLUTION, 2, 5, purpose="conflict-resolution", agent="general-purpose", parent="main", active=True),
 )
 SUMMARIES = (
-    ConversationSummary(
+    ConversationRow(
         id=CONVERSATION, participants=("code-analyzer", "test-runner"), branches=3, messages=10, uuid=UUID,
         last_activity=format_seconds(NOW_SECONDS - 120), active_branch=RESOLUTION, created_at=CREATED,
         title="Login fails on Safari", source="claude-code", directory="/work/shop/src", agent="test-runner",
         model="some-model-1", tags=("good", "v1"),
     ),
-    ConversationSummary(
+    ConversationRow(
         id="conv-002", participants=("general-purpose",), branches=1, last_activity=format_seconds(NOW_SECONDS - 300),
         opening="How much is 日本 tea?", directory="/home/carol",
     ),
-    ConversationSummary(id="login-bug", participants=(), branches=1, last_activity="2025-10-01T12:00:00Z"),
+    ConversationRow(id="login-bug", participants=(), branches=1, last_activity="2025-10-01T12:00:00Z"),
 )  # fmt: skip
 VIEW = ConversationView(
     id=CONVERSATION, uuid=UUID, title=None, participants=("code-analyzer", "test-runner"), active_branch=RESOLUTION,
@@ -241,6 +241,7 @@ IMPORTED = Imported(
     skipped=(Skipped(path="notes.json", reason="unknown format"),),
     operation=OPERATION,
     notes=(Note("session s9 was deleted here and stays deleted", "restore it with --again"),),
+    details=("conv-001/main was moved here", "conv-002/main was moved here"),
 )  # fmt: skip
 
 CREATE = Operation(
@@ -404,7 +405,7 @@ RECORDED_TEXTS = {
 MOVED = (Rewrite(CALL.id, CALL.oid, oid("callit, moved")), Rewrite(SECURE.id, SECURE.oid, oid("secure, moved")))
 REBASE = {"kind": "rebase", "conversation": CONVERSATION, "moved_branch": SECURITY, "onto": "main"}
 PICKED = {"kind": "cherry-pick", "conversation": CONVERSATION, "moved_branch": "main"}
-STOPPED = {"branch": RESOLUTION, "tip": oid("strife"), "moved": MOVED[:1], "stopped": SECURE.id, "remaining": 4}
+STOPPED = {"branch": RESOLUTION, "tip": oid("strife"), "replayed": MOVED[:1], "stopped": SECURE.id, "remaining": 4}
 KEPT = Note(
     "these branches keep the former messages: idea",
     f"rebase one of them: scopes conv rebase {CONVERSATION} --branch idea",
@@ -533,6 +534,9 @@ SAMPLES = {
             conversation=CONVERSATION, branches=2, operation=None, dry_run=True, branch_names=("fix", "main")
         ),
         "branch-deleted": BranchDeleted(conversation=CONVERSATION, branch="fix", tip=oid("fix"), operation=OPERATION),
+        "delete-branch-dry-run": BranchDeleted(
+            conversation=CONVERSATION, branch="fix", tip=oid("fix"), operation=None, dry_run=True
+        ),
     },
     "branch": {
         "created": BranchCreated(
@@ -669,6 +673,10 @@ SAMPLES = {
         "merged": Merged(
             **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id, COVERAGE.id), operation=OPERATION, message=message_id("joined")
         ),
+        "merged-active": Merged(
+            **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), operation=OPERATION, message=message_id("joined"),
+            active_branch="main",
+        ),
         "merged-resolved": Merged(
             **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), operation=OPERATION,
             message=message_id("joined"),
@@ -684,10 +692,10 @@ SAMPLES = {
     },
     "rebase": {
         "up-to-date": ReplayUpToDate(**REBASE, branch=SECURITY, tip=oid("callit")),
-        "rebased": Replayed(**REBASE, branch=SECURITY, tip=MOVED[1].new, moved=MOVED, operation=OPERATION, notes=(KEPT,)),
-        "rebased-resolved": Replayed(**REBASE, branch=SECURITY, tip=MOVED[0].new, moved=MOVED[:1], conflicts=(AUTO_RESOLVED,), operation=OPERATION),
-        "rebased-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED, conflicts=(AUTO_RESOLVED,), dry_run=True),
-        "many-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED[:1] * 23, dry_run=True),
+        "rebased": Replayed(**REBASE, branch=SECURITY, tip=MOVED[1].new, replayed=MOVED, operation=OPERATION, notes=(KEPT,)),
+        "rebased-resolved": Replayed(**REBASE, branch=SECURITY, tip=MOVED[0].new, replayed=MOVED[:1], conflicts=(AUTO_RESOLVED,), operation=OPERATION),
+        "rebased-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, replayed=MOVED, conflicts=(AUTO_RESOLVED,), dry_run=True),
+        "many-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, replayed=MOVED[:1] * 23, dry_run=True),
         "conflict": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DECIDED_OTHERWISE, COMPETING), operation=OPERATION),
         "conflict-dry-run": ReplayConflicted(**REBASE, **(STOPPED | {"branch": SECURITY, "tip": None}), conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DISAGREED,) * 23, operation=OPERATION),
@@ -697,8 +705,8 @@ SAMPLES = {
     },
     "cherry_pick": {
         "up-to-date": ReplayUpToDate(**PICKED, branch="main", tip=oid("callit"), notes=(Note("on conv-001/main already: callit22"),)),
-        "picked": Replayed(**PICKED, branch="main", tip=MOVED[1].new, moved=MOVED, conflicts=(AUTO_RESOLVED,), operation=OPERATION),
-        "picked-dry-run": Replayed(**PICKED, branch="main", tip=None, moved=MOVED, dry_run=True),
+        "picked": Replayed(**PICKED, branch="main", tip=MOVED[1].new, replayed=MOVED, conflicts=(AUTO_RESOLVED,), operation=OPERATION),
+        "picked-dry-run": Replayed(**PICKED, branch="main", tip=None, replayed=MOVED, dry_run=True),
         "conflict": ReplayConflicted(**PICKED, **STOPPED, conflicts=(DISAGREED,), operation=OPERATION),
         "conflict-dry-run": ReplayConflicted(**PICKED, **(STOPPED | {"branch": "main", "tip": None}), conflicts=(DISAGREED,), dry_run=True),
         "aborted": ReplayAborted(
@@ -859,7 +867,8 @@ SAMPLES = {
     "config": {
         "get": ConfigValue(key="scopes.author", value="carol", origin="user", written=False),
         "set": ConfigValue(key="scopes.author", value="carol", origin="store", written=True),
-        "unset": ConfigValue(key="scopes.author", value=None, origin="user", written=True),
+        "set-again": ConfigValue(key="scopes.author", value="carol", origin="store", written=True, before="Carol B."),
+        "unset": ConfigValue(key="scopes.author", value=None, origin="user", written=True, before="carol"),
         "list": ConfigList(settings=(Setting("scopes.author", "carol", "user"), Setting("scopes.hints", "false", "flag"))),
         "list-origins": WithOptions(
             ConfigList(settings=(Setting("scopes.author", "carol", "user"),)), ViewOptions(show_origin=True)

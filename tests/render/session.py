@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scopes.conversation.log import LogEntry
-from scopes.history.messages import MessageHead
+from scopes.history.messages import MessageHeader
 from scopes.model.message import Author, FileTouch, Message, Part
 
 _START_SECONDS = 1_767_225_600 - 7200
@@ -16,7 +16,7 @@ def _oid(word):
 def _entry(word, author, author_kind, kind, *parts, minutes, parents=(), results=(), branches=(), **fields):
     identity = (word + "7" * 26)[:26]
     text = "\n".join(part.text for part in parts if part.type == "text")
-    head = MessageHead(
+    head = MessageHeader(
         id=identity, oid=_oid(word), parents=tuple(map(_oid, parents)), author=author, author_kind=author_kind, kind=kind,
         time=_START_SECONDS + 60 * minutes, subject=" ".join(text.split())[:72] or "(no text)", to=(),
     )  # fmt: skip

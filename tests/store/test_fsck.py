@@ -8,6 +8,7 @@ import random
 
 import pytest
 
+from scopes.clock import parse_time
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.new import new
@@ -17,6 +18,7 @@ from scopes.history.messages import plain_message
 from scopes.store import refs, transactions
 from scopes.store.expire import expire
 from scopes.store.maintenance import pack
+from scopes.store.operation_log import walk_operations
 from scopes.store.transactions import exclusive_write
 from tests.support.store import (
     MAIN,
@@ -244,6 +246,17 @@ def test_a_missing_branch_is_reported_after_the_log_expired(repository):
     assert findings(repository) == []
     os.unlink(f"{repository.path}/{SIDE}")
     assert ("conv-001/side", "it is missing, and no operation deleted it") in problems(repository)
+
+
+def test_a_ref_whose_operation_expired_is_not_reported_as_made_by_git(repository):
+    """A process that died created the refs later than the operation says, and later than the next one."""
+    (_, newest), *_ = walk_operations(repository)
+    with exclusive_write(repository):
+        expire(repository, parse_time(newest.time))
+    assert [operation.kind for _, operation in walk_operations(repository)] == ["expire", "branch"]
+    assert findings(repository) == []
+    git(repository, "update-ref", "refs/heads/conv-001/byhand", MAIN)
+    assert [where for _, where, _, _ in findings(repository)] == ["conv-001/byhand"]
 
 
 def test_a_missing_symbolic_ref_is_reported_and_repaired(repository):

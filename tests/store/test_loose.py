@@ -9,11 +9,12 @@ import zlib
 
 import pytest
 
-from scopes.errors import Corrupt
+from scopes.errors import Corrupt, Inaccessible
 from scopes.ids import Oid
+from scopes.store.graph import is_ancestor, list_merge_bases
 from scopes.store.loose import find_loose
 from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE
-from tests.support.store import Process, git, loose_path, outcome, read_bytes, write_bytes, write_message
+from tests.support.store import Process, git, loose_path, outcome, read_bytes, write_bytes, write_chain, write_message
 
 READ = outcome("print(open_store(path).read(sys.argv[2])[0])")
 
@@ -116,3 +117,14 @@ def test_a_command_ends_at_a_damaged_object(repository, damage):
     output = Process(READ, repository.path, oid).finish(timeout=10)
     expected = {"sound": "commit", "missing": f"not-found|4|object {oid} is not in the store"}
     assert output.startswith(expected.get(damage, f"corrupt|7|object {oid} is damaged"))
+
+
+def test_an_unreadable_directory_of_objects_is_an_error_of_a_walk_over_history(repository):
+    """R5: a file or a named pipe in place of one of the 256 directories."""
+    one, two = write_chain(repository, "one", "two")
+    directory = os.path.dirname(loose_path(repository, one))
+    os.rename(directory, f"{directory}-away")
+    os.mkfifo(directory)
+    for walk in (is_ancestor, list_merge_bases):
+        with pytest.raises((Inaccessible, Corrupt)):
+            walk(repository, one, two)

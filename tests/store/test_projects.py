@@ -91,6 +91,13 @@ def test_a_directory_of_another_machine_is_a_project_by_its_path():
     assert name_of("C:\\Users\\nobody\\shop\\") == "shop"
 
 
+@pytest.mark.parametrize("directory", ["/work/shop\0", "/work/\ud800", "/" + "x" * 5000, "/" + "y/" * 5000])
+def test_a_directory_that_cannot_exist_is_a_project_by_its_path(directory, repository_with_worktree):
+    """C-28: a transcript may record any text as its directory."""
+    assert project_of(directory).directory.rstrip("/") == directory.rstrip("/")
+    assert not project_of(repository_with_worktree).contains(directory)
+
+
 def test_a_store_in_a_git_directory_belongs_to_that_project(repository_with_worktree):
     main, linked = repository_with_worktree, repository_with_worktree.parent / "fix"
     store = str(main / ".git" / "scopes")

@@ -15,6 +15,7 @@ from scopes.store import recovery, refs
 from scopes.store.maintenance import remove_leftovers
 from scopes.store.operation_log import walk_operations
 from scopes.store.recovery import finish_pending, list_leftovers, remove_orphans, set_ref
+from scopes.store.reflog import walk_moves
 from scopes.store.transactions import append, commit_operation, exclusive_write
 from tests.support.store import (
     HEADS,
@@ -44,12 +45,14 @@ def fast_stale_locks(monkeypatch):
     monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.1)
 
 
-def die_at(repository, turn, *changes):
-    """Commit an operation and die before its change of a file number `turn`; the commit point is number 0."""
+def die_at(repository, turn, *changes, after=False):
+    """Commit an operation and die before its change of a file number `turn`, or after it; the commit point is number 0."""
     real, left = recovery._set, iter(range(turn))
 
     def change(*arguments):
         if next(left, None) is None:
+            if after:
+                real(*arguments)
             raise Killed
         return real(*arguments)
 
@@ -221,6 +224,43 @@ def test_a_process_killed_at_any_time_leaves_an_intact_store(repository):
             remove_leftovers(repository)
         assert repository.list_refs(HEADS) == seen
     assert_sound(repository)
+
+
+@pytest.mark.parametrize(("old", "new"), [("x", "x/y"), ("x/y", "x"), ("x", "y"), ("x/y", "x/y/z")])
+@pytest.mark.parametrize("turn", range(5))
+@pytest.mark.parametrize("after", [False, True])
+def test_a_rename_keeps_the_reflog_wherever_the_process_dies(repository, old, new, turn, after):
+    """The old ref is deleted before the new one exists if one name is a directory of the other."""
+    one, two = write_chain(repository, "one", "two")
+    move(repository, (HEADS + old, None, one))
+    move(repository, (HEADS + old, one, two))
+    die_at(repository, turn, (HEADS + old, two, None), (HEADS + new, None, two), after=after)
+    with exclusive_write(open_store(repository)):
+        pass
+    moves = [move.new for move in walk_moves(repository, HEADS + (new if turn or after else old))]
+    assert moves[-2:] == [two, one]
+    assert list(list_leftovers(repository)) == []
+
+
+def test_a_reflog_is_not_written_through_a_symbolic_link(repository, tmp_path):
+    """P14: libgit2 follows the links of a hostile store."""
+    one, two = write_chain(repository, "one", "two")
+    move(repository, (HEADS + "x", None, one))
+    (tmp_path / "outside").mkdir()
+    victim = tmp_path / "outside" / "victim"
+    victim.write_text("mine")
+    os.symlink(victim, f"{repository.path}/logs/{HEADS}y")
+    os.symlink(tmp_path / "outside", f"{repository.path}/logs/{HEADS}d")
+    os.symlink(tmp_path / "outside", f"{repository.path}/{HEADS}d")
+    for change in ((HEADS + "y", None, two), (HEADS + "d/victim", None, two), (HEADS + "d/new", None, two)):
+        with pytest.raises(Corrupt, match="symbolic link"):
+            move(repository, (HEADS + "x", one, None), change)
+    assert (os.listdir(victim.parent), victim.read_text()) == (["victim"], "mine")
+    os.unlink(f"{repository.path}/logs/{HEADS}x")
+    os.symlink(victim, f"{repository.path}/logs/{HEADS}x")
+    with pytest.raises(Corrupt, match="symbolic link"):
+        append(repository, HEADS + "x", lambda tip: two, "append")
+    assert victim.read_text() == "mine"
 
 
 # Files of dead processes

@@ -19,9 +19,11 @@ def blame(
     ] = None,
     path: Annotated[str | None, typer.Argument(metavar="FILE", help="A file, as with --file")] = None,
     key: Annotated[
-        str | None, typer.Option("--key", metavar="KEY", help="A key of the state: decisions/auth, methods")
+        str | None, typer.Option("--key", metavar="GROUP/NAME", help="A key of the state: decisions/auth, methods")
     ] = None,
-    file: Annotated[str | None, typer.Option("--file", metavar="PATH", help="A file")] = None,
+    file: Annotated[
+        str | None, typer.Option("--file", metavar="PATH", help="The file, relative to the project")
+    ] = None,
 ) -> int:
     """Show which message made a decision or wrote a file.
 

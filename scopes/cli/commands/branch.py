@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import LATEST, ConversationOrLatestArgument, split_source
+from scopes.cli.arguments import LATEST, ConversationOrLatestArgument, split_branch, split_source
 from scopes.cli.invocation import Invocation
 from scopes.conversation.branch import branch as run_branch
 from scopes.conversation.branch import list_branches
@@ -39,14 +39,16 @@ def branch(
 ) -> int:
     """Create a branch, or list the branches.
 
-    The new branch starts at the tip of the active branch, or at --from, and becomes the active branch. Without a name
-    it is named after its purpose and agent. With none of name, --purpose, --agent and --from, the branches are listed.
+    The new branch starts at the tip of the active branch, of CONV/BRANCH, or at --from, and becomes the active branch.
+    Without a name it is named after its purpose and agent. With none of name, --purpose, --agent and --from, the
+    branches are listed.
 
     Examples:
       scopes conv branch conv-001
       scopes conv branch conv-001 --purpose alternative-solution --agent general-purpose
       scopes branch try-sqlite
       scopes conv branch conv-001 try-sqlite --from main~2
+      scopes conv branch conv-001/try-sqlite try-postgres
     """
     invocation: Invocation = context.obj
     if name is not None and name_option is not None:
@@ -55,6 +57,8 @@ def branch(
     if branch_name is None and not conversation.startswith(NUMBERED):
         repository = invocation.repository()
         conversation, branch_name = split_source(repository, (conversation, None))
+    if branch_name is not None and start is None:
+        conversation, start = split_branch(conversation, None)
     if branch_name is None and purpose is None and agent is None and start is None:
         return invocation.show(list_branches(invocation.repository(), conversation, abandoned=abandoned))
     return invocation.show(

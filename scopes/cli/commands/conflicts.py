@@ -6,13 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import (
-    AuthorKind,
-    AuthorName,
-    ConflictArgument,
-    ConversationArgument,
-    author_of,
-)
+from scopes.cli.arguments import AuthorKind, AuthorName, ConflictArgument, ConversationArgument, author_of
 from scopes.cli.invocation import Invocation
 from scopes.cli.resolve_input import Edit, Reason, ResolveOptions, Take, Value, resolve_from_options
 from scopes.conversation.conflicts import list_conflicts, show_conflict

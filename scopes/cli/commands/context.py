@@ -8,9 +8,8 @@ import typer
 
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import ModelName, Strict, known_model, project_directory, tokenizer_for
-from scopes.context.budget import default_budget
 from scopes.context.context import context as run_context
-from scopes.context.request import Request, with_settings
+from scopes.context.request import new_request
 from scopes.render.view_options import ViewOptions, check_layout
 
 
@@ -58,14 +57,12 @@ def context(
       scopes conv context conv-001/main --json
     """
     invocation: Invocation = context.obj
-    if max_tokens is None:
-        max_tokens = default_budget(invocation.config(), known_model(invocation, model), has_task=task is not None)
-    request = Request(
+    request = new_request(
+        invocation.config(), known_model(invocation, model),
         where=conversation, max_tokens=max_tokens, mode=mode, task=task, at=at,
         work_item=work_item, include_all=include_all, explain=explain, candidates=candidates,
         project=project_directory(invocation),
     )  # fmt: skip
-    request = with_settings(request, invocation.config())
     options = ViewOptions(layout=check_layout(layout), explain=explain, stats=stats)
     tokenizer = tokenizer_for(invocation, model, strict=strict)
     result = run_context(invocation.repository(), request, tokenizer, invocation.cache_directory)

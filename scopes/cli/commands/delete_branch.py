@@ -6,18 +6,19 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import BranchArgument, ConversationArgument
+from scopes.cli.arguments import BranchArgument, ConversationOrBranchArgument, require_branch
 from scopes.cli.invocation import Invocation
 from scopes.conversation.delete import delete_branch as run_delete_branch
 
 
 def delete_branch(
     context: typer.Context,
-    conversation: ConversationArgument,
-    branch: BranchArgument,
+    conversation: ConversationOrBranchArgument,
+    branch: BranchArgument = None,
     force: Annotated[
         bool, typer.Option("--force", "-f", help="Delete it even if no other branch contains its messages")
     ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be deleted, and change nothing")] = False,
 ) -> int:
     """Delete a branch.
 
@@ -25,7 +26,11 @@ def delete_branch(
 
     Examples:
       scopes conv delete-branch conv-001 analysis/security-review
-      scopes conv delete-branch conv-001 try-sqlite --force
+      scopes conv delete-branch conv-001/try-sqlite --force --dry-run
+      scopes conv delete-branch conv-001/try-sqlite --force
     """
     invocation: Invocation = context.obj
-    return invocation.show(run_delete_branch(invocation.repository(), conversation, branch, force=force))
+    conversation, branch = require_branch(conversation, branch)
+    return invocation.show(
+        run_delete_branch(invocation.repository(), conversation, branch, force=force, dry_run=dry_run)
+    )

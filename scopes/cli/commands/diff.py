@@ -6,13 +6,10 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import LATEST, names_conversation
+from scopes.cli.arguments import LATEST, names_conversation, names_revision
 from scopes.cli.invocation import Invocation
 from scopes.conversation.diff import diff as run_diff
-from scopes.errors import Ambiguous, NotFound
-from scopes.history.revisions import resolve_revision
 from scopes.render.view_options import ViewOptions
-from scopes.store.repository import Repository
 
 
 def diff(
@@ -39,17 +36,6 @@ def diff(
     invocation: Invocation = context.obj
     repository = invocation.repository()
     first = left.partition("..")[0]
-    if first and not names_conversation(repository, first) and not _is_revision(repository, first):
+    if first and not names_conversation(repository, first) and not names_revision(repository, first):
         left, right = LATEST, left if right is None else f"{left}..{right}"
     return invocation.show(run_diff(repository, left, right), options=ViewOptions(stat=stat))
-
-
-def _is_revision(repository: Repository, text: str) -> bool:
-    """Return True if a word names a message without a conversation before it, such as a message id."""
-    try:
-        resolve_revision(repository, text)
-    except NotFound:
-        return False
-    except Ambiguous:
-        return True
-    return True

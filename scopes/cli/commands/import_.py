@@ -9,7 +9,7 @@ import typer
 from scopes.cli.arguments import AllProjects, OfProjects, Since
 from scopes.cli.import_runner import choose_projects, collect_sources, import_all
 from scopes.cli.invocation import Invocation
-from scopes.clock import now_nanoseconds, parse_moment
+from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid
 from scopes.importers.import_sample import import_sample
 from scopes.importers.run import ImportOptions
@@ -45,7 +45,8 @@ def import_(
     Without a path, imports the histories of Claude Code and Codex from their standard directories (CLAUDE_CONFIG_DIR
     and CODEX_HOME are respected). The format is detected from the content. A record that cannot be read is kept and
     counted. Nothing is imported twice: of a transcript that has grown since, only the new part is imported. Transcripts
-    are never modified. --since compares the time that the last message of a session has recorded.
+    are never modified. --since compares the time that the last message of a session has recorded. Several notes of one
+    kind are one line with their number; --report or -v lists them.
 
     The store of a project, which `scopes init` makes in a git repository, takes only the sessions that were recorded in
     that repository or its worktrees; a note counts the others. --all-projects imports them as well, --project those of
@@ -69,8 +70,10 @@ def import_(
         )
     if sample:
         return invocation.show(import_sample(invocation.repository(create=True)))
-    start = None if since is None else parse_moment(since, now_nanoseconds())
+    start = None if since is None else parse_date(since, now_nanoseconds())
     projects = choose_projects(invocation, project or [], all_projects=all_projects)
     collected = collect_sources(invocation, paths or [])
     options = ImportOptions(dry_run=dry_run, strict=strict, again=again, title=title, since=start, projects=projects)
-    return invocation.show(import_all(invocation, collected, options), options=ViewOptions(report=report))
+    return invocation.show(
+        import_all(invocation, collected, options), options=ViewOptions(report=report, details=invocation.verbose)
+    )

@@ -7,15 +7,9 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import (
-    AllProjects,
-    OfProjects,
-    Since,
-    find_named_project,
-    refuse_both_scopes,
-)
+from scopes.cli.arguments import AllProjects, OfProjects, Since, find_named_project, refuse_both_scopes
 from scopes.cli.invocation import Invocation
-from scopes.clock import now_nanoseconds, parse_moment
+from scopes.clock import now_nanoseconds, parse_date
 from scopes.conversation.list_cached import ConversationList, find_cached_list
 from scopes.conversation.list_filter import ListFilter, check_limit
 from scopes.loading import load
@@ -64,7 +58,7 @@ def list_(
     terminal, data = invocation.stdout.isatty(), invocation.wants_data
     rows = _rows_on_screen(invocation) if limit is None and terminal and not data else limit
     wanted = ListFilter(
-        since=None if since is None else parse_moment(since, now_nanoseconds()),
+        since=None if since is None else parse_date(since, now_nanoseconds()),
         agent=agent, model=model, tag=tag, limit=check_limit(rows),
         projects=tuple(_project(invocation, text) for text in project or ()),
     )  # fmt: skip

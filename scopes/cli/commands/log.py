@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from scopes.cli.arguments import LATEST, Since, Until
-from scopes.cli.command_line import before_separator
+from scopes.cli.command_line import after_separator
 from scopes.cli.invocation import Invocation
 from scopes.conversation.log import LogFilter
 from scopes.conversation.log import log as run_log
@@ -70,9 +70,10 @@ def log(
       scopes conv log conv-001 -- src/login.py
     """
     invocation: Invocation = context.obj
-    if not paths and where in invocation.arguments and where not in before_separator(invocation.arguments):
-        where, paths = LATEST, [where]  # `log -- PATH`
-    if paths and "--" not in invocation.arguments:
+    separated = after_separator(invocation.arguments)
+    if separated and len(separated) > len(paths or ()):
+        where, paths = LATEST, separated  # `log -- PATH`
+    if paths and not separated:
         _refuse_untouched(invocation, where, paths, include_all=include_all)
     log_filter = LogFilter(
         author=author, kind=kind, since=since, until=until, path=paths[0] if paths else None,

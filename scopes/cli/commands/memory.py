@@ -68,8 +68,10 @@ def memory_add(
     agent: Annotated[
         str | None, typer.Option("--agent", metavar="NAME", help="The agent it belongs to; default: you")
     ] = None,
-    topics: Annotated[list[str] | None, typer.Option("--topic", metavar="TOPIC", help="A topic")] = None,
-    decisions: Annotated[list[str] | None, typer.Option("--decision", metavar="TEXT", help="A decision")] = None,
+    topics: Annotated[list[str] | None, typer.Option("--topic", metavar="TOPIC", help="A topic to find it by")] = None,
+    decisions: Annotated[
+        list[str] | None, typer.Option("--decision", metavar="TEXT", help="A decision that it records")
+    ] = None,
     actions: Annotated[list[str] | None, typer.Option("--action", metavar="TEXT", help="An action item")] = None,
     importance: Annotated[
         int, typer.Option("--importance", metavar="N", help="From 1 (trivial) to 10 (critical)")

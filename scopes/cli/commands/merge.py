@@ -60,7 +60,8 @@ def merge(
 
     New messages on both sides are not a conflict. Two different values for the same key, such as a decision, are one:
     then the merge stops with exit code 3, the target does not move, and a conflict-resolution branch becomes the active
-    one. Discuss there, resolve the listed conflicts, then run --continue.
+    one. Discuss there, resolve the listed conflicts, then run --continue. If the merged branch was the active one, the
+    target becomes active.
 
     Examples:
       scopes merge conv-001 analysis/security-review

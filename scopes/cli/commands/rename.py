@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import ConversationArgument
+from scopes.cli.arguments import ConversationOrBranchArgument, split_branch
 from scopes.cli.invocation import Invocation
 from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
 from scopes.errors import Invalid
@@ -14,7 +14,7 @@ from scopes.errors import Invalid
 
 def rename(
     context: typer.Context,
-    conversation: ConversationArgument,
+    conversation: ConversationOrBranchArgument,
     new: Annotated[
         str | None,
         typer.Argument(metavar="[NEW]", help="The new id of the conversation, or the new name of the branch"),
@@ -28,8 +28,10 @@ def rename(
       scopes conv rename conv-001 --title "Login fails on Safari"
       scopes conv rename conv-001 login-bug
       scopes conv rename conv-001 --branch try-sqlite alternative/sqlite
+      scopes conv rename conv-001/try-sqlite alternative/sqlite
     """
     invocation: Invocation = context.obj
+    conversation, branch = split_branch(conversation, branch)
     if (new is None) == (title is None) or (title is not None and branch is not None):
         raise Invalid(
             "give exactly one of: a new id, --branch with a new name, or --title", hint="see: scopes help rename"

@@ -15,7 +15,7 @@ def retract(
     context: typer.Context,
     conversation: ConversationArgument,
     message: MessageArgument,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="The reason")] = "",
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")] = "",
     author: AuthorName = None,
     author_kind: AuthorKind = None,
     branch: OnBranch = None,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import ConversationArgument
+from scopes.cli.arguments import ConversationOrBranchArgument, split_branch
 from scopes.cli.invocation import Invocation
 from scopes.conversation.tag import delete_tag, list_tags
 from scopes.conversation.tag import tag as run_tag
@@ -14,10 +14,10 @@ from scopes.conversation.tag import tag as run_tag
 
 def tag(
     context: typer.Context,
-    conversation: ConversationArgument,
+    conversation: ConversationOrBranchArgument,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The name of the tag")] = None,
     message: Annotated[
-        str | None, typer.Argument(metavar="[MESSAGE]", help="The message (default: the last one of the active branch)")
+        str | None, typer.Argument(metavar="[MESSAGE]", help="The message (default: the last one of the branch)")
     ] = None,
     delete: Annotated[bool, typer.Option("--delete", "-d", help="Delete the tag")] = False,
 ) -> int:
@@ -27,13 +27,15 @@ def tag(
 
     Examples:
       scopes conv tag conv-001 before-refactoring
+      scopes conv tag conv-001/analysis/security-review reviewed
       scopes conv tag conv-001 good main~3
       scopes conv tag conv-001
       scopes conv tag conv-001 good --delete
     """
     invocation: Invocation = context.obj
+    conversation, branch = split_branch(conversation, None)
     if name is None:
         return invocation.show(list_tags(invocation.repository(), conversation))
     if delete:
         return invocation.show(delete_tag(invocation.repository(), conversation, name))
-    return invocation.show(run_tag(invocation.repository(), conversation, name, message))
+    return invocation.show(run_tag(invocation.repository(), conversation, name, branch if message is None else message))

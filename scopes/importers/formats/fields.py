@@ -27,7 +27,7 @@ def time_field(value: Mapping[str, Any]) -> str | None:
     return time if time is not None and parse_time(time) is not None else None
 
 
-def content_hash(content: object, errors: str = "strict") -> str | None:
+def file_content_hash(content: object, errors: str = "strict") -> str | None:
     """Return the hash of a file's content; None if it is not text that UTF-8 can encode.
 
     `errors` is that of `str.encode`: `surrogatepass` also hashes text with lone surrogates.

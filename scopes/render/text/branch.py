@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scopes.history.messages import MessageHead, display_time
+from scopes.history.messages import MessageHeader, display_time
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import UNKNOWN_TIME, author, counted, identifier, short_time, subject, write_outcome
 from scopes.render.view import Cell, Column, Span, View
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scopes.conversation.abandon import BranchAbandoned
     from scopes.conversation.branch import BranchCreated, BranchList
     from scopes.conversation.rewind import BranchRewound
-    from scopes.conversation.show import BranchSummary
+    from scopes.conversation.show import BranchRow
     from scopes.conversation.switch import BranchSwitched
     from scopes.conversation.tag import Tagged, TagList
 
@@ -142,7 +142,7 @@ def render_tag_list(result: TagList, view: View) -> None:
         view.line(Span(result.conversation, "id"), " has no tags.")
 
 
-def _terminal_row(row: BranchSummary, view: View) -> tuple[Cell, ...]:
+def _terminal_row(row: BranchRow, view: View) -> tuple[Cell, ...]:
     return (
         Span("*", "active") if row.active else "",
         Span(row.name, "active") if row.active else row.name,
@@ -155,7 +155,7 @@ def _terminal_row(row: BranchSummary, view: View) -> tuple[Cell, ...]:
     )
 
 
-def _piped_row(row: BranchSummary) -> tuple[str, ...]:
+def _piped_row(row: BranchRow) -> tuple[str, ...]:
     return (
         row.name,
         str(row.messages),
@@ -170,7 +170,7 @@ def _piped_row(row: BranchSummary) -> tuple[str, ...]:
     )
 
 
-def _tag_row(name: str, head: MessageHead, view: View) -> tuple[Cell, ...]:
+def _tag_row(name: str, head: MessageHeader, view: View) -> tuple[Cell, ...]:
     who = author(head.author, head.author_kind)
     time = short_time(view, display_time(head))
     return name, identifier(view, head.id), who, time, subject(head) if view.terminal else head.subject, head.oid

@@ -10,15 +10,7 @@ from scopes.loading import load
 from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.model.message import FILE_OPERATIONS
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import (
-    SHORT_ID_LENGTH,
-    UNKNOWN_TIME,
-    WIDE,
-    author,
-    identifier,
-    short_time,
-    subject,
-)
+from scopes.render.text.phrases import SHORT_ID_LENGTH, UNKNOWN_TIME, WIDE, author, identifier, short_time, subject
 from scopes.render.view import Cell, Column, Span, View, clean_spans
 from scopes.render.wrap import count_span_cells, truncate_line
 
@@ -79,8 +71,10 @@ def claim_text(key: str, value: Any) -> str:
             line = f"amended, {digest[:_HASH_LENGTH]}"
         case "files", {"operation": str(operation), "content": str(digest)}:
             line = f"{operation}, {digest[:_HASH_LENGTH]}"
+        case "files", {"operation": str(operation), "derived": str(digest)}:
+            line = f"{operation}; only the patch is recorded, {digest[:_HASH_LENGTH]}"
         case "files", {"operation": str(operation)}:
-            line = operation if operation == "delete" else f"{operation}, outcome unknown"
+            line = operation if operation == "delete" else f"{operation}; the resulting content is not recorded"
         case _, {"both": list(several)}:
             line = " | ".join(claim_text(key, each) for each in several)
         case _:
@@ -109,14 +103,16 @@ def render_blame_list(result: BlameList, view: View) -> None:
 
 @render_text.register
 def render_decision_list(result: DecisionList, view: View) -> None:
-    """Write the decisions, oldest first; those that the active branch no longer holds are marked."""
+    """Write the decisions, oldest first; those that the branch no longer holds are marked."""
     if not view.terminal:
         view.rows(_DECISION_COLUMNS, (_decision_row(row, view) for row in result.decisions))
         return
     if not result.decisions:
-        view.line(Span(result.conversation, "id"), " holds no decisions.")
+        place = result.conversation if result.branch is None else f"{result.conversation}/{result.branch}"
+        view.line(Span(place, "id"), " holds no decisions.")
+    where = result.branch or "the active branch"
     for row in result.decisions:
-        marked = "" if row.current else " (superseded on the active branch)"
+        marked = "" if row.current else f" (superseded on {where})"
         view.line(Span(row.topic, "heading"), Span(marked, "warn"))
         view.body(row.decision, indent=4)
         who, when = author(row.head.author, row.head.author_kind), short_time(view, display_time(row.head))

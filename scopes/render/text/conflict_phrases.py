@@ -99,6 +99,22 @@ def write_next_commands(view: View, conversation: str, kind: str, conflicts: Seq
     write_hint(view, f"or abort it:     scopes conv {kind} {conversation} --abort")
 
 
+def write_conflict_notes(
+    view: View, what: str, conversation: str, kind: str | None, conflicts: Sequence[Conflict]
+) -> None:
+    """Write notes for a pipe: what stopped, each open conflict, and the next commands unless `kind` is None."""
+    view.aside(what)
+    unresolved = [each for each in conflicts if each.status != "resolved"]
+    for conflict in unresolved[:MAX_LINES]:
+        view.aside(f"conflict {conflict.id[:SHORT_ID_LENGTH]}: {conflict.type} {shown_key(conflict.key)}")
+    if len(unresolved) > MAX_LINES:
+        view.aside(f"{len(unresolved) - MAX_LINES:,} more: scopes conflicts list {conversation}")
+    if kind is not None and unresolved and view.hints:
+        first = unresolved[0].id[:SHORT_ID_LENGTH]
+        view.aside(f"resolve each: scopes conflicts resolve {conversation} {first} --take source")
+        view.aside(f"then continue: scopes conv {kind} {conversation} --continue (or --abort)")
+
+
 def write_aborted(view: View, result: MergeAborted | ReplayAborted) -> None:
     """Write which branch was deleted, and which one is active."""
     deleted = Span(f"{result.conversation}/{result.branch}", "branch")

@@ -6,8 +6,8 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from scopes.clock import now_nanoseconds
-from scopes.conversation.show import INTERRUPTED, SYNTHETIC, BranchSummary, ConversationView
-from scopes.history.messages import NO_TEXT, MessageHead, display_time
+from scopes.conversation.show import INTERRUPTED, SYNTHETIC, BranchRow, ConversationView
+from scopes.history.messages import NO_TEXT, MessageHeader, display_time
 from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago
 from scopes.render.text.phrases import (
@@ -116,7 +116,7 @@ def _write_line(view: View, *parts: str | Span) -> None:
 
 
 @render_text.register
-def render_branch_summary(result: BranchSummary, view: View) -> None:
+def render_branch_summary(result: BranchRow, view: View) -> None:
     """Write one branch as a line of the tree."""
     view.line(*_branch_spans(result, view))
 
@@ -165,10 +165,15 @@ def render_branch_deleted(result: BranchDeleted, view: View) -> None:
     """Write which branch was deleted, and its last tip."""
     place = Span(f"{result.conversation}/{result.branch}", "branch")
     tip = identifier(view, result.tip)
-    write_outcome(view, result.branch, "deleted ", place, " (it was at ", tip, ")", operation=result.operation)
+    if result.dry_run and view.terminal:
+        view.line("would delete ", place, " (it is at ", tip, ")")
+    elif result.dry_run:
+        view.rows((Column("Branch"),), ((place,),))
+    else:
+        write_outcome(view, result.branch, "deleted ", place, " (it was at ", tip, ")", operation=result.operation)
 
 
-def _recent_line(head: MessageHead, message: Message | None, view: View) -> tuple[str | Span, ...]:
+def _recent_line(head: MessageHeader, message: Message | None, view: View) -> tuple[str | Span, ...]:
     """Return a message as one line, as in a log."""
     when = f"[{_ago(display_time(head))}]"
     who = author(head.author, head.author_kind)
@@ -179,7 +184,7 @@ def _recent_line(head: MessageHead, message: Message | None, view: View) -> tupl
     return truncate_line(line, view.width) if view.terminal else line
 
 
-def _branch_spans(branch: BranchSummary, view: View) -> Iterator[str | Span]:
+def _branch_spans(branch: BranchRow, view: View) -> Iterator[str | Span]:
     """Yield the name of a branch, its message counts, marks and, if there is room, its purpose."""
     yield Span(_shown_name(branch, view), "active" if branch.active else "branch")
     yield f" ({counted(branch.messages, 'message')})"
@@ -207,7 +212,7 @@ def _branch_spans(branch: BranchSummary, view: View) -> Iterator[str | Span]:
         yield Span("".join(f" · {word}" for word in known if word), "dim")
 
 
-def _shown_name(branch: BranchSummary, view: View) -> str:
+def _shown_name(branch: BranchRow, view: View) -> str:
     """Return the name of a branch, on a terminal shortened so that its counts have room."""
     room = max(view.width - _COUNTS_WIDTH, _MIN_NAME)
     return truncate_text(clean_line(branch.name), room) if view.terminal else branch.name

@@ -6,7 +6,7 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from scopes.history.messages import MessageHead, display_time
+from scopes.history.messages import MessageHeader, display_time
 from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_name, claim_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH, author, counted, identifier, short_time, subject
@@ -91,7 +91,7 @@ def _write_heading(view: View, text: str) -> None:
     view.line(Span(text, "key"))
 
 
-def _write_messages(view: View, title: str, mark: str, style: Style, heads: tuple[MessageHead, ...]) -> None:
+def _write_messages(view: View, title: str, mark: str, style: Style, heads: tuple[MessageHeader, ...]) -> None:
     if not heads:
         return
     _write_heading(view, f"{title}: {counted(len(heads), 'message')}")
@@ -124,7 +124,7 @@ def _rows(result: Difference, view: View) -> Iterator[tuple[Cell, ...]]:
         yield from _claim_rows(claim)
 
 
-def _message_row(mark: str, head: MessageHead, view: View, text: str) -> tuple[Cell, ...]:
+def _message_row(mark: str, head: MessageHeader, view: View, text: str) -> tuple[Cell, ...]:
     return mark, "message", head.id, head.author, short_time(view, display_time(head)), text
 
 

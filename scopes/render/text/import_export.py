@@ -41,6 +41,11 @@ def render_imported(result: Imported, view: View) -> None:
     """Write one row per conversation, then skipped files; with `--report` also the byte counts of every source."""
     if view.options.report:
         _write_byte_report(result, view)
+    if view.options.report or view.options.details:
+        for session, parent in result.missing_parents.items():
+            view.aside(f"session {session} continues {parent}, which is not imported")
+        for text in result.details:
+            view.aside(text)
     columns = (
         Column("ID", style="id"),
         Column("Title", flexible=True),
@@ -142,8 +147,6 @@ def _write_byte_report(result: Imported, view: View) -> None:
             view.line(Span(f"{source.path}: {missing} bytes are not accounted for", "bad"))
         if not short:
             view.line(Span("every byte of every file is accounted for", "good"))
-    for session, parent in result.missing_parents.items():
-        view.aside(f"session {session} continues {parent}, which is not imported")
 
 
 def _byte_counts(result: SourceVerification) -> Iterator[tuple[str, int]]:

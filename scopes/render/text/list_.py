@@ -14,7 +14,7 @@ from scopes.render.wrap import count_cells, truncate_line
 
 if TYPE_CHECKING:
     from scopes.conversation.list_cached import ConversationList
-    from scopes.index.conversation_table import ConversationSummary
+    from scopes.index.conversation_table import ConversationRow
 
 _PIPED_COLUMNS = (
     Column("ID"),
@@ -123,7 +123,7 @@ def _column(name: str, *, short: bool, everybody: bool) -> Column:
     return replace(column, flexible=False) if name == "Participants" and everybody else column
 
 
-def _terminal_row(row: ConversationSummary, result: ConversationList, *, all_participants: bool) -> dict[str, Cell]:
+def _terminal_row(row: ConversationRow, result: ConversationList, *, all_participants: bool) -> dict[str, Cell]:
     heading = row.heading or ""
     project = "" if row.directory is None else result.projects.get(row.directory, "")
     return {
@@ -137,7 +137,7 @@ def _terminal_row(row: ConversationSummary, result: ConversationList, *, all_par
     }
 
 
-def _main_participant(row: ConversationSummary) -> str:
+def _main_participant(row: ConversationRow) -> str:
     """Return the agent that wrote most, or else the first participant, and how many others there are."""
     if not row.participants:
         return ""
@@ -149,7 +149,7 @@ def _cut(name: str) -> str:
     return "".join(part.text for part in truncate_line((name,), _MAX_NAME))
 
 
-def _piped_row(row: ConversationSummary, result: ConversationList) -> tuple[str, ...]:
+def _piped_row(row: ConversationRow, result: ConversationList) -> tuple[str, ...]:
     return (
         row.id,
         ",".join(row.participants),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from scopes.conversation.log import LogEntry
-    from scopes.history.messages import MessageHead
+    from scopes.history.messages import MessageHeader
     from scopes.model.message import Message, Part
     from scopes.render.color import Style
 
@@ -114,7 +114,7 @@ def _id_cell(entry: LogEntry) -> Iterator[Span]:
         yield Span(shown[unique:], "id")
 
 
-def _date_cell(head: MessageHead, view: View) -> Span:
+def _date_cell(head: MessageHeader, view: View) -> Span:
     """Return the time to the minute on a wide terminal, else relative to now."""
     time = display_time(head)
     if time is not None and view.width >= WIDE:

@@ -9,12 +9,13 @@ from scopes.render.dispatch import render_text
 from scopes.render.text.conflict_phrases import (
     MAX_LINES,
     write_aborted,
+    write_conflict_notes,
     write_more,
     write_next_commands,
     write_open_conflicts,
     write_resolution_branch,
 )
-from scopes.render.text.phrases import counted, identifier, write_hint, write_outcome
+from scopes.render.text.phrases import UNDO_HINT, counted, identifier, write_hint, write_outcome
 from scopes.render.view import Span, View
 
 if TYPE_CHECKING:
@@ -37,7 +38,10 @@ def render_fast_forwarded(result: FastForwarded, view: View) -> None:
         )
         return
     sentence = (_target(result), " fast-forwarded to ", _source(result), f": {count}")
-    write_outcome(view, result.target, *sentence, operation=result.operation)
+    write_outcome(view, result.target, *sentence)
+    _write_active(result, view)
+    if view.terminal and result.operation is not None:
+        write_hint(view, UNDO_HINT)
 
 
 @render_text.register
@@ -51,18 +55,21 @@ def render_merged(result: Merged, view: View) -> None:
         write_outcome(view, result.target, "merged ", _source(result), " into ", _target(result), *by, f": {count}")
     if view.terminal:
         _write_resolved(result, view)
-        if result.operation is not None:
-            write_hint(view, "undo with: scopes undo")
+    _write_active(result, view)
+    if view.terminal and result.operation is not None:
+        write_hint(view, UNDO_HINT)
 
 
 @render_text.register
 def render_conflicted(result: MergeConflicted, view: View) -> None:
     """List the open conflicts, and the commands to resolve them and to continue."""
-    if not view.terminal:
-        view.line(result.branch)
-        return
     number = counted(sum(each.status != "resolved" for each in result.conflicts), "conflict")
     unchanged = "would be unchanged" if result.dry_run else "is unchanged"
+    if not view.terminal:
+        view.line(result.branch)
+        what = f"{result.conversation}/{result.target} {unchanged}: {number} with {result.source}"
+        write_conflict_notes(view, what, result.conversation, None if result.dry_run else "merge", result.conflicts)
+        return
     view.line(_target(result), f" {unchanged}: ", Span(number, "heading"), " with ", _source(result))
     if not result.dry_run:
         write_resolution_branch(view, result.branch)
@@ -90,6 +97,12 @@ def _write_resolved(result: MergeOutcome, view: View) -> None:
             choice = f"{conflict.resolution.strategy}: {conflict.resolution.choice}"
             view.line(f"    {conflict.type}  {shown_key(conflict.key)}  ", Span(choice, "dim"))
     write_more(view, len(resolved))
+
+
+def _write_active(result: MergeOutcome, view: View) -> None:
+    """Write which branch the merge made active."""
+    if result.active_branch is not None:
+        view.aside(f"active branch: {result.active_branch}")
 
 
 def _target(result: MergeOutcome) -> Span:

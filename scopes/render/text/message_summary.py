@@ -14,7 +14,7 @@ from scopes.render.wrap import truncate_text
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
-    from scopes.history.messages import MessageHead
+    from scopes.history.messages import MessageHeader
     from scopes.model.message import Message, Part
     from scopes.render.color import Style
 
@@ -28,7 +28,7 @@ _MAX_CHARACTERS = 1000  # characters of text used for one line
 
 
 def summarize_message(
-    head: MessageHead, message: Message | None, results: tuple[Part, ...], room: int | None
+    head: MessageHeader, message: Message | None, results: tuple[Part, ...], room: int | None
 ) -> tuple[Span, ...]:
     """Return a message as one line of about `room` cells; compactions, interrupts and errors are marked."""
     text, style = _MARKS.get(head.kind, ("", ""))
@@ -77,7 +77,7 @@ def _called_tools(message: Message, results: tuple[Part, ...]) -> tuple[Span, ..
 
 
 def _summarize_without_text(
-    head: MessageHead, message: Message, results: tuple[Part, ...], room: int | None
+    head: MessageHeader, message: Message, results: tuple[Part, ...], room: int | None
 ) -> tuple[Span, ...]:
     """Return the tool calls, results, reasoning or other parts of a message without text."""
     calls = [part for part in message.parts if part.type == "tool_call"]

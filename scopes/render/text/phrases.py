@@ -11,7 +11,7 @@ from scopes.render.view import Span, View
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
-    from scopes.history.messages import MessageHead
+    from scopes.history.messages import MessageHeader
     from scopes.ids import OperationId
     from scopes.model.message import Message
 
@@ -48,18 +48,18 @@ def author(name: str, kind: str) -> Span:
     return Span("SYSTEM" if kind == "system" else name, "human" if kind == "human" else "agent")
 
 
-def subject(head: MessageHead) -> str:
+def subject(head: MessageHeader) -> str:
     """Return the subject of a message, with an ellipsis if the commit cut it at 72 characters."""
     return head.subject if len(head.subject) < SUBJECT_LENGTH else f"{head.subject}…"
 
 
-def summarize(head: MessageHead, message: Message | None, room: int | None = None) -> tuple[Span, ...]:
+def summarize(head: MessageHeader, message: Message | None, room: int | None = None) -> tuple[Span, ...]:
     """Return a message as one line of about `room` cells. What formats its parts is loaded only now."""
     line: tuple[Span, ...] = load("scopes.render.text.message_summary:summarize_message")(head, message, (), room)
     return line
 
 
-def summary_text(head: MessageHead, message: Message) -> str:
+def summary_text(head: MessageHeader, message: Message) -> str:
     """Return the summary of a message without text, no longer than the subject of a commit."""
     line = clean_line("".join(span.text for span in summarize(head, message)))
     return line if len(line) <= SUBJECT_LENGTH else f"{line[: SUBJECT_LENGTH - 1]}…"

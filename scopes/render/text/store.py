@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import counted, format_size, identifier, short_time, write_outcome
+from scopes.render.text.phrases import counted, format_size, identifier, short_time, write_hint, write_outcome
 from scopes.render.view import Column, Span, View
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def render_store_created(result: StoreCreated, view: View) -> None:
     """Write the path of the store."""
     prefix = "created an empty store: " if result.created else "the store exists already: "
     write_outcome(view, result.path, prefix, Span(result.path, "id"))
+    if result.created and view.terminal:
+        write_hint(view, f"undo with: rm -r {shlex.quote(result.path)} (as long as the store is empty)")
 
 
 @render_text.register
@@ -110,10 +113,17 @@ def render_config_value(result: ConfigValue, view: View) -> None:
     key, value = Span(result.key, "key"), result.value or ""
     if not result.written:
         view.line(value)
-    elif result.value is None:
+        return
+    if result.value is None:
         write_outcome(view, key, "removed ", key, f" ({result.origin})")
     else:
         write_outcome(view, value, key, " = ", value, f" ({result.origin})")
+    if view.terminal and result.before != result.value:
+        undo = f"undo with: scopes config unset {result.key} --level {result.origin}"
+        if result.before is not None:
+            before = shlex.quote(result.before)
+            undo = f"undo with: scopes config set {result.key} {before} --level {result.origin}"
+        write_hint(view, undo)
 
 
 @render_text.register

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.wire.fields import heading_fields
-from scopes.render.wire.message import head_object
+from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:
     from scopes.conversation.blame import BlameList
@@ -20,9 +20,9 @@ def format_blame_list(result: BlameList) -> dict[str, object]:
     """Return the claims, sorted by key."""
     rows = [
         without_none(key=row.key, agent=row.agent)
-        | {"value": row.value, "message": head_object(row.head)}
+        | {"value": row.value, "message": header_object(row.head)}
         | without_none(
-            caller=None if row.caller is None else head_object(row.caller),
+            caller=None if row.caller is None else header_object(row.caller),
             tool=None if row.call is None else row.call.fields.get("name"),
         )
         for row in result.rows
@@ -37,10 +37,12 @@ def format_blame_list(result: BlameList) -> dict[str, object]:
 def format_decision_list(result: DecisionList) -> dict[str, object]:
     """Return the decisions, oldest first."""
     decisions = [
-        {"topic": row.topic, "decision": row.decision, "stands": row.current, "message": head_object(row.head)}
+        {"topic": row.topic, "decision": row.decision, "stands": row.current, "message": header_object(row.head)}
         for row in result.decisions
     ]
-    return {"kind": "decision-list", "conversation": result.conversation, "decisions": decisions}
+    return without_none(
+        kind="decision-list", conversation=result.conversation, branch=result.branch, decisions=decisions
+    )
 
 
 @to_wire.register

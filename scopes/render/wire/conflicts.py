@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.wire.fields import utc
-from scopes.render.wire.message import head_object
+from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ def format_conflict_view(result: ConflictView) -> dict[str, object]:
     """Return a conflict with the texts of its messages and the messages since (`talk`)."""
     row = result.row
     shape = conflict_object(row.number, row.conflict, result.texts) | _place(row)
-    return {"kind": "conflict", **shape, "talk": [head_object(head) for head in result.talk]}
+    return {"kind": "conflict", **shape, "talk": [header_object(head) for head in result.talk]}
 
 
 @to_wire.register

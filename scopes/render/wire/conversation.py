@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.wire.fields import heading_fields, staleness, utc
-from scopes.render.wire.message import head_object
+from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:
     from scopes.conversation.delete import BranchDeleted, ConversationDeleted
     from scopes.conversation.new import ConversationCreated
     from scopes.conversation.rename import Renamed
-    from scopes.conversation.show import BranchSummary, ConversationView
+    from scopes.conversation.show import BranchRow, ConversationView
     from scopes.conversation.stats import Stats
     from scopes.history.usage import Tokens
 
@@ -42,17 +42,17 @@ def format_conversation_view(result: ConversationView) -> dict[str, object]:
         tokens=None if result.tokens is None else {"count": result.tokens, "method": result.tokens_method},
         branch=result.branch,
         branches=[branch_object(branch) for branch in result.branches],
-        recent=[head_object(head) for head in result.recent],
+        recent=[header_object(head) for head in result.recent],
     )
 
 
 @to_wire.register
-def format_branch_summary(result: BranchSummary) -> dict[str, object]:
+def format_branch_summary(result: BranchRow) -> dict[str, object]:
     """Return one branch."""
     return {"kind": "branch", **branch_object(result)}
 
 
-def branch_object(branch: BranchSummary) -> dict[str, object]:
+def branch_object(branch: BranchRow) -> dict[str, object]:
     """Return a branch: `messages` counts its own messages, `total` all that are reachable from its tip."""
     return without_none(
         name=branch.name,
@@ -118,13 +118,14 @@ def format_conversation_deleted(result: ConversationDeleted) -> dict[str, object
 @to_wire.register
 def format_branch_deleted(result: BranchDeleted) -> dict[str, object]:
     """Return the branch that was moved to the trash and its last tip."""
-    return {
-        "kind": "delete-branch",
-        "conversation": result.conversation,
-        "branch": result.branch,
-        "tip": result.tip,
-        "operation": result.operation,
-    }
+    return without_none(
+        kind="delete-branch",
+        conversation=result.conversation,
+        branch=result.branch,
+        tip=result.tip,
+        operation=result.operation,
+        dry_run=result.dry_run or None,
+    )
 
 
 @to_wire.register

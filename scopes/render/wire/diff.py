@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
-from scopes.render.wire.message import head_object
+from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:
     from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, DiffSide
@@ -32,8 +32,8 @@ def format_difference(result: Difference, options: ViewOptions = DEFAULT_OPTIONS
     if options.stat:
         return shape
     return shape | {
-        "only_left": [head_object(head) for head in result.only_left],
-        "only_right": [head_object(head) for head in result.only_right],
+        "only_left": [header_object(head) for head in result.only_left],
+        "only_right": [header_object(head) for head in result.only_right],
         "changed": [_changed(message) for message in result.changed],
         "claims": [_claim(claim) for claim in result.claims],
     }

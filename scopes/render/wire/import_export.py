@@ -39,6 +39,7 @@ def format_imported(result: Imported, options: ViewOptions = DEFAULT_OPTIONS) ->
         warnings=[note.text for note in result.notes],
         sessions_of_other_projects=result.other_sessions or None,
         missing_parents=dict(result.missing_parents) or None,
+        details=list(result.details) or None,
         dry_run=result.dry_run or None,
         operation=result.operation,
     )

@@ -10,7 +10,7 @@ from scopes.render.wire.fields import utc
 
 if TYPE_CHECKING:
     from scopes.conversation.list_cached import ConversationList
-    from scopes.index.conversation_table import ConversationSummary
+    from scopes.index.conversation_table import ConversationRow
 
 
 @to_wire.register
@@ -24,7 +24,7 @@ def format_conversation_list(result: ConversationList) -> dict[str, object]:
     return document | ({"damaged": list(result.damaged)} if result.damaged else {})
 
 
-def _summary_object(summary: ConversationSummary, result: ConversationList) -> dict[str, object]:
+def _summary_object(summary: ConversationRow, result: ConversationList) -> dict[str, object]:
     """Return one conversation; without a title of its own, `title` is the beginning of its first prompt."""
     return without_none(
         id=summary.id,

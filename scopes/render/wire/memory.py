@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.wire.fields import utc
-from scopes.render.wire.message import head_object
+from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:
     from scopes.memory.actions import ActionDone, ActionList
@@ -172,7 +172,7 @@ def _entry(entry: MemoryEntry) -> dict[str, object]:
 
 def _row(row: SummaryRow) -> dict[str, object]:
     return {
-        "message": head_object(row.head),
+        "message": header_object(row.head),
         "method": row.method,
         "messages": row.messages,
         "stale": row.stale,

@@ -9,36 +9,36 @@ from scopes.render.dispatch import to_wire
 from scopes.render.wire.conflicts import conflict_object
 
 if TYPE_CHECKING:
-    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome
+    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
 
 
 @to_wire.register
-def up_to_date(result: MergeOutcome) -> dict[str, object]:
-    """Say that nothing was to be done."""
-    return _outcome(result, "up-to-date")
+def format_up_to_date(result: UpToDate) -> dict[str, object]:
+    """Return the outcome of a merge that changed nothing."""
+    return _outcome_object(result, "up-to-date")
 
 
 @to_wire.register
-def fast_forwarded(result: FastForwarded) -> dict[str, object]:
-    """List the messages that the target moved over."""
-    return _outcome(result, "fast-forward")
+def format_fast_forwarded(result: FastForwarded) -> dict[str, object]:
+    """Return the outcome with the messages that the target moved over."""
+    return _outcome_object(result, "fast-forward")
 
 
 @to_wire.register
-def merged(result: Merged) -> dict[str, object]:
-    """List the merged messages, and name the merge message."""
-    return _outcome(result, "merged") | without_none(message=result.message)
+def format_merged(result: Merged) -> dict[str, object]:
+    """Return the outcome with the merged messages and the id of the merge message."""
+    return _outcome_object(result, "merged") | without_none(message=result.message)
 
 
 @to_wire.register
-def conflicted(result: MergeConflicted) -> dict[str, object]:
-    """List the conflicts, and name the conflict-resolution branch."""
-    return _outcome(result, "conflict") | {"resolution_required": True}
+def format_merge_conflicted(result: MergeConflicted) -> dict[str, object]:
+    """Return the outcome with the conflicts; `branch` is the conflict-resolution branch."""
+    return _outcome_object(result, "conflict") | {"resolution_required": True}
 
 
 @to_wire.register
-def aborted(result: MergeAborted) -> dict[str, object]:
-    """Name the branch that was deleted and the one that is active."""
+def format_merge_aborted(result: MergeAborted) -> dict[str, object]:
+    """Return the deleted branch and the active one."""
     return {
         "kind": "merge-abort",
         "conversation": result.conversation,
@@ -48,7 +48,7 @@ def aborted(result: MergeAborted) -> dict[str, object]:
     }
 
 
-def _outcome(result: MergeOutcome, word: str) -> dict[str, object]:
+def _outcome_object(result: MergeOutcome, word: str) -> dict[str, object]:
     """Return what every outcome has (S4-9)."""
     return without_none(
         kind="merge",
@@ -62,4 +62,5 @@ def _outcome(result: MergeOutcome, word: str) -> dict[str, object]:
         conflicts=[conflict_object(number, each) for number, each in enumerate(result.conflicts, 1)],
         operation=result.operation,
         dry_run=result.dry_run or None,
+        active_branch=result.active_branch,
     )

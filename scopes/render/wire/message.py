@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.history.messages import MessageHead, display_time
+from scopes.history.messages import MessageHeader, display_time
 from scopes.model.encoding import without_none
 from scopes.model.message import FileTouch, Message, payload_key
 from scopes.render.dispatch import to_wire
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def message_object(
-    head: MessageHead, message: Message | None, branches: Iterable[BranchName] = ()
+    head: MessageHeader, message: Message | None, branches: Iterable[BranchName] = ()
 ) -> dict[str, object]:
     """Return a message under its own kind; without its body, only what its commit contains.
 
@@ -31,7 +31,7 @@ def message_object(
     """
     tips: dict[str, object] = without_none(branches=list(branches) or None)
     if message is None:
-        return head_object(head) | tips
+        return header_object(head) | tips
     shape: dict[str, object] = without_none(
         kind=message.kind,
         message_kind=message.kind,
@@ -62,7 +62,7 @@ def message_object(
     return shape | tips
 
 
-def head_object(head: MessageHead) -> dict[str, object]:
+def header_object(head: MessageHeader) -> dict[str, object]:
     """Return what the commit of a message contains."""
     return without_none(
         kind=head.kind,
@@ -137,9 +137,9 @@ def format_search_hit(result: SearchHit) -> dict[str, object]:
         amended=result.amended or None,
         part=result.part,
         snippet=[without_none(text=piece.text, found=piece.found or None) for piece in result.snippet],
-        message=head_object(result.head),
-        before=[head_object(neighbor.head) for neighbor in result.before] or None,
-        after=[head_object(neighbor.head) for neighbor in result.after] or None,
+        message=header_object(result.head),
+        before=[header_object(neighbor.head) for neighbor in result.before] or None,
+        after=[header_object(neighbor.head) for neighbor in result.after] or None,
     )
 
 

@@ -9,30 +9,30 @@ from scopes.render.dispatch import to_wire
 from scopes.render.wire.conflicts import conflict_object
 
 if TYPE_CHECKING:
-    from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome
+    from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
 
 
 @to_wire.register
-def up_to_date(result: ReplayOutcome) -> dict[str, object]:
-    """Say that nothing was to be done."""
-    return _outcome(result, "up-to-date")
+def format_replay_up_to_date(result: ReplayUpToDate) -> dict[str, object]:
+    """Return the outcome of a replay that changed nothing."""
+    return _outcome_object(result, "up-to-date")
 
 
 @to_wire.register
-def replayed(result: Replayed) -> dict[str, object]:
-    """List the replayed messages."""
-    return _outcome(result, "rebased" if result.kind == "rebase" else "picked")
+def format_replayed(result: Replayed) -> dict[str, object]:
+    """Return the outcome with the replayed messages."""
+    return _outcome_object(result, "rebased" if result.kind == "rebase" else "picked")
 
 
 @to_wire.register
-def conflicted(result: ReplayConflicted) -> dict[str, object]:
-    """List the replayed messages, and name the one with conflicts."""
-    return _outcome(result, "conflict") | {"stopped": result.stopped, "remaining": result.remaining}
+def format_replay_conflicted(result: ReplayConflicted) -> dict[str, object]:
+    """Return the outcome with the message that the replay stopped at and the number of those after it."""
+    return _outcome_object(result, "conflict") | {"stopped": result.stopped, "remaining": result.remaining}
 
 
 @to_wire.register
-def aborted(result: ReplayAborted) -> dict[str, object]:
-    """Name the branch that was deleted and the one that is active."""
+def format_replay_aborted(result: ReplayAborted) -> dict[str, object]:
+    """Return the deleted branch and the active one."""
     return {
         "kind": f"{result.kind}-abort",
         "conversation": result.conversation,
@@ -43,7 +43,7 @@ def aborted(result: ReplayAborted) -> dict[str, object]:
     }
 
 
-def _outcome(result: ReplayOutcome, word: str) -> dict[str, object]:
+def _outcome_object(result: ReplayOutcome, word: str) -> dict[str, object]:
     """Return the fields that every outcome has (S4-20)."""
     rebase = result.kind == "rebase"
     return without_none(
@@ -56,7 +56,7 @@ def _outcome(result: ReplayOutcome, word: str) -> dict[str, object]:
         branch=result.branch,
         tip=result.tip,
         messages=list(result.messages),
-        map=[{"id": rewrite.id, "old": rewrite.old, "new": rewrite.new} for rewrite in result.moved],
+        map=[{"id": rewrite.id, "old": rewrite.old, "new": rewrite.new} for rewrite in result.replayed],
         conflicts=[conflict_object(number, each) for number, each in enumerate(result.conflicts, 1)],
         operation=result.operation,
         dry_run=result.dry_run or None,

@@ -78,7 +78,7 @@ def format_diagnosis(result: Diagnosis) -> dict[str, object]:
 
 @to_wire.register
 def format_config_value(result: ConfigValue) -> dict[str, object]:
-    """Return one setting; its value is absent if it was removed."""
+    """Return one setting; its value is absent if it was removed, and the one before if there was none."""
     return without_none(
         kind="config",
         key=result.key,
@@ -86,6 +86,7 @@ def format_config_value(result: ConfigValue) -> dict[str, object]:
         origin=result.origin,
         written=result.written,
         removed=result.value is None,
+        before=result.before,
     )
 
 

@@ -11,9 +11,25 @@ def test_a_setting_is_its_value_wherever_it_is_read():
 
 
 def test_a_written_setting_prints_its_level():
-    assert seen_lines(CONFIG["set"]) == ["scopes.author = carol (store)"]
-    assert seen_lines(CONFIG["unset"]) == ["removed scopes.author (user)"]
+    assert seen_lines(CONFIG["set"])[0] == "scopes.author = carol (store)"
+    assert seen_lines(CONFIG["unset"])[0] == "removed scopes.author (user)"
     assert piped(CONFIG["set"]) == "carol\n"
+
+
+def test_a_written_setting_prints_how_to_restore_the_value_before():
+    """`config set` had no such hint."""
+    assert seen_lines(CONFIG["set"])[1:] == ["undo with: scopes config unset scopes.author --level store"]
+    assert seen_lines(CONFIG["set-again"])[1:] == [
+        "undo with: scopes config set scopes.author 'Carol B.' --level store"
+    ]
+    assert seen_lines(CONFIG["unset"])[1:] == ["undo with: scopes config set scopes.author carol --level user"]
+
+
+def test_init_prints_how_to_remove_the_new_store():
+    assert seen_lines(SAMPLES["store"]["init"])[1:] == [
+        "undo with: rm -r /home/carol/store.git (as long as the store is empty)"
+    ]
+    assert len(seen_lines(SAMPLES["store"]["init-again"])) == 1
 
 
 def test_settings_are_rows_and_show_their_origin_when_asked():

@@ -40,7 +40,12 @@ def test_confidence_is_a_word_and_always_the_number(value, words):
         ("messages/x", {"retracted": True}, "retracted"),
         ("messages/x", {"amended": "sha256:0123456789"}, "amended, sha256:01234567"),
         ("files/a", {"operation": "edit", "content": "sha256:0123456789"}, "edit, sha256:01234567"),
-        ("files/a", {"operation": "edit", "unknown": "x"}, "edit, outcome unknown"),
+        ("files/a", {"operation": "edit", "unknown": "x"}, "edit; the resulting content is not recorded"),
+        (
+            "files/a",
+            {"operation": "edit", "derived": "sha256:0123456789"},
+            "edit; only the patch is recorded, sha256:01234567",
+        ),
         ("files/a", {"operation": "delete"}, "delete"),
         ("files/a", {"both": [{"operation": "delete"}, "x"]}, "delete | x"),
         ("proposals/e/x/f", {"retracted": True}, '{"retracted": true}'),

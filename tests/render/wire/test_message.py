@@ -6,7 +6,7 @@ import pytest
 
 from scopes.model.message import Author, Message, Part
 from scopes.render.wire.fields import utc
-from scopes.render.wire.message import head_object, message_object
+from scopes.render.wire.message import header_object, message_object
 from tests.render.results import CALL, CALL_BODY, DECIDED, DECIDED_BODY, PROMPT, SECURE, body, message_id
 
 BARE = Message(id=message_id("prompt"), author=Author("carol", "human"), parts=())
@@ -49,7 +49,7 @@ def test_what_is_not_known_of_a_message_is_absent():
 def test_the_time_of_the_commit_is_not_given_as_that_of_the_message():
     """The commit of a message without a time has that of its parent."""
     assert "time" not in message_object(PROMPT, BARE)
-    assert head_object(PROMPT)["time"] == "2025-12-31T22:30:00Z"
+    assert header_object(PROMPT)["time"] == "2025-12-31T22:30:00Z"
 
 
 def test_everything_known_is_there():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from scopes.importers.formats.fields import content_hash, object_field, text_field
+from scopes.importers.formats.fields import file_content_hash, object_field, text_field
 
 _FILE_TOOLS = {
     "Read": ("file_path", "read"),
@@ -84,7 +84,7 @@ class ToolCalls:
 def _build_call(message: str, name: str, arguments: dict[str, Any]) -> ToolCall:
     field, op = _FILE_TOOLS.get(name, (None, None))
     path = None if field is None else text_field(arguments, field)
-    return ToolCall(message, name, path, op, content_hash(arguments.get("content")) if name == "Write" else None)
+    return ToolCall(message, name, path, op, file_content_hash(arguments.get("content")) if name == "Write" else None)
 
 
 def _digest(text: str) -> bytes:

@@ -8,7 +8,7 @@ from typing import Any
 
 from scopes.importers.formats.claude_code.record import call_id, is_result, read_part
 from scopes.importers.formats.claude_code.tool_calls import ToolCall, ToolCalls
-from scopes.importers.formats.fields import content_hash, object_field, text_field
+from scopes.importers.formats.fields import file_content_hash, object_field, text_field
 from scopes.importers.formats.lossless_json import lossless_field
 from scopes.model.message import FileTouch, Part
 
@@ -92,14 +92,14 @@ def _files_of_result(result: object) -> list[FileTouch]:
     seen = object_field(result, "file")
     if path := text_field(seen, "filePath"):
         whole = seen.get("startLine") == 1 and seen.get("numLines") == seen.get("totalLines")
-        return [FileTouch(path, "read", content_hash(seen.get("content")) if whole else None)]
+        return [FileTouch(path, "read", file_content_hash(seen.get("content")) if whole else None)]
     if path := text_field(result, "notebook_path"):
-        return [FileTouch(path, "edit", content_hash(result.get("updated_file")))]
+        return [FileTouch(path, "edit", file_content_hash(result.get("updated_file")))]
     path = text_field(result, "filePath")
     if path is None or not result.keys() & {"structuredPatch", "originalFile", "originalFileContents"}:
         return []
     created = result.get("type") == "create" or result.get("oldString") == ""
-    return [FileTouch(path, "create" if created else "edit", content_hash(result.get("content")))]
+    return [FileTouch(path, "create" if created else "edit", file_content_hash(result.get("content")))]
 
 
 def _file_of_call(call: ToolCall, output: object) -> list[FileTouch]:

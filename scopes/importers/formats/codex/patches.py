@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scopes.importers.formats.fields import content_hash, text_field
+from scopes.importers.formats.fields import file_content_hash, text_field
 from scopes.model.message import FileTouch, Part
 
 _HEADING = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$")
@@ -56,7 +56,7 @@ def touched_by_changes(changes: Mapping[str, Any]) -> tuple[FileTouch, ...]:
 
 def _hash(content: str) -> str | None:
     """Return the hash of a file's content, which may have lone surrogates."""
-    return content_hash(content, "surrogatepass")
+    return file_content_hash(content, "surrogatepass")
 
 
 def _texts(given: object) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.history.messages import read_message, walk_heads_oldest_first
+from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.claude_code.format import ClaudeCode
@@ -52,7 +52,7 @@ def import_files(repository, sources):
 def first_of_agent(repository):
     """Return the first message of the sub-agent's branch."""
     tip = list_branch_tips(repository, "conv-001")[f"subagent/{AGENT}"]
-    head = next(walk_heads_oldest_first(repository, [tip]))
+    head = next(walk_headers_oldest_first(repository, [tip]))
     return read_message(repository, head.oid)
 
 
@@ -66,7 +66,7 @@ def test_a_sub_agents_file_joins_the_session_whose_folder_it_is_in(repository, t
 def test_a_sub_agent_names_the_message_that_started_it(repository, tmp_path):
     """The agent's id is in the tool result."""
     import_files(repository, write(tmp_path, session=session_log(), agent=agent_log()))
-    heads = list(walk_heads_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))
+    heads = list(walk_headers_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))
     assert first_of_agent(repository).extra["spawned_by"] == {"call_id": "toolu_1", "message": heads[1].id}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scopes.history.messages import read_message, walk_heads_oldest_first
+from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.revisions import list_branch_tips
 from scopes.importers.formats.codex.format import Codex
 from scopes.importers.run import import_sources
@@ -27,7 +27,7 @@ def import_files(repository, *sources):
 def lengths(repository, conversation="conv-001"):
     """Return how many messages each branch has."""
     tips = list_branch_tips(repository, conversation)
-    return {name: len(list(walk_heads_oldest_first(repository, [tip]))) for name, tip in tips.items()}
+    return {name: len(list(walk_headers_oldest_first(repository, [tip]))) for name, tip in tips.items()}
 
 
 def test_a_rollout_is_imported_once(repository, tmp_path):
@@ -90,7 +90,7 @@ def test_a_rollout_imported_in_steps_equals_one_imported_whole(repository, tmp_p
 def first_message(repository, branch):
     """Return the first message of a branch."""
     tip = list_branch_tips(repository, "conv-001")[branch]
-    return read_message(repository, next(walk_heads_oldest_first(repository, [tip])).oid)
+    return read_message(repository, next(walk_headers_oldest_first(repository, [tip])).oid)
 
 
 def page(tmp_path, name, base, text):
@@ -142,7 +142,7 @@ def spawner():
 
 def test_a_sub_agent_names_the_message_that_started_it(repository, tmp_path):
     import_files(repository, write(tmp_path / "agent.jsonl", spawned()), write(tmp_path / "parent.jsonl", spawner()))
-    call = list(walk_heads_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))[1]
+    call = list(walk_headers_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))[1]
     origin = first_message(repository, "subagent/emmy").extra["spawned_by"]
     assert origin == {"thread": PARENT, "call_id": "c1", "message": call.id}
 
@@ -152,7 +152,7 @@ def test_copies_do_not_name_the_call_of_the_sub_agent(repository, tmp_path):
     spawn = {"subagent": {"thread_spawn": {"parent_thread_id": PARENT, "agent_nickname": "Emmy"}}}
     import_files(repository, write(tmp_path / "fork.jsonl", fork(continue_thread, source=spawn)))
     tip = list_branch_tips(repository, "conv-001")["main"]
-    messages = [read_message(repository, head.oid) for head in walk_heads_oldest_first(repository, [tip])]
+    messages = [read_message(repository, head.oid) for head in walk_headers_oldest_first(repository, [tip])]
     assert ["spawned_by" in message.extra for message in messages] == [False] * 4 + [True, False]
 
 
@@ -168,7 +168,7 @@ def test_a_late_usage_belongs_to_the_answer_also_after_repeated_imports(reposito
     import_files(other, write(tmp_path / "a.jsonl", data))
     tips = list_branch_tips(repository, "conv-001")
     assert tips == list_branch_tips(other, "conv-001")
-    heads = walk_heads_oldest_first(repository, [tips["main"]])
+    heads = walk_headers_oldest_first(repository, [tips["main"]])
     used = [read_message(repository, head.oid).extra.get("usage", {}).get("input_uncached") for head in heads]
     assert used == [None, 10, None, 20]
 
