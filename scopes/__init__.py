@@ -10,8 +10,8 @@ One message is one commit in a real git object database; branches, merges and hi
         for message in conversation.log():
             print(message.author.name, message.text)
 
-`open_store` returns a `WritableStore`, whose methods return handles (`WritableConversation`, `Branch`), values
-(`Message`, `Revision`) and results (`Merged`, `MergeConflicted`, ...). All exceptions are `ScopesError`. The `hint` of
+`open_store` returns a `Store`, whose methods return handles (`Conversation`, `Branch`), values (`Message`, `Revision`)
+and results (`Merged`, `MergeConflicted`, ...). All exceptions are `ScopesError`. The `hint` of
 an exception tells a user of the command line what to do: it names commands and options, not methods.
 
 The names below are loaded at first use (PEP 562): the command line, which lives in `scopes.cli`, has to start quickly.
@@ -21,8 +21,8 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from scopes.api.conversation import MessageFields, WritableConversation
-    from scopes.api.store import WritableStore, open_store
+    from scopes.api.conversation import Branch, Conversation, MessageFields
+    from scopes.api.store import Store, open_store
     from scopes.context.result import Context
     from scopes.conversation.amend import MessageAmended
     from scopes.conversation.append import MessageAppended
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from scopes.conversation.cat import MessageView
     from scopes.conversation.changes import Change
     from scopes.conversation.conflicts import ConflictList, ConflictView
-    from scopes.conversation.decisions import DecisionList
+    from scopes.conversation.decisions import DecisionList, DecisionRow
     from scopes.conversation.diff import Difference
-    from scopes.conversation.files import FileList
+    from scopes.conversation.files import FileList, FileRow
     from scopes.conversation.list_cached import ConversationList
     from scopes.conversation.log import LogFilter
     from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
-    from scopes.conversation.resolve_conflict import ConflictResolved
+    from scopes.conversation.resolve_conflict import ConflictResolved, ConflictSide
     from scopes.conversation.rewind import BranchRewound
-    from scopes.conversation.show import ConversationView
+    from scopes.conversation.show import BranchRow, ConversationView
     from scopes.conversation.switch import BranchSwitched
     from scopes.conversation.tag import Tagged, TagList
     from scopes.conversation.undo import Undone
@@ -57,19 +57,25 @@ if TYPE_CHECKING:
         TooNew,
     )
     from scopes.exporters.atomic_save import ExportSaved
-    from scopes.exporters.export import Exported
-    from scopes.history.handles import Branch, Conversation, Store
+    from scopes.exporters.export import Exported, ExportFormat
+    from scopes.history.messages import MessageHeader
+    from scopes.history.metadata import Metadata
     from scopes.history.revisions import Revision
-    from scopes.importers.results import Imported
+    from scopes.importers.results import ConversationImported, Imported, SourceImported
+    from scopes.index.conversation_table import ConversationRow
+    from scopes.merge.automatic_resolution import MergeStrategy
+    from scopes.merge.conflict_list import ConflictRow
     from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
-    from scopes.model.message import Author, Message, Part
+    from scopes.model.conversation import BranchEntry
+    from scopes.model.message import Author, Message, MessageKind, Part
     from scopes.result import Note, Result
-    from scopes.search.search import Search
+    from scopes.search.hits import SearchHit
+    from scopes.search.search import Search, SearchCoverage
 
 __version__ = "0.1.0"
 _MODULES = {
-    "scopes.api.conversation": "MessageFields WritableConversation",
-    "scopes.api.store": "WritableStore open_store",
+    "scopes.api.conversation": "Branch Conversation MessageFields",
+    "scopes.api.store": "Store open_store",
     "scopes.context.result": "Context",
     "scopes.conversation.amend": "MessageAmended",
     "scopes.conversation.append": "MessageAppended",
@@ -77,38 +83,46 @@ _MODULES = {
     "scopes.conversation.cat": "MessageView",
     "scopes.conversation.changes": "Change",
     "scopes.conversation.conflicts": "ConflictList ConflictView",
-    "scopes.conversation.decisions": "DecisionList",
+    "scopes.conversation.decisions": "DecisionList DecisionRow",
     "scopes.conversation.diff": "Difference",
-    "scopes.conversation.files": "FileList",
+    "scopes.conversation.files": "FileList FileRow",
     "scopes.conversation.list_cached": "ConversationList",
     "scopes.conversation.log": "LogFilter",
     "scopes.conversation.merge": "FastForwarded MergeAborted MergeConflicted Merged MergeOutcome UpToDate",
-    "scopes.conversation.resolve_conflict": "ConflictResolved",
+    "scopes.conversation.resolve_conflict": "ConflictResolved ConflictSide",
     "scopes.conversation.rewind": "BranchRewound",
-    "scopes.conversation.show": "ConversationView",
+    "scopes.conversation.show": "BranchRow ConversationView",
     "scopes.conversation.switch": "BranchSwitched",
     "scopes.conversation.tag": "Tagged TagList",
     "scopes.conversation.undo": "Undone",
     "scopes.errors": (
-        "Ambiguous BudgetExhausted Busy CannotImport Conflicted Corrupt Inaccessible Invalid NotFound Refused"
-        " ScopesError TooNew"
+        "Ambiguous BudgetExhausted Busy CannotImport Conflicted Corrupt Inaccessible Invalid NotFound"
+        " Refused ScopesError TooNew"
     ),
     "scopes.exporters.atomic_save": "ExportSaved",
-    "scopes.exporters.export": "Exported",
-    "scopes.history.handles": "Branch Conversation Store",
+    "scopes.exporters.export": "ExportFormat Exported",
+    "scopes.history.messages": "MessageHeader",
+    "scopes.history.metadata": "Metadata",
     "scopes.history.revisions": "Revision",
-    "scopes.importers.results": "Imported",
+    "scopes.importers.results": "ConversationImported Imported SourceImported",
+    "scopes.index.conversation_table": "ConversationRow",
+    "scopes.merge.automatic_resolution": "MergeStrategy",
+    "scopes.merge.conflict_list": "ConflictRow",
     "scopes.merge.replay_control": "ReplayAborted ReplayConflicted Replayed ReplayOutcome ReplayUpToDate",
-    "scopes.model.message": "Author Message Part",
+    "scopes.model.conversation": "BranchEntry",
+    "scopes.model.message": "Author Message MessageKind Part",
     "scopes.result": "Note Result",
-    "scopes.search.search": "Search",
+    "scopes.search.hits": "SearchHit",
+    "scopes.search.search": "Search SearchCoverage",
 }
 __all__ = [
     "Ambiguous",
     "Author",
     "Branch",
     "BranchCreated",
+    "BranchEntry",
     "BranchRewound",
+    "BranchRow",
     "BranchSwitched",
     "BudgetExhausted",
     "Busy",
@@ -116,19 +130,26 @@ __all__ = [
     "Change",
     "ConflictList",
     "ConflictResolved",
+    "ConflictRow",
+    "ConflictSide",
     "ConflictView",
     "Conflicted",
     "Context",
     "Conversation",
+    "ConversationImported",
     "ConversationList",
+    "ConversationRow",
     "ConversationView",
     "Corrupt",
     "DecisionList",
+    "DecisionRow",
     "Difference",
+    "ExportFormat",
     "ExportSaved",
     "Exported",
     "FastForwarded",
     "FileList",
+    "FileRow",
     "Imported",
     "Inaccessible",
     "Invalid",
@@ -136,12 +157,16 @@ __all__ = [
     "MergeAborted",
     "MergeConflicted",
     "MergeOutcome",
+    "MergeStrategy",
     "Merged",
     "Message",
     "MessageAmended",
     "MessageAppended",
     "MessageFields",
+    "MessageHeader",
+    "MessageKind",
     "MessageView",
+    "Metadata",
     "NotFound",
     "Note",
     "Part",
@@ -155,14 +180,15 @@ __all__ = [
     "Revision",
     "ScopesError",
     "Search",
+    "SearchCoverage",
+    "SearchHit",
+    "SourceImported",
     "Store",
     "TagList",
     "Tagged",
     "TooNew",
     "Undone",
     "UpToDate",
-    "WritableConversation",
-    "WritableStore",
     "__version__",
     "open_store",
 ]

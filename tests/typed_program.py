@@ -1,5 +1,7 @@
 """A program with full type annotations that uses the Python API; mypy checks it together with the package."""
 
+from typing import assert_never, assert_type
+
 import scopes
 
 with scopes.open_store("scopes.git", create=True, author=scopes.Author("alice", "human")) as store:
@@ -10,8 +12,21 @@ with scopes.open_store("scopes.git", create=True, author=scopes.Author("alice", 
         conversation.resolve(1, take="source")
         outcome = conversation.continue_merge()
     assert isinstance(outcome, scopes.Merged)
+    assert_type(store.branch("conv-001").conversation, scopes.Conversation)
+    assert_type(conversation.active_branch.conversation, scopes.Conversation)
     print(outcome.message, [message.text for message in conversation.log(only=scopes.LogFilter())])
     try:
         conversation.append("more")
     except scopes.NotFound as error:
         print(error.hint)
+
+
+def branch_of(outcome: scopes.MergeOutcome) -> str:
+    """Every outcome of a merge is one of four classes."""
+    match outcome:
+        case scopes.UpToDate() | scopes.FastForwarded() | scopes.Merged():
+            return outcome.target
+        case scopes.MergeConflicted():
+            return outcome.branch
+        case _:
+            assert_never(outcome)

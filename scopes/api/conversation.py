@@ -1,17 +1,16 @@
-"""A conversation with the operations as methods; each one calls the operation that the command line calls."""
+"""A conversation with the operations as methods; each one calls the operation that the command line calls.
+
+Opening a store imports this module, so what merges, contexts and exports need is imported at the first call.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from scopes.clock import new_id, now
-from scopes.context.budget import default_budget
-from scopes.context.context import context as build_context
-from scopes.context.request import Request, with_settings
-from scopes.context.result import Context
 from scopes.conversation.amend import MessageAmended
 from scopes.conversation.amend import amend as amend_message
 from scopes.conversation.amend import retract as retract_message
@@ -21,9 +20,6 @@ from scopes.conversation.branch import BranchCreated
 from scopes.conversation.branch import branch as run_branch
 from scopes.conversation.changes import Change
 from scopes.conversation.changes import changes as walk_changes
-from scopes.conversation.cherry_pick import abort_cherry_pick, continue_cherry_pick, skip_cherry_pick
-from scopes.conversation.cherry_pick import cherry_pick as pick_messages
-from scopes.conversation.conflicts import ConflictList, ConflictView, list_conflicts, show_conflict
 from scopes.conversation.decisions import DecisionList
 from scopes.conversation.decisions import decisions as list_decisions
 from scopes.conversation.diff import Difference
@@ -32,11 +28,6 @@ from scopes.conversation.files import FileList
 from scopes.conversation.files import files as list_files
 from scopes.conversation.log import LogEntry, LogFilter
 from scopes.conversation.log import log as walk_log
-from scopes.conversation.merge import MergeAborted, MergeOptions, MergeOutcome, abort_merge, continue_merge
-from scopes.conversation.merge import merge as merge_branches
-from scopes.conversation.rebase import abort_rebase, continue_rebase, skip_rebase
-from scopes.conversation.rebase import rebase as rebase_branch
-from scopes.conversation.resolve_conflict import ConflictResolved, resolve_conflict
 from scopes.conversation.rewind import BranchRewound
 from scopes.conversation.rewind import rewind as rewind_branch
 from scopes.conversation.show import ConversationView
@@ -46,19 +37,58 @@ from scopes.conversation.switch import switch as switch_branch
 from scopes.conversation.tag import Tagged, TagList, delete_tag, list_tags
 from scopes.conversation.tag import tag as tag_message
 from scopes.errors import Invalid
-from scopes.exporters.atomic_save import ExportSaved
-from scopes.exporters.atomic_save import save as save_export
-from scopes.exporters.export import Exported
-from scopes.exporters.export import export as export_messages
-from scopes.history.handles import Conversation
+from scopes.history.handles import BranchHandle, ConversationHandle
 from scopes.history.messages import check_author
-from scopes.merge.replay_control import ReplayAborted, ReplayOutcome
-from scopes.model.message import TYPED_KINDS, Author, Message, payload_key
-from scopes.model.validation import check_message
+from scopes.history.revisions import read_active_branch, resolve_branch_name
+from scopes.loading import deferred
+from scopes.model.message import TYPED_KINDS, Author, Message, MessageKind, payload_key
 from scopes.store.discovery import cache_directory
-from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.models import resolve_model
 from scopes.tokens.rank_files import rank_file_paths
+
+if TYPE_CHECKING:
+    from scopes.context.context import context as build_context
+    from scopes.context.request import new_request
+    from scopes.context.result import Context
+    from scopes.conversation.cherry_pick import abort_cherry_pick, continue_cherry_pick, skip_cherry_pick
+    from scopes.conversation.cherry_pick import cherry_pick as pick_messages
+    from scopes.conversation.conflicts import ConflictList, ConflictView, list_conflicts, show_conflict
+    from scopes.conversation.merge import MergeAborted, MergeOptions, MergeOutcome, abort_merge, continue_merge
+    from scopes.conversation.merge import merge as merge_branches
+    from scopes.conversation.rebase import abort_rebase, continue_rebase, skip_rebase
+    from scopes.conversation.rebase import rebase as rebase_branch
+    from scopes.conversation.resolve_conflict import ConflictResolved, ConflictSide, resolve_conflict
+    from scopes.exporters.atomic_save import ExportSaved
+    from scopes.exporters.atomic_save import save as save_export
+    from scopes.exporters.export import Exported, ExportFormat
+    from scopes.exporters.export import export as export_messages
+    from scopes.merge.automatic_resolution import MergeStrategy
+    from scopes.merge.replay_control import ReplayAborted, ReplayOutcome
+    from scopes.model.validation import check_message
+    from scopes.tokens.choose import choose_tokenizer
+    from scopes.tokens.models import resolve_model
+else:
+    build_context = deferred("scopes.context.context:context")
+    new_request = deferred("scopes.context.request:new_request")
+    abort_cherry_pick = deferred("scopes.conversation.cherry_pick:abort_cherry_pick")
+    continue_cherry_pick = deferred("scopes.conversation.cherry_pick:continue_cherry_pick")
+    skip_cherry_pick = deferred("scopes.conversation.cherry_pick:skip_cherry_pick")
+    pick_messages = deferred("scopes.conversation.cherry_pick:cherry_pick")
+    list_conflicts = deferred("scopes.conversation.conflicts:list_conflicts")
+    show_conflict = deferred("scopes.conversation.conflicts:show_conflict")
+    MergeOptions = deferred("scopes.conversation.merge:MergeOptions")
+    abort_merge = deferred("scopes.conversation.merge:abort_merge")
+    continue_merge = deferred("scopes.conversation.merge:continue_merge")
+    merge_branches = deferred("scopes.conversation.merge:merge")
+    abort_rebase = deferred("scopes.conversation.rebase:abort_rebase")
+    continue_rebase = deferred("scopes.conversation.rebase:continue_rebase")
+    skip_rebase = deferred("scopes.conversation.rebase:skip_rebase")
+    rebase_branch = deferred("scopes.conversation.rebase:rebase")
+    resolve_conflict = deferred("scopes.conversation.resolve_conflict:resolve_conflict")
+    save_export = deferred("scopes.exporters.atomic_save:save")
+    export_messages = deferred("scopes.exporters.export:export")
+    check_message = deferred("scopes.model.validation:check_message")
+    choose_tokenizer = deferred("scopes.tokens.choose:choose_tokenizer")
+    resolve_model = deferred("scopes.tokens.models:resolve_model")
 
 _PAYLOADS = frozenset(map(payload_key, TYPED_KINDS))
 
@@ -90,7 +120,14 @@ class MessageFields(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class WritableConversation(Conversation):
+class Branch(BranchHandle):
+    """A branch of a `Conversation`, whose methods change it."""
+
+    conversation: Conversation
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation(ConversationHandle):
     """A conversation with the operations as methods; `author` is the default author of messages.
 
     Where a method takes an author, it is an `Author`, or the name of an agent as a text.
@@ -106,6 +143,23 @@ class WritableConversation(Conversation):
     def title(self) -> str | None:
         """The title, if it has one."""
         return self.metadata.title
+
+    @property
+    def active_branch(self) -> Branch:
+        """The branch that messages go to if none is named."""
+        return Branch(self, read_active_branch(self.repository, self.id))
+
+    def branches(self) -> Sequence[Branch]:
+        """Return all branches, sorted by name."""
+        return [Branch(self, name) for name in self.tips]
+
+    def branch(self, text: str | None = None) -> Branch:
+        """Return a branch by its name or a unique prefix (default: the active one).
+
+        Raises:
+            NotFound, Ambiguous: no branch, or several, have this name.
+        """
+        return Branch(self, resolve_branch_name(self.repository, self.id, text))
 
     def show(self) -> ConversationView:
         """Return title, participants, branches with their sizes, and the last messages."""
@@ -156,7 +210,7 @@ class WritableConversation(Conversation):
         text: str,
         *,
         author: Author | str | None = None,
-        kind: str = "plain",
+        kind: MessageKind = "plain",
         branch: str | None = None,
         **fields: Unpack[MessageFields],
     ) -> MessageAppended:
@@ -255,7 +309,7 @@ class WritableConversation(Conversation):
         source: str,
         *,
         target: str | None = None,
-        strategy: str = "automatic",
+        strategy: MergeStrategy = "automatic",
         fast_forward: bool = True,
         message: str | None = None,
         dry_run: bool = False,
@@ -311,7 +365,7 @@ class WritableConversation(Conversation):
         self,
         conflict: str | int,
         *,
-        take: str | None = None,
+        take: ConflictSide | None = None,
         value: str | None = None,
         reason: str = "",
         author: Author | str | None = None,
@@ -384,7 +438,7 @@ class WritableConversation(Conversation):
 
     def export(
         self,
-        form: str = "markdown",
+        format: ExportFormat = "markdown",  # noqa: A002
         *,
         branch: str | None = None,
         all_branches: bool = False,
@@ -392,18 +446,23 @@ class WritableConversation(Conversation):
     ) -> Exported:
         """Export a branch (default: the active one) or all; the content is `pieces`, read from the store once.
 
-        form: `markdown`, `json`, `jsonl`, `openai`, or `original`: the imported files, byte for byte.
+        format: `original` are the imported files, byte for byte.
         source: the original file, if there are several.
 
         Raises:
-            NotFound, Ambiguous, Invalid: the branch, the form or the source does not exist.
+            NotFound, Ambiguous, Invalid: the branch, the format or the source does not exist.
             Refused: there are no original bytes.
         """
         where = self._name(branch)
-        return export_messages(self.repository, where, format_name=form, all_branches=all_branches, source=source)
+        return export_messages(self.repository, where, format_name=format, all_branches=all_branches, source=source)
 
     def save(
-        self, path: str | os.PathLike[str], form: str = "markdown", *, branch: str | None = None, force: bool = False
+        self,
+        path: str | os.PathLike[str],
+        format: ExportFormat = "markdown",  # noqa: A002
+        *,
+        branch: str | None = None,
+        force: bool = False,
     ) -> ExportSaved:
         """Export to a file, or to a directory for several original files; an existing file is kept without `force`.
 
@@ -411,7 +470,7 @@ class WritableConversation(Conversation):
             Refused: the file exists.
             Inaccessible: it cannot be written.
         """
-        return save_export(self.export(form, branch=branch), os.fspath(path), force=force)
+        return save_export(self.export(format, branch=branch), os.fspath(path), force=force)
 
     def context(
         self,
@@ -420,22 +479,26 @@ class WritableConversation(Conversation):
         max_tokens: int | None = None,
         task: str | None = None,
         model: str | None = None,
-        project: str = "",
+        project: str | os.PathLike[str] | None = None,
     ) -> Context:
         """Build a context of at most `max_tokens` tokens: the newest turns, or the most relevant ones for a task.
 
         max_tokens: default: the content part of the model's window, 4000 for a task, or 8000.
-        project: the directory whose files may be embedded; empty: no file is read.
+        project: the directory whose files may be embedded; None: no file is read.
 
         Raises:
             Invalid: the budget is negative or the task has no words.
         """
         repository = self.repository
         row = None if model is None else resolve_model(model, repository.config.walk())
-        if max_tokens is None:
-            max_tokens = default_budget(repository.config, row, has_task=task is not None)
-        request = Request(where=self._name(branch), max_tokens=max_tokens, task=task, project=project)
-        request = with_settings(request, repository.config)
+        request = new_request(
+            repository.config,
+            row,
+            where=self._name(branch),
+            max_tokens=max_tokens,
+            task=task,
+            project="" if project is None else os.fspath(project),
+        )
         tokenizer = choose_tokenizer(rank_file_paths(os.environ), row)
         return build_context(repository, request, tokenizer, cache_directory(os.environ))
 

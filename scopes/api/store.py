@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from scopes.api.conversation import WritableConversation
+from scopes.api.conversation import Branch, Conversation
 from scopes.conversation.cat import MessageView, cat
 from scopes.conversation.list import list_conversations
 from scopes.conversation.list_cached import ConversationList
@@ -17,22 +17,29 @@ from scopes.conversation.new import new
 from scopes.conversation.undo import Undone
 from scopes.conversation.undo import redo as redo_operation
 from scopes.conversation.undo import undo as undo_operation
-from scopes.history.handles import Store
+from scopes.history.handles import StoreHandle
 from scopes.history.messages import check_author, default_author
-from scopes.history.revisions import conversation_ids, resolve_conversation
+from scopes.history.revisions import conversation_ids, resolve_branch, resolve_conversation
 from scopes.ids import ConversationId
-from scopes.importers.discovery import find_sources
-from scopes.importers.formats.registry import FORMATS
-from scopes.importers.results import Imported, Skipped
-from scopes.importers.run import ImportOptions, import_sources
 from scopes.index.database import index_directory
+from scopes.loading import deferred, load
 from scopes.model.message import Author
-from scopes.search.search import Search
-from scopes.search.search import search as run_search
 from scopes.store.config import Setting, environment_settings
 from scopes.store.discovery import cache_directory, choose_store
 from scopes.store.init import create_store
 from scopes.store.repository import Caller, open_repository
+
+if TYPE_CHECKING:
+    from scopes.importers.discovery import find_sources
+    from scopes.importers.results import Imported, Skipped
+    from scopes.importers.run import ImportOptions, import_sources
+    from scopes.search.search import Search
+    from scopes.search.search import search as run_search
+else:
+    find_sources = deferred("scopes.importers.discovery:find_sources")
+    ImportOptions = deferred("scopes.importers.run:ImportOptions")
+    import_sources = deferred("scopes.importers.run:import_sources")
+    run_search = deferred("scopes.search.search:search")
 
 
 def open_store(
@@ -41,7 +48,7 @@ def open_store(
     create: bool = False,
     author: Author | str | None = None,
     settings: Mapping[str, str] | None = None,
-) -> WritableStore:
+) -> Store:
     """Open a store: the one at `path`, or the one that the command line would use in the current directory.
 
     The configuration is that of the command line: the files of git, then variables such as SCOPES_DURABILITY. Close the
@@ -67,11 +74,11 @@ def open_store(
     else:
         default = check_author(Author(author, "human") if isinstance(author, str) else author)
     repository.caller = Caller(actor=default.name, command=os.path.basename(sys.argv[0] or "python"))
-    return WritableStore(repository, default)
+    return Store(repository, default)
 
 
 @dataclass(frozen=True, slots=True)
-class WritableStore(Store):
+class Store(StoreHandle):
     """A store with the operations as methods; `author` is the default author of messages.
 
     A store may be kept open, and it must not be shared by threads.
@@ -96,18 +103,18 @@ class WritableStore(Store):
         """The directory of the store."""
         return self.repository.path
 
-    def list_rows(self) -> ConversationList:
+    def list(self) -> ConversationList:
         """Return a row for every conversation, as `scopes conv list` does, the most recently active first.
 
         A row has title, participants, branches and times; use `conversations` to read or change conversations.
         """
         return list_conversations(self.repository, self._index_directory)
 
-    def conversations(self) -> Sequence[WritableConversation]:
+    def conversations(self) -> Sequence[Conversation]:
         """Return a handle of every conversation, sorted by id."""
         return [self._handle(conversation_id) for conversation_id in conversation_ids(self.repository)]
 
-    def conversation(self, text: str) -> WritableConversation:
+    def conversation(self, text: str) -> Conversation:
         """Return a conversation by its id or a unique prefix.
 
         Raises:
@@ -115,8 +122,17 @@ class WritableStore(Store):
         """
         return self._handle(resolve_conversation(self.repository, text))
 
-    def _handle(self, conversation_id: ConversationId) -> WritableConversation:
-        return WritableConversation(self.repository, conversation_id, self.author)
+    def branch(self, conversation: str, branch: str | None = None) -> Branch:
+        """Return a branch of a conversation (default: the active one); `conversation` may also be `CONV/BRANCH`.
+
+        Raises:
+            NotFound, Ambiguous: no conversation or branch, or several, have this name.
+        """
+        conversation_id, name = resolve_branch(self.repository, conversation, branch)
+        return Branch(self._handle(conversation_id), name)
+
+    def _handle(self, conversation_id: ConversationId) -> Conversation:
+        return Conversation(self.repository, conversation_id, self.author)
 
     @property
     def _index_directory(self) -> str:
@@ -128,7 +144,7 @@ class WritableStore(Store):
         *,
         id: str | None = None,  # noqa: A002
         participants: Iterable[str] = (),
-    ) -> WritableConversation:
+    ) -> Conversation:
         """Create a conversation with the branch `main`; without `id` it gets the next number.
 
         Raises:
@@ -172,7 +188,9 @@ class WritableStore(Store):
         skipped: list[Skipped] = []
         sources = find_sources(os.fspath(path), skipped)
         options = ImportOptions(dry_run=dry_run, strict=strict)
-        return import_sources(self.repository, sources, FORMATS, options, skipped=tuple(skipped))
+        return import_sources(
+            self.repository, sources, load("scopes.importers.formats.registry:FORMATS"), options, skipped=tuple(skipped)
+        )
 
     def undo(
         self,

@@ -15,7 +15,7 @@ from scopes.cli.invocation import Invocation
 from scopes.clock import new_id, now
 from scopes.conversation.append import MessageAppended, append_all, append_to
 from scopes.errors import Invalid, Refused
-from scopes.history.handles import Branch
+from scopes.history.handles import BranchHandle
 from scopes.history.messages import header_of, plain_message
 from scopes.history.revisions import resolve_revision
 from scopes.ids import ConversationId, MessageId, is_message_id
@@ -164,7 +164,7 @@ def compose_message(author: Author, text: str | None, fields: Fields) -> Message
 
 
 def append_lines(
-    branch: Branch, documents: Iterable[tuple[int, Any]], *, allow_empty: bool = False
+    branch: BranchHandle, documents: Iterable[tuple[int, Any]], *, allow_empty: bool = False
 ) -> Iterator[MessageAppended]:
     """Append one message per document; the next document is read after the message is on disk.
 
@@ -186,7 +186,7 @@ def append_lines(
 
 
 def append_all_lines(
-    branch: Branch, documents: Iterable[tuple[int, Any]], *, allow_empty: bool = False
+    branch: BranchHandle, documents: Iterable[tuple[int, Any]], *, allow_empty: bool = False
 ) -> Iterator[MessageAppended]:
     """Append one message per document, all of them or none; every document is checked before anything is written.
 

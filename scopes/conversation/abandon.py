@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scopes.errors import Refused
-from scopes.history.handles import Store
+from scopes.history.handles import StoreHandle
 from scopes.history.revisions import MAIN
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, OperationId
@@ -31,7 +31,7 @@ def abandon(repository: Repository, conversation: str, branch: str, *, revive: b
     Raises:
         Refused: the branch is main.
     """
-    handle = Store(repository).conversation(conversation)
+    handle = StoreHandle(repository).conversation(conversation)
     status = "active" if revive else "abandoned"
     with exclusive_write(repository):
         target = handle.branch(branch)

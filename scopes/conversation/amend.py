@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scopes.errors import NotFound, Refused
-from scopes.history.handles import Branch, Store
+from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import is_root, plain_message, read_message
 from scopes.history.transaction import append_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
@@ -72,8 +72,10 @@ def retract(
     return _append(handle, message, old.id)
 
 
-def _find_target(repository: Repository, conversation: str, target: str, branch: str | None) -> tuple[Branch, Message]:
-    handle = Store(repository).branch(conversation, branch)
+def _find_target(
+    repository: Repository, conversation: str, target: str, branch: str | None
+) -> tuple[BranchHandle, Message]:
+    handle = StoreHandle(repository).branch(conversation, branch)
     log_hint = f"see: scopes conv log {handle}"
     oid = handle.conversation.revision(target).oid
     tip = handle.tip
@@ -88,7 +90,7 @@ def _find_target(repository: Repository, conversation: str, target: str, branch:
     return handle, message
 
 
-def _append(branch: Branch, message: Message, target: MessageId) -> MessageAmended:
+def _append(branch: BranchHandle, message: Message, target: MessageId) -> MessageAmended:
     return MessageAmended(
         id=message.id,
         oid=append_message(branch.repository, branch.conversation.id, branch.name, message),

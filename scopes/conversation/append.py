@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scopes.history.handles import Branch, Store
+from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import write_message_blob, write_message_commit
 from scopes.history.transaction import Transaction, append_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
@@ -36,10 +36,10 @@ def append(
         Invalid: the message is too large.
         Busy, Inaccessible: nothing was written, unless the error text says otherwise.
     """
-    return append_to(Store(repository).conversation(conversation).branch(branch), message)
+    return append_to(StoreHandle(repository).conversation(conversation).branch(branch), message)
 
 
-def append_to(branch: Branch, message: Message, *, first: MessageId | None = None) -> MessageAppended:
+def append_to(branch: BranchHandle, message: Message, *, first: MessageId | None = None) -> MessageAppended:
     """Append a message to a branch that was already resolved; raises as `append` does.
 
     `first` is the first message of the same command: `undo` takes back all messages of a command together.
@@ -49,7 +49,7 @@ def append_to(branch: Branch, message: Message, *, first: MessageId | None = Non
     return MessageAppended(id=message.id, oid=oid, conversation=conversation_id, branch=branch.name)
 
 
-def append_all(branch: Branch, messages: Sequence[Message]) -> list[MessageAppended]:
+def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[MessageAppended]:
     """Append several messages to a branch that was already resolved, all or none, as one operation (S4-52).
 
     Other writers wait meanwhile, and readers see the branch without any or with all of the messages.

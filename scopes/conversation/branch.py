@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from scopes.clock import now
 from scopes.conversation.show import BranchRow, show
 from scopes.errors import Refused
-from scopes.history.handles import Store
+from scopes.history.handles import StoreHandle
 from scopes.history.transaction import Transaction
 from scopes.ids import (
     AgentName,
@@ -76,7 +76,7 @@ def branch(
         Refused: a branch of that name exists.
         NotFound, Ambiguous: the conversation or the message cannot be resolved.
     """
-    handle = Store(repository).conversation(conversation)
+    handle = StoreHandle(repository).conversation(conversation)
     given = BranchEntry(
         purpose=None if purpose is None else parse_purpose(purpose),
         agent=None if agent is None else parse_agent_name(agent),

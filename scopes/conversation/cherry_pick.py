@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scopes.errors import Conflicted, NotFound, Refused
-from scopes.history.handles import Store
+from scopes.history.handles import StoreHandle
 from scopes.history.messages import message_id_of
 from scopes.history.revisions import resolve_revision_anywhere
 from scopes.ids import Oid
@@ -89,7 +89,7 @@ def _resolve(
     repository: Repository, conversation: str, messages: Sequence[str], branch: str | None
 ) -> tuple[ReplayState, list[Commit], tuple[Note, ...]]:
     """Resolve and check the names; return the state to begin with, and the commits that the branch does not have."""
-    target = Store(repository).branch(conversation, branch)
+    target = StoreHandle(repository).branch(conversation, branch)
     conversation_id, name, tip = target.conversation.id, target.name, target.tip
     require_free(repository, conversation_id, name)
     require_resolved(repository, tip, f"the branch {name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scopes.history.conversations import resolve_scope, walk_messages
-from scopes.history.handles import Conversation
+from scopes.history.handles import ConversationHandle
 from scopes.history.messages import MessageHeader
 from scopes.ids import BranchName, ConversationId
 from scopes.merge.conflict_keys import group_of, shown_key
@@ -39,7 +39,7 @@ class DecisionList(Result):
 def decisions(repository: Repository, where: str) -> DecisionList:
     """Collect the decisions of a conversation, or of one branch of it given as `CONV/BRANCH`."""
     scope = resolve_scope(repository, where)
-    active = Conversation(repository, scope.conversation).active_branch.tip
+    active = ConversationHandle(repository, scope.conversation).active_branch.tip
     tree = read_commit(repository, active if scope.branch is None else scope.tips[scope.branch]).tree
     rows = []
     for head, message in walk_messages(repository, scope):

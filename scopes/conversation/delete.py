@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scopes.errors import Refused
-from scopes.history.handles import Branch, Store
+from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.revisions import MAIN
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
@@ -40,13 +40,13 @@ class BranchDeleted(Result):
 def delete(repository: Repository, conversation: str, *, dry_run: bool = False) -> ConversationDeleted:
     """Move a conversation with all its branches and metadata to the trash; with `dry_run` change nothing."""
     if dry_run:
-        found = Store(repository).conversation(conversation)
+        found = StoreHandle(repository).conversation(conversation)
         names = tuple(found.tips)
         return ConversationDeleted(
             conversation=found.id, branches=len(names), operation=None, dry_run=True, branch_names=names
         )
     with exclusive_write(repository):
-        handle = Store(repository).conversation(conversation)  # under the lock
+        handle = StoreHandle(repository).conversation(conversation)  # under the lock
         tips = handle.tips
         tx = Transaction(repository, handle.id)
         for branch in tips:
@@ -65,7 +65,7 @@ def delete_branch(
     Raises:
         Refused: it is main or the active branch, or has messages of its own and `force` is not given (S4-7).
     """
-    handle = Store(repository).conversation(conversation)
+    handle = StoreHandle(repository).conversation(conversation)
     if dry_run:
         target = handle.branch(branch)
         tip = _check_deletable(target, force=force)
@@ -80,7 +80,7 @@ def delete_branch(
     return BranchDeleted(conversation=handle.id, branch=target.name, tip=tip, operation=operation.id)
 
 
-def _check_deletable(branch: Branch, *, force: bool) -> Oid:
+def _check_deletable(branch: BranchHandle, *, force: bool) -> Oid:
     """Return the tip of a branch that may be deleted."""
     conversation, name = branch.conversation, branch.name
     if name == MAIN:

@@ -8,7 +8,7 @@ its state. The branch is where they are discussed and resolved before the merge 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypedDict
+from typing import TypeAlias, TypedDict
 
 from scopes.clock import now
 from scopes.errors import Invalid, NotFound, Refused
@@ -77,8 +77,8 @@ _DEFAULT_OPTIONS = MergeOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergeOutcome(Result):
-    """The outcome of a merge (S4-9).
+class _MergeResult(Result):
+    """The fields that the outcomes of a merge have in common (S4-9).
 
     Attributes:
         branch: The branch that holds the result; after a stop the conflict-resolution branch.
@@ -101,30 +101,33 @@ class MergeOutcome(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UpToDate(MergeOutcome):
+class UpToDate(_MergeResult):
     """The target already has all messages of the source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FastForwarded(MergeOutcome):
+class FastForwarded(_MergeResult):
     """The target had no messages of its own and moved to the tip of the source (S4-10)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merged(MergeOutcome):
+class Merged(_MergeResult):
     """The target moved to a merge commit; `message` is its id."""
 
     message: MessageId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergeConflicted(MergeOutcome):
+class MergeConflicted(_MergeResult):
     """The merge stopped on conflicts (S4-16, S4-17); the target did not move."""
 
     @property
     def exit_code(self) -> int:
         """Three: stopped on conflicts."""
         return 3
+
+
+MergeOutcome: TypeAlias = UpToDate | FastForwarded | Merged | MergeConflicted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,7 +269,7 @@ def _require_merge_commit(repository: Repository, pending: InProgress) -> None:
 
 def _preview(request: _Request, plan: MergePlan, *, fast_forward: bool) -> MergeOutcome:
     """Return the outcome of a dry run (S4-18)."""
-    kind: type[MergeOutcome] = Merged
+    kind: type[UpToDate | FastForwarded | Merged | MergeConflicted] = Merged
     if plan.up_to_date:
         kind = UpToDate
     elif plan.fast_forward and fast_forward:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from scopes.errors import Refused
-from scopes.history.handles import Branch, Conversation, Store
+from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.revisions import MAIN, Revision
 from scopes.ids import Oid
 from scopes.merge.automatic_resolution import Policy, read_policy
@@ -84,7 +84,7 @@ def _resolve(
     repository: Repository, conversation: str, branch: str | None, onto: str
 ) -> tuple[ReplayState, Oid | None]:
     """Resolve and check the names; return the state to begin with, and the fork point of the branch."""
-    moving = Store(repository).branch(conversation, branch)
+    moving = StoreHandle(repository).branch(conversation, branch)
     conversation_id, name, tip = moving.conversation.id, moving.name, moving.tip
     require_free(repository, conversation_id, name)
     base = moving.conversation.revision(onto)
@@ -133,7 +133,7 @@ class _Rebase(ReplayVerb):
         """Set fork point and parent; the entry of main keeps the root."""
         if state.branch == MAIN:
             return None
-        entry = Branch(Conversation(repository, state.conversation), state.branch).entry
+        entry = BranchHandle(ConversationHandle(repository, state.conversation), state.branch).entry
         return replace(entry, fork=state.onto, parent=state.parent or entry.parent)
 
     def end_notes(self, repository: Repository, state: ReplayState) -> tuple[Note, ...]:
@@ -141,7 +141,7 @@ class _Rebase(ReplayVerb):
         first = next((rewrite.old for rewrite in state.moved if rewrite.old != rewrite.new), None)
         if first is None:
             return ()
-        tips = Conversation(repository, state.conversation).tips
+        tips = ConversationHandle(repository, state.conversation).tips
         holding = [name for name, tip in tips.items() if name != state.branch and is_ancestor(repository, first, tip)]
         if not holding:
             return ()

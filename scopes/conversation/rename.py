@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from scopes.errors import Refused
 from scopes.history.conversations import refuse_taken
-from scopes.history.handles import Store
+from scopes.history.handles import StoreHandle
 from scopes.history.transaction import RefTransaction, Transaction
 from scopes.ids import ConversationId, OperationId, parse_branch_name, parse_conversation_id
 from scopes.model.conversation import BranchEntry
@@ -30,7 +30,7 @@ class Renamed(Result):
 def rename_title(repository: Repository, conversation: str, title: str) -> Renamed:
     """Set the title of a conversation; an empty title removes it."""
     with exclusive_write(repository):
-        handle = Store(repository).conversation(conversation)  # under the lock
+        handle = StoreHandle(repository).conversation(conversation)  # under the lock
         before, after = handle.metadata.title, title.strip() or None
         operation = None
         if after != before:
@@ -46,7 +46,7 @@ def rename_conversation(repository: Repository, conversation: str, new: str) -> 
     Raises:
         Refused: the id is taken.
     """
-    handle, new_id = Store(repository).conversation(conversation), parse_conversation_id(new)
+    handle, new_id = StoreHandle(repository).conversation(conversation), parse_conversation_id(new)
     old_id = handle.id
     with exclusive_write(repository):
         refuse_taken(repository, new_id)
@@ -68,7 +68,7 @@ def rename_branch(repository: Repository, conversation: str, branch: str, new: s
     Raises:
         Refused: the name is taken, or the branch is main.
     """
-    handle, new_name = Store(repository).conversation(conversation), parse_branch_name(new)
+    handle, new_name = StoreHandle(repository).conversation(conversation), parse_branch_name(new)
     with exclusive_write(repository):
         name, tips = handle.branch(branch).name, handle.tips
         if name == "main":

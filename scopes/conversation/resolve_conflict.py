@@ -7,7 +7,7 @@ conflict-resolution branch and records strategy, choice, reason, actor and the r
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from scopes.clock import new_id, now, seconds_of
 from scopes.errors import Invalid, Refused
@@ -31,7 +31,8 @@ from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange, update_tree
 
-TAKES = ("source", "target", "base", "both")
+ConflictSide: TypeAlias = Literal["source", "target", "base", "both"]
+TAKES: tuple[str, ...] = get_args(ConflictSide)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

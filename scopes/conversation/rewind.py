@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 from scopes.errors import Invalid, NotFound, Refused
-from scopes.history.handles import Store
+from scopes.history.handles import StoreHandle
 from scopes.history.messages import MessageHeader, header_of, is_root, message_id_of, walk_headers_newest_first
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
@@ -57,7 +57,7 @@ def rewind(
     if count is not None and count < 1:
         raise Invalid(f"cannot rewind {count} messages", hint="for example: -n 2")
     with nullcontext() if dry_run else exclusive_write(repository):
-        handle = Store(repository).branch(conversation, branch)
+        handle = StoreHandle(repository).branch(conversation, branch)
         old = handle.tip
         if count is None:
             new = handle.conversation.revision(f"{handle.name}~1" if to is None else to).oid

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import NamedTuple
 
 from scopes.clock import creation_time, known_seconds, later_of
 from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import participants_of, resolve_scope
-from scopes.history.handles import Store
+from scopes.history.handles import StoreHandle
 from scopes.history.messages import (
     KIND_TRAILER,
     NO_TEXT,
@@ -135,7 +136,7 @@ def show(
         NotFound, Ambiguous: the conversation or the branch cannot be resolved.
     """
     scope = resolve_scope(repository, where)
-    handle = Store(repository).conversation(scope.conversation)
+    handle = StoreHandle(repository).conversation(scope.conversation)
     metadata, active = handle.metadata, handle.active_branch.name
     tips, by_oid, damaged = _read_branches(repository, handle.tips, {active, scope.branch})
     damaged = sorted({*damaged, *_damaged_refs(repository, scope.conversation)})
@@ -146,8 +147,8 @@ def show(
     directory = metadata.directory or root.cwd
     project = None if directory is None else find_project(directory)
     inside = by_oid.keys() if scope.branch is None else _reachable(by_oid, tips[scope.branch])
-    messages = {message_id: by_oid[oid] for oid, message_id in ids.items() if oid in inside}
-    by_time = sorted(messages.values(), key=lambda commit: commit.time)
+    messages = {message_id: by_oid[oid] for oid, message_id in ids.items() if scope.branch is None or oid in inside}
+    by_time = sorted(messages.values(), key=attrgetter("time"))
     latest = by_time[-recent:] if recent > 0 else []
     newest = max(by_oid[oid].time for name, oid in scope.tips.items() if name in tips)
     size = _measure_context(repository, by_oid, tips[scope.branch or active])
@@ -168,7 +169,7 @@ def show(
         ),
         recent=tuple(map(header_of, latest)),
         recent_bodies=tuple(read_message(repository, commit.oid) for commit in latest),
-        opening=None if metadata.title is not None else first_prompt(walk_main(repository, tips)),
+        opening=None if metadata.title is not None else first_prompt(walk_main(repository, tips, by_oid)),
         directory=directory,
         project=None if project is None else project.name,
         branch=scope.branch,
@@ -264,7 +265,7 @@ def _sub_agent_of(repository: Repository, by_oid: Mapping[Oid, Commit], branch: 
         return None
     newest_first = []
     commit = by_oid[branch.tip]
-    while not is_root(commit) and commit.parents and commit.parents[0] in by_oid:
+    while commit.oid != branch.fork and commit.parents and commit.parents[0] in by_oid:
         newest_first.append(commit)
         commit = by_oid[commit.parents[0]]
     return find_sub_agent(repository, newest_first)
@@ -303,13 +304,14 @@ def _summarize_branch(
     """Describe one branch from the commits of its conversation; `ids` maps the commits of messages to message ids."""
     tip = by_oid[tips[name]]
     reachable = _reachable(by_oid, tip.oid)
-    own = reachable - (_reachable(by_oid, entry.fork) if entry.fork in by_oid else frozenset())
+    below = _reachable(by_oid, entry.fork) if entry.fork in by_oid else frozenset[Oid]()
+    own = reachable - below if below else reachable
     own_messages = len({ids[oid] for oid in own if oid in ids})
     kinds = [by_oid[oid].trailers.get(KIND_TRAILER) for oid in own]
     return BranchRow(
         name=name,
         messages=own_messages,
-        total=len({ids[oid] for oid in reachable if oid in ids}),
+        total=own_messages if ids.keys().isdisjoint(below) else len({ids[oid] for oid in reachable if oid in ids}),
         tip=tip.oid,
         fork=entry.fork,
         purpose=entry.purpose,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scopes.history.handles import Store
+from scopes.history.handles import StoreHandle
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, OperationId
 from scopes.result import Result
@@ -28,7 +28,7 @@ def switch(repository: Repository, conversation: str, branch: str) -> BranchSwit
     Raises:
         NotFound, Ambiguous: the conversation or branch cannot be resolved.
     """
-    handle = Store(repository).conversation(conversation)
+    handle = StoreHandle(repository).conversation(conversation)
     with exclusive_write(repository):
         name, previous = handle.branch(branch).name, handle.active_branch.name
         tx = Transaction(repository, handle.id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scopes.errors import NotFound, Refused
-from scopes.history.handles import Conversation, Store
+from scopes.history.handles import ConversationHandle, StoreHandle
 from scopes.history.messages import MessageHeader, header_of
 from scopes.history.transaction import Transaction
 from scopes.ids import ConversationId, Oid, OperationId, parse_branch_name
@@ -34,7 +34,7 @@ class TagList(Result):
 
 def list_tags(repository: Repository, conversation: str) -> TagList:
     """List the tags of a conversation."""
-    handle = Store(repository).conversation(conversation)
+    handle = StoreHandle(repository).conversation(conversation)
     tags = sorted(handle.metadata.tags.items())
     return TagList(
         conversation=handle.id, tags=tuple((tag, header_of(read_commit(repository, oid))) for tag, oid in tags)
@@ -47,7 +47,7 @@ def tag(repository: Repository, conversation: str, name: str, message: str | Non
     Raises:
         Refused: a tag or a branch of that name exists; tags are not moved.
     """
-    handle, tag_name = Store(repository).conversation(conversation), str(parse_branch_name(name))
+    handle, tag_name = StoreHandle(repository).conversation(conversation), str(parse_branch_name(name))
     with exclusive_write(repository):
         if tag_name in handle.tips:
             raise Refused(f"{tag_name!a} is a branch of {handle.id}", hint="choose another name for the tag")
@@ -64,14 +64,14 @@ def delete_tag(repository: Repository, conversation: str, name: str) -> Tagged:
     Raises:
         NotFound: there is no such tag.
     """
-    handle = Store(repository).conversation(conversation)
+    handle = StoreHandle(repository).conversation(conversation)
     with exclusive_write(repository):
         if name not in handle.metadata.tags:
             raise NotFound(f"there is no tag {name!a} in {handle.id}", hint=f"list them: scopes conv tag {handle.id}")
         return _set_tag(handle, name, None)
 
 
-def _set_tag(conversation: Conversation, name: str, oid: Oid | None) -> Tagged:
+def _set_tag(conversation: ConversationHandle, name: str, oid: Oid | None) -> Tagged:
     change = f"{'tag' if oid else 'remove tag'} {name}"
     tx = Transaction(conversation.repository, conversation.id)
     tx.set_tag(name, oid)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from scopes.errors import Invalid, Refused
 from scopes.exporters.json_export import write_json, write_json_lines
@@ -19,6 +19,8 @@ from scopes.store.repository import Repository
 
 Writer: TypeAlias = Callable[[Repository, ExportSelection], Iterator[bytes]]
 
+ExportFormat: TypeAlias = Literal["markdown", "json", "jsonl", "openai", "original"]
+FORMATS: tuple[str, ...] = get_args(ExportFormat)
 ORIGINAL = "original"
 OPENAI = "openai"
 _WRITERS: dict[str, tuple[Writer, str]] = {  # with the extension of the file
@@ -27,7 +29,6 @@ _WRITERS: dict[str, tuple[Writer, str]] = {  # with the extension of the file
     "jsonl": (write_json_lines, ".jsonl"),
     OPENAI: (write_openai, ".json"),
 }
-FORMATS = (*_WRITERS, ORIGINAL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""The core objects Store > Conversation > Branch > Revision > Message: `Store(repository).branch("conv-001/main").tip`.
+"""The core objects store > conversation > branch > revision > message: `StoreHandle(repository).branch("conv-001")`.
 
-Store, Conversation and Branch are handles: they hold names and read when asked, so they never go stale and are cheap to
-make. A Revision is a plain value, read with `Store.read_message`. Verbs are functions of `scopes.conversation`, which
-resolve their arguments with these handles; `scopes.api` has handles with the verbs as methods.
+Handles hold names and read when asked, so they never go stale and are cheap to make. A Revision is a plain value.
+Verbs are functions of `scopes.conversation`, which resolve their arguments with these handles; `scopes.api` extends
+the handles with the verbs as methods.
 """
 
 from __future__ import annotations
@@ -31,42 +31,34 @@ from scopes.store.repository import Repository
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class StoreHandle:
     """All conversations of a repository."""
 
     repository: Repository
 
-    def conversations(self) -> Sequence[Conversation]:
+    def conversations(self) -> Sequence[ConversationHandle]:
         """Return all conversations, sorted by id."""
         return [self._handle(conversation_id) for conversation_id in conversation_ids(self.repository)]
 
-    def conversation(self, text: str) -> Conversation:
+    def conversation(self, text: str) -> ConversationHandle:
         """Resolve a conversation by its id or a unique prefix; raises as `resolve_conversation` does."""
         return self._handle(resolve_conversation(self.repository, text))
 
-    def _handle(self, conversation_id: ConversationId) -> Conversation:
-        return Conversation(self.repository, conversation_id)
+    def _handle(self, conversation_id: ConversationId) -> ConversationHandle:
+        return ConversationHandle(self.repository, conversation_id)
 
-    def branch(self, conversation: str, branch: str | None = None) -> Branch:
+    def branch(self, conversation: str, branch: str | None = None) -> BranchHandle:
         """Resolve a conversation, or `CONV/BRANCH`, and a branch in it; raises as `resolve_branch` does."""
         conversation_id, name = resolve_branch(self.repository, conversation, branch)
-        return Branch(self._handle(conversation_id), name)
+        return BranchHandle(self._handle(conversation_id), name)
 
     def revision(self, text: str) -> Revision:
         """Resolve a revision such as `conv-001/main~2`, a message id or a tag; raises as `resolve_revision` does."""
         return resolve_revision(self.repository, text)
 
-    def read_message(self, revision: Revision) -> Message:
-        """Read the message of a revision.
-
-        Raises:
-            Corrupt, NotFound: it is damaged or missing, or the revision is a root commit.
-        """
-        return read_message(self.repository, revision.oid)
-
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class ConversationHandle:
     """One conversation."""
 
     repository: Repository
@@ -83,17 +75,17 @@ class Conversation:
         return list_branch_tips(self.repository, self.id)
 
     @property
-    def active_branch(self) -> Branch:
+    def active_branch(self) -> BranchHandle:
         """The branch that messages go to if none is named."""
-        return Branch(self, read_active_branch(self.repository, self.id))
+        return BranchHandle(self, read_active_branch(self.repository, self.id))
 
-    def branches(self) -> list[Branch]:
+    def branches(self) -> Sequence[BranchHandle]:
         """Return all branches, sorted by name."""
-        return [Branch(self, name) for name in self.tips]
+        return [BranchHandle(self, name) for name in self.tips]
 
-    def branch(self, text: str | None = None) -> Branch:
+    def branch(self, text: str | None = None) -> BranchHandle:
         """Resolve a branch by name or unique prefix (default: the active one); raises as `resolve_branch_name` does."""
-        return Branch(self, resolve_branch_name(self.repository, self.id, text))
+        return BranchHandle(self, resolve_branch_name(self.repository, self.id, text))
 
     def revision(self, text: str) -> Revision:
         """Resolve a revision of this conversation; raises as `resolve_revision` does."""
@@ -101,10 +93,10 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class BranchHandle:
     """One branch of a conversation."""
 
-    conversation: Conversation
+    conversation: ConversationHandle
     name: BranchName
 
     def __str__(self) -> str:

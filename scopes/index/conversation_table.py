@@ -78,8 +78,8 @@ class ConversationRow(NamedTuple):
 
 
 _FIELDS: Final = ConversationRow._fields
-_BRIEF_FIELDS: Final = ("id", "participants", "branches", "last_activity", "title", "opening", "moment")
-_OTHER_FIELDS: Final = tuple(name for name in _FIELDS if name not in _BRIEF_FIELDS)
+_BRIEF_FIELDS: Final = _FIELDS[: _FIELDS.index("active_branch")]
+_OTHER_FIELDS: Final = _FIELDS[len(_BRIEF_FIELDS) :]
 _NAMES: Final = _FIELDS.index("participants")
 _TAGS: Final = _FIELDS.index("tags")
 _TYPES: Final = {
@@ -105,20 +105,15 @@ _TYPES: Final = {
 _COLUMNS: Final = (*_FIELDS, "state", "complete")
 LAYOUT: Final = Layout(
     "conversations.sqlite",
-    version=5,
+    version=6,
     tables="CREATE TABLE conversation ("
     + ", ".join(f"{name} {_TYPES[name]}" for name in _COLUMNS)
     + ") STRICT, WITHOUT ROWID",
 )
 
 
-def _select(*without: str) -> str:
-    """Return the query for all fields of a summary, with NULL for some."""
-    return _SELECT.format(", ".join("NULL" if name in without else name for name in _FIELDS))
-
-
-_BRIEF: Final = _select(*_OTHER_FIELDS)
-_COMPLETE: Final = _select()
+_BRIEF: Final = _SELECT.format(", ".join(_BRIEF_FIELDS))
+_COMPLETE: Final = _SELECT.format(", ".join(_FIELDS))
 _WHOLE: Final = _SELECT.format(", ".join(_COLUMNS))
 _INSERT: Final = _REPLACE.format(", ".join(_COLUMNS), ", ".join("?" for _ in _COLUMNS))
 
@@ -280,14 +275,17 @@ def _read_rows(connection: sqlite3.Connection, select: str) -> list[tuple[Any, .
 
 
 def _read_summaries(rows: Sequence[tuple[Any, ...]]) -> list[ConversationRow]:
-    """Convert rows, which begin with the fields of a summary; each distinct text of participants is decoded once."""
+    """Convert rows, which begin with the fields of a summary, or have only those of a brief one.
+
+    Each distinct text of participants is decoded once.
+    """
     texts = {row[_NAMES] for row in rows}
     participants = {text: tuple(map(AgentName, _split(text))) for text in texts}
     end, after = len(_FIELDS), _NAMES + 1
-    make = ConversationRow._make
-    summaries = [make((*row[:_NAMES], participants[row[_NAMES]], *row[after:end])) for row in rows]
+    make, unset = ConversationRow._make, (None,) * (end - len(rows[0]) if rows else 0)
+    summaries = [make((*row[:_NAMES], participants[row[_NAMES]], *row[after:end], *unset)) for row in rows]
     for position, row in enumerate(rows):
-        if row[_TAGS] is not None:
+        if len(row) > _TAGS and row[_TAGS] is not None:
             summaries[position] = summaries[position]._replace(tags=_split(row[_TAGS]))
     return summaries
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scopes.clock import format_seconds
-from scopes.history.handles import Store
+from scopes.history.handles import StoreHandle
 from scopes.history.messages import MessageHeader, read_message, walk_headers_newest_first
 from scopes.history.staleness import SUMMARIES, is_news
 from scopes.ids import BranchName, ConversationId, MessageId
@@ -52,7 +52,7 @@ class SummaryList(Result):
 
 def list_summaries(repository: Repository, branch: str) -> SummaryList:
     """List the summaries of a branch (`conversation[/branch]`)."""
-    handle = Store(repository).branch(branch)
+    handle = StoreHandle(repository).branch(branch)
     tip = handle.tip
     amended = read_amended(repository, tip)
     rows: list[SummaryRow] = []

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from scopes.errors import Busy, Invalid, NotFound, Refused
-from scopes.history.handles import Store
+from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message, write_message_blob, write_message_commit
 from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import Transaction
@@ -99,7 +99,7 @@ def summarize(
     """
     if not 0 < ratio <= 1:
         raise Invalid(f"invalid ratio {ratio:g}: must be above 0 and at most 1", hint="for example: --ratio 0.3")
-    handle = Store(repository).branch(branch)
+    handle = StoreHandle(repository).branch(branch)
     tip = handle.tip
     given = _collect(repository, tip, tokenizer, include_all=include_all, compact=compact)
     since = f"on {handle} since its last {'compaction' if compact else 'summary'}"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from scopes.history.handles import Branch, Store
+from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import read_root
 from scopes.ids import ConversationId, MessageId, Oid, OperationId
 from scopes.loading import load
@@ -79,7 +79,7 @@ def update(
     if memory_every == 0 and not at_once:
         note = Note("the memory is switched off: scopes.memoryEvery is 0", "make an entry anyway: --now")
         return MemoryUpdated(entries=(), waiting=0, operation=None, notes=(note,))
-    store = Store(repository)
+    store = StoreHandle(repository)
     branches = iter([store.branch(branch)]) if branch is not None else _walk_branches(store)
     due, waiting = [], 0
     for new in _walk_new_messages(repository, branches):
@@ -109,7 +109,7 @@ def update(
     return MemoryUpdated(entries=tuple(entries), waiting=waiting, operation=operation, notes=builder.notes)
 
 
-def _walk_branches(store: Store) -> Iterator[Branch]:
+def _walk_branches(store: StoreHandle) -> Iterator[BranchHandle]:
     """Yield the branches of all conversations that are not abandoned, the active one of each first."""
     for conversation in store.conversations():
         active = conversation.active_branch
@@ -120,7 +120,7 @@ def _walk_branches(store: Store) -> Iterator[Branch]:
                 yield branch
 
 
-def _walk_new_messages(repository: Repository, branches: Iterator[Branch]) -> Iterator[_New]:
+def _walk_new_messages(repository: Repository, branches: Iterator[BranchHandle]) -> Iterator[_New]:
     """Yield the messages of each branch that no entry covers, by commit or, after a rebase, by message id."""
     memory = Memory(repository)
     covered_by_uuid = _read_covered(memory)

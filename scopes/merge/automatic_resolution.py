@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Literal, TypeAlias, get_args
 
 from scopes.errors import Invalid, Refused
 from scopes.merge.conflict_keys import PRIORITIES, group_of
@@ -13,7 +13,8 @@ from scopes.model.message import URGENCIES
 from scopes.result import Note
 from scopes.store.config import Config
 
-STRATEGIES: Final = ("automatic", "ours", "theirs", "manual")
+MergeStrategy: TypeAlias = Literal["automatic", "ours", "theirs", "manual"]
+STRATEGIES: Final[tuple[str, ...]] = get_args(MergeStrategy)
 RULES: Final = ("first", "second", "skip", "fail")
 _CHOICE_OF_RULE: Final[Mapping[str, Choice]] = {"first": "target", "second": "source", "skip": "base"}
 _CHOICE_OF_STRATEGY: Final[Mapping[str, Choice]] = {"ours": "target", "theirs": "source"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypedDict
+from typing import Any, ClassVar, TypeAlias, TypedDict
 
 from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import Transaction
@@ -36,15 +36,15 @@ from scopes.store.transactions import exclusive_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayOutcome(Result):
-    """The outcome of a rebase or cherry-pick.
+class _ReplayResult(Result):
+    """The fields that the outcomes of a rebase or cherry-pick have in common.
 
     Attributes:
         kind: "rebase" or "cherry-pick".
         moved_branch: The branch that gets the messages: of a rebase its own branch, of a cherry-pick the target.
         onto: The new base of a rebase as text; None for a cherry-pick.
         branch: The branch that holds the result; after a stop the conflict-resolution branch.
-        moved: The replayed messages, oldest first.
+        replayed: The replayed messages, oldest first.
         conflicts: The open conflicts, then the automatically resolved ones.
         dry_run: True if nothing was written.
     """
@@ -55,7 +55,7 @@ class ReplayOutcome(Result):
     onto: str | None = None
     branch: BranchName
     tip: Oid | None
-    moved: tuple[Rewrite, ...] = ()
+    replayed: tuple[Rewrite, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     dry_run: bool = False
     operation: OperationId | None = None
@@ -63,21 +63,21 @@ class ReplayOutcome(Result):
     @property
     def messages(self) -> tuple[MessageId, ...]:
         """The ids of the replayed messages."""
-        return tuple(rewrite.id for rewrite in self.moved)
+        return tuple(rewrite.id for rewrite in self.replayed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayUpToDate(ReplayOutcome):
+class ReplayUpToDate(_ReplayResult):
     """Nothing was to be done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replayed(ReplayOutcome):
+class Replayed(_ReplayResult):
     """All messages were replayed and the branch was moved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayConflicted(ReplayOutcome):
+class ReplayConflicted(_ReplayResult):
     """It stopped at the message `stopped`; `remaining` messages follow it."""
 
     stopped: MessageId
@@ -87,6 +87,9 @@ class ReplayConflicted(ReplayOutcome):
     def exit_code(self) -> int:
         """Three: stopped on conflicts."""
         return 3
+
+
+ReplayOutcome: TypeAlias = ReplayUpToDate | Replayed | ReplayConflicted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,14 +221,14 @@ def _preview(state: ReplayState, plan: ReplayPlan) -> ReplayOutcome:
             **common,
             branch=state.branch,
             tip=None,
-            moved=plan.result.moved,
+            replayed=plan.result.moved,
             stopped=plan.result.stop.id,
             remaining=len(plan.result.todo),
             dry_run=True,
         )
     if plan.result.tip == state.original:
         return ReplayUpToDate(**common, branch=state.branch, tip=None, dry_run=True)
-    return Replayed(**common, branch=state.branch, tip=None, moved=plan.result.moved, dry_run=True)
+    return Replayed(**common, branch=state.branch, tip=None, replayed=plan.result.moved, dry_run=True)
 
 
 def _carry_out(
@@ -250,7 +253,7 @@ def _carry_out(
             **common,
             branch=name,
             tip=result.stop.new,
-            moved=state.moved,
+            replayed=state.moved,
             stopped=result.stop.id,
             remaining=len(result.todo),
             operation=stopped.id,
@@ -270,7 +273,7 @@ def _carry_out(
         metadata_message=f"{verb.kind} {state.branch}",
         details=verb.details(state, plan),
     )
-    return Replayed(**common, branch=state.branch, tip=result.tip, moved=state.moved, operation=operation.id)
+    return Replayed(**common, branch=state.branch, tip=result.tip, replayed=state.moved, operation=operation.id)
 
 
 class _CommonFields(TypedDict):

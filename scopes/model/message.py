@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from scopes.ids import MessageId
 
 FORMAT_VERSION = 1
 
-KINDS = (
+MessageKind: TypeAlias = Literal[
     "root", "prompt", "answer", "tool-results", "plain", "system", "proposal", "analysis", "collaboration-request",
     "decision", "priority", "method", "merge", "summary", "compaction", "notice", "error", "interrupt", "meta",
-)  # fmt: skip
+]  # fmt: skip
+KINDS: tuple[str, ...] = get_args(MessageKind)
 TYPED_KINDS = frozenset({"proposal", "analysis", "collaboration-request", "decision", "priority", "method"})
 AUTHOR_KINDS = ("human", "agent", "tool", "system", "injected")
 FILE_OPERATIONS = ("read", "create", "edit", "delete", "rename", "mention")

@@ -27,7 +27,7 @@ def test_a_picked_message_keeps_its_id(repository):
     done = cherry_pick(repository, "conv-001", [drawn.ids["d"]], branch="main")
     assert isinstance(done, Replayed)
     assert texts(repository, "conv-001/main") == ["a", "b", "d"]
-    assert (done.messages, done.moved[0].old) == ((drawn.ids["d"],), drawn.oids["d"])
+    assert (done.messages, done.replayed[0].old) == ((drawn.ids["d"],), drawn.oids["d"])
     assert texts(repository, "conv-001/fix") == ["a", "c", "d"]
     assert_sound(repository)
 
@@ -97,7 +97,7 @@ def test_the_operation_records_the_commits_and_undo_reverts_it(repository):
     before = refs(repository)
     done = cherry_pick(repository, "conv-001", ["fix~1", "fix"], branch="main")
     details = show_operation(repository, done.operation).operation.details
-    assert details == {"map": {moved.old: moved.new for moved in done.moved}}
+    assert details == {"map": {moved.old: moved.new for moved in done.replayed}}
     undo(repository)
     assert refs(repository) == before
 
@@ -107,7 +107,7 @@ def test_a_dry_run_writes_nothing(repository):
     before = repository.list_refs()
     planned = cherry_pick(repository, "conv-001", ["fix"], branch="main", dry_run=True)
     assert (planned.dry_run, planned.tip, repository.list_refs()) == (True, None, before)
-    assert planned.moved == cherry_pick(repository, "conv-001", ["fix"], branch="main").moved
+    assert planned.replayed == cherry_pick(repository, "conv-001", ["fix"], branch="main").replayed
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ def test_messages_appended_meanwhile_come_before_the_picked_ones(repository, sto
     finished = continue_cherry_pick(repository, "conv-001")
     assert texts(repository, "conv-001/main")[2:4] == ["meanwhile", "b"]
     assert decided(repository, "conv-001/main") == ["sessions"]
-    assert finished.moved[-1].new == finished.tip
+    assert finished.replayed[-1].new == finished.tip
     undo(repository)
     assert list_branch_tips(repository, "conv-001")["main"] == late.oid
     assert_sound(repository)

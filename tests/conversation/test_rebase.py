@@ -35,15 +35,15 @@ def test_the_messages_of_the_branch_keep_their_ids_on_the_new_base(repository):
     assert isinstance(done, Replayed)
     assert texts(repository, "conv-001/fix") == ["a", "b", "c", "d"]
     assert done.messages == (drawn.ids["c"], drawn.ids["d"])
-    assert [moved.old for moved in done.moved] == [drawn.oids["c"], drawn.oids["d"]]
-    assert read_commit(repository, done.moved[0].new).parents == (drawn.oids["b"],)
-    assert list_branch_tips(repository, "conv-001")["fix"] == done.tip == done.moved[-1].new
+    assert [moved.old for moved in done.replayed] == [drawn.oids["c"], drawn.oids["d"]]
+    assert read_commit(repository, done.replayed[0].new).parents == (drawn.oids["b"],)
+    assert list_branch_tips(repository, "conv-001")["fix"] == done.tip == done.replayed[-1].new
     assert_sound(repository)
 
 
 def test_a_moved_message_keeps_its_bytes_and_its_time(repository):
     drawn = history(repository, "main: a b", "fix@a: c")
-    (moved,) = rebase(repository, "conv-001", branch="fix", onto="main").moved
+    (moved,) = rebase(repository, "conv-001", branch="fix", onto="main").replayed
     old, new = (read_commit(repository, oid) for oid in (drawn.oids["c"], moved.new))
     assert (old.author, old.time, old.subject, old.trailers) == (new.author, new.time, new.subject, new.trailers)
     assert read_tree(repository, old.tree)["message.json"] == read_tree(repository, new.tree)["message.json"]
@@ -53,7 +53,7 @@ def test_the_operation_records_the_new_commit_of_every_old_one(repository):
     history(repository, "main: a b", "fix@a: c d")
     done = rebase(repository, "conv-001", branch="fix", onto="main")
     details = show_operation(repository, done.operation).operation.details
-    assert details["map"] == {moved.old: moved.new for moved in done.moved}
+    assert details["map"] == {moved.old: moved.new for moved in done.replayed}
 
 
 def test_undo_reverts_a_rebase_exactly(repository):
@@ -70,7 +70,7 @@ def test_a_rebase_onto_the_present_base_writes_nothing(repository, onto):
     before = repository.list_refs()
     done = rebase(repository, "conv-001", branch="fix", onto=onto)
     assert isinstance(done, ReplayUpToDate)
-    assert (done.moved, done.operation, repository.list_refs()) == ((), None, before)
+    assert (done.replayed, done.operation, repository.list_refs()) == ((), None, before)
 
 
 def test_only_messages_after_the_fork_point_are_rebased(repository):
@@ -172,7 +172,7 @@ def test_a_dry_run_names_the_new_commits_and_writes_nothing(repository):
     planned = rebase(repository, "conv-001", branch="fix", onto="main", dry_run=True)
     assert (repository.list_refs(), sorted(os.listdir(f"{repository.path}/objects/pack"))) == (before, files)
     assert planned.dry_run
-    assert planned.moved == rebase(repository, "conv-001", branch="fix", onto="main").moved
+    assert planned.replayed == rebase(repository, "conv-001", branch="fix", onto="main").replayed
 
 
 def test_a_conflict_stops_at_the_message_and_is_recorded(repository):

@@ -20,7 +20,7 @@ from scopes.conversation.tag import list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.errors import NotFound, Refused
 from scopes.history.appends import APPEND, walk_appends, walk_history
-from scopes.history.handles import Store
+from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.history.revisions import conversation_ids
 from scopes.importers.import_sample import import_sample
@@ -101,7 +101,9 @@ def test_redo_puts_the_message_back_if_nothing_happened_on_its_branch(two):
 def test_the_messages_of_one_command_are_taken_back_together(two):
     first = None
     for number in range(40):
-        done = append_to(Store(two).branch("conv-001", "main"), plain_message("dave", f"line {number}"), first=first)
+        done = append_to(
+            StoreHandle(two).branch("conv-001", "main"), plain_message("dave", f"line {number}"), first=first
+        )
         first = first or done.id
     say(two, "conv-001", "afterwards")
     assert undo(two).target.summary.endswith("'afterwards' (1 message)")
@@ -149,9 +151,9 @@ def test_an_append_under_newer_messages_is_refused_and_the_hint_names_the_comman
 
 
 def test_messages_with_others_between_them_are_refused(two):
-    first = append_to(Store(two).branch("conv-001", "main"), plain_message("carol", "one")).id
+    first = append_to(StoreHandle(two).branch("conv-001", "main"), plain_message("carol", "one")).id
     say(as_actor(two, "bob"), "conv-001", "of bob")
-    append_to(Store(two).branch("conv-001", "main"), plain_message("carol", "two"), first=first)
+    append_to(StoreHandle(two).branch("conv-001", "main"), plain_message("carol", "two"), first=first)
     with pytest.raises(Refused, match=r"other messages between those of 'append to .* \(2 messages\)'"):
         undo(two)
     assert len(texts(two, "conv-001")) == 5

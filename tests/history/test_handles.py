@@ -8,7 +8,8 @@ from scopes.conversation.delete import delete_branch
 from scopes.conversation.rename import rename_title
 from scopes.conversation.switch import switch
 from scopes.errors import NotFound
-from scopes.history.handles import Branch, Conversation, Store
+from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
+from scopes.history.messages import read_message
 from scopes.history.revisions import Revision
 from tests.support.history import history, say
 
@@ -17,12 +18,12 @@ from tests.support.history import history, say
 def store(repository):
     """A store with one conversation of two branches."""
     history(repository, "main: a b", "fix: c")
-    return Store(repository)
+    return StoreHandle(repository)
 
 
 def test_a_store_lists_and_finds_conversations(store):
     assert [conversation.id for conversation in store.conversations()] == ["conv-001"]
-    assert store.conversation("conv") == Conversation(store.repository, "conv-001")
+    assert store.conversation("conv") == ConversationHandle(store.repository, "conv-001")
     with pytest.raises(NotFound):
         store.conversation("other")
 
@@ -30,7 +31,7 @@ def test_a_store_lists_and_finds_conversations(store):
 def test_a_conversation_lists_and_finds_branches(store):
     conversation = store.conversation("conv-001")
     assert [branch.name for branch in conversation.branches()] == ["fix", "main"]
-    assert conversation.branch("fi") == Branch(conversation, "fix") == store.branch("conv-001/fix")
+    assert conversation.branch("fi") == BranchHandle(conversation, "fix") == store.branch("conv-001/fix")
     switch(store.repository, "conv-001", "fix")
     assert conversation.active_branch.name == conversation.branch().name == "fix"
 
@@ -44,16 +45,16 @@ def test_a_handle_reads_the_present_state(store):
     assert branch.conversation.metadata.title == "Login"
 
 
-def test_a_revision_is_read_by_the_store(store):
+def test_a_revision_is_resolved_by_the_store(store):
     branch = store.branch("conv-001", "fix")
     assert branch.revision == Revision("conv-001", "fix", branch.tip) == store.revision("conv-001/fix")
-    assert store.read_message(branch.conversation.revision("fix")).text == "c"
+    assert read_message(store.repository, branch.conversation.revision("fix").oid).text == "c"
     assert str(branch) == "conv-001/fix"
 
 
 def test_a_branch_without_an_entry_has_an_empty_one(store):
     assert store.branch("conv-001", "main").entry.status == "active"
-    assert Branch(store.conversation("conv-001"), "nothing").entry.fork is None
+    assert BranchHandle(store.conversation("conv-001"), "nothing").entry.fork is None
 
 
 def test_a_deleted_branch_has_no_tip(store):

@@ -8,8 +8,8 @@ from hashlib import sha1
 from scopes.clock import format_seconds
 from scopes.context.budget import plan_budget
 from scopes.context.count import TokenCount
-from scopes.context.files import SkippedFile
 from scopes.context.history_block import HistoryBlock
+from scopes.context.project_files import SkippedFile
 from scopes.context.result import Context, ContextFile, ContextMessage, Explained
 from scopes.conversation.abandon import BranchAbandoned
 from scopes.conversation.amend import MessageAmended
@@ -405,7 +405,7 @@ RECORDED_TEXTS = {
 MOVED = (Rewrite(CALL.id, CALL.oid, oid("callit, moved")), Rewrite(SECURE.id, SECURE.oid, oid("secure, moved")))
 REBASE = {"kind": "rebase", "conversation": CONVERSATION, "moved_branch": SECURITY, "onto": "main"}
 PICKED = {"kind": "cherry-pick", "conversation": CONVERSATION, "moved_branch": "main"}
-STOPPED = {"branch": RESOLUTION, "tip": oid("strife"), "moved": MOVED[:1], "stopped": SECURE.id, "remaining": 4}
+STOPPED = {"branch": RESOLUTION, "tip": oid("strife"), "replayed": MOVED[:1], "stopped": SECURE.id, "remaining": 4}
 KEPT = Note(
     "these branches keep the former messages: idea",
     f"rebase one of them: scopes conv rebase {CONVERSATION} --branch idea",
@@ -414,6 +414,7 @@ MERGE = {"conversation": CONVERSATION, "source": SECURITY, "target": "main"}
 CONTEXT = Context(
     context_id="ctx-8ee16b966731191081b2d2c5", conversation=CONVERSATION, max_tokens=8000, tokens_used=7321, method="exact",
     formatted_history="# Context of conv-001/main\n\n### 7. User (carol), 2025-12-31T22:30:00Z\n\nWhy does the login fail?\n\n",
+    mark="7" * 30,
     messages=(
         ContextMessage(
             PROMPT.id, PROMPT.oid, CONVERSATION, 7, "User", "carol", "2025-12-31T22:30:00Z", "Why does the login fail?", 24,
@@ -461,8 +462,8 @@ MEMORY = {
     "show-added": MemoryView(entry=ADDED),
     "hits": MemoryHits(query="cookie", hits=(MemoryHit(entry=REMEMBERED, score=6, fields=("topic", "summary")),)),
     "no-hits": MemoryHits(query="ferret", hits=()),
-    "context": write_context([REMEMBERED, ADDED], 8192),
-    "context-without-room": write_context([REMEMBERED, ADDED], 280),
+    "context": write_context([REMEMBERED, ADDED], 8192, mark="7" * 30),
+    "context-without-room": write_context([REMEMBERED, ADDED], 320, mark="7" * 30),
     "no-context": write_context([], 8192),
     "stats": MemoryStats(
         total=2, this_week=1, open_actions=1, agents={"carol": 1, "planner": 1}, oldest=ADDED.time, newest=REMEMBERED.time
@@ -692,10 +693,10 @@ SAMPLES = {
     },
     "rebase": {
         "up-to-date": ReplayUpToDate(**REBASE, branch=SECURITY, tip=oid("callit")),
-        "rebased": Replayed(**REBASE, branch=SECURITY, tip=MOVED[1].new, moved=MOVED, operation=OPERATION, notes=(KEPT,)),
-        "rebased-resolved": Replayed(**REBASE, branch=SECURITY, tip=MOVED[0].new, moved=MOVED[:1], conflicts=(AUTO_RESOLVED,), operation=OPERATION),
-        "rebased-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED, conflicts=(AUTO_RESOLVED,), dry_run=True),
-        "many-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, moved=MOVED[:1] * 23, dry_run=True),
+        "rebased": Replayed(**REBASE, branch=SECURITY, tip=MOVED[1].new, replayed=MOVED, operation=OPERATION, notes=(KEPT,)),
+        "rebased-resolved": Replayed(**REBASE, branch=SECURITY, tip=MOVED[0].new, replayed=MOVED[:1], conflicts=(AUTO_RESOLVED,), operation=OPERATION),
+        "rebased-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, replayed=MOVED, conflicts=(AUTO_RESOLVED,), dry_run=True),
+        "many-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, replayed=MOVED[:1] * 23, dry_run=True),
         "conflict": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DECIDED_OTHERWISE, COMPETING), operation=OPERATION),
         "conflict-dry-run": ReplayConflicted(**REBASE, **(STOPPED | {"branch": SECURITY, "tip": None}), conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DISAGREED,) * 23, operation=OPERATION),
@@ -705,8 +706,8 @@ SAMPLES = {
     },
     "cherry_pick": {
         "up-to-date": ReplayUpToDate(**PICKED, branch="main", tip=oid("callit"), notes=(Note("on conv-001/main already: callit22"),)),
-        "picked": Replayed(**PICKED, branch="main", tip=MOVED[1].new, moved=MOVED, conflicts=(AUTO_RESOLVED,), operation=OPERATION),
-        "picked-dry-run": Replayed(**PICKED, branch="main", tip=None, moved=MOVED, dry_run=True),
+        "picked": Replayed(**PICKED, branch="main", tip=MOVED[1].new, replayed=MOVED, conflicts=(AUTO_RESOLVED,), operation=OPERATION),
+        "picked-dry-run": Replayed(**PICKED, branch="main", tip=None, replayed=MOVED, dry_run=True),
         "conflict": ReplayConflicted(**PICKED, **STOPPED, conflicts=(DISAGREED,), operation=OPERATION),
         "conflict-dry-run": ReplayConflicted(**PICKED, **(STOPPED | {"branch": "main", "tip": None}), conflicts=(DISAGREED,), dry_run=True),
         "aborted": ReplayAborted(

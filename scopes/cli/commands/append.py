@@ -23,7 +23,7 @@ from scopes.cli.input import STANDARD_INPUT, has_piped_input
 from scopes.cli.invocation import Invocation
 from scopes.conversation.append import append_to
 from scopes.errors import Invalid
-from scopes.history.handles import Store
+from scopes.history.handles import StoreHandle
 from scopes.store.maintenance import pack_when_needed
 
 Kind: TypeAlias = Annotated[
@@ -103,7 +103,7 @@ def append(
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    target = Store(repository).branch(conversation, branch)
+    target = StoreHandle(repository).branch(conversation, branch)
     if lines is not None:
         refuse_with_lines(text, author, data, binary=binary)
         append_documents = append_all_lines if atomic else append_lines

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
+from scopes.cli.arguments import FenceMark
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import ModelName, Strict, known_model, project_directory, tokenizer_for
-from scopes.context.budget import default_budget
 from scopes.context.context import context as run_context
-from scopes.context.request import Request, with_settings
+from scopes.context.request import new_request
 from scopes.render.view_options import ViewOptions, check_layout
 
 
@@ -40,6 +40,10 @@ def context(
         int | None,
         typer.Option("--candidates", metavar="N", help="Consider only N turns for the task (default: all)"),
     ] = None,
+    include_ignored: Annotated[
+        bool, typer.Option("--include-ignored", help="Embed files that git ignores in the project, too")
+    ] = False,
+    mark: FenceMark = None,
     strict: Strict = False,
 ) -> int:
     """Build context within a token budget.
@@ -48,8 +52,10 @@ def context(
     current content in the project around the current directory. Files have a share of the budget. With --task the most
     relevant turns of the whole history are chosen instead, also from before a compaction. A tool result is below its
     call. At an earlier message, files have the content that the tools of the conversation recorded, never the current
-    one. Notes count what was left out, by reason. Recorded text is marked as data, and tags in it are escaped. Files
-    that may hold secrets, by their names, are left out.
+    one. Notes count what was left out, by reason. Recorded text stands as data
+    between two lines with a random mark (--mark fixes it); tags, lines like another speaker or heading, and invisible
+    characters in it are made harmless. Left out are files that may hold secrets, by their names,
+    that git ignores, or that a link leads outside the project; their contents are not searched for secrets.
 
     Examples:
       scopes conv context conv-001 --max-tokens 8000
@@ -58,14 +64,13 @@ def context(
       scopes conv context conv-001/main --json
     """
     invocation: Invocation = context.obj
-    if max_tokens is None:
-        max_tokens = default_budget(invocation.config(), known_model(invocation, model), has_task=task is not None)
-    request = Request(
+    request = new_request(
+        invocation.config(), known_model(invocation, model),
         where=conversation, max_tokens=max_tokens, mode=mode, task=task, at=at,
         work_item=work_item, include_all=include_all, explain=explain, candidates=candidates,
-        project=project_directory(invocation),
+        project=project_directory(invocation), mark=mark,
+        include_ignored=include_ignored,
     )  # fmt: skip
-    request = with_settings(request, invocation.config())
     options = ViewOptions(layout=check_layout(layout), explain=explain, stats=stats)
     tokenizer = tokenizer_for(invocation, model, strict=strict)
     result = run_context(invocation.repository(), request, tokenizer, invocation.cache_directory)

@@ -37,7 +37,7 @@ def render_replay_up_to_date(result: ReplayUpToDate, view: View) -> None:
 @render_text.register
 def render_replayed(result: Replayed, view: View) -> None:
     """Write how many messages were replayed, and where; a dry run lists them with their old and new commits."""
-    count = counted(len(result.moved), "message")
+    count = counted(len(result.replayed), "message")
     words: tuple[str | Span, ...]
     match result.kind, result.dry_run:
         case "rebase", False:
@@ -52,7 +52,7 @@ def render_replayed(result: Replayed, view: View) -> None:
     if not view.terminal:
         return
     if result.dry_run:
-        _write_rewrites(view, result.moved)
+        _write_rewrites(view, result.replayed)
     _write_resolved(view, result.conflicts)
     if result.operation is not None:
         write_hint(view, "undo with: scopes undo")
@@ -72,7 +72,7 @@ def render_replay_conflicted(result: ReplayConflicted, view: View) -> None:
     view.line(_branch(result), unchanged, Span(number, "heading"), " at message ", identifier(view, result.stopped))
     if not result.dry_run:
         write_resolution_branch(view, result.branch)
-        view.line(f"{counted(len(result.moved), 'message')} done, {result.remaining:,} to do after this one")
+        view.line(f"{counted(len(result.replayed), 'message')} done, {result.remaining:,} to do after this one")
     sides: tuple[str, str] = result.moved_branch, result.stopped[:SHORT_ID_LENGTH]
     if result.kind == "rebase":
         sides = result.onto or "", result.moved_branch

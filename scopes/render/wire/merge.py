@@ -9,11 +9,11 @@ from scopes.render.dispatch import to_wire
 from scopes.render.wire.conflicts import conflict_object
 
 if TYPE_CHECKING:
-    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome
+    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
 
 
 @to_wire.register
-def format_up_to_date(result: MergeOutcome) -> dict[str, object]:
+def format_up_to_date(result: UpToDate) -> dict[str, object]:
     """Return the outcome of a merge that changed nothing."""
     return _outcome_object(result, "up-to-date")
 

@@ -9,11 +9,11 @@ from scopes.render.dispatch import to_wire
 from scopes.render.wire.conflicts import conflict_object
 
 if TYPE_CHECKING:
-    from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome
+    from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
 
 
 @to_wire.register
-def format_replay_up_to_date(result: ReplayOutcome) -> dict[str, object]:
+def format_replay_up_to_date(result: ReplayUpToDate) -> dict[str, object]:
     """Return the outcome of a replay that changed nothing."""
     return _outcome_object(result, "up-to-date")
 
@@ -56,7 +56,7 @@ def _outcome_object(result: ReplayOutcome, word: str) -> dict[str, object]:
         branch=result.branch,
         tip=result.tip,
         messages=list(result.messages),
-        map=[{"id": rewrite.id, "old": rewrite.old, "new": rewrite.new} for rewrite in result.moved],
+        map=[{"id": rewrite.id, "old": rewrite.old, "new": rewrite.new} for rewrite in result.replayed],
         conflicts=[conflict_object(number, each) for number, each in enumerate(result.conflicts, 1)],
         operation=result.operation,
         dry_run=result.dry_run or None,
