@@ -45,7 +45,7 @@ from scopes.model.conversation import BranchEntry
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor
 from scopes.store.packs.bulk import bulk_objects
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.transactions import exclusive_write
 
 KIND = "merge"
@@ -157,7 +157,7 @@ def merge(
         NotFound, Ambiguous: there is no such conversation, branch or message.
         Invalid: source and target are the same branch, or there is no such strategy.
         Refused: the histories have nothing in common, a rule forbids it, or this merge is already in progress.
-        Conflicted: one of the tips has open conflicts.
+        Conflicted: a conflict of an earlier merge is open in one of the tips, and not resolved in the other.
     """
     chosen = options or _DEFAULT_OPTIONS
     policy = read_policy(repository.config, chosen.strategy, auto_priority=chosen.auto_priority, strict=chosen.strict)
@@ -166,11 +166,13 @@ def merge(
         with bulk_objects(repository, keep=False) as objects:
             request = _resolve(repository, conversation, source, target)
             plan = plan_merge(repository, objects, request.target_tip, request.source_tip, policy, unrelated=unrelated)
+            _require_resolved(objects, request, plan)
             return _preview(request, plan, fast_forward=chosen.fast_forward)
     with exclusive_write(repository):
         request = _resolve(repository, conversation, source, target)
         _require_not_in_progress(repository, request)
         plan = plan_merge(repository, repository, request.target_tip, request.source_tip, policy, unrelated=unrelated)
+        _require_resolved(repository, request, plan)
         if plan.up_to_date:
             return UpToDate(**_common_fields(request, plan), branch=request.target, tip=request.target_tip)
         if plan.fast_forward and chosen.fast_forward:
@@ -244,8 +246,6 @@ def _resolve(repository: Repository, conversation: str, source: str, target: str
     source_name = revision.branch or source
     if revision.conversation != conversation_id:
         source_name = f"{revision.conversation}/{revision.branch}" if revision.branch else source
-    require_resolved(repository, revision.oid, f"the source {source_name}")
-    require_resolved(repository, tip, f"the target {name}")
     return _Request(conversation_id, name, tip, source_name, revision.oid)
 
 
@@ -256,6 +256,13 @@ def _require_not_in_progress(repository: Repository, request: _Request) -> None:
                 f"a merge of {request.source} into {request.target} is in progress on {pending.branch}",
                 hint=f"continue or abort it: scopes conv merge {request.conversation} --continue (or --abort)",
             )
+
+
+def _require_resolved(objects: Objects, request: _Request, plan: MergePlan) -> None:
+    """Refuse a merge whose state would inherit an open conflict; what only one side has resolved is resolved."""
+    if plan.inherited:
+        require_resolved(objects, request.source_tip, f"the source {request.source}")
+        require_resolved(objects, request.target_tip, f"the target {request.target}")
 
 
 def _require_merge_commit(repository: Repository, pending: InProgress) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from scopes.history.messages import KIND_TRAILER, is_root, message_id_of, read_message
 from scopes.ids import MessageId, Oid
-from scopes.merge.conflict_keys import MESSAGES, group_of, message_key, type_of
+from scopes.merge.conflict_keys import CONFLICTS, MESSAGES, group_of, message_key, type_of
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
 from scopes.model import encoding
 from scopes.model.claims import content_of
@@ -59,6 +59,8 @@ def _compare_changes(
     """Compare what both sides did to the keys that both changed."""
     for key in target_changes.keys() & source_changes.keys():
         target, source = target_changes[key], source_changes[key]
+        if group_of(key) == CONFLICTS:
+            continue  # `records` merges them
         if group_of(key) == MESSAGES:
             kind = _type_on_message(objects, target, source)
         elif _is_same_outcome(target, source):
