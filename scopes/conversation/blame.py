@@ -12,10 +12,11 @@ from scopes.history.revisions import Revision, read_active_branch, resolve_revis
 from scopes.history.tool_calls import TOOL_RESULTS, find_call_message
 from scopes.ids import Oid
 from scopes.merge.attribution import blame_paths, blob_at, claim_value
-from scopes.merge.conflict_keys import FILES, agent_of, key_of_path, shown_key
+from scopes.merge.conflict_keys import agent_of, key_of_path, shown_key
 from scopes.merge.divergence import state_of
 from scopes.merge.plan import BOTH
 from scopes.model import encoding
+from scopes.model.conflicts import CONFLICTS, FILES, MESSAGES, PARTICIPANTS
 from scopes.model.message import Part
 from scopes.model.path_encoding import encode_component, file_leaf
 from scopes.result import Result
@@ -124,5 +125,5 @@ def _match_file(repository: Repository, revision: Revision, claims: Mapping[str,
 
 
 def _available_groups(claims: Mapping[str, Oid]) -> str:
-    groups = sorted({path.partition("/")[0] for path in claims} - {"participants", "conflicts", "messages"})
+    groups = sorted({path.partition("/")[0] for path in claims} - {PARTICIPANTS, CONFLICTS, MESSAGES})
     return f"there are: {', '.join(groups)}" if groups else "nothing was decided, proposed or written there"

@@ -55,7 +55,7 @@ def new(
         refuse_taken(repository, new_id)
         tx = Transaction(repository, new_id)
         tx.create_branch(MAIN, commit)
-        tx.describe_branch(MAIN, BranchEntry(fork=commit, created=root.created))
+        tx.set_branch_entry(MAIN, BranchEntry(fork=commit, created=root.created))
         if stripped_title:
             tx.set_title(stripped_title)
         if directory is not None:

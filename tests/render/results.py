@@ -568,8 +568,8 @@ SAMPLES = {
     },
     "message": {
         "appended": MessageAppended(id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main"),
-        "appended-line": MessageAppended(
-            id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main", one_of_many=True
+        "appended-line": WithOptions(
+            MessageAppended(id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main"), ViewOptions(lines=True)
         ),
         "amended": MessageAmended(
             id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main", target=PROMPT.id, retracted=False
