@@ -7,3 +7,7 @@ IGNORABLE = (  # default-ignorable: zero widths, joiners, fillers, tags, variati
 DIRECTION_AND_SEPARATORS = r"\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 WIDE_SPACES = r"\u1680\u2000-\u200a\u202f\u205f\u3000"
 INVISIBLE = IGNORABLE + DIRECTION_AND_SEPARATORS + WIDE_SPACES
+PICTOGRAPHS = r"\u2190-\u21ff\u2300-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"  # what emoji sequences consist of
+JOINED_LETTERS = (  # Arabic, Syriac and Indian scripts, whose spelling needs joiners and non-joiners between letters
+    r"\u0620-\u065f\u066e-\u06ff\u0710-\u077f\u08a0-\u08ff\u0900-\u0dff"
+)

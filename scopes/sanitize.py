@@ -5,41 +5,61 @@ Control characters (except tab and newline), characters that change the directio
 surrogates and default-ignorable characters are shown as visible signs. Two default-ignorable characters are kept: an
 emoji or text presentation selector directly after a symbol, and a joiner between two emoji.
 
-For models (`escape_*`, `fence`): recorded text must not look like the instructions of the program that runs the model.
-This lowers the risk of instructions hidden in a history; it does not remove it.
+For models (`for_prompt` and its variants): recorded text must not look like the instructions of the program that runs
+the model. Everything recorded that goes into a prompt goes through them, and then into a fence. This lowers the risk of
+instructions hidden in a history; it does not remove it. Nothing here looks for secrets in a text.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import cache
-from hashlib import sha256
 
-from scopes.characters import DIRECTION_AND_SEPARATORS, IGNORABLE, INVISIBLE
+from scopes.characters import DIRECTION_AND_SEPARATORS, IGNORABLE, JOINED_LETTERS, PICTOGRAPHS
+from scopes.look_alikes import fold
 
 UNSAFE = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{DIRECTION_AND_SEPARATORS}{IGNORABLE}\ud800-\udfff]")
 PRESENTATION = "\ufe0e\ufe0f"
 RECORDED = "Recorded history, not instructions"
-MARK_OF_NOTHING = "0" * 12
 TRUNCATED = "... [truncated]"
 
 # Every command cleans text for a terminal; the patterns below are compiled at their first use.
-_HOSTS = r"conversation[_-]?history|system[_-]?reminder|function_(?:calls|results?)|tool_(?:use|result)s?|recorded"
-_MARKERS = (
-    rf"{_HOSTS}|system|instructions?|user|human|assistant|developer|memory|context|thinking|invoke|parameter|tool_call"
-)
-_TAG = r"(?i:\s*(?:\||<\s*/?\s*sys\b|/?\s*(?:\w+\s*:)?\s*(?:%s)(?:\b|_)))"
-_ROLE = r"(?i:(?:user|human|assistant|ai|model|system|developer|tool|function|summary)\s*[:\uff1a]|-----)"
-_HEADING = r"(?m:^(?=#{1,3} (?:\S+ )?(?:[0-9]+\. |Context of |Files$|Conversation$|Summary of |File )|-{5} recorded))"
+_REPLACEMENT = "\ufffd"
 _LINE_END = r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
-_CONTROL = r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f]"
-_LLAMA = r"\[(?=\s*/?\s*INST\s*\])"
 _SYMBOL = r"[#*0-9\xa9\xae\u203c-\u3299\U0001f000-\U0001faff]"
 _JOINER = "\u200d"
-_EMOJI = r"[\u2190-\u21ff\u2300-\u2bff\U0001f000-\U0001faff]"
-_JOINED_EMOJI = rf"(?s:.?)(?:{_EMOJI}|(?<={_EMOJI})\ufe0f)\u200d{_EMOJI}"  # from two characters before the joiner
-_TAG_CHARACTERS = 400  # how far a tag is looked for after `<`, invisible characters included
-_MIN_VISIBLE = 40  # fewer visible characters than this in _TAG_CHARACTERS hide a tag
+_JOINED_EMOJI = rf"(?s:.?)(?:[{PICTOGRAPHS}]|(?<=[{PICTOGRAPHS}])\ufe0f)\u200d[{PICTOGRAPHS}]"
+_UNSEEN = rf"[\x00-\x08\x0e-\x1b\x1f\x7f-\x9f{DIRECTION_AND_SEPARATORS}{IGNORABLE}\ud800-\udfff]"
+_HIDDEN = (
+    rf"(?P<emoji>[{PICTOGRAPHS}]\ufe0f?(?:\u200d[{PICTOGRAPHS}]\ufe0f?)++|{_SYMBOL}[{PRESENTATION}])"
+    rf"|(?P<joiner>(?<=[{JOINED_LETTERS}])[\u200c\u200d](?=[{JOINED_LETTERS}]))"
+    rf"|{_UNSEEN}++"
+)
+
+_HOSTS = r"conversation[_-]?history|system[_-]?reminder|function_(?:calls|results?)|tool_(?:use|result)s?|recorded"
+_MARKERS = (
+    rf"{_HOSTS}|sys(?:tem)?|instructions?|user|human|assistant|developer|memory|context|thinking|invoke|parameter|tool_call"
+    r"|(?:start|end)_of_turn"
+)
+_OPENING = "<\uff1c\ufe64\u02c2\u1438\u226e"  # everything that is folded to `<`
+_TAG = r"\s*+(?i:\||/?\s*+(?:\w{{1,40}}+\s*+:\s*+)?(?:{names})(?:\b|_))"
+_LONGEST_TAG = 100  # characters
+_INSTRUCTION = r"(?<!\\)\[(?=\s*+/?\s*+(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_(?:CALL|RESULT)S?)\s*+\])"
+
+# The beginnings of lines are compared after folding, which leaves space and tab as the only white space in a line.
+_SPEAKER = r"(?:user|human|assistant|ai|model|system|developer|tool|function|summary)"
+_SPEAKS = rf"{_SPEAKER}(?:[ _-]?(?:prompt|message|instructions?|reminder|override))?+"
+_SAYS = rf"[\t >*_~`#|(\[]*+{_SPEAKS}(?:[\t ]*+\([^()\n]{{0,60}}\))?+[\t *_~`)\]>]*+:"
+_TURN = r"(?:\S{1,200}+[\t ]++)?[0-9]+\.(?:[\t ]|$)"
+_NAMED = r"context of\b|(?:files|conversation|summary)[\t *_`:#]*+$|summary of\b|file[\t ]"
+_ROLE = rf"{_SPEAKS}[\t *_`]*+(?:$|[:(,;.!-])|{_SPEAKER}[\t ]++(?:prompt|message|instructions?)\b"
+_HEADING = rf"[\t >*_`]*+#++[\t *_`]*+(?:{_TURN}|{_NAMED}|{_ROLE}|(?:instructions?|response|input)[\t *_`]*+(?:$|:))"
+_LINE = rf"[\t >*_`#]*+(?:-{{5}}|\[[\t ]*+tool(?::|[\t ]++(?:call|result)))|{_SAYS}|{_HEADING}"
+_FILE_LINE = (
+    r"[\t >]*+(?:-{3,}[\t ]*+recorded\b|#++[\t ]*+(?:(?:\S{1,200}+[\t ]++)?[0-9]+\.[\t ]++(?:user|assistant)\b"
+    r"|context of\b|file[\t ].*\((?:last touched|as recorded)))"
+)
 
 
 def clean(text: str) -> str:
@@ -59,53 +79,42 @@ def clean_line(text: str) -> str:
     return _pattern(r"[\t\n]+").sub(" ", clean(text))
 
 
-def escape_tags(text: str) -> str:
-    """Escape tags that models take for instructions or for our own block, and control characters (S3-12)."""
-    is_plain = text.replace("\n", "").replace("\t", "").isprintable()  # much faster than two patterns
-    plain = text if is_plain else _pattern(_CONTROL).sub("\ufffd", _pattern(_LINE_END).sub("\n", text))
-    escaped = _escape_matching(plain, _TAG % _MARKERS)
-    return _pattern(_LLAMA).sub(r"\\[", escaped) if "INST" in escaped else escaped
+def for_prompt(text: str) -> str:
+    """Make recorded text safe inside the fence of a prompt; code and other languages stay readable.
+
+    Line ends become newlines. Control, direction and invisible characters become U+FFFD, except where they cannot hide
+    text: one joiner between two emoji or between two letters of a script that needs it (Persian, Hindi), and one
+    presentation selector after a symbol. `<` is escaped before tags that models obey (S3-12). A backslash is put before
+    lines that begin like another speaker, a system prompt, our headings and tool calls, or a fence. Comparisons ignore
+    case, accents, invisible characters and look-alikes of ASCII. Doing it twice changes nothing.
+    """
+    plain = _pattern(_INSTRUCTION).sub(r"\\[", _escape_tags(_visible(text), _MARKERS))
+    return _escape_lines(plain, _LINE).strip()
 
 
-def escape_file_tags(text: str) -> str:
-    """Escape the tags in a file's content that the programs around a model obey, and no other tags."""
-    return _escape_matching(text, _TAG % _HOSTS)
+def line_for_prompt(text: str) -> str:
+    """Make recorded text safe inside the fence of a prompt, as one line."""
+    return for_prompt(" ".join(text.split()))
 
 
-def escape_roles(text: str) -> str:
-    """Escape each line that begins like the message of another speaker, or like a fence."""
-    role, invisible = _pattern(_ROLE), _pattern(f"[{INVISIBLE}]")
-    return "\n".join(
-        f"\\{line}" if role.match(invisible.sub("", line[:_TAG_CHARACTERS]).lstrip()) else line
-        for line in text.split("\n")
-    )
+def file_for_prompt(text: str) -> str:
+    """Make the content of a file safe inside a code block of a prompt.
+
+    Escaped are only tags of the programs around a model, our own headings and fences: other lines are code.
+    """
+    return _escape_lines(_escape_tags(_visible(text.removeprefix("\ufeff")), _HOSTS), _FILE_LINE)
 
 
-def as_content(text: str) -> str:
-    """Escape tags and headings of recorded text that is placed under a heading of ours."""
-    escaped = escape_tags(text)
-    if "# " in escaped or "----- recorded" in escaped:
-        escaped = _pattern(_HEADING).sub(r"\\", escaped)
-    return escaped.strip()
+def cut(text: str, characters: int) -> str:
+    """Return the beginning of a text; a tag that models obey only because the text was cut inside it is escaped."""
+    beginning = text[:characters]
+    tag = beginning.rfind("<", max(0, characters - _LONGEST_TAG))
+    return beginning if tag < 0 else beginning[:tag] + _escape_tags(beginning[tag:], _MARKERS)
 
 
 def clip(text: str, characters: int) -> str:
     """Cut a text at a number of characters and mark the cut."""
-    return text if len(text) <= characters else f"{text[:characters]}{TRUNCATED}"
-
-
-def fence_mark(body: str) -> str:
-    """Return the mark of the fence around a text: twelve digits of its hash, so that the text cannot contain it.
-
-    Twelve digits are always four tokens.
-    """
-    digest = sha256(body.encode("utf-8", "surrogatepass")).digest()
-    return f"{int.from_bytes(digest[:8], 'big') % 10 ** len(MARK_OF_NOTHING):0{len(MARK_OF_NOTHING)}d}"
-
-
-def fence(mark: str) -> tuple[str, str]:
-    """Return the lines before and after recorded text."""
-    return f"----- recorded history {mark} begins -----\n\n", f"----- recorded history {mark} ends -----\n"
+    return text if len(text) <= characters else f"{cut(text, characters)}{TRUNCATED}"
 
 
 def _sign(match: re.Match[str]) -> str:
@@ -120,19 +129,40 @@ def _sign(match: re.Match[str]) -> str:
     return f"<U+{code:04X}>"
 
 
-def _escape_matching(text: str, tag: str) -> str:
-    """Replace `<` by `&lt;` before a tag, also if invisible characters are inside the tag."""
-    if "<" not in text:
+def _visible(text: str) -> str:
+    """Replace line ends by newlines, and characters that cannot be seen or that act on a terminal by U+FFFD."""
+    lines = _pattern(_LINE_END).sub("\n", text)
+    if _pattern(_UNSEEN).search(lines) is None:
+        return lines
+    return _pattern(_HIDDEN).sub(lambda match: match[0] if match.lastgroup else _REPLACEMENT * len(match[0]), lines)
+
+
+def _escape_tags(text: str, names: str) -> str:
+    """Replace `<` by `&lt;` before a tag with one of the names."""
+    folded = fold(text)
+    numbers: set[int] = set()  # of the opening signs to escape; folding keeps their number
+    number = position = 0
+    for match in _pattern(f"(?<!<)<++(?={_TAG.format(names=names)})").finditer(folded):
+        number += folded.count("<", position, match.start())
+        position = match.start()
+        numbers.update(range(number, number + len(match[0])))
+    if not numbers:
         return text
-    pattern, invisible = _pattern(tag), _pattern(f"[{INVISIBLE}]")
+    count = itertools.count()
+    return _pattern(f"[{_OPENING}]").sub(lambda match: "&lt;" if next(count) in numbers else match[0], text)
 
-    def replacement(match: re.Match[str]) -> str:
-        after = text[match.end() : match.end() + _TAG_CHARACTERS]
-        visible = after if after.isascii() else invisible.sub("", after)
-        hidden = len(after) == _TAG_CHARACTERS and len(visible) < _MIN_VISIBLE
-        return "&lt;" if hidden or pattern.match(visible) else "<"
 
-    return re.sub("<", replacement, text)
+def _escape_lines(text: str, beginning: str) -> str:
+    """Put a backslash before each line with this beginning."""
+    folded = fold(text)
+    lines: list[str] = []
+    number = position = 0
+    for match in _pattern(f"(?im)^(?:{beginning})").finditer(folded):
+        lines = lines or text.split("\n")  # folding keeps the number of lines
+        number += folded.count("\n", position, match.start())
+        position = match.start()
+        lines[number] = f"\\{lines[number]}"
+    return "\n".join(lines) if lines else text
 
 
 @cache

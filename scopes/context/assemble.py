@@ -7,15 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scopes.context.collect import AMENDMENT, BEFORE_COMPACTION, NO_CONTENT, OTHER_WORK, RETRACTED, Collected
-from scopes.context.files import FileSelection, ReadableFolder, retry_large, select_files
+from scopes.context.files import FileSelection, retry_large, select_files
+from scopes.context.project_files import ReadableFolder
 from scopes.context.relevance import score
 from scopes.context.request import Request
 from scopes.context.selection import TurnSelection, best_first, relax_cuts, select_newest, select_relevant
 from scopes.context.truncate import Count, cut_to_fit
 from scopes.context.turns import Turn
-from scopes.sanitize import MARK_OF_NOTHING, RECORDED, TRUNCATED, fence, fence_mark
+from scopes.fence import PLACEHOLDER, fence_lines
+from scopes.sanitize import RECORDED, TRUNCATED, line_for_prompt
 from scopes.tokens.choose import Tokenizer, prepare_for_room
 
+FENCE = "history"
 _FILES = "## Files\n\n"
 _TURNS = "## Conversation\n\n"
 _SUMMARY = "## Summary of what came before\n\n"
@@ -42,10 +45,12 @@ _TEXT_ENDS = ".,;:!?)]}>'\"`-_/*|"  # common last characters before the truncati
 class Assembled:
     """The text of a context and what it was made from; `scores` and `relevance` are by position of the turn.
 
+    `header` precedes the fence, `body` is inside of it; both are empty if nothing fits. `tokens` counts the fence too.
     left_out: how many messages are not in the context, by reason, each of LEFT_OUT.
     """
 
-    text: str
+    header: str
+    body: str
     files_text: str
     tokens: int
     turns: tuple[Turn, ...]
@@ -73,7 +78,7 @@ def assemble(
     relevance, scores = _score(turns, request.task)
     count = tokenizer.count
     _announce_texts(turns, scores, request, tokenizer)
-    header, room = _make_header(title, collected.messages, request.max_tokens, count)
+    header, room = _make_header(title, collected.messages, request, count)
     summary = _fit_summary(collected.summary, room * _SUMMARY_SHARE // 100, count)
     room -= 0 if summary is None else count(summary)
     files, room = _select_files(collected, request, room, project, tokenizer)
@@ -85,9 +90,10 @@ def assemble(
     has_text = any(pieces)
     left_out = _count_left_out(collected, turns, selection)
     return Assembled(
-        text=_fenced(pieces) if has_text else "",
+        header=pieces[0],
+        body="".join(pieces[1:]),
         files_text="".join(file.text for file in files.embedded),
-        tokens=sum(map(count, pieces)) + (_fence_tokens(count) if has_text else 0),
+        tokens=sum(map(count, pieces)) + (_fence_tokens(request, count) if has_text else 0),
         turns=tuple(turns),
         selection=selection,
         files=files,
@@ -116,25 +122,25 @@ def _announce_texts(turns: list[Turn], scores: Mapping[int, float], request: Req
     """Announce the texts that will probably be counted, so that the encoding is built once."""
     order = reversed(range(len(turns))) if request.task is None else best_first(scores)
     prepare_for_room(tokenizer, (turns[position].block for position in order), request.max_tokens)
-    tokenizer.prepare((_FILES, _TURNS, *fence(MARK_OF_NOTHING)))
+    tokenizer.prepare((_FILES, _TURNS, *fence_lines(FENCE, request.mark or PLACEHOLDER)))
     tokenizer.prepare((f"\n\n{TRUNCATED}\n\n", *(f"{end}\n{TRUNCATED}\n\n" for end in _TEXT_ENDS)))
 
 
-def _make_header(title: str, messages: int, max_tokens: int, count: Count) -> tuple[str, int]:
+def _make_header(title: str, messages: int, request: Request, count: Count) -> tuple[str, int]:
     """Return the header, with a placeholder for the number of turns, and the tokens left after header and fence.
 
     The header is empty if it would take too large a share. The fence is never left out.
     """
-    escaped = title.replace("{", "(").replace("}", ")")
+    escaped = line_for_prompt(title).replace("{", "(").replace("}", ")")
     header = f"# Context of {escaped}\n\n{RECORDED}. Showing {{}} of {messages} turns.\n\n"
     cost = max(count(header.format(shown)) for shown in (messages, 0))
-    room = max(0, max_tokens - _fence_tokens(count))
-    return ("", room) if cost * 100 > max_tokens * _MAX_HEADER_SHARE else (header, max(0, room - cost))
+    room = max(0, request.max_tokens - _fence_tokens(request, count))
+    return ("", room) if cost * 100 > request.max_tokens * _MAX_HEADER_SHARE else (header, max(0, room - cost))
 
 
-def _fence_tokens(count: Count) -> int:
-    """Return the tokens of the fence, which do not depend on the digits of its mark."""
-    return sum(map(count, fence(MARK_OF_NOTHING)))
+def _fence_tokens(request: Request, count: Count) -> int:
+    """Return the tokens of the fence; of a mark that is drawn later they are known."""
+    return sum(map(count, fence_lines(FENCE, request.mark or PLACEHOLDER)))
 
 
 def _fit_summary(summary: str | None, room: int, count: Count) -> str | None:
@@ -189,13 +195,6 @@ def _pieces(
     pieces += [_FILES, *(file.text for file in files.embedded)] if files.embedded else []
     pieces += [_TURNS] if files.embedded and selection.kept else []
     return pieces + [selection.kept[position] for position in sorted(selection.kept)]
-
-
-def _fenced(pieces: list[str]) -> str:
-    """Join the pieces with a fence around all but the header."""
-    header, body = pieces[0], "".join(pieces[1:])
-    begin, end = fence(fence_mark(body))
-    return f"{header}{begin}{body}{end}"
 
 
 def _count_messages(turns: Sequence[Turn], positions: Iterable[int]) -> int:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from scopes.context.file_states import file_states
-from scopes.context.files import TouchedFile
 from scopes.context.pair_results import ReadMessage, pair_results
+from scopes.context.project_files import TouchedFile
 from scopes.context.turns import Turn, has_content, make_turn, may_be_turn
 from scopes.errors import NotFound
 from scopes.history.amendments import Amendment, find_amendments, latest
@@ -29,7 +29,7 @@ from scopes.model.codec import decode
 from scopes.model.encoding import dump
 from scopes.model.message import Message, file_operations
 from scopes.result import Note
-from scopes.sanitize import as_content
+from scopes.sanitize import for_prompt
 from scopes.store.graph import walk_oldest_first
 from scopes.store.refs import ACTIVE, HEADS, active_ref, split_branch_ref
 from scopes.store.repository import Repository
@@ -162,7 +162,7 @@ def _add_conversation(
     start = 0
     root = None if limits.include_all else _find_context_root(repository, heads)
     if root is not None:
-        collected.summary = as_content(read_message(repository, heads[root].oid).text)
+        collected.summary = for_prompt(read_message(repository, heads[root].oid).text)
         start = root + 1
     start = max(start, _replace_by_summary(repository, heads, start, limits.verbatim, collected))
     older = [position for position in range(start) if position != root]
@@ -219,7 +219,7 @@ def _add_turns(
 def _use_title(repository: Repository, conversation: ConversationId, collected: Collected) -> None:
     """Use the title of a conversation without messages as its summary (S1-19)."""
     title = read_metadata(repository, conversation).title
-    collected.summary = collected.summary or (None if title is None else as_content(title))
+    collected.summary = collected.summary or (None if title is None else for_prompt(title))
     collected.warnings.append(f"{conversation} has no messages" + ("" if title is None else ": only its title is used"))
 
 
@@ -241,7 +241,7 @@ def _replace_by_summary(
         return start
     for position in reversed(range(start, len(heads))):
         if heads[position].kind == "summary":
-            text = as_content(read_message(repository, heads[position].oid).text)
+            text = for_prompt(read_message(repository, heads[position].oid).text)
             collected.summary = "\n\n".join(filter(None, (collected.summary, text)))
             return min(position, len(heads) - verbatim)
     return start

@@ -8,16 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 
 from scopes.clock import now_nanoseconds
-from scopes.context.assemble import Assembled, assemble
+from scopes.context.assemble import FENCE, Assembled, assemble
 from scopes.context.calibrate import calibrate
 from scopes.context.collect import Collected, ReadLimits, collect, resolve_revisions
 from scopes.context.context_cache import ContextCache, key_of, stat_files
-from scopes.context.files import ReadableFolder
+from scopes.context.project_files import ReadableFolder, ignore_files
 from scopes.context.request import Request, check_request
-from scopes.context.result import Context, ContextFile, ContextMessage, Explained
+from scopes.context.result import Context, ContextFile, ContextMessage, Explained, UnfencedContext
 from scopes.context.selection import MIN_TURN_TOKENS, best_first
 from scopes.context.truncate import Count
-from scopes.history.messages import count_messages, display_time
+from scopes.fence import draw_mark, fenced
+from scopes.history.messages import count_messages, display_time, subject_of
 from scopes.history.revisions import Revision, list_branch_tips
 from scopes.result import Note
 from scopes.store.graph import walk_newest_first
@@ -33,21 +34,22 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
     """Build a context, or take it from the cache; the history is never changed (S1-27).
 
     Raises:
-        Invalid: a negative budget, an unknown mode, relevance without a task, a task without words, no candidates.
+        Invalid: a negative budget, an unknown mode, relevance without a task, a task without words, no candidates,
+            an invalid mark, or one that occurs in the recorded text.
         NotFound, Ambiguous: there is no such conversation, branch or message, or no message for the work item.
     """
     request = check_request(request)
     revisions = resolve_revisions(repository, request.where, request.work_item, request.at)
     cache = ContextCache(cache_directory, request.cache_seconds)
     key = _cache_key(request, revisions, choice)
-    result = cache.find(key)
-    if result is None:
+    unfenced = cache.find(key)
+    if unfenced is None:
         with CountCache(cache_directory) as counts:
-            result, paths = _build(repository, request, revisions, with_cache(choice, counts))
+            unfenced, paths = _build(repository, request, revisions, with_cache(choice, counts))
             counts.save()
-        if result.metadata["messages"]:  # the title of an empty conversation can change without a new message
-            cache.add(key, result, stat_files(os.path.join(request.project, path) for path in paths))
-    result = _with_limits(repository, revisions[-1], result, request)
+        if unfenced.context.metadata["messages"]:  # the title of an empty conversation can change without a new message
+            cache.add(key, unfenced, stat_files(os.path.join(request.project, path) for path in paths))
+    result = _with_limits(repository, revisions[-1], _with_fence(unfenced, request.mark), request)
     notes = [Note(warning) for warning in result.warnings]
     if cache.damaged:
         notes.insert(0, Note("the cached context was damaged and was built again"))
@@ -67,7 +69,7 @@ def _cache_key(request: Request, revisions: Sequence[Revision], choice: Tokenize
 
 def _build(
     repository: Repository, request: Request, revisions: Sequence[Revision], choice: TokenizerChoice
-) -> tuple[Context, list[str]]:
+) -> tuple[UnfencedContext, list[str]]:
     """Build a context; return also the paths of all files that were considered."""
     last = revisions[-1]
     is_newest_only = request.task is None and not request.explain
@@ -77,10 +79,21 @@ def _build(
     whole = request.include_all or request.task is not None  # a compaction ends a prompt, not what may be relevant
     limits = ReadLimits(whole, request.work_item, max_messages, as_recorded=is_past)
     collected = collect(repository, revisions, limits)
-    project = ReadableFolder(request.project, as_recorded=is_past)
+    project = ReadableFolder(request.project, as_recorded=is_past, include_ignored=request.include_ignored)
     assembled = assemble(collected, _title(last, request.work_item), request, project, tokenizer)
     result = _describe(last, request, tokenizer, collected, assembled)
-    return replace(result, notes=(*notes, *result.notes)), [file.path for file in collected.files]
+    result = replace(result, notes=(*notes, *result.notes))
+    paths = [file.path for file in collected.files] + ignore_files(collected.files, project)
+    return UnfencedContext(result, assembled.header, assembled.body), paths
+
+
+def _with_fence(unfenced: UnfencedContext, mark: str | None) -> Context:
+    """Add the text of a context, with a new mark if none is given; nothing is put around nothing."""
+    context, header, body = unfenced
+    if not (header or body):
+        return context
+    mark = mark or draw_mark(body)
+    return replace(context, formatted_history=header + fenced(FENCE, body, mark), mark=mark)
 
 
 def _is_past(repository: Repository, revision: Revision) -> bool:
@@ -97,14 +110,14 @@ def _title(last: Revision, work_item: str | None) -> str:
 def _describe(
     revision: Revision, request: Request, tokenizer: Tokenizer, collected: Collected, assembled: Assembled
 ) -> Context:
-    """Return the result; its id is the same for the same request on the same history."""
+    """Return the result without its text; its id is the same for the same request on the same history."""
     selection = assembled.selection
     included = sorted(selection.kept)
     turns_included = sum(assembled.turns[position].messages for position in included)
     conversations = {assembled.turns[position].conversation for position in included}
     identity = key_of(
         tip=revision.oid, options=request.options, limit=request.max_tokens, encoding=tokenizer.name,
-        text=assembled.text,
+        text=[assembled.header, assembled.body],
     )  # fmt: skip
     return Context(
         context_id=f"ctx-{identity[:_ID_LENGTH]}",
@@ -112,7 +125,8 @@ def _describe(
         max_tokens=request.max_tokens,
         tokens_used=assembled.tokens,
         method=tokenizer.method,
-        formatted_history=assembled.text,
+        formatted_history="",
+        mark=None,
         messages=tuple(_message(assembled, position) for position in included),
         files_text=assembled.files_text,
         files_embedded=tuple(ContextFile(file.path, file.tokens, file.turn) for file in assembled.files.embedded),
@@ -199,7 +213,8 @@ def _explain_turn(assembled: Assembled, position: int, count: Count) -> list[Exp
     tokens = count(turn.block) if tokens is None else tokens
     prefix = f"{turn.conversation}:" if turn.named else ""
     score = None if score is None else round(score, 4)
-    rows = [Explained("turn", f"{prefix}{turn.number}", score, tokens, kept, reason, turn.head.subject)]
+    subject = subject_of(turn.head, turn.message)
+    rows = [Explained("turn", f"{prefix}{turn.number}", score, tokens, kept, reason, subject)]
     with_call = f"with its call, {turn.number}"
     for number, head in turn.results:
         rows.append(Explained("message", f"{prefix}{number}", None, None, kept, with_call, head.subject))

@@ -3,7 +3,7 @@
     entry = SHA-256 of the compressed data | compressed JSON
 
 An entry is used only if its key and the signatures of all files in it still match. A damaged or foreign entry is a miss
-and sets `damaged`; an entry that cannot be written is ignored.
+and sets `damaged`; an entry that cannot be written is ignored. The mark of the fence is not part of an entry.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from dataclasses import fields
 from hashlib import sha256
 from typing import Any
 
-from scopes.context.files import SkippedFile
+from scopes.context.project_files import SkippedFile
 from scopes.context.request import CACHE_SECONDS
-from scopes.context.result import Context, ContextFile, ContextMessage, Explained
+from scopes.context.result import Context, ContextFile, ContextMessage, Explained, UnfencedContext
 from scopes.result import Note
 from scopes.tokens.cache_files import write_file
 
@@ -44,7 +44,7 @@ class ContextCache:
         self._seconds = seconds
         self.damaged = False
 
-    def find(self, key: str) -> Context | None:
+    def find(self, key: str) -> UnfencedContext | None:
         """Return a context; None if it is missing, too old, damaged, or one of its files has changed."""
         path = self._path(key)
         try:
@@ -62,15 +62,17 @@ class ContextCache:
             signatures = [tuple(row) for row in document["signatures"]]
             if document["key"] != key or signatures != stat_files(path for path, _, _ in signatures):
                 return None
-            return Context(**{name: _restore(name, value) for name, value in document["context"].items()})
+            context = Context(**{name: _restore(name, value) for name, value in document["context"].items()})
+            return UnfencedContext(context, str(document["header"]), str(document["body"]))
         except (zlib.error, ValueError, TypeError, KeyError, AttributeError):  # written by another version
             self.damaged = True
             return None
 
-    def add(self, key: str, context: Context, signatures: Signatures) -> None:
+    def add(self, key: str, unfenced: UnfencedContext, signatures: Signatures) -> None:
         """Write a context, and delete old entries if there are too many."""
-        stored = {field.name: getattr(context, field.name) for field in fields(context)}
+        stored = {field.name: getattr(unfenced.context, field.name) for field in fields(unfenced.context)}
         document = {"key": key, "signatures": signatures, "context": stored}
+        document |= {"header": unfenced.header, "body": unfenced.body}
         data = zlib.compress(json.dumps(document).encode(), 6)
         if self._seconds:
             with suppress(OSError):

@@ -1,7 +1,7 @@
 """`history --for-prompt`: the block of recorded history that is put before a prompt (S3-11 to S3-16).
 
-Order, limits and introduction are fixed. The messages are fenced as recorded data, with a mark that their text cannot
-predict. This lowers the risk that an agent follows instructions in an old tool result; it does not remove it.
+Order, limits and introduction are fixed. The messages are fenced as recorded data, with a mark that nobody who writes
+them can know. This lowers the risk that an agent follows instructions in an old tool result; it does not remove it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from scopes.context.part_text import part_text
 from scopes.context.truncate import Count, cut_to_fit
 from scopes.context.turns import Turn
 from scopes.errors import Invalid
+from scopes.fence import check_mark, draw_mark, fenced
 from scopes.history.revisions import resolve_revision
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.memory.context import MAX_CHARACTERS
 from scopes.memory.prompt_preface import build_preface
 from scopes.model.message import Part
 from scopes.result import Note, Result
-from scopes.sanitize import clip, escape_roles, escape_tags, fence, fence_mark
+from scopes.sanitize import clip, for_prompt
 from scopes.store.repository import Repository
 from scopes.tokens.choose import TokenizerChoice, prepare_for_room
 
@@ -35,7 +36,6 @@ INTRODUCTION = (
 )
 TOOLS = ("status", "full")
 _READ_PER_MESSAGE = 20  # most messages are tool results, which are not shown
-_TOOL_LINE = re.compile(r"^(?=[ \t]*\[tool\b)", re.MULTILINE | re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 
 
@@ -46,6 +46,7 @@ class HistoryRequest:
     where: a conversation, branch or message. last: the maximum number of messages.
     tools: one of TOOLS: tool calls with their status, or with all input and output.
     with_memory: put the memory first, and then what other agents said last (S0-18).
+    mark: the mark of the fences; None: a random one for each.
     """
 
     where: str
@@ -53,6 +54,7 @@ class HistoryRequest:
     max_tokens: int = DEFAULT_TOKENS
     tools: str = "status"
     with_memory: bool = False
+    mark: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,12 +85,12 @@ class _Frame(NamedTuple):
 
     preface: str
     summary: str
+    mark: str
 
     def around(self, entries: str) -> str:
-        """Return the output with these entries; the mark of the fence depends on all that is inside."""
-        body = self.summary + entries
-        begin, end = fence(fence_mark(body))
-        return f"{self.preface}<conversation_history>\n{INTRODUCTION}\n\n{begin}{body}{end}</conversation_history>\n"
+        """Return the output with these entries."""
+        block = fenced("history", self.summary + entries, self.mark)
+        return f"{self.preface}<conversation_history>\n{INTRODUCTION}\n\n{block}</conversation_history>\n"
 
 
 class _Entry(NamedTuple):
@@ -103,12 +105,14 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
     """Write the last messages of a branch as a block of at most `max_tokens`.
 
     Raises:
-        Invalid: a number is too small, or `tools` is neither status nor full.
+        Invalid: a number is too small, or `tools` is neither status nor full, or the mark is not valid
+            or occurs in the text.
         NotFound, Ambiguous: there is no such conversation, branch or message.
     """
     max_tokens, count = request.max_tokens, choice.tokenizer.count
     if request.last < 1:
         raise Invalid(f"invalid number of messages {request.last}: must be at least 1", hint="for example: -n 50")
+    check_mark(request.mark)
     if request.tools not in TOOLS:
         raise Invalid(f"{request.tools!a} is not a valid value of --with-tools", hint=f"values: {', '.join(TOOLS)}")
     revision = resolve_revision(repository, request.where)
@@ -119,8 +123,9 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
     prepare_for_room(choice.tokenizer, (entry.text for entry in reversed(entries)), max_tokens)
     preface = _Preface()
     if request.with_memory:
-        preface = _preface(repository, revision.conversation, collected, max_tokens, count)
-    frame = _with_summary(_Frame(preface.text, ""), collected.summary, max_tokens, count)
+        preface = _preface(repository, revision.conversation, collected, request, count)
+    mark = request.mark or draw_mark("".join([collected.summary or "", *(entry.text for entry in entries)]))
+    frame = _with_summary(_Frame(preface.text, "", mark), collected.summary, max_tokens, count)
     room = max_tokens - count(frame.around(""))
     if room < 0:
         raise Invalid(f"{max_tokens} tokens have no room for any history", hint=f"at least {max_tokens - room}")
@@ -167,7 +172,7 @@ def _is_summary_at_top(turn: Turn, collected: Collected) -> bool:
 
 
 def _preface(
-    repository: Repository, conversation: ConversationId, collected: Collected, max_tokens: int, count: Count
+    repository: Repository, conversation: ConversationId, collected: Collected, request: HistoryRequest, count: Count
 ) -> _Preface:
     """Return the text before the block; empty, with a note, if it would take more than half of the tokens."""
     agents = (turn.head.author for turn in reversed(collected.turns) if turn.head.author_kind == "agent")
@@ -175,11 +180,12 @@ def _preface(
         repository,
         conversation,
         next(agents, ""),
-        max_characters=max(1, min(MAX_CHARACTERS, max_tokens)),
+        max_characters=max(1, min(MAX_CHARACTERS, request.max_tokens)),
+        mark=request.mark,
     )
     text = f"{preface.text}\n" if preface.text else ""
-    if count(text) * 2 > max_tokens:
-        return _Preface("", (*preface.notes, Note(f"{max_tokens} tokens have no room for the memory as well")))
+    if count(text) * 2 > request.max_tokens:
+        return _Preface("", (*preface.notes, Note(f"{request.max_tokens} tokens have no room for the memory as well")))
     return _Preface(text, tuple(Note(note.text) for note in preface.notes))
 
 
@@ -215,8 +221,7 @@ def _fit(entries: Sequence[_Entry], frame: _Frame, max_tokens: int, count: Count
 
 
 def _format_entry(role: str, text: str) -> str:
-    safe = escape_roles(escape_tags(text)).strip()
-    return f"{role}: {safe}\n\n"
+    return f"{role}: {text.strip()}\n\n"
 
 
 def _call_statuses(turns: list[Turn]) -> Mapping[str, str]:
@@ -251,10 +256,10 @@ def _text_of(turn: Turn, statuses: Mapping[str, str], *, full: bool) -> tuple[st
 
 def _line(part: Part, statuses: Mapping[str, str], *, full: bool) -> str:
     if part.type == "text":
-        return _TOOL_LINE.sub(r"\\", part.text.strip())
+        return for_prompt(part.text)
     if part.type == "tool_call":
         name = _SPACE.sub(" ", part_text(part) if full else str(part.fields.get("name", "unknown")))
-        return f"[tool: {name} - {statuses.get(str(part.fields.get('call_id')), 'pending')}]"
+        return f"[tool: {for_prompt(name)} - {statuses.get(str(part.fields.get('call_id')), 'pending')}]"
     if part.type == "tool_result" and full:
-        return f"[tool result: {part_text(part)}]"
+        return f"[tool result: {for_prompt(part_text(part))}]"
     return ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from scopes.context.budget import configured_shares, default_budget
 from scopes.context.relevance import words_of
 from scopes.errors import Invalid
+from scopes.fence import check_mark
 from scopes.store.config import Config
 from scopes.tokens.models import Model
 
@@ -26,10 +27,12 @@ class Request:
     include_all: also take messages older than the last compaction.
     explain: also report for every turn, message and file why it was kept or dropped.
     project: directory whose files may be embedded; empty: no file is read.
+    include_ignored: embed files that git ignores in the project, too.
     file_share: share of files in percent of the budget for files and turns; None: the default of the mode.
     candidates: the maximum number of turns that are considered for a task; None: all (S4-37).
     max_turns, idle_seconds: the context warns when the conversation is full or idle; None: never (S1-24).
     cache_seconds: how long the context may be taken from the cache; 0: never.
+    mark: the mark of the fence; None: a random one, drawn for every rendering.
     tight_below: with a smaller budget only the newest conversation is used, and no files (S1-16).
     """
 
@@ -42,12 +45,14 @@ class Request:
     include_all: bool = False
     explain: bool = False
     project: str = ""
+    include_ignored: bool = False
     file_share: int | None = None
     candidates: int | None = None
     max_turns: int | None = None
     idle_seconds: int | None = None
     cache_seconds: int = CACHE_SECONDS
     tight_below: int = TIGHT_BELOW
+    mark: str | None = None
 
     @property
     def is_tight(self) -> bool:
@@ -66,7 +71,8 @@ def check_request(request: Request) -> Request:
     """Return the request with its mode filled in, and without a task if the mode does not use it.
 
     Raises:
-        Invalid: a negative budget, an unknown mode, relevance without a task, a task without words, no candidates.
+        Invalid: a negative budget, an unknown mode, relevance without a task, a task without words, no candidates,
+            an invalid mark.
     """
     if request.max_tokens < 0:
         raise Invalid(
@@ -81,6 +87,7 @@ def check_request(request: Request) -> Request:
         raise Invalid("the mode relevance needs a task", hint="for example: --task 'login fails on Safari'")
     if request.task is not None:
         words_of(request.task)
+    check_mark(request.mark)
     return replace(request, mode=mode, task=None if mode == "history" else request.task)
 
 
@@ -98,6 +105,8 @@ def new_request(
     explain: bool = False,
     project: str = "",
     candidates: int | None = None,
+    mark: str | None = None,
+    include_ignored: bool = False,
 ) -> Request:
     """Return a request with the default budget of the model and the limits of the settings; the rest is as in Request.
 
@@ -116,6 +125,8 @@ def new_request(
         explain=explain,
         project=project,
         candidates=candidates,
+        mark=mark,
+        include_ignored=include_ignored,
         file_share=shares.content["files"] if config.find("scopes.budgetContent") else None,
         max_turns=config.find_integer("scopes.maxTurns", 0) or None,
         idle_seconds=config.find_integer("scopes.idleSeconds", 0) or None,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from scopes.context.files import SkippedFile
+from scopes.context.project_files import SkippedFile
 from scopes.ids import ConversationId
 from scopes.result import Result
 
@@ -54,7 +54,8 @@ class Explained(NamedTuple):
 class Context(Result):
     """A context of at most `max_tokens`; `formatted_history` is its whole text, messages are oldest first.
 
-    left_out: how many messages are not in it, by reason. `explained` is filled on request.
+    left_out: how many messages are not in it, by reason. `mark` is the mark of its fence, and None
+    if the text is empty. `explained` is filled on request.
     """
 
     context_id: str
@@ -63,6 +64,7 @@ class Context(Result):
     tokens_used: int
     method: str
     formatted_history: str
+    mark: str | None
     messages: tuple[ContextMessage, ...]
     files_text: str
     files_embedded: tuple[ContextFile, ...]
@@ -83,3 +85,14 @@ class Context(Result):
     def utilisation(self) -> float:
         """Return the used part of the budget, from 0 to 1."""
         return self.tokens_used / self.max_tokens if self.max_tokens else 0.0
+
+
+class UnfencedContext(NamedTuple):
+    """A context without a mark, as it is cached: a mark that was seen in one prompt is in no other.
+
+    `context` has no `formatted_history` yet: that is `header` and, inside the fence, `body`.
+    """
+
+    context: Context
+    header: str
+    body: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scopes.sanitize import TRUNCATED
+from scopes.sanitize import TRUNCATED, cut
 
 _MAX_CHARACTERS_PER_TOKEN = 8  # text almost never has more
 _MAX_COUNTS = 12
@@ -37,4 +37,4 @@ def cut_to_fit(content: str, room: int, count: Count) -> str | None:
 
 
 def _truncated(content: str, length: int) -> str:
-    return f"{content[:length].rstrip()}\n{TRUNCATED}" if length else TRUNCATED
+    return f"{cut(content, length).rstrip()}\n{TRUNCATED}" if length else TRUNCATED

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from scopes.context.part_text import part_text, texts_of
 from scopes.history.messages import MessageHeader, display_time
 from scopes.model.message import Message, Part
-from scopes.sanitize import as_content, clip
+from scopes.sanitize import clip, for_prompt, line_for_prompt
 
 TOOL_LIMIT = 1000  # characters of a tool result; a tool call is clipped at three tenths of that
 _CALL_TENTHS = 3
@@ -60,7 +60,7 @@ class Turn:
         conversation = f"{self.conversation} " if self.named else ""
         time = display_time(self.head)
         suffix = "" if time is None else f", {time}"
-        return f"### {conversation}{self.number}. {self.role} ({_one_line(self.head.author)}){suffix}"
+        return f"### {conversation}{self.number}. {self.role} ({line_for_prompt(self.head.author)}){suffix}"
 
     @property
     def block(self) -> str:
@@ -109,19 +109,19 @@ def content_of(message: Message, limit: int) -> str:
 def _walk_texts(message: Message, limit: int) -> Iterable[str]:
     for part in message.parts:
         if part.type == "text":
-            text = as_content(part.text)
+            text = for_prompt(part.text)
         elif part.type == "tool_call":
             call = clip(_SPACE.sub(" ", part_text(part)), max(limit, TOOL_LIMIT) * _CALL_TENTHS // 10)
-            text = f"[tool call] {as_content(call)}"
+            text = f"[tool call] {for_prompt(call)}"
         elif part.type == "tool_result":
             failed = " failed" if part.fields.get("is_error") is True else ""
-            text = f"[tool result{failed}] {as_content(clip(part_text(part), limit))}".rstrip()
+            text = f"[tool result{failed}] {for_prompt(clip(part_text(part), limit))}".rstrip()
         else:
             text = ""
         if text:
             yield text
     if message.payload is not None and not message.text:
-        yield from (as_content(text) for _, text in texts_of(message)[-1:])
+        yield from (for_prompt(text) for _, text in texts_of(message)[-1:])
 
 
 def _tool_length(part: Part) -> int:
@@ -129,7 +129,3 @@ def _tool_length(part: Part) -> int:
     if part.type == "tool_call":
         return -(-len(part_text(part)) * 10 // _CALL_TENTHS)
     return len(part_text(part)) if part.type == "tool_result" else 0
-
-
-def _one_line(name: str) -> str:
-    return as_content(_SPACE.sub(" ", name))

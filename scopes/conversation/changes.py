@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_date, parse_time
 from scopes.errors import Invalid
-from scopes.history.messages import MessageHeader, header_of, is_root, read_message
+from scopes.history.messages import MessageHeader, header_of, is_root, read_message, subject_of
 from scopes.history.metadata import Metadata, read_metadata_at
 from scopes.history.revisions import list_branch_tips, resolve_conversation
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
@@ -204,7 +204,7 @@ def _changes_of_message(head: MessageHeader, message: Message, time: str, partic
     if head.author_kind in PARTICIPANT_KINDS and head.author not in participants:
         participants.add(head.author)
         yield _change(time, "participants", "APPEND", None, head.author, cause, head.id)
-    yield _change(time, "messages", "APPEND", None, _message_object(head), cause, head.id)
+    yield _change(time, "messages", "APPEND", None, _message_object(head, message), cause, head.id)
     target = message.retracts or message.amends
     if target is not None:
         verb = "DELETE" if message.retracts else "UPDATE"
@@ -305,8 +305,9 @@ def _actor(record: Operation) -> str:
     return _cause("human", record.actor)
 
 
-def _message_object(head: MessageHeader) -> dict[str, Any]:
-    return {"id": head.id, "kind": head.kind, "from": head.author, "to": list(head.to), "subject": head.subject}
+def _message_object(head: MessageHeader, message: Message) -> dict[str, Any]:
+    subject = subject_of(head, message)
+    return {"id": head.id, "kind": head.kind, "from": head.author, "to": list(head.to), "subject": subject}
 
 
 def _change(  # noqa: PLR0917 - the columns of the log, in their order

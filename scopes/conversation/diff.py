@@ -6,13 +6,14 @@ same. The states are compared claim by claim: decisions, proposals, findings, fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from scopes.errors import Invalid
-from scopes.history.messages import MessageHeader, header_of, is_root, read_message
+from scopes.history.messages import NO_TEXT, MessageHeader, header_of, is_root, read_message
 from scopes.history.revisions import Revision, resolve_conversation, resolve_revision, resolve_revision_anywhere
+from scopes.history.tool_calls import TOOL_RESULTS, find_call_message
 from scopes.ids import MessageId, Oid
 from scopes.merge.attribution import claim_value
 from scopes.merge.conflict_keys import agent_of, key_of_path
@@ -20,9 +21,10 @@ from scopes.merge.divergence import state_of
 from scopes.model import encoding
 from scopes.model.claims import content_of
 from scopes.model.conflicts import CONFLICTS, PARTICIPANTS
-from scopes.model.message import Message
+from scopes.model.message import Message, Part
 from scopes.result import Result
 from scopes.store.graph import list_merge_bases, list_new_commits
+from scopes.store.objects import SUBJECT_LENGTH
 from scopes.store.repository import Repository
 from scopes.store.trees import diff_blobs, read_blob
 
@@ -35,6 +37,14 @@ class DiffSide:
 
     name: str
     revision: Revision
+
+
+class MessageDetail(NamedTuple):
+    """A message and the results of its tool calls; `folded` is True if another message shows all of its results."""
+
+    message: Message
+    results: tuple[Part, ...] = ()
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +73,10 @@ class ChangedClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference(Result):
-    """The differences between two sides; messages are oldest first, claims sorted by key."""
+    """The differences between two sides; messages are oldest first, claims sorted by key.
+
+    `details` has, if requested, the messages of either side whose commits do not show their whole text.
+    """
 
     left: DiffSide
     right: DiffSide
@@ -71,6 +84,7 @@ class Difference(Result):
     only_right: tuple[MessageHeader, ...]
     changed: tuple[ChangedMessage, ...]
     claims: tuple[ChangedClaim, ...]
+    details: Mapping[Oid, MessageDetail] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:
@@ -78,8 +92,10 @@ class Difference(Result):
         return 1 if self.only_left or self.only_right or self.changed or self.claims else 0
 
 
-def diff(repository: Repository, left: str, right: str | None = None) -> Difference:
+def diff(repository: Repository, left: str, right: str | None = None, *, details: bool = False) -> Difference:
     """Compare two revisions: two anywhere in the store, or a conversation and a range `A..B` in it.
+
+    With `details` the result has the bodies and tool results that a person wants to see.
 
     Raises:
         NotFound, Ambiguous: a revision cannot be resolved.
@@ -90,13 +106,16 @@ def diff(repository: Repository, left: str, right: str | None = None) -> Differe
     in_left = _messages_beyond(repository, left_side.revision.oid, right_side.revision.oid, bases)
     in_right = _messages_beyond(repository, right_side.revision.oid, left_side.revision.oid, bases)
     in_both = [(in_left[message_id], in_right[message_id]) for message_id in in_left if message_id in in_right]
+    only_left = tuple(head for message_id, head in in_left.items() if message_id not in in_right)
+    only_right = tuple(head for message_id, head in in_right.items() if message_id not in in_left)
     return Difference(
         left=left_side,
         right=right_side,
-        only_left=tuple(head for message_id, head in in_left.items() if message_id not in in_right),
-        only_right=tuple(head for message_id, head in in_right.items() if message_id not in in_left),
+        only_left=only_left,
+        only_right=only_right,
         changed=tuple(_changed_messages(repository, in_both)),
         claims=tuple(_changed_claims(repository, left_side.revision.oid, right_side.revision.oid)),
+        details=_read_details(repository, only_left) | _read_details(repository, only_right) if details else {},
     )
 
 
@@ -131,6 +150,28 @@ def _messages_beyond(
     """Return the messages that `tip` reaches and `other` does not, by id, oldest first."""
     commits = list_new_commits(repository, tip, other, bases)
     return {head.id: head for head in (header_of(commit) for commit in commits if not is_root(commit))}
+
+
+def _read_details(repository: Repository, heads: Sequence[MessageHeader]) -> dict[Oid, MessageDetail]:
+    """Read the messages without a complete subject, and assign tool results to the message with their calls."""
+    details: dict[Oid, MessageDetail] = {}
+    own = {head.oid for head in heads}
+    for head in heads:
+        if head.subject != NO_TEXT and len(head.subject) < SUBJECT_LENGTH:
+            continue
+        message = read_message(repository, head.oid)
+        details[head.oid] = MessageDetail(message)
+        call = find_call_message(repository, head) if head.kind == TOOL_RESULTS else None
+        if call is None or call.oid not in own:
+            continue
+        calling = details.get(call.oid) or MessageDetail(read_message(repository, call.oid))
+        results = tuple(part for part in message.parts if part.type == "tool_result")
+        called = {part.fields.get("call_id") for part in calling.message.parts if part.type == "tool_call"}
+        silent = not message.text.strip() and all(part.type in {"text", "tool_result"} for part in message.parts)
+        answered = silent and all(part.fields.get("call_id", "") in called for part in results)
+        details[head.oid] = MessageDetail(message, folded=answered)
+        details[call.oid] = calling._replace(results=calling.results + results)
+    return details
 
 
 def _changed_messages(

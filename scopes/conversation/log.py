@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import islice, pairwise
+from typing import NamedTuple
 
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid
@@ -14,15 +15,18 @@ from scopes.history.conversations import list_tips_by_time
 from scopes.history.messages import (
     NO_TEXT,
     MessageHeader,
+    header_of,
     is_root,
+    message_id_of,
     read_message,
     shown_author,
     walk_headers_newest_first,
 )
+from scopes.history.metadata import read_tags
 from scopes.history.revisions import MIN_PREFIX_LENGTH, list_branch_tips, resolve_revision
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.history.tool_calls import BETWEEN_CALL_AND_RESULT, MAX_RESULTS, TOOL_RESULTS, find_call_message
-from scopes.ids import BranchName, ConversationId, Oid
+from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import KINDS, Message, Part
 from scopes.result import Result, Stream
 from scopes.store.graph import walk_newest_first
@@ -40,7 +44,8 @@ class LogEntry(Result):
     Attributes:
         head: the message without its body.
         message: the body, if bodies were requested.
-        branches: the branches whose tip it is.
+        branches: the branches whose tip it is, or, in a list of all branches, whose tip is another commit of it.
+        tags: the tags of its commit.
         parents: the nearest ancestors that the log shows, for a graph; also parents that only the limit cut off.
         answered_by: the commits with the results of its tool calls.
         results: these results, if they were requested.
@@ -51,6 +56,7 @@ class LogEntry(Result):
     head: MessageHeader
     message: Message | None
     branches: tuple[BranchName, ...]
+    tags: tuple[str, ...] = ()
     parents: tuple[Oid, ...] = ()
     answered_by: tuple[Oid, ...] = ()
     results: tuple[Part, ...] = ()
@@ -102,7 +108,7 @@ def log(
         repository: the store.
         where: the revision or range.
         all_branches: walk all branches of the conversation, not only the one of `where`.
-        graph: give every message the parents that a graph connects it with.
+        graph: give every message the parents that a graph connects it with; a message with two commits is there twice.
         oldest_first: reverse the order, after the limit was applied.
         limit: the number of messages, counted from the newest.
         only: the filter.
@@ -117,19 +123,22 @@ def log(
     """
     _check_options(limit, graph=graph, oldest_first=oldest_first)
     conversation_id, tips, hidden = _resolve_range(repository, where, all_branches=all_branches)
-    branches = _branches_by_tip(repository, conversation_id)
+    labels = _read_labels(repository, conversation_id, copies=all_branches and not graph)
+    branches = labels.branches
     criteria = only or LogFilter()
     parents_of: dict[Oid, tuple[Oid, ...]] = {}
-    heads = walk_headers_newest_first(repository, tips, hidden)
     if graph:
-        heads = _record_parents(heads, parents_of)
+        commits = walk_newest_first(repository, tips, hidden)
+        heads = _record_parents((header_of(commit) for commit in commits if not is_root(commit)), parents_of)
+    else:
+        heads = walk_headers_newest_first(repository, tips, hidden)
     read = lru_cache(maxsize=_CACHED_BODIES)(partial(read_message, repository))
     counted = _count_newer(heads, of_branch=len(tips) == 1 and tips[0] in branches)
     matches = _filter(criteria, read)
     folded = None
     if fold_results and TOOL_RESULTS not in _as_names(criteria.kind):
         folded = _ResultFolder(repository, read, matches, {*branches}, hidden).is_folded
-    entries = _entries(counted, branches, matches, folded)
+    entries = _entries(counted, labels, matches, folded)
     if limit is not None:
         entries = islice(entries, min(limit, sys.maxsize))
     if graph:
@@ -196,11 +205,32 @@ def _resolve_range(
     return first.conversation, [first.oid, second.oid], ancestors_of_first & ancestors_of_second
 
 
-def _branches_by_tip(repository: Repository, conversation: ConversationId) -> dict[Oid, list[BranchName]]:
+class _Labels(NamedTuple):
+    """The names of branches and tags by commit; `copies` has branches by the message of their tip, then its commit."""
+
+    branches: Mapping[Oid, Sequence[BranchName]]
+    tags: Mapping[Oid, Sequence[str]]
+    copies: Mapping[MessageId, Mapping[Oid, Sequence[BranchName]]]
+
+    def branches_of(self, head: MessageHeader) -> tuple[BranchName, ...]:
+        """Return the branches whose tip is the message."""
+        found = self.copies.get(head.id) or {head.oid: self.branches.get(head.oid, ())}
+        return tuple(name for names in found.values() for name in names)
+
+
+def _read_labels(repository: Repository, conversation: ConversationId, *, copies: bool) -> _Labels:
+    """Read the labels of a conversation; with `copies` also those of other commits of a message."""
     branches: dict[Oid, list[BranchName]] = {}
     for branch, tip in list_branch_tips(repository, conversation).items():
         branches.setdefault(tip, []).append(branch)
-    return branches
+    by_message: dict[MessageId, dict[Oid, Sequence[BranchName]]] = {}
+    for commit in (read_commit(repository, tip) for tip in (branches if copies else ())):
+        if not is_root(commit):
+            by_message.setdefault(message_id_of(commit), {})[commit.oid] = branches[commit.oid]
+    tags: dict[Oid, list[str]] = {}
+    for tag, oid in read_tags(repository, conversation).items():
+        tags.setdefault(oid, []).append(tag)
+    return _Labels(branches, tags, by_message)
 
 
 def _filter(only: LogFilter, read: Callable[[Oid], Message]) -> Callable[[MessageHeader], bool]:
@@ -242,7 +272,7 @@ def _count_newer(heads: Iterable[MessageHeader], *, of_branch: bool) -> Iterator
 
 def _entries(
     heads: Iterable[tuple[MessageHeader, int | None]],
-    branches: Mapping[Oid, list[BranchName]],
+    labels: _Labels,
     matches: Callable[[MessageHeader], bool],
     folded: Callable[[MessageHeader], bool] | None,
 ) -> Iterator[LogEntry]:
@@ -254,7 +284,8 @@ def _entries(
             yield LogEntry(
                 head=head,
                 message=None,
-                branches=tuple(branches.get(head.oid, ())),
+                branches=labels.branches_of(head),
+                tags=tuple(labels.tags.get(head.oid, ())),
                 parents=head.parents,
                 answered_by=answered_by,
                 newer=newer,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scopes.clock import known_seconds, new_id, now, seconds_of
 from scopes.errors import Invalid, NotFound
@@ -97,6 +98,20 @@ def shown_author(head: MessageHeader) -> str:
 def display_time(head: MessageHeader) -> str | None:
     """Return the time of a message, or of the message before it if it has none; None if no time is known."""
     return known_seconds(head.time)
+
+
+def summarize_payload(payload: Mapping[str, Any]) -> str:
+    """Return the document of a typed message as one line: `decision: jwt · topic: auth`; lists and objects last."""
+    fields = sorted(payload.items(), key=lambda item: not isinstance(item[1], str))
+    texts = (
+        (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)) for name, value in fields
+    )
+    return " · ".join(f"{name.replace('_', ' ')}: {' '.join(text.split())}" for name, text in texts)
+
+
+def subject_of(head: MessageHeader, message: Message) -> str:
+    """Return the subject of a message; of a typed message without text, its document as one line."""
+    return summarize_payload(message.payload) if head.subject == NO_TEXT and message.payload else head.subject
 
 
 def message_id_of(commit: Commit) -> MessageId:

@@ -15,7 +15,7 @@ from scopes.model.path_encoding import decode_component, encode_component
 from scopes.store import refs
 from scopes.store.objects import COMMIT, Identity, format_commit
 from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub, read_tree
-from scopes.store.trees import BlobChange, find_blob, read_blob, update_tree, walk_blobs
+from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob, update_tree, walk_blobs
 
 TITLE = "title"
 ARCHIVED = "archived"
@@ -63,11 +63,25 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
         elif path == ARCHIVED:
             archived = True
         elif path.startswith(_TAGS):
-            tags[decode_component(path[len(_TAGS) :])] = Oid(read_blob(objects, oid).decode("ascii", "replace").strip())
+            tags[decode_component(path[len(_TAGS) :])] = _decode_tag(read_blob(objects, oid))
         elif path.startswith(_BRANCHES):
             name = BranchName(decode_component(path[len(_BRANCHES) :]))
             branches[name] = decode_branch_entry(read_blob(objects, oid))
     return Metadata(commit, title, archived, tags, branches, directory)
+
+
+def read_tags(repository: Repository, conversation: ConversationId) -> dict[str, Oid]:
+    """Read only the tags of a conversation; raises as `read_metadata_at` does."""
+    value = repository.find_ref(refs.meta_ref(conversation))
+    if value is None:
+        return {}
+    entry = find_entry(repository, read_commit_stub(repository, Oid(value)).tree, _TAGS.removesuffix("/"))
+    blobs = walk_blobs(repository, entry.oid) if entry is not None and entry.is_tree else ()
+    return {decode_component(path): _decode_tag(read_blob(repository, oid)) for path, oid in blobs}
+
+
+def _decode_tag(data: bytes) -> Oid:
+    return Oid(data.decode("ascii", "replace").strip())
 
 
 def read_title(objects: Objects, commit: Oid) -> str | None:

@@ -10,15 +10,16 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from scopes.fence import fenced
 from scopes.history.amendments import find_amendments, latest
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import MessageHeader, read_message, walk_headers_newest_first
 from scopes.history.staleness import is_news
 from scopes.ids import ConversationId, Oid
-from scopes.memory.context import LIMIT, MAX_CHARACTERS, as_line, context, fenced
+from scopes.memory.context import LIMIT, MAX_CHARACTERS, context
 from scopes.model.message import Message
 from scopes.result import Note
-from scopes.sanitize import clip
+from scopes.sanitize import clip, line_for_prompt
 from scopes.store.repository import Repository
 
 MAX_EXCHANGES = 3
@@ -51,21 +52,27 @@ def build_preface(
     *,
     max_characters: int = MAX_CHARACTERS,
     limit: int = LIMIT,
+    mark: str | None = None,
 ) -> Preface:
     """Write the preface for an agent in a conversation; `max_characters` and `limit` apply to the memory.
 
+    mark: the mark of both fences; None: a random one for each.
+
     Raises:
-        Invalid: a number is less than one.
+        Invalid: a number is less than one, or the mark is not valid or occurs in a text.
     """
-    memory = context(repository, max_characters=max_characters, limit=limit)
+    memory = context(repository, max_characters=max_characters, limit=limit, mark=mark)
     by_agent: dict[str, str] = {}
     for other, answer, texts in _walk_exchanges(repository, conversation):
         if answer.author != agent and answer.author not in by_agent:
-            lines = (f"- {author}: {as_line(clip(text, _MAX_TEXT_CHARACTERS))}\n" for author, text in texts)
-            by_agent[answer.author] = f"\n{as_line(f'{answer.author} in {other}')}\n{''.join(lines)}"
+            lines = "".join(
+                f"- {line_for_prompt(author)}: {line_for_prompt(clip(text, _MAX_TEXT_CHARACTERS))}\n"
+                for author, text in texts
+            )
+            by_agent[answer.author] = f"{line_for_prompt(f'{answer.author} in {other}')}\n{lines}\n"
         if len(by_agent) == MAX_EXCHANGES:
             break
-    exchanges = fenced("exchanges", _HEADING, "".join(by_agent.values())) if by_agent else ""
+    exchanges = f"{_HEADING}\n\n{fenced('exchanges', ''.join(by_agent.values()), mark)}" if by_agent else ""
     text = "\n".join(filter(None, (memory.text, exchanges)))
     return Preface(text, len(memory.entries), len(by_agent), memory.notes)
 

@@ -14,6 +14,7 @@ from scopes.history.messages import (
     MessageHeader,
     header_of,
     read_message,
+    summarize_payload,
     walk_headers_oldest_first,
 )
 from scopes.history.metadata import read_metadata
@@ -143,10 +144,10 @@ class HitReader:
             raise IndexDamaged(f"message {row.id} has no commit")
         conversation, entry, oid = commits[0]
         branch = self._branch_of(conversation, entry)
-        head, texts = self._message(oid)
+        head, message = self._message(oid)
         if head.id != row.id:
             raise IndexDamaged(f"{oid} is another message")
-        part, snippet = _snippet(texts, marks)
+        part, snippet = _snippet(_shown_texts(message), marks)
         before, after = self._neighbors(conversation, branch, head.id)
         claim = self._claim(conversation, branch, head.id)
         return SearchHit(
@@ -169,13 +170,13 @@ class HitReader:
         rows = self._index.rows(_FIRST_COMMIT, (number,), (str,))
         if not rows:
             raise IndexDamaged(f"message {number} has no commit")
-        return self._message(rows[0][0])[1]
+        return texts_of(self._message(rows[0][0])[1])
 
-    def _message(self, oid: Oid) -> tuple[MessageHeader, tuple[str, ...]]:
+    def _message(self, oid: Oid) -> tuple[MessageHeader, Message]:
         try:
             commit = read_commit(self._repository, oid)
             body = find_blob(self._repository, commit.tree, MESSAGE_FILE) or b""
-            return header_of(commit), texts_of(decode(body))
+            return header_of(commit), decode(body)
         except (NotFound, Corrupt) as error:
             raise IndexDamaged(error.message) from error
 
@@ -249,6 +250,12 @@ class HitReader:
             return find_claim(self._repository, self._tip(conversation, branch), message)
         except (NotFound, Corrupt) as error:
             raise IndexDamaged(error.message) from error
+
+
+def _shown_texts(message: Message) -> tuple[str, ...]:
+    """Return the texts of a message; the values of a typed message without text have the names of their fields."""
+    texts = texts_of(message)
+    return (summarize_payload(message.payload), *texts[1:]) if message.payload and not message.text else texts
 
 
 def _snippet(texts: tuple[str, ...], marks: Sequence[Highlighter]) -> tuple[str, tuple[Piece, ...]]:

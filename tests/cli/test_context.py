@@ -108,11 +108,33 @@ def test_a_budget_can_be_given_by_a_model(conv):
 
 
 def test_a_preview_prints_the_block_that_is_sent(conv):
-    sent, seen = conv("history", "conv-001", "--for-prompt"), conv("history", "conv-001", "--preview")
+    mark = ("--mark", "thesamemarktwice")
+    sent, seen = (conv("history", "conv-001", way, *mark) for way in ("--for-prompt", "--preview"))
     assert sent.stdout == seen.stdout
     assert sent.stdout.startswith("<conversation_history>\n")
     assert re.fullmatch(r"note: (\d+) of \1 messages, 0 of them truncated: \d+ tokens\n", seen.stderr)
     assert sent.stderr == ""
+
+
+def test_a_preview_in_a_pipe_has_no_character_that_cannot_be_seen(conv):
+    """R2: it shows the bytes that are sent, and they are safe to show."""
+    hidden = "a\u202eb\u200bc\U000e0041d\u3164e\ufe0f"
+    assert conv("append", "conv-001", hidden).returncode == 0
+    for words in (
+        ("history", "conv-001", "--preview"),
+        ("context", "conv-001"),
+        ("context", "conv-001", "--format", "messages"),
+    ):
+        assert "a\ufffdb\ufffdc\ufffdd\ufffde\ufffd" in conv(*words).stdout
+
+
+def test_an_invalid_mark_is_refused(conv):
+    for words in (("history", "conv-001", "--for-prompt"), ("context", "conv-001")):
+        refused = conv(*words, "--mark", "short")
+        assert (refused.returncode, refused.stderr.splitlines()[0]) == (
+            2,
+            "error: invalid mark 'short': must be 16 to 64 letters and digits",
+        )
 
 
 def test_a_history_without_a_purpose_is_refused(conv):

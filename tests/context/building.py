@@ -8,6 +8,7 @@ from scopes.context.context import context
 from scopes.context.request import Request
 from tests.support.history import say
 
+MARK = "1" * 30
 LONG = "The session cookie is dropped by Safari because SameSite is none and Secure is missing. "
 
 
@@ -19,10 +20,10 @@ def talk(repository, turns, *, conversation="conv-001", length=200, **fields):
 
 
 def built(repository, tokenizer, tmp_path, where="conv-001", max_tokens=8000, **options):
-    """Build a context with its cache and its project in the test's directory."""
+    """Build a context with its cache and its project in the test's directory; its mark is MARK unless one is given."""
     project = tmp_path / "project"
     project.mkdir(exist_ok=True)
-    request = Request(where=where, max_tokens=max_tokens, project=str(project), **options)
+    request = Request(where=where, max_tokens=max_tokens, project=str(project), **{"mark": MARK, **options})
     return context(repository, request, tokenizer, str(tmp_path / "cache"))
 
 

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from scopes.context.assemble import assemble
 from scopes.context.collect import Collected
-from scopes.context.files import ReadableFolder, TouchedFile
+from scopes.context.project_files import ReadableFolder, TouchedFile
 from scopes.context.request import TIGHT_BELOW, Request, check_request
 from scopes.context.turns import Turn
+from scopes.fence import fenced
 from tests.context.test_turns import content, head, text
 
 
@@ -47,6 +48,11 @@ def assembled(material, tokens, title="conv-001/main", tokenizer=None, **options
     return assemble(material, title, request, ReadableFolder("/nowhere"), tokenizer or Words())
 
 
+def text_of(result):
+    """Return the text of a context with its fence."""
+    return result.header + fenced("history", result.body) if result.header or result.body else ""
+
+
 @given(
     st.lists(st.integers(1, 300), max_size=12),
     st.lists(st.integers(1, 900), max_size=4),
@@ -59,7 +65,7 @@ def test_a_context_never_exceeds_the_budget(lengths, sizes, summary, tokens, opt
     files = [file(f"{number}.py", size) for number, size in enumerate(sizes)]
     words = None if summary is None else "sum " * summary
     result = assembled(collected(*lengths, summary=words, files=files), tokens, **options)
-    assert len(result.text.split()) <= result.tokens <= tokens
+    assert len(text_of(result).split()) <= result.tokens <= tokens
 
 
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=12), st.integers(0, 2500))
@@ -79,18 +85,20 @@ def test_a_summary_is_truncated_to_its_share():
 
 def test_the_parts_have_a_fixed_order():
     result = assembled(collected(5, summary="in short", files=[file("a.py", 3)]), 1000)
-    places = [result.text.index(mark) for mark in ("# Context", "## Summary", "## Files", "## Conversation", "### 1.")]
+    places = [
+        text_of(result).index(mark) for mark in ("# Context", "## Summary", "## Files", "## Conversation", "### 1.")
+    ]
     assert places == sorted(places)
 
 
 def test_a_header_that_costs_a_quarter_of_the_budget_is_left_out():
-    assert assembled(collected(3), 40).text.startswith("----- recorded history ")
-    assert assembled(collected(3), 1000).text.startswith("# Context of conv-001/main\n")
+    assert text_of(assembled(collected(3), 40)).startswith("----- recorded history ")
+    assert text_of(assembled(collected(3), 1000)).startswith("# Context of conv-001/main\n")
 
 
 @pytest.mark.parametrize("title", ["{0}", "{}", "}{", "%s", "{title!r}"])
 def test_braces_in_a_title_are_not_format_placeholders(title):
-    header = assembled(collected(3), 1000, title=title).text.splitlines()
+    header = text_of(assembled(collected(3), 1000, title=title)).splitlines()
     assert header[0] == f"# Context of {title.replace('{', '(').replace('}', ')')}"
     assert "Showing 1 of 1 turns" in header[2]
 

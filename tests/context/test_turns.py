@@ -7,7 +7,7 @@ import pytest
 from scopes.context.turns import make_turn, role_of
 from scopes.history.messages import MessageHeader
 from scopes.model.message import Author, Message, Part
-from scopes.sanitize import TRUNCATED, as_content, clip, escape_tags
+from scopes.sanitize import TRUNCATED, clip, for_prompt
 
 
 def head(author="carol", author_kind="agent", kind="plain"):
@@ -79,23 +79,23 @@ def test_meta_notice_and_system_messages_are_not_turns(kind):
     "tag", ["<system-reminder>", "</conversation_history>", "< / SYSTEM >", "<Function_Calls>", "<instructions>"]
 )
 def test_tags_that_agent_programs_interpret_are_escaped(tag):
-    assert escape_tags(f"a {tag} b") == f"a &lt;{tag[1:]} b"
+    assert for_prompt(f"a {tag} b") == f"a &lt;{tag[1:]} b"
 
 
 @pytest.mark.parametrize("harmless", ["<b>", "a < b", "<systemd>", "x <- y", "Vec<System2>"])
 def test_other_tags_are_kept(harmless):
-    assert escape_tags(harmless) == harmless
+    assert for_prompt(harmless) == harmless
 
 
 @pytest.mark.parametrize(
     "line", ["### 3. User", "### conv-1 3. User", "# Context of x", "## Files", "## Conversation", "### File a.py"]
 )
 def test_headings_like_ours_are_escaped(line):
-    assert as_content(f"x\n{line}\ny") == f"x\n\\{line}\ny"
+    assert for_prompt(f"x\n{line}\ny") == f"x\n\\{line}\ny"
 
 
 def test_other_headings_are_kept():
-    assert as_content("# Title\n\n## Part 3\n\n### Details") == "# Title\n\n## Part 3\n\n### Details"
+    assert for_prompt("# Title\n\n## Part 3\n\n### Details") == "# Title\n\n## Part 3\n\n### Details"
 
 
 def test_a_text_is_clipped_at_a_number_of_characters_with_a_mark():

@@ -38,6 +38,16 @@ def test_a_file_lists_the_messages_that_touched_it_and_how(repository):
     assert set(rows(repository)) == {"a.py", "b.py"}
 
 
+@pytest.mark.parametrize("paths", [("/home/dev/project/app.py", "app.py"), ("app.py", "/home/dev/project/app.py")])
+def test_a_file_named_relatively_and_absolutely_is_one_row(repository, paths):
+    new(repository, directory="/home/dev/project")
+    for path, operation in zip(paths, ("read", "edit"), strict=True):
+        touch(repository, path, operation)
+    assert {path: row.operations for path, row in rows(repository).items()} == {
+        "/home/dev/project/app.py": {"read": 1, "edit": 1}
+    }
+
+
 def test_a_row_has_the_last_operation_with_author_and_time(repository):
     """S1-20."""
     new(repository)

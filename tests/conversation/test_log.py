@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from scopes import clock
 from scopes.conversation.append import append
+from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.log import LogFilter, ToolResultTracker, log, touches_file
 from scopes.conversation.new import new
+from scopes.conversation.tag import tag
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.history.messages import MessageHeader, plain_message
@@ -94,6 +96,22 @@ def test_an_entry_names_the_branches_whose_tip_it_is(repository):
     history(repository, "main: a b", "fix@a: c", "same:")
     named = {e.head.subject: e.branches for e in log(repository, "conv-001", all_branches=True).items}
     assert named == {"a": (), "b": ("main", "same"), "c": ("fix",)}
+
+
+def test_the_tip_of_a_branch_is_labelled_after_a_cherry_pick_of_it(repository):
+    """The copy has the id of the message; a graph draws both commits, a list shows the message once."""
+    history(repository, "main: a b", "side@a: c d")
+    cherry_pick(repository, "conv-001", ["side"], branch="main")
+    drawn = [(e.head.subject, e.branches) for e in log(repository, "conv-001", all_branches=True, graph=True).items]
+    assert sorted(drawn) == [("a", ()), ("b", ()), ("c", ()), ("d", ("main",)), ("d", ("side",))]
+    listed = [(e.head.subject, sorted(e.branches)) for e in log(repository, "conv-001", all_branches=True).items]
+    assert sorted(listed) == [("a", []), ("b", []), ("c", []), ("d", ["main", "side"])]
+
+
+def test_an_entry_names_the_tags_of_its_commit(repository):
+    history(repository, "main: a b")
+    tag(repository, "conv-001", "v1", "main~1")
+    assert [(e.head.subject, e.tags) for e in log(repository, "conv-001").items] == [("b", ()), ("a", ("v1",))]
 
 
 def test_bodies_are_read_only_on_request(repository):

@@ -9,6 +9,8 @@ import tempfile
 import pytest
 
 from tests.faults.injection import compile_shim
+from tests.faults.sandbox import Sandbox
+from tests.faults.verbs import build_templates
 
 MEMORY = "/dev/shm"  # a file system in memory: the sweeps make ten thousand stores, and the shim sees every call anyway
 NEEDS = {
@@ -38,3 +40,25 @@ def fast_directory():
     directory = tempfile.mkdtemp(prefix="scopes-faults-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None)
     yield directory
     shutil.rmtree(directory)
+
+
+@pytest.fixture(scope="session")
+def plain_sandbox(fast_directory):
+    """Make a sandbox whose commands run unharmed."""
+    made = Sandbox(os.path.join(fast_directory, "plain"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def sandbox(fast_directory, shim):
+    """Make a sandbox whose commands can be broken."""
+    made = Sandbox(os.path.join(fast_directory, "broken"), shim)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def templates(plain_sandbox, fast_directory):
+    """Make the stores that the commands find, once for all tests of this process."""
+    return build_templates(plain_sandbox, os.path.join(fast_directory, "templates"))

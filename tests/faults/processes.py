@@ -13,6 +13,7 @@ from scopes.history.revisions import resolve_revision
 from scopes.ids import Oid
 from scopes.store.repository import Repository, open_repository
 from tests.faults.sandbox import ROOT
+from tests.support.fork_server import run_program
 
 COMMAND = "import sys; from scopes.cli.main import main; sys.exit(main())"
 WRITER = """
@@ -56,7 +57,9 @@ def finish(processes: Iterable[subprocess.Popen]) -> list[str]:
 
 def scopes(store: str, *arguments: str) -> str:
     """Run one command and return its output."""
-    return finish([start_scopes(store, *arguments)])[0]
+    done = run_program(COMMAND, [*map(str, arguments)], {**os.environ, "SCOPES_STORE": store}, stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stderr) == (0, ""), (done.returncode, done.stderr[-500:])
+    return done.stdout
 
 
 def read_texts(repository: Repository, branch: str) -> list[str]:

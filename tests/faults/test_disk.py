@@ -16,6 +16,7 @@ from scopes.conversation.new import new
 from scopes.store.init import create_store
 from scopes.store.repository import open_repository
 from tests.faults.processes import COMMAND, ROOT, WRITER, assert_sound, finish, read_texts, scopes, start
+from tests.support.fork_server import run_program
 
 AS_A_MERE_USER = ("setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner", "--")
 FULL, INTERRUPTED, BROKEN_PIPE = 8, 130, 141
@@ -56,6 +57,8 @@ def run(store: str, *arguments: str, before=(), limit=None, **streams) -> subpro
 
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
     environment = {**os.environ, "PYTHONPATH": ROOT, "SCOPES_STORE": store}
+    if not before and limit is None:
+        return run_program(COMMAND, arguments, environment, **streams)
     command = [*before, sys.executable, "-B", "-c", COMMAND, *arguments]
     return subprocess.run(command, env=environment, text=True, check=False, timeout=60, preexec_fn=narrow, **streams)
 

@@ -18,7 +18,7 @@ import pytest
 
 from tests.faults.sandbox import CRASH, Sandbox, copy_store
 from tests.faults.seed import todays_seed
-from tests.faults.verbs import FULL, build_templates
+from tests.faults.verbs import FULL
 
 KINDS = {
     "loose object": r"objects/[0-9a-f]{2}/.*",
@@ -53,14 +53,11 @@ class Damage(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def sandbox(fast_directory):
-    """Make a sandbox whose store is half packed, half loose."""
-    made = Sandbox(os.path.join(fast_directory, "flips"))
-    templates = build_templates(made, os.path.join(fast_directory, "flips"))
-    made.restore(None)
-    copy_store(templates[FULL], made.store, share=False)
-    yield made
-    made.close()
+def sandbox(plain_sandbox, templates):
+    """Return a sandbox whose store is half packed, half loose."""
+    plain_sandbox.restore(None)
+    copy_store(templates[FULL], plain_sandbox.store, share=False)
+    return plain_sandbox
 
 
 def choose_damages(store: str, kind: str, count: int, seed: int) -> Iterator[Damage]:

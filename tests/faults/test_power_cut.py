@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import random
 
 import pytest
 
 from tests.faults.injection import Call
 from tests.faults.power_cut import WAITS_SECONDS, Disk, cut_after
-from tests.faults.sandbox import Sandbox
 from tests.faults.seed import todays_seed
 from tests.faults.sweep import COMMAND_SEED
 from tests.faults.sync_order import EXPENDABLE, find_unsynced
-from tests.faults.verbs import VERBS, build_templates
+from tests.faults.verbs import VERBS
 
 VERBS_IN_A_SAMPLE = 4
 # What git moves out of its packs because nothing refers to it, and the reflogs that it cuts, may be lost.
@@ -25,20 +23,6 @@ UNSAFE = [
     Call(4, "fsync", "store.git/refs/heads/x.lock", ""),
     Call(5, "rename", "store.git/refs/heads/x.lock", "store.git/refs/heads/x"),
 ]
-
-
-@pytest.fixture(scope="module")
-def sandbox(fast_directory, request):
-    """Make a sandbox, with the shim where there is a compiler."""
-    made = Sandbox(os.path.join(fast_directory, "power"), request.getfixturevalue("shim"))
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="module")
-def templates(sandbox):
-    """Make the stores that the commands find."""
-    return build_templates(sandbox, sandbox.directory)
 
 
 @pytest.fixture(scope="module")

@@ -6,35 +6,19 @@ prints how each command ended.
 
 from __future__ import annotations
 
-import os
 import random
 
 import pytest
 
 from tests.faults.injection import MODES
-from tests.faults.sandbox import Sandbox
 from tests.faults.seed import todays_seed
 from tests.faults.sweep import AGAIN_SEED, COMMAND_SEED, check, find_state, learn, list_points, tabulate
-from tests.faults.verbs import FULL, NO_STORE, VERBS, Verb, build_templates
+from tests.faults.verbs import FULL, NO_STORE, VERBS, Verb
 
 pytestmark = pytest.mark.needs_gcc
 
-VERBS_IN_A_SAMPLE, POINTS_OF_EACH = 5, 8
+VERBS_IN_A_SAMPLE, POINTS_OF_EACH = 4, 5
 BY_NAME = {verb.name: verb for verb in VERBS}
-
-
-@pytest.fixture(scope="module")
-def sandbox(fast_directory, shim):
-    """Make a sandbox whose commands can be broken."""
-    made = Sandbox(os.path.join(fast_directory, "sweep"), shim)
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="module")
-def templates(sandbox):
-    """Make the stores that the commands find."""
-    return build_templates(sandbox, sandbox.directory)
 
 
 def sweep(sandbox, template, verb: Verb, count: int | None, rng: random.Random) -> list:

@@ -24,6 +24,7 @@ from scopes.importers.run import import_sources
 from scopes.store.repository import open_repository
 from tests.importers.reading import TRANSCRIPTS, real_transcript, source_of
 from tests.importers.stores import count_objects
+from tests.support.examples import is_thorough
 from tests.support.store import make_store
 
 FOLDERS = ("claude-code", "codex", "openai-messages")
@@ -53,7 +54,9 @@ def import_files(store, sources):
 
 
 def all_sources():
-    return [source for folder in FOLDERS for source in find_sources(real_transcript(folder))]
+    """Return the real transcripts, in an ordinary run without the large ones."""
+    found = [source for folder in FOLDERS for source in find_sources(real_transcript(folder))]
+    return found if is_thorough() else [source for source in found if source.size < SMALL]
 
 
 def imported_refs(store):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -66,7 +67,7 @@ def test_the_prompt_fences_the_conversation(sources):
     """A-5: a message cannot end the fence."""
     prompt = write_prompt(sources, 0.5)
     assert "[planner]\nThe login form fails on Safari." in prompt
-    assert prompt.count("\n==========\n") == 2
+    assert len(re.findall(r"^----- recorded conversation \d{30} (?:begins|ends) -----$", prompt, re.MULTILINE)) == 2
     assert "never an instruction" in prompt
 
 

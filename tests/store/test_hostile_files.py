@@ -7,7 +7,6 @@ import json
 import os
 import stat
 import subprocess
-import sys
 import zlib
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +21,7 @@ from scopes.store.loose import MAX_OBJECT_BYTES, find_loose
 from scopes.store.raw_refs import read_ref_files
 from scopes.store.reflog import walk_moves
 from tests.cli.running import environment
+from tests.support.fork_server import run_program
 from tests.support.history import history
 from tests.support.random_ids import hashed_counter
 from tests.support.store import git, open_store, write_chain
@@ -78,10 +78,9 @@ def run(store, *commands, memory=0):
 
     SIGTERM would not end the child while signals are deferred; it is killed.
     """
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, store, str(memory), *commands], check=False, stdin=subprocess.DEVNULL,
-        env=environment(), capture_output=True, text=True, timeout=LIMIT_SECONDS,
-    )  # fmt: skip
+    done = run_program(
+        PROGRAM, [store, str(memory), *commands], environment(), stdin=subprocess.DEVNULL, timeout=LIMIT_SECONDS
+    )
     answers = [Done(*json.loads(line)) for line in done.stdout.splitlines()]
     assert len(answers) == len(commands), done.stderr
     for command, answer in zip(commands, answers, strict=True):

@@ -13,6 +13,9 @@ DEFAULT = 100  # hypothesis's own number
 
 def examples(count: int = DEFAULT) -> int:
     """Return the number of examples of a test that is to have `count` of them in a thorough run."""
-    if os.environ.get("TEST_EXAMPLES") == "all":
-        return count
-    return min(count, max(MINIMUM, count // 4))
+    return count if is_thorough() else min(count, max(MINIMUM, count // 4))
+
+
+def is_thorough() -> bool:
+    """Return True if the run is to be thorough: `TEST_EXAMPLES=all`."""
+    return os.environ.get("TEST_EXAMPLES") == "all"

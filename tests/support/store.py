@@ -20,6 +20,7 @@ from scopes.store.init import create_store
 from scopes.store.objects import BLOB, COMMIT, TREE, Identity, TreeEntry, format_commit, format_tree
 from scopes.store.repository import Caller, Objects, Repository, open_repository
 from scopes.store.transactions import commit_operation, exclusive_write
+from tests.support.fork_server import run_program
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FAST = {"scopes.durability": Setting("scopes.durability", "fast", "flag")}
@@ -223,8 +224,13 @@ class Process:
 
 
 def run(code: str, *arguments: object, env: Mapping[str, str] | None = None, before: Sequence[str] = ()) -> str:
-    """Run Python source in a child process and return its output."""
-    return Process(code, *arguments, env=env, before=before).finish()
+    """Run Python source in a child process and return its output; fail if it fails."""
+    if before:
+        return Process(code, *arguments, env=env, before=before).finish()
+    environment = {**os.environ, "PYTHONPATH": ROOT, **(env or {})}
+    done = run_program(PRELUDE + code, [*map(str, arguments)], environment, stdin=subprocess.DEVNULL, cwd="/")
+    assert (done.returncode, done.stderr) == (0, ""), (done.returncode, done.stdout, done.stderr)
+    return done.stdout.strip()
 
 
 def outcome(code: str) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from scopes.cli.arguments import FenceMark
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import ModelName, Strict, known_model, project_directory, tokenizer_for
 from scopes.context.context import context as run_context
@@ -39,6 +40,10 @@ def context(
         int | None,
         typer.Option("--candidates", metavar="N", help="Consider only N turns for the task (default: all)"),
     ] = None,
+    include_ignored: Annotated[
+        bool, typer.Option("--include-ignored", help="Embed files that git ignores in the project, too")
+    ] = False,
+    mark: FenceMark = None,
     strict: Strict = False,
 ) -> int:
     """Build context within a token budget.
@@ -47,8 +52,10 @@ def context(
     current content in the project around the current directory. Files have a share of the budget. With --task the most
     relevant turns of the whole history are chosen instead, also from before a compaction. A tool result is below its
     call. At an earlier message, files have the content that the tools of the conversation recorded, never the current
-    one. Notes count what was left out, by reason. Recorded text is marked as data, and tags in it are escaped. Files
-    that may hold secrets, by their names, are left out.
+    one. Notes count what was left out, by reason. Recorded text stands as data
+    between two lines with a random mark (--mark fixes it); tags, lines like another speaker or heading, and invisible
+    characters in it are made harmless. Left out are files that may hold secrets, by their names,
+    that git ignores, or that a link leads outside the project; their contents are not searched for secrets.
 
     Examples:
       scopes conv context conv-001 --max-tokens 8000
@@ -61,7 +68,8 @@ def context(
         invocation.config(), known_model(invocation, model),
         where=conversation, max_tokens=max_tokens, mode=mode, task=task, at=at,
         work_item=work_item, include_all=include_all, explain=explain, candidates=candidates,
-        project=project_directory(invocation),
+        project=project_directory(invocation), mark=mark,
+        include_ignored=include_ignored,
     )  # fmt: skip
     options = ViewOptions(layout=check_layout(layout), explain=explain, stats=stats)
     tokenizer = tokenizer_for(invocation, model, strict=strict)

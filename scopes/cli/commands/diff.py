@@ -23,9 +23,9 @@ def diff(
 ) -> int:
     """Compare two branches, messages or conversations.
 
-    Shows the messages that only one side has, and the values that differ. Messages are compared by id and content; then
-    decisions, proposals, findings and files are compared. A...B compares B with the merge base. The exit code is 0 if
-    nothing differs, and 1 otherwise.
+    Shows the values that differ, contradictions first, and the messages that only one side has. Messages are compared
+    by id and content; decisions, proposals, findings and files by value. A...B compares B with the merge base. The exit
+    code is 0 if nothing differs, and 1 otherwise.
 
     Examples:
       scopes diff main fix
@@ -38,4 +38,5 @@ def diff(
     first = left.partition("..")[0]
     if first and not names_conversation(repository, first) and not names_revision(repository, first):
         left, right = LATEST, left if right is None else f"{left}..{right}"
-    return invocation.show(run_diff(repository, left, right), options=ViewOptions(stat=stat))
+    result = run_diff(repository, left, right, details=not stat and not invocation.json)
+    return invocation.show(result, options=ViewOptions(stat=stat))

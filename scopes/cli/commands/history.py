@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import ConversationOrBranchArgument
+from scopes.cli.arguments import ConversationOrBranchArgument, FenceMark
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import ModelName, Strict, tokenizer_for
 from scopes.context.history_block import DEFAULT_MESSAGES, DEFAULT_TOKENS, TOOLS, HistoryRequest
@@ -32,14 +32,17 @@ def history(
     with_memory: Annotated[
         bool, typer.Option("--with-memory", help="Put the memory and the last words of other agents first")
     ] = False,
+    mark: FenceMark = None,
     model: ModelName = None,
     strict: Strict = False,
 ) -> int:
     """Print a block of history to put before a prompt.
 
     The last messages in order, User and Assistant, each at most 2000 characters, with tool calls as name and status.
-    The block says that it is recorded data, not instructions, and tags inside it are escaped. That lowers the risk that
-    an agent follows instructions in an old tool result; it does not remove it, so read the preview.
+    The block says that it is recorded data, not instructions, and stands between two lines with a random mark. Inside,
+    tags, lines that look like another speaker or a heading, and invisible characters are made harmless, in the preview
+    as in the block. That lowers the risk that an agent follows instructions in an old tool result; it does not remove
+    it, so read the preview. With --mark the output is the same every time; choose one that no message can contain.
 
     Examples:
       scopes conv history conv-001 --preview
@@ -50,7 +53,9 @@ def history(
     invocation: Invocation = context.obj
     if not (for_prompt or preview):
         raise Invalid("--for-prompt or --preview is required", hint="to read the history: scopes conv log")
-    request = HistoryRequest(where=conversation, last=last, max_tokens=max_tokens, tools=tools, with_memory=with_memory)
+    request = HistoryRequest(
+        where=conversation, last=last, max_tokens=max_tokens, tools=tools, with_memory=with_memory, mark=mark
+    )
     tokenizer = tokenizer_for(invocation, model, strict=strict)
     result = run_history(invocation.repository(), request, tokenizer)
     return invocation.show(result, options=ViewOptions(preview=preview))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from scopes.cli.append_input import read_text
-from scopes.cli.arguments import BuiltIn, OfAgent, Since, author_of
+from scopes.cli.arguments import BuiltIn, FenceMark, OfAgent, Since, author_of
 from scopes.cli.invocation import Invocation
 from scopes.memory.actions import done, list_actions
 from scopes.memory.add import add
@@ -168,11 +168,13 @@ def memory_context(
     ] = MAX_CHARACTERS,
     limit: Annotated[int, typer.Option("--limit", metavar="N", help="Print at most N entries")] = LIMIT,
     agent: OfAgent = None,
+    mark: FenceMark = None,
 ) -> int:
     """Print the memory as context for an agent.
 
-    The newest entries are printed oldest first, each whole or not at all, between two marks as recorded data, not
-    instructions: tags and control characters are made harmless. Text that was amended or retracted since is left out.
+    The newest entries are printed oldest first, each whole or not at all, between two lines with a random mark
+    (--mark fixes it) as recorded data, not instructions: tags and invisible characters are made harmless. Text that was
+    amended or retracted since is left out.
 
     Examples:
       scopes memory context
@@ -180,7 +182,7 @@ def memory_context(
     """
     invocation: Invocation = context.obj
     return invocation.show(
-        run_context(invocation.repository(), max_characters=max_characters, limit=limit, agent=agent)
+        run_context(invocation.repository(), max_characters=max_characters, limit=limit, agent=agent, mark=mark)
     )
 
 

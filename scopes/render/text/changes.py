@@ -10,7 +10,7 @@ from scopes.history.messages import NO_TEXT
 from scopes.ids import is_oid
 from scopes.merge.conflict_keys import shown_key
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import SHORT_ID_LENGTH, short_time
+from scopes.render.text.phrases import SHORT_ID_LENGTH, mark_cut, short_time
 from scopes.render.view import Cell, Column, View
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ def _piped_row(row: Change) -> tuple[str, ...]:
 def _describe(row: Change) -> str:
     """Return a change in words: what was said, created, moved, resolved or deleted."""
     match row.field_path.partition(".")[0].partition("[")[0], row.before, row.after:
-        case "messages", _, {"kind": str(kind), "subject": str(text)}:
+        case "messages", _, {"kind": str(kind), "subject": str(subject)}:
+            text = mark_cut(subject)
             words = kind if text == NO_TEXT else text if kind == "plain" else f"{kind}: {text}"
         case "messages", _, {"amended_by": str(name)}:
             words = f"amended by {name[:SHORT_ID_LENGTH]}"

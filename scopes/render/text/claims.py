@@ -76,7 +76,7 @@ def claim_text(key: str, value: Any) -> str:
         case "files", {"operation": str(operation)}:
             line = operation if operation == "delete" else f"{operation}; the resulting content is not recorded"
         case _, {"both": list(several)}:
-            line = " | ".join(claim_text(key, each) for each in several)
+            line = " | ".join(dict.fromkeys(claim_text(key, each) for each in several))
         case _:
             line = json.dumps(value, ensure_ascii=False)
     return line

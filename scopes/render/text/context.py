@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
 from scopes.render.json_line import SCHEMA_VERSION
-from scopes.render.text.phrases import write_field
+from scopes.render.text.phrases import mark_cut, write_field
 from scopes.render.text.tokens import format_tokens
 from scopes.render.view import Column, Span, View
 from scopes.render.wire.context import chat_messages, context_document
@@ -86,7 +86,7 @@ def _write_explained(result: Context, view: View) -> None:
         shown = kept[:kept_shown] + dropped[: _ROWS_ON_TERMINAL - len(kept[:kept_shown])]
     else:
         shown = kept + dropped
-    view.rows(_EXPLAINED, [_row(result, each) for each in shown], title="What was kept, and why")
+    view.rows(_EXPLAINED, [_row(result, each, view) for each in shown], title="What was kept, and why")
     hidden = len(result.explained) - len(shown)
     if hidden:
         view.aside(
@@ -94,10 +94,11 @@ def _write_explained(result: Context, view: View) -> None:
         )
 
 
-def _row(result: Context, each: Explained) -> tuple[str | Span, ...]:
+def _row(result: Context, each: Explained, view: View) -> tuple[str | Span, ...]:
     tokens = "" if each.tokens is None else format_tokens(each.tokens, result.method)
     score = "" if each.score is None else f"{each.score:.3f}"
-    return each.what, each.name, score, tokens, "kept" if each.kept else "dropped", each.reason, each.subject or ""
+    subject = mark_cut(each.subject or "") if view.terminal else each.subject or ""
+    return each.what, each.name, score, tokens, "kept" if each.kept else "dropped", each.reason, subject
 
 
 def _write_stats(result: Context, view: View) -> None:

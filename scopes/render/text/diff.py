@@ -6,16 +6,20 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from scopes.history.messages import MessageHeader, display_time
+from scopes.history.messages import NO_TEXT, MessageHeader, display_time
+from scopes.merge.conflict_keys import shown_key
 from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_name, claim_text
-from scopes.render.text.phrases import SHORT_ID_LENGTH, author, counted, identifier, short_time, subject
-from scopes.render.view import Cell, Column, Span, View
+from scopes.render.text.message_summary import summarize_message
+from scopes.render.text.phrases import author, counted, identifier, short_time, summary_text
+from scopes.render.view import Cell, Column, Span, View, clean_spans
+from scopes.render.wrap import count_span_cells, truncate_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference
+    from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, MessageDetail
+    from scopes.ids import Oid
     from scopes.render.color import Style
 
 _PIPED_COLUMNS = (Column("Mark"), Column("What"), Column("Key"), Column("Author"), Column("Time"), Column("Text"))
@@ -68,22 +72,32 @@ def _write_sections(result: Difference, view: View) -> None:
         return
     view.line(Span(f"--- {result.left.name}", "bad"))
     view.line(Span(f"+++ {result.right.name}", "good"))
-    _write_messages(view, f"Only in {result.left.name}", "-", "bad", result.only_left)
-    _write_messages(view, f"Only in {result.right.name}", "+", "good", result.only_right)
+    _write_claims(view, result.claims)
     if result.changed:
         _write_heading(view, f"Changed: {counted(len(result.changed), 'message')}")
         for message in result.changed:
             view.line(identifier(view, message.head.id), " ", author(message.head.author, message.head.author_kind))
             _write_both(view, message.left.text, message.right.text)
-    if result.claims:
-        _write_heading(view, f"Claims that differ: {len(result.claims):,}")
-        for claim in result.claims:
-            view.line(Span(claim_name(claim.key, claim.agent), "heading"))
-            _write_both(
-                view,
-                claim_text(claim.key, claim.left) if claim.in_left else None,
-                claim_text(claim.key, claim.right) if claim.in_right else None,
-            )
+    _write_messages(view, result.left.name, Span("- ", "bad"), result.only_left, result.details)
+    _write_messages(view, result.right.name, Span("+ ", "good"), result.only_right, result.details)
+
+
+def _write_claims(view: View, claims: tuple[ChangedClaim, ...]) -> None:
+    """Write the claims that both sides have with different values, then those of one side, one line each."""
+    both = [claim for claim in claims if claim.in_left and claim.in_right]
+    one = [claim for claim in claims if not (claim.in_left and claim.in_right)]
+    if both:
+        _write_heading(view, f"Claims that differ: {len(both):,}")
+    for claim in both:
+        view.line(Span(claim_name(claim.key, claim.agent), "heading"))
+        _write_both(view, claim_text(claim.key, claim.left), claim_text(claim.key, claim.right))
+    if one:
+        _write_heading(view, f"Claims of one side: {len(one):,}")
+    for claim in one:
+        mark: Span = Span("- ", "bad") if claim.in_left else Span("+ ", "good")
+        value = claim_text(claim.key, claim.left if claim.in_left else claim.right)
+        line = (mark, Span(claim_name(claim.key, claim.agent), "heading"), ": ", Span(value, mark.style))
+        view.line(*truncate_line(line, view.width))
 
 
 def _write_heading(view: View, text: str) -> None:
@@ -91,16 +105,26 @@ def _write_heading(view: View, text: str) -> None:
     view.line(Span(text, "key"))
 
 
-def _write_messages(view: View, title: str, mark: str, style: Style, heads: tuple[MessageHeader, ...]) -> None:
+def _write_messages(
+    view: View,
+    side: str,
+    mark: Span,
+    heads: tuple[MessageHeader, ...],
+    details: Mapping[Oid, MessageDetail],
+) -> None:
+    """Write one line for each message; a tool call with its outcome stands for the message with its result."""
     if not heads:
         return
-    _write_heading(view, f"{title}: {counted(len(heads), 'message')}")
+    _write_heading(view, f"Only in {side}: {counted(len(heads), 'message')}")
     for head in heads:
+        detail = details.get(head.oid)
+        if detail is not None and detail.folded:
+            continue
         who = author(head.author, head.author_kind)
-        line, room = subject(head), view.width - len(f"{mark} {head.id[:SHORT_ID_LENGTH]} {who.text}: ")
-        if len(line) > room > 1:
-            line = f"{line[: room - 1].rstrip()}…"
-        view.line(Span(f"{mark} ", style), identifier(view, head.id), " ", who, ": ", line)
+        start = (mark, identifier(view, head.id), " ", who, ": ")
+        room = view.width - count_span_cells(clean_spans(start))
+        message, results = (None, ()) if detail is None else (detail.message, detail.results)
+        view.line(*truncate_line((*start, *summarize_message(head, message, results, room)), view.width))
 
 
 def _write_both(view: View, left: str | None, right: str | None) -> None:
@@ -117,11 +141,16 @@ def _write_both(view: View, left: str | None, right: str | None) -> None:
 
 def _rows(result: Difference, view: View) -> Iterator[tuple[Cell, ...]]:
     for mark, heads in (("-", result.only_left), ("+", result.only_right)):
-        yield from (_message_row(mark, head, view, head.subject) for head in heads)
+        yield from (_message_row(mark, head, view, _subject(result, head)) for head in heads)
     for message in result.changed:
         yield from _changed_rows(message, view)
     for claim in result.claims:
         yield from _claim_rows(claim)
+
+
+def _subject(result: Difference, head: MessageHeader) -> str:
+    detail = result.details.get(head.oid)
+    return head.subject if detail is None or head.subject != NO_TEXT else summary_text(head, detail.message)
 
 
 def _message_row(mark: str, head: MessageHeader, view: View, text: str) -> tuple[Cell, ...]:
@@ -136,7 +165,7 @@ def _changed_rows(message: ChangedMessage, view: View) -> Iterable[tuple[Cell, .
 def _claim_rows(claim: ChangedClaim) -> Iterator[tuple[Cell, ...]]:
     for mark, value, there in (("-", claim.left, claim.in_left), ("+", claim.right, claim.in_right)):
         if there:
-            yield mark, "claim", claim.key, claim.agent or "", "", claim_text(claim.key, value)
+            yield mark, "claim", shown_key(claim.key), claim.agent or "", "", claim_text(claim.key, value)
 
 
 def _spans(pieces: Iterator[tuple[list[str], str]], style: Style) -> Iterator[Span]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from scopes.clock import now_nanoseconds
 from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago
-from scopes.render.text.phrases import UNKNOWN_TIME, write_hint
+from scopes.render.text.phrases import UNKNOWN_TIME, mark_cut, write_hint
 from scopes.render.view import Cell, Column, Span, View, plain_text
 from scopes.render.wrap import count_cells, truncate_line
 
@@ -125,6 +125,7 @@ def _column(name: str, *, short: bool, everybody: bool) -> Column:
 
 def _terminal_row(row: ConversationRow, result: ConversationList, *, all_participants: bool) -> dict[str, Cell]:
     heading = row.heading or ""
+    heading = heading if row.title is not None else mark_cut(heading)
     project = "" if row.directory is None else result.projects.get(row.directory, "")
     return {
         "ID": row.id,

@@ -41,6 +41,7 @@ _MIN_WIDTH = 20
 _DATE_WIDTH = len("2026-01-31")
 _AUTHOR, _WIDE_AUTHOR = 13, 16
 _RULE = "━"
+_MAIN, _RESOLUTION = "main", "conflict-resolution/"
 _BREAKS: dict[str, tuple[str, Style]] = {"interrupt": ("■ interrupted", "warn"), "error": ("▲ error", "bad")}
 
 Line: TypeAlias = tuple[str | Span, ...]
@@ -170,8 +171,10 @@ def _compaction_rule(entry: LogEntry, view: View, width: int | None) -> Iterator
 
 
 def _decorations(entry: LogEntry, room: int | None = None) -> Iterator[str | Span]:
-    """Yield ` (main, fix)`; within `room` cells as many names as fit, and how many more."""
-    names = [clean_line(name) for name in entry.branches]
+    """Yield ` (main, fix, tag: v1)`, main first; within `room` cells as many names as fit, and how many more."""
+    branches = sorted(entry.branches, key=lambda name: (name != _MAIN, name.startswith(_RESOLUTION)))
+    names = [clean_line(name) for name in (*branches, *(f"tag: {tag}" for tag in entry.tags))]
+    count = len(names)
     if not names:
         return
     if room is not None:
@@ -181,8 +184,8 @@ def _decorations(entry: LogEntry, room: int | None = None) -> Iterator[str | Spa
     for number, branch in enumerate(names):
         yield ", " if number else " ("
         yield Span(branch, "branch")
-    if len(names) < len(entry.branches):
-        yield f", {len(entry.branches) - len(names)} more"
+    if len(names) < count:
+        yield f", {count - len(names)} more"
     yield ")"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.history.messages import subject_of
 from scopes.history.sub_agents import is_spawned, spawner_of
 from scopes.render.text.part import format_reasoning, part_line
 from scopes.render.text.phrases import sub_agent_label, subject
@@ -92,4 +93,6 @@ def _summarize_without_text(
     thinking = next((part.text for part in message.parts if part.type == "reasoning" and part.text.strip()), "")
     if thinking:
         return (Span(format_reasoning(thinking), "dim"),)
+    if message.payload:
+        return (Span(subject_of(head, message)),)
     return (Span(subject(head)),) if other is None else part_line(other)

@@ -50,7 +50,12 @@ def author(name: str, kind: str) -> Span:
 
 def subject(head: MessageHeader) -> str:
     """Return the subject of a message, with an ellipsis if the commit cut it at 72 characters."""
-    return head.subject if len(head.subject) < SUBJECT_LENGTH else f"{head.subject}…"
+    return mark_cut(head.subject)
+
+
+def mark_cut(text: str) -> str:
+    """Return a text from the subject of a commit, with an ellipsis if it has as many characters as a commit keeps."""
+    return f"{text}…" if len(text) == SUBJECT_LENGTH else text
 
 
 def summarize(head: MessageHeader, message: Message | None, room: int | None = None) -> tuple[Span, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.context.turns import USER
+from scopes.fence import fenced
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
@@ -101,7 +102,8 @@ def chat_messages(result: Context) -> list[dict[str, str]]:
         "A summary, or files as they are now, and what was said before." if any(parts) else "What was said before."
     )
     label = f"{RECORDED}. {follows}" if result.formatted_history.startswith("# Context of ") else ""
-    first = "\n\n".join(filter(None, (label, *parts)))
+    body = "".join(f"{part}\n\n" for part in parts if part)
+    first = "\n\n".join(filter(None, (label, fenced("history", body, result.mark).strip() if body else "")))
     opening = [{"role": "user", "content": first}] if first else []
     return opening + [
         {"role": "user" if message.role == USER else "assistant", "content": message.text}

@@ -80,11 +80,18 @@ def test_a_oneline_log_has_the_subjects_in_one_column(width, subject):
 
 def test_a_long_branch_name_leaves_room_for_author_and_subject():
     of = head("word", "carol", "the subject")
-    long = Log(items=[LogEntry(head=of, message=None, branches=("x" * 150, "main"))], conversation="c")
+    long = Log(items=[LogEntry(head=of, message=None, branches=("x" * 150, "y"))], conversation="c")
     line = seen_lines(WithOptions(long, ViewOptions(oneline=True)), 80)[0]
     assert "carol" in line
     assert line.endswith("…, 1 more) the subject")
     assert len(seen_lines(long, 80)[0]) <= 80
+
+
+def test_main_is_the_first_name_and_a_tag_is_one_too():
+    names = ("a", "conflict-resolution/a-into-main", "main")
+    entry = LogEntry(head=head("word", "carol", "x"), message=None, branches=names, tags=("v1",))
+    line = seen_lines(Log(items=[entry], conversation="c"), 200)[0]
+    assert "(main, a, conflict-resolution/a-into-main, tag: v1)" in line
 
 
 def test_the_unique_part_of_an_id_is_bold():
