@@ -39,7 +39,7 @@ def new(
 ) -> ConversationCreated:
     """Create a conversation with the branch main and no messages; its default id has the next number.
 
-    `directory` is where it is begun; it decides which project it belongs to.
+    `directory` is where it is started; it decides which project it belongs to.
 
     Raises:
         Refused: the id is taken.
