@@ -67,7 +67,7 @@ class Ambiguous(ScopesError):
 
 
 class Busy(ScopesError):
-    """Another process holds the lock of the store, or keeps moving the same ref."""
+    """Another process holds the lock of the store, or keeps changing the same ref."""
 
     kind = "busy"
     exit_code = 6

@@ -7,7 +7,6 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from scopes.cli.input import STANDARD_INPUT, open_input
@@ -193,7 +192,7 @@ def append_lines(
         except (Invalid, Refused) as error:
             raise type(error)(f"line {number}: {error.message}", hint=error.hint) from error
         first = first or appended.id
-        yield replace(appended, one_of_many=True)
+        yield appended
         if number % _LINES_BETWEEN_PACKING == 0:
             pack_when_needed(branch.repository)
 

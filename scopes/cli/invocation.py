@@ -288,9 +288,9 @@ class Invocation:
         self._mark_shown()
         return result.exit_code
 
-    def stream(self, results: Iterable[Result]) -> int:
+    def stream(self, results: Iterable[Result], *, options: ViewOptions | None = None) -> int:
         """Print results as they are produced, and return 0."""
-        self.output().stream(results)
+        self.output(options=options).stream(results)
         self._mark_shown()
         return 0
 

@@ -13,10 +13,11 @@ from scopes.history.revisions import Revision, read_active_branch, resolve_revis
 from scopes.history.tool_calls import TOOL_RESULTS, find_call_message
 from scopes.ids import Oid
 from scopes.merge.attribution import blame_paths, blob_at, claim_value
-from scopes.merge.conflict_keys import FILES, agent_of, key_of_path, shown_key
+from scopes.merge.conflict_keys import agent_of, key_of_path, shown_key
 from scopes.merge.divergence import state_of
 from scopes.merge.plan import BOTH
 from scopes.model import encoding
+from scopes.model.conflicts import CONFLICTS, FILES, MESSAGES, PARTICIPANTS
 from scopes.model.message import Part
 from scopes.model.path_encoding import encode_component, file_leaf
 from scopes.result import Result
@@ -64,7 +65,7 @@ def blame(repository: Repository, where: str, *, key: str | None = None, file: s
     matching = _match_key(claims, key) if key is not None else _match_file(repository, revision, claims, file or "")
     if not matching:
         name = key if key is not None else file
-        raise NotFound(f"the state of {where} has no {name!a}", hint=_similar_files(claims, file) or _groups(claims))
+        raise NotFound(f"the state of {where} has no {name!a}", hint=_similar_files(claims, file) or _available_groups(claims))
     rows = (_with_call(repository, row) for row in _walk_rows(repository, revision.oid, matching))
     active = read_active_branch(repository, revision.conversation)
     return BlameList(revision=revision, rows=tuple(rows), on_active_branch=revision.branch == active)
@@ -133,6 +134,6 @@ def _similar_files(claims: Mapping[str, Oid], file: str | None) -> str | None:
     return f"did you mean {' or '.join(found[:3])}?" if found else None
 
 
-def _groups(claims: Mapping[str, Oid]) -> str:
-    groups = sorted({path.partition("/")[0] for path in claims} - {"participants", "conflicts", "messages"})
+def _available_groups(claims: Mapping[str, Oid]) -> str:
+    groups = sorted({path.partition("/")[0] for path in claims} - {PARTICIPANTS, CONFLICTS, MESSAGES})
     return f"there are: {', '.join(groups)}" if groups else "nothing was decided, proposed or written there"

@@ -89,7 +89,7 @@ def branch(
         entry = replace(given, parent=revision.branch or active, fork=revision.oid, created=now())
         tx = Transaction(repository, handle.id)
         tx.create_branch(new_name, revision.oid)
-        tx.describe_branch(new_name, entry)
+        tx.set_branch_entry(new_name, entry)
         if switch:
             tx.activate(new_name)
         operation = tx.commit("branch", f"create {handle.id}/{new_name}", metadata_message=f"create {new_name}")

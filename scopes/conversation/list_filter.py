@@ -1,4 +1,4 @@
-"""Which conversations `list` shows: by time, agent, project, model and tag, and at most so many.
+"""Filters and limit of `list`: time, agent, project, model, tag.
 
 No store is opened here, because `list` also filters rows that it has read from the index alone.
 """

@@ -332,7 +332,7 @@ def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str)
     entry = BranchEntry(purpose=PURPOSE, parent=target, fork=target_tip, created=now())
     tx = Transaction(repository, conversation)
     tx.create_branch(name, tip)
-    tx.describe_branch(name, _entry_in_progress(entry, request, before, tip))
+    tx.set_branch_entry(name, _entry_in_progress(entry, request, before, tip))
     tx.activate(name)
     summary = f"begin to merge {request.source} into {conversation}/{target}"
     operation = tx.commit("merge-conflict", summary, metadata_message=f"create {name}")
@@ -347,7 +347,7 @@ def _stop_again(repository: Repository, request: _Request, plan: MergePlan, pend
     _, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)
     tx = Transaction(repository, request.conversation)
     tx.move_branch(pending.branch, pending.tip, tip)
-    tx.describe_branch(pending.branch, _entry_in_progress(pending.entry, request, pending.before, tip))
+    tx.set_branch_entry(pending.branch, _entry_in_progress(pending.entry, request, pending.before, tip))
     operation = tx.commit(
         "merge-conflict",
         f"continue merge on {request.conversation}/{pending.branch}",

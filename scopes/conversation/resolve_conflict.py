@@ -16,7 +16,7 @@ from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId, parse_agent_name
 from scopes.merge.automatic_resolution import resolve
-from scopes.merge.conflict_keys import MESSAGES, group_of, shown_key
+from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.merge.conflict_list import read_conflict
 from scopes.merge.divergence import state_of
 from scopes.merge.in_progress import InProgress, list_conflicts_at, open_conflicts_at
@@ -24,7 +24,7 @@ from scopes.merge.manual_resolution import find_disagreement, read_value, resolv
 from scopes.merge.plan import conflict_path
 from scopes.model import encoding
 from scopes.model.claims import participant_claim
-from scopes.model.conflicts import Choice, Conflict, encode_conflict, resolution_document
+from scopes.model.conflicts import MESSAGES, Choice, Conflict, encode_conflict, resolution_document
 from scopes.model.message import Author, Message, text_parts
 from scopes.result import Result
 from scopes.store.repository import Repository

@@ -26,9 +26,9 @@ _MAX_COMMAND_LENGTH = 2000
 
 
 class RefTransaction:
-    """Ref changes that become one operation; changes of the same ref are joined, in the place of the first one.
+    """Collect ref changes for one operation; repeated changes of a ref are merged.
 
-    True if a ref would move.
+    Truthy if at least one ref would move.
     """
 
     def __init__(self, repository: Repository) -> None:
@@ -51,6 +51,11 @@ class RefTransaction:
         """Give a ref another name; `value` is what it points to."""
         self.move_ref(ref, value, None)
         self.move_ref(new_ref, None, value)
+
+    def include(self, other: RefTransaction) -> None:
+        """Add the changes of another transaction."""
+        for change in other.list_changes():
+            self.move_ref(change.ref, change.old, change.new)
 
     def list_changes(self) -> list[RefChange]:
         """Return the changes in the order in which their refs were first named."""
@@ -123,7 +128,7 @@ class Transaction(RefTransaction):
         active = refs.active_ref(self.conversation)
         self.move_ref(active, self.repository.find_ref(active), None)
 
-    def describe_branch(self, branch: BranchName, entry: BranchEntry | None) -> None:
+    def set_branch_entry(self, branch: BranchName, entry: BranchEntry | None) -> None:
         """Set or remove the metadata entry of a branch."""
         self._edit(branch_change(branch, entry))
 
@@ -132,7 +137,7 @@ class Transaction(RefTransaction):
         self._edit(title_change(title))
 
     def set_directory(self, directory: str) -> None:
-        """Set the directory where the conversation was begun."""
+        """Set the directory where the conversation was started."""
         self._edit(directory_change(directory))
 
     def set_tag(self, tag: str, oid: Oid | None) -> None:

@@ -22,7 +22,7 @@ class BranchTip:
     """A branch of an imported session.
 
     active: the source's last message is on it
-    continues: commit that it continues, if it is a later file of the session that the conversation is named after
+    continues: for a later file of the same session, the commit that it follows
     """
 
     name: BranchName

@@ -16,7 +16,7 @@ from scopes.store.repository import Repository
 
 @dataclass(slots=True)
 class ImportRun:
-    """State of one import run: `run` and `import_source` change it; modules below them get values and return values.
+    """State of one import run; `run` and `import_source` change it. `targets` also changes while sources are committed.
 
     again: import conversations that were deleted here
     parents: sessions of this run that others may continue, by source key

@@ -16,7 +16,7 @@ from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, is_name, parse_branch_name
 from scopes.merge.divergence import state_of
-from scopes.model.conflicts import Conflict, decode_conflict
+from scopes.model.conflicts import CONFLICTS, Conflict, decode_conflict
 from scopes.model.conversation import BranchEntry
 from scopes.model.operation import Operation
 from scopes.store.repository import Objects, Repository, read_tree
@@ -33,8 +33,8 @@ class InProgress:
 
     Attributes:
         branch: The conflict-resolution branch; `tip` and `entry` are its tip and its metadata entry.
-        target: The branch that the conflicts call the target; `target_tip` was its tip.
-        source: What the conflicts call the source, as text; `source_tip` is its commit.
+        target, source: The two sides as shown in conflicts; `target_tip` and `source_tip` are their commits when it
+            stopped.
         before: The branch that was active before.
         stopped: The commit with the conflicts.
         details: What only a replay needs; see `replay_state`.
@@ -147,11 +147,16 @@ def read_merge_in_progress(repository: Repository, conversation: ConversationId,
 
 def end_resolution(tx: Transaction, pending: InProgress, entry: BranchEntry | None) -> BranchName:
     """Set or remove the entry of a conflict-resolution branch; return the branch that becomes active instead."""
-    tx.describe_branch(pending.branch, entry)
-    tips = list_branch_tips(tx.repository, pending.conversation)
-    active = next(name for name in (pending.before, pending.target, *sorted(tips)) if name in tips)
+    tx.set_branch_entry(pending.branch, entry)
+    active = branch_after(tx.repository, pending, pending.target)
     tx.activate(active)
     return active
+
+
+def branch_after(repository: Repository, pending: InProgress, fallback: BranchName) -> BranchName:
+    """Return the branch that becomes active at the end of a resolution: the one before, the fallback, or any other."""
+    tips = list_branch_tips(repository, pending.conversation)
+    return next(name for name in (pending.before, fallback, *sorted(tips)) if name in tips)
 
 
 def abort(repository: Repository, pending: InProgress) -> tuple[BranchName, Operation]:
@@ -166,7 +171,7 @@ def abort(repository: Repository, pending: InProgress) -> tuple[BranchName, Oper
 def list_conflicts_at(objects: Objects, tip: Oid) -> dict[str, Conflict]:
     """Return the conflicts recorded in the state of a commit, by id, ordered by key and type."""
     state = state_of(objects, tip)
-    entry = None if state is None else find_entry(objects, state, "conflicts")
+    entry = None if state is None else find_entry(objects, state, CONFLICTS)
     if entry is None or not entry.is_tree:
         return {}
     records = (decode_conflict(read_blob(objects, each.oid)) for each in read_tree(objects, entry.oid).values())

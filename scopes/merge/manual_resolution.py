@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from scopes.errors import Invalid, Refused
-from scopes.merge.conflict_keys import MESSAGES, PROPOSALS, group_of, per_agent, shown_key, value_field
+from scopes.merge.conflict_keys import group_of, per_agent, shown_key, value_field
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, find_divergence
 from scopes.merge.in_progress import InProgress
@@ -14,7 +14,7 @@ from scopes.merge.plan import apply_choice
 from scopes.merge.rewrite import divergence_of
 from scopes.model import encoding
 from scopes.model.claims import parts_hash
-from scopes.model.conflicts import Choice, Conflict
+from scopes.model.conflicts import ENTITIES, MESSAGES, PRIORITIES, PROPOSALS, Choice, Conflict
 from scopes.model.message import URGENCIES, text_parts
 from scopes.model.path_encoding import encode_component
 from scopes.store.graph import list_new_commits
@@ -92,7 +92,7 @@ def read_value(key: str, text: str) -> Any:
 def _claim_of_value(key: str, value: Any, actor: str) -> tuple[str, Any]:
     """Return the path and the claim that set a key to a value."""
     group, field = group_of(key), value_field(key)
-    if group == "priorities" and value not in URGENCIES:
+    if group == PRIORITIES and value not in URGENCIES:
         raise Invalid(f"{value!a} is not a valid urgency", hint="one of: " + ", ".join(URGENCIES))
     if (field is not None or group == MESSAGES) and not value.strip():
         what = f"the {field} of {shown_key(key)}" if field is not None else "the new text of a message"
@@ -103,5 +103,5 @@ def _claim_of_value(key: str, value: Any, actor: str) -> tuple[str, Any]:
     if group == MESSAGES:
         return f"{key}=", {"amended": parts_hash(text_parts(value))}
     if group == PROPOSALS:
-        return f"entities/{key.partition('/')[2]}=", {"value": value}
+        return f"{ENTITIES}/{key.partition('/')[2]}=", {"value": value}
     raise Invalid(f"{shown_key(key)} cannot be set to a value", hint="take a side: --take source or --take target")

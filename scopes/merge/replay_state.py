@@ -19,6 +19,7 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.in_progress import (
     PURPOSE,
     InProgress,
+    branch_after,
     entry_finished,
     entry_in_progress,
     list_in_progress,
@@ -40,7 +41,7 @@ class ReplayState:
 
     Attributes:
         branch: The branch that will move; `original` is its tip.
-        source: The name of one side of its conflicts; `target` is the name of the other one.
+        source, target: The names under which conflicts show the two sides.
         onto: The new base; `parent` is the branch that it is on, if it was named by one.
         moved: The messages that have been replayed.
         todo: The commits to replay after the one that it stopped at.
@@ -189,7 +190,7 @@ def write_stop(tx: Transaction, state: ReplayState, stop: Stop, todo: Iterable[O
         details=_details(state, todo),
     )
     tx.move_branch(name, None if pending is None else pending.tip, stop.new)
-    tx.describe_branch(name, entry)
+    tx.set_branch_entry(name, entry)
     if pending is None:
         tx.activate(name)
     return name
@@ -199,6 +200,5 @@ def write_end(tx: Transaction, state: ReplayState, status: str) -> None:
     """Mark the conflict-resolution branch as finished with a status, and make the former branch active again."""
     pending = state.in_progress
     if pending is not None:
-        exists = pending.before in list_branch_tips(tx.repository, state.conversation)
-        tx.activate(pending.before if exists else state.branch)
-        tx.describe_branch(pending.branch, entry_finished(pending.entry, status))
+        tx.activate(branch_after(tx.repository, pending, state.branch))
+        tx.set_branch_entry(pending.branch, entry_finished(pending.entry, status))

@@ -50,18 +50,18 @@ class SearchCoverage(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search(Stream):
-    """The hits, then the coverage."""
+    """The hits, then the coverage; `counted` is the number of hits if they were only counted."""
 
     hits: tuple[SearchHit, ...]
     coverage: SearchCoverage
-    count_only: bool = False
+    counted: int | None = None
 
     @property
     def exit_code(self) -> int:
         """As grep: 1 if nothing was found; 9 if the search was stopped early."""
         if self.coverage.stopped_at is not None:
             return BudgetExhausted.exit_code
-        return 0 if self.hits or (self.count_only and self.coverage.hits) else 1
+        return 0 if self.hits or self.counted else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,8 +152,8 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
     hits: tuple[SearchHit, ...] = ()
     if not request.count_only:
         hits = tuple(reader.read(row, marks) for row in islice(rows, request.limit))
-    counted = sum(1 for _ in rows) if request.count_only and plan.predicates else len(hits)
-    total = counted if plan.predicates and post_filter.finished else matching
+    seen = sum(1 for _ in rows) if request.count_only and plan.predicates else len(hits)
+    total = seen if plan.predicates and post_filter.finished else matching
     stopped_at = post_filter.stopped_at
     if not hits and request.limit:
         index.check_whole()
@@ -162,7 +162,8 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
     if stopped_at is not None:
         text = f"the search ended at message {stopped_at}: the pattern took longer than {LIMIT_SECONDS:.0f} s there"
         notes = (*notes, Note(text, ", or: ".join(filter(None, ("make it simpler", install_hint())))))
-    return Search(items=(*hits, coverage), hits=hits, coverage=coverage, count_only=request.count_only, notes=notes)
+    counted = (coverage.hits or 0) if request.count_only else None
+    return Search(items=(*hits, coverage), hits=hits, coverage=coverage, counted=counted, notes=notes)
 
 
 def _suggest_any(repository: Repository, index: Index, request: _Request) -> Iterator[Note]:

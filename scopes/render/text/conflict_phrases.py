@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.merge.conflict_keys import MESSAGES, group_of, shown_key
+from scopes.merge.conflict_keys import group_of, shown_key
+from scopes.model.conflicts import MESSAGES
 from scopes.render.text.claims import claim_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH, identifier, write_hint, write_outcome
 from scopes.render.view import Span, View

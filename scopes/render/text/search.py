@@ -44,8 +44,8 @@ _OFFSET = "Offset"  # position of a row relative to the hit, which has 0
 @render_text.register
 def render_search(result: Search, view: View) -> None:
     """Write the hits and, on a terminal, how much was searched."""
-    if result.count_only:
-        view.line(str(result.coverage.hits or 0))
+    if result.counted is not None:
+        view.line(str(result.counted))
         return
     if not view.terminal:
         rows = (row for hit in result.hits for row in _piped_rows(hit))
