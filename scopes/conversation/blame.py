@@ -65,7 +65,8 @@ def blame(repository: Repository, where: str, *, key: str | None = None, file: s
     matching = _match_key(claims, key) if key is not None else _match_file(repository, revision, claims, file or "")
     if not matching:
         name = key if key is not None else file
-        raise NotFound(f"the state of {where} has no {name!a}", hint=_similar_files(claims, file) or _available_groups(claims))
+        hint = _similar_files(claims, file) or _available_groups(claims)
+        raise NotFound(f"the state of {where} has no {name!a}", hint=hint)
     rows = (_with_call(repository, row) for row in _walk_rows(repository, revision.oid, matching))
     active = read_active_branch(repository, revision.conversation)
     return BlameList(revision=revision, rows=tuple(rows), on_active_branch=revision.branch == active)
