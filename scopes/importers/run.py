@@ -25,7 +25,7 @@ from scopes.importers.results import ConversationImported, GroupedNote, Imported
 from scopes.importers.stale_copy import use_stored_source
 from scopes.importers.targets import ImportTarget, ImportTargets
 from scopes.importers.work_queue import QueuedSource, drop_older, open_sources, skip_failed
-from scopes.result import Note
+from scopes.result import Note, plural
 from scopes.store.overlay import overlay_of
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.projects import Project
@@ -263,7 +263,7 @@ def _update_refs(run: ImportRun, skipped: Sequence[Skipped], options: ImportOpti
     operation = None
     if tx.list_changes():
         sources, count = len(run.sources), len(conversations)
-        summary = f"import {sources} source{'s' * (sources != 1)} into {count} conversation{'s' * (count != 1)}"
+        summary = f"import {sources} {plural(sources, 'source')} into {count} {plural(count, 'conversation')}"
         operation = tx.commit("import", summary).id
     return _build_result(run, conversations, skipped, operation, options)
 
