@@ -30,6 +30,16 @@ _OCTETS = "application/octet-stream"
 _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 
 
+EXAMPLES = {
+    "proposal": '{"entity_type": "file", "entity_id": "app.py", "changes": [{"field_path": "port", "after": 80}]}',
+    "analysis": '{"subject": "login", "finding": "the token never expires"}',
+    "collaboration-request": '{"type": "verification", "context": "check the login form"}',
+    "decision": '{"topic": "db", "decision": "SQLite"}',
+    "priority": '{"task": "login", "urgency": "high"}',
+    "method": '{"goal": "speed", "approach": "cache the result"}',
+}
+
+
 class Fields(NamedTuple):
     """The message fields given as options, as typed; None if not given."""
 
@@ -151,6 +161,9 @@ def compose_message(author: Author, text: str | None, fields: Fields) -> Message
     """
     if fields.data is not None and fields.kind not in TYPED_KINDS:
         raise Invalid("--data needs a typed kind", hint=f"--kind: {', '.join(sorted(TYPED_KINDS))}")
+    if fields.data is None and fields.kind in EXAMPLES:
+        hint = f"for example: --kind {fields.kind} --data '{EXAMPLES[fields.kind]}'"
+        raise Invalid(f"a message of kind {fields.kind} needs its document", hint=hint)
     given = _documents(fields)
     if text is None and "parts" not in given and fields.data is None:
         raise Invalid("no message given", hint="give TEXT, - for standard input, --part, --data or --jsonl")

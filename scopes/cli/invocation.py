@@ -112,7 +112,7 @@ class Invocation:
             raise Invalid("--porcelain cannot be combined with --json", hint="leave out one of them")
         if porcelain is not None or self.fields:
             self.stdout = load("scopes.render.stream:hide_terminal")(self.stdout)
-            self.color, self.color_given, self.hints = "never", True, False
+            self.color, self.color_given = "never", True
 
     @property
     def wants_data(self) -> bool:

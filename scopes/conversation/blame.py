@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any
 
 from scopes.errors import Invalid, NotFound
@@ -64,7 +65,8 @@ def blame(repository: Repository, where: str, *, key: str | None = None, file: s
     matching = _match_key(claims, key) if key is not None else _match_file(repository, revision, claims, file or "")
     if not matching:
         name = key if key is not None else file
-        raise NotFound(f"the state of {where} has no {name!a}", hint=_available_groups(claims))
+        hint = _similar_files(claims, file) or _available_groups(claims)
+        raise NotFound(f"the state of {where} has no {name!a}", hint=hint)
     rows = (_with_call(repository, row) for row in _walk_rows(repository, revision.oid, matching))
     active = read_active_branch(repository, revision.conversation)
     return BlameList(revision=revision, rows=tuple(rows), on_active_branch=revision.branch == active)
@@ -122,6 +124,15 @@ def _match_file(repository: Repository, revision: Revision, claims: Mapping[str,
     root = read_root(repository, read_commit(repository, revision.oid), None)
     path = f"{FILES}/{file_leaf(file, root.cwd)}"
     return {path: claims[path]} if path in claims else {}
+
+
+def _similar_files(claims: Mapping[str, Oid], file: str | None) -> str | None:
+    """Return a hint with the files of the same name, or else of a similar one; None if there are none."""
+    paths = [shown_key(key_of_path(path)).partition("/")[2] for path in claims if path.startswith(f"{FILES}/")]
+    name = (file or "").rpartition("/")[2]
+    found = [path for path in paths if file and path.rpartition("/")[2] == name]
+    found = found or get_close_matches(file or "", paths, n=3)
+    return f"did you mean {' or '.join(found[:3])}?" if found else None
 
 
 def _available_groups(claims: Mapping[str, Oid]) -> str:

@@ -20,6 +20,7 @@ class ListFilter(NamedTuple):
     """Conditions that must all be met; names are compared without regard to case.
 
     since: nanoseconds since 1970; the last activity is not earlier
+    until: nanoseconds since 1970; the last activity is not later
     agent: a participant
     projects: projects, or names of projects; the conversation began in one of them
     model: the model of the newest answer, or the beginning of its name
@@ -32,6 +33,7 @@ class ListFilter(NamedTuple):
     model: str | None = None
     tag: str | None = None
     limit: int | None = None
+    until: int | None = None
 
     @property
     def conditional(self) -> bool:
@@ -49,6 +51,9 @@ class ListFilter(NamedTuple):
         if self.since is not None:
             start = format_seconds(self.since // _SECOND)
             selected = [row for row in selected if (row.last_activity or "") >= start]
+        if self.until is not None:
+            end = format_seconds(self.until // _SECOND)
+            selected = [row for row in selected if (row.last_activity or "") <= end]
         if self.agent is not None:
             agent = self.agent.casefold()
             selected = [row for row in selected if agent in map(str.casefold, row.participants)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import islice
 
+from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import BudgetExhausted, Corrupt, Invalid, check_not_negative
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import conversation_ids, find_directory, resolve_conversation
@@ -19,7 +20,7 @@ from scopes.search.compile import Names, Plan, compile_query
 from scopes.search.execute import PostFilter, can_rank, count_conversation, count_rows, walk_rows
 from scopes.search.hits import HitReader, SearchHit, highlighters
 from scopes.search.message_documents import describe_from
-from scopes.search.query import FIELDS, Field, Node, parse, unknown_fields, with_any_phrase
+from scopes.search.query import FIELDS, And, Field, Node, parse, unknown_fields, with_any_phrase
 from scopes.search.regex import LIMIT_SECONDS, install_hint
 from scopes.store.projects import find_project
 from scopes.store.repository import Repository
@@ -90,6 +91,8 @@ def search(
     context: int = 0,
     any_word: bool = False,
     count_only: bool = False,
+    since: str | None = None,
+    until: str | None = None,
     on_progress: Callable[[int], None] = lambda _count: None,
 ) -> Search:
     """Find messages, best first; newest first if asked for, or if the query has no words to rank by.
@@ -100,6 +103,7 @@ def search(
     any_word: one of the words is enough for a hit.
     context: the number of neighbors to read on either side of a hit.
     count_only: count the messages and read no hit.
+    since, until: dates; only messages of that time.
     on_progress: called with 1 for each commit that is added to the index.
 
     Raises:
@@ -113,6 +117,10 @@ def search(
     parsed = Field("re", query, 0) if regex and query else parse(query)
     if any_word:
         parsed = with_any_phrase(parsed)
+    times = [Field(name, date, 0) for name, date in (("after", since), ("before", until)) if date is not None]
+    for field in times:
+        parse_date(field.value, now_nanoseconds())
+    parsed = And((*(parsed.items if isinstance(parsed, And) else (parsed,)), *times)) if times else parsed
     plan = compile_query(query, parsed, conversation_id, _names_in(repository))
     request = _Request(
         text=query, query=parsed, plan=plan, conversation=conversation_id, limit=limit, newest_first=newest_first,
