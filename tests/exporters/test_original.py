@@ -24,7 +24,7 @@ from scopes.importers import archive as writing_sources
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.openai.format import OpenAIMessages
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from scopes.model import encoding
 from scopes.model.operation import RefChange
 from scopes.store.objects import COMMIT, Identity, format_commit

@@ -12,7 +12,7 @@ from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid
 from scopes.importers.import_sample import import_sample
-from scopes.importers.run import ImportOptions
+from scopes.importers.import_sources import ImportOptions
 from scopes.render.view_options import ViewOptions
 
 

@@ -18,10 +18,10 @@ from scopes.importers.branch_updates import BranchUpdates, begin_updates, finish
 from scopes.importers.fork_points import number_groups
 from scopes.importers.formats.base import Format, Source
 from scopes.importers.identity import source_key_of
-from scopes.importers.import_run import ImportRun
 from scopes.importers.import_source import import_source, refuse_unparsed
 from scopes.importers.project_filter import ProjectFilter
 from scopes.importers.results import ConversationImported, GroupedNote, Imported, Skipped, group_notes
+from scopes.importers.run_state import ImportRun
 from scopes.importers.stale_copy import use_stored_source
 from scopes.importers.targets import ImportTarget, ImportTargets
 from scopes.importers.work_queue import QueuedSource, drop_older, open_sources, skip_failed

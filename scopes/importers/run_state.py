@@ -16,7 +16,8 @@ from scopes.store.repository import Repository
 
 @dataclass(slots=True)
 class ImportRun:
-    """State of one import run; `run` and `import_source` change it. `targets` also changes while sources are committed.
+    """State of one import run, which `import_sources` and `import_source` change; `targets` and `session_commits` change
+    the import targets in it.
 
     again: import conversations that were deleted here
     parents: sessions of this run that others may continue, by source key
