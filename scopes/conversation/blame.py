@@ -30,14 +30,14 @@ from scopes.store.trees import read_blob, walk_blobs
 class BlameRow:
     """One claim of the state and the message that set it; a merge that resolved a conflict counts as its message.
 
-    If that message holds the result of a tool, `caller` is the message with the `call`.
+    If that message holds the result of a tool, `call_message` is the message with the `call`.
     """
 
     key: str
     agent: str | None
     value: Any
     head: MessageHeader
-    caller: MessageHeader | None = None
+    call_message: MessageHeader | None = None
     call: Part | None = None
 
 
@@ -91,19 +91,19 @@ def _walk_rows(repository: Repository, tip: Oid, claims: Mapping[str, Oid]) -> I
 
 def _with_call(repository: Repository, row: BlameRow) -> BlameRow:
     """Add the call to a claim that a tool's result made: of several calls the one that names the file."""
-    caller = find_call_message(repository, row.head) if row.head.kind == TOOL_RESULTS else None
-    if caller is None:
+    call_message = find_call_message(repository, row.head) if row.head.kind == TOOL_RESULTS else None
+    if call_message is None:
         return row
     results = [part for part in read_message(repository, row.head.oid).parts if part.type == "tool_result"]
     answered = {part.fields.get("call_id") for part in results}
-    parts = read_message(repository, caller.oid).parts
+    parts = read_message(repository, call_message.oid).parts
     calls = [part for part in parts if part.type == "tool_call" and part.fields.get("call_id") in answered]
     path = shown_key(row.key).partition("/")[2]
     for name in (path, path.rpartition("/")[2], ""):
         call = next((call for call in calls if name in str(call.fields)), None)
         if call is not None:
-            return replace(row, caller=caller, call=call)
-    return replace(row, caller=caller)
+            return replace(row, call_message=call_message, call=call)
+    return replace(row, call_message=call_message)
 
 
 def _match_key(claims: Mapping[str, Oid], key: str) -> dict[str, Oid]:

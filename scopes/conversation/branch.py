@@ -16,6 +16,7 @@ from scopes.ids import (
     ConversationId,
     Oid,
     OperationId,
+    free_name,
     is_name,
     parse_agent_name,
     parse_branch_name,
@@ -113,11 +114,7 @@ def default_branch_name(taken: Container[str], purpose: str | None, agent: Agent
     stem = f"{purpose or 'branch'}/{slug(agent or 'agent')[:_MAX_SLUG_LENGTH]}"
     if not is_name(stem):
         stem = f"{purpose or 'branch'}/agent"
-    count, name = 1, stem
-    while name in taken:
-        count += 1
-        name = f"{stem}-{count}"
-    return parse_branch_name(name)
+    return parse_branch_name(free_name(stem, taken))
 
 
 def _choose_name(

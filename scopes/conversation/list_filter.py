@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from scopes.clock import format_seconds
-from scopes.errors import Invalid
+from scopes.errors import check_not_negative
 from scopes.index.conversation_table import ConversationRow
 from scopes.store.projects import Project, find_project
 
@@ -86,8 +86,7 @@ def check_limit(limit: int | None) -> int | None:
     Raises:
         Invalid: it is negative.
     """
-    if limit is not None and limit < 0:
-        raise Invalid("a number of conversations cannot be negative", hint="for example: -n 20, or -n 0 for all")
+    check_not_negative(limit, "number of conversations", "for example: -n 20, or -n 0 for all")
     return limit or None
 
 

@@ -6,7 +6,7 @@ decided below, in `store.transactions`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -41,7 +41,7 @@ class RefTransaction:
     @cached_property
     def operation_id(self) -> OperationId:
         """The id of the operation, for refs that are named after it."""
-        return new_operation_id()
+        return OperationId(new_id())
 
     def move_ref(self, ref: str, old: str | None, new: str | None) -> None:
         """Move a ref; None means that the ref does not exist."""
@@ -64,16 +64,27 @@ class RefTransaction:
     def commit(
         self, kind: str, summary: str, *, undoes: OperationId | None = None, details: Mapping[str, Any] | None = None
     ) -> Operation:
-        """Commit the operation; raises as `record_operation` does."""
-        return record_operation(
-            self.repository,
-            kind,
-            summary,
-            self.list_changes(),
-            operation_id=self.operation_id,
+        """Commit the operation with the caller's name and command line; call it inside `exclusive_write`.
+
+        All objects must be written before. Changes that change nothing are left out.
+
+        Raises:
+            Busy, Invalid, Inaccessible: nothing has happened.
+        """
+        caller = self.repository.caller
+        operation = Operation(
+            id=self.operation_id,
+            kind=kind,
+            summary=summary,
+            command=caller.command[:_MAX_COMMAND_LENGTH],
+            actor=caller.actor,
+            time=now(),
+            changes=tuple(change for change in self.list_changes() if change.old != change.new),
             undoes=undoes,
-            details=details,
+            details=details or {},
         )
+        commit_operation(self.repository, operation)
+        return operation
 
 
 class Transaction(RefTransaction):
@@ -202,40 +213,3 @@ def append_message(
         f"append: {message.id}",
         first=first,
     )
-
-
-def new_operation_id() -> OperationId:
-    """Return a fresh operation id."""
-    return OperationId(new_id())
-
-
-def record_operation(
-    repository: Repository,
-    kind: str,
-    summary: str,
-    changes: Iterable[RefChange],
-    *,
-    operation_id: OperationId | None = None,
-    undoes: OperationId | None = None,
-    details: Mapping[str, Any] | None = None,
-) -> Operation:
-    """Commit an operation with the caller's name and command line; call it inside `exclusive_write`.
-
-    All objects must be written before. Changes that change nothing are left out.
-
-    Raises:
-        Busy, Invalid, Inaccessible: nothing has happened.
-    """
-    operation = Operation(
-        id=operation_id or new_operation_id(),
-        kind=kind,
-        summary=summary,
-        command=repository.caller.command[:_MAX_COMMAND_LENGTH],
-        actor=repository.caller.actor,
-        time=now(),
-        changes=tuple(change for change in changes if change.old != change.new),
-        undoes=undoes,
-        details=details or {},
-    )
-    commit_operation(repository, operation)
-    return operation

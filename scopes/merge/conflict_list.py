@@ -62,31 +62,31 @@ def read_conflict(repository: Repository, conversation: ConversationId, name: st
     return found[0]
 
 
-def list_discussion(repository: Repository, pending: InProgress) -> list[MessageHeader]:
+def list_discussion(repository: Repository, in_progress: InProgress) -> list[MessageHeader]:
     """Return the messages of agents and people on the conflict-resolution branch, newest first."""
-    heads = walk_headers_newest_first(repository, [pending.tip], {pending.stopped})
+    heads = walk_headers_newest_first(repository, [in_progress.tip], {in_progress.stopped})
     return [head for head in heads if head.author_kind in _DISCUSSING_KINDS and head.kind != "notice"]
 
 
 def _walk_rows(repository: Repository, conversation: ConversationId) -> Iterator[tuple[ConflictRow, InProgress]]:
     before = 0
-    for pending in list_in_progress(repository, conversation):
-        for row in _rows(repository, pending, before):
-            yield row, pending
+    for in_progress in list_in_progress(repository, conversation):
+        for row in _rows(repository, in_progress, before):
+            yield row, in_progress
             before = row.number
 
 
-def _rows(repository: Repository, pending: InProgress, before: int) -> Iterator[ConflictRow]:
-    discussed = bool(list_discussion(repository, pending))
-    for number, record in enumerate(list_conflicts_of(repository, pending), before + 1):
+def _rows(repository: Repository, in_progress: InProgress, before: int) -> Iterator[ConflictRow]:
+    discussed = bool(list_discussion(repository, in_progress))
+    for number, record in enumerate(list_conflicts_of(repository, in_progress), before + 1):
         status = "debate" if record.status == "open" and discussed else record.status
         yield ConflictRow(
             number=number,
-            conversation=pending.conversation,
-            branch=pending.branch,
-            source=pending.source,
-            target=pending.target,
-            since=pending.entry.created,
+            conversation=in_progress.conversation,
+            branch=in_progress.branch,
+            source=in_progress.source,
+            target=in_progress.target,
+            since=in_progress.entry.created,
             conflict=replace(record, status=status),
-            kind=pending.kind,
+            kind=in_progress.kind,
         )

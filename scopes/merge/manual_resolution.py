@@ -22,28 +22,28 @@ from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import BlobChange
 
 
-def find_disagreement(repository: Repository, pending: InProgress, conflict: Conflict) -> Disagreement:
+def find_disagreement(repository: Repository, in_progress: InProgress, conflict: Conflict) -> Disagreement:
     """Detect the disagreement behind a recorded conflict again, from the tips of both sides.
 
     Raises:
         Refused: there is none, so the record was written by another program.
     """
-    divergence = _divergence(repository, pending)
+    divergence = _divergence(repository, in_progress)
     for disagreement in () if divergence is None else find_disagreements(repository, divergence):
         if (disagreement.key, disagreement.type) == (conflict.key, conflict.type):
             return disagreement
     raise Refused(
-        f"conflict {conflict.id} does not come from the {pending.kind} in progress on {pending.branch}",
-        hint=f"abort the {pending.kind}: scopes conv {pending.kind} {pending.conversation} --abort",
+        f"conflict {conflict.id} does not come from the {in_progress.kind} in progress on {in_progress.branch}",
+        hint=f"abort the {in_progress.kind}: scopes conv {in_progress.kind} {in_progress.conversation} --abort",
     )
 
 
-def _divergence(repository: Repository, pending: InProgress) -> Divergence | None:
-    if pending.kind == "merge":
-        return find_divergence(repository, repository, pending.target_tip, pending.source_tip, unrelated=True)
-    stopped = read_commit(repository, pending.source_tip)
-    new_in_target = list_new_commits(repository, pending.target_tip, stopped.oid)
-    return divergence_of(repository, pending.target_tip, stopped, new_in_target)
+def _divergence(repository: Repository, in_progress: InProgress) -> Divergence | None:
+    if in_progress.kind == "merge":
+        return find_divergence(repository, repository, in_progress.target_tip, in_progress.source_tip, unrelated=True)
+    stopped = read_commit(repository, in_progress.source_tip)
+    new_in_target = list_new_commits(repository, in_progress.target_tip, stopped.oid)
+    return divergence_of(repository, in_progress.target_tip, stopped, new_in_target)
 
 
 def resolved_changes(

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from itertools import islice
 
 from scopes.clock import now_nanoseconds, parse_date
-from scopes.errors import BudgetExhausted, Corrupt, Invalid
+from scopes.errors import BudgetExhausted, Corrupt, Invalid, check_not_negative
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import conversation_ids, find_directory, resolve_conversation
 from scopes.ids import ConversationId, Oid
@@ -109,8 +109,8 @@ def search(
     Raises:
         Invalid, NotFound, Ambiguous: the query, an option or the conversation is not valid.
     """
-    if limit < 0 or context < 0:
-        raise Invalid("a number of messages cannot be negative", hint="for example: -n 20 --context 2")
+    for number in (limit, context):
+        check_not_negative(number, "number of messages", "for example: -n 20 --context 2")
     if regex and any_word:
         raise Invalid("--any cannot be combined with --regex, which has no words", hint="leave out one of them")
     conversation_id = None if conversation is None else resolve_conversation(repository, conversation)

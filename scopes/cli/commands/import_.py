@@ -14,8 +14,8 @@ from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid
 from scopes.history.titles import read_heading
 from scopes.importers.import_sample import import_sample
+from scopes.importers.import_sources import ImportOptions
 from scopes.importers.results import ConversationImported
-from scopes.importers.run import ImportOptions
 from scopes.render.view_options import ViewOptions
 
 

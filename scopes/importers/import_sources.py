@@ -18,14 +18,14 @@ from scopes.importers.branch_updates import BranchUpdates, begin_updates, finish
 from scopes.importers.fork_points import number_groups
 from scopes.importers.formats.base import Format, Source
 from scopes.importers.identity import source_key_of
-from scopes.importers.import_run import ImportRun
 from scopes.importers.import_source import import_source, refuse_unparsed
 from scopes.importers.project_filter import ProjectFilter
 from scopes.importers.results import ConversationImported, GroupedNote, Imported, Skipped, group_notes
+from scopes.importers.run_state import ImportRun
 from scopes.importers.stale_copy import use_stored_source
 from scopes.importers.targets import ImportTarget, ImportTargets
 from scopes.importers.work_queue import QueuedSource, drop_older, open_sources, skip_failed
-from scopes.result import Note
+from scopes.result import Note, plural
 from scopes.store.overlay import overlay_of
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.projects import Project
@@ -263,7 +263,7 @@ def _update_refs(run: ImportRun, skipped: Sequence[Skipped], options: ImportOpti
     operation = None
     if tx.list_changes():
         sources, count = len(run.sources), len(conversations)
-        summary = f"import {sources} source{'s' * (sources != 1)} into {count} conversation{'s' * (count != 1)}"
+        summary = f"import {sources} {plural(sources, 'source')} into {count} {plural(count, 'conversation')}"
         operation = tx.commit("import", summary).id
     return _build_result(run, conversations, skipped, operation, options)
 
