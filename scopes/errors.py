@@ -67,7 +67,7 @@ class Ambiguous(ScopesError):
 
 
 class Busy(ScopesError):
-    """Another process holds the lock of the store, or keeps moving the same ref."""
+    """Another process holds the lock of the store, or keeps changing the same ref."""
 
     kind = "busy"
     exit_code = 6
@@ -105,3 +105,13 @@ class BudgetExhausted(ScopesError):
 
     kind = "budget"
     exit_code = 9
+
+
+def check_not_negative(number: int | None, what: str, hint: str) -> None:
+    """Check a number that a user gave; None is valid.
+
+    Raises:
+        Invalid: it is negative.
+    """
+    if number is not None and number < 0:
+        raise Invalid(f"invalid {what} {number}: must not be negative", hint=hint)

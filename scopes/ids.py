@@ -7,6 +7,7 @@ for a terminal. libgit2 accepts `-x`, `HEAD`, `CON` and bidirectional overrides 
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from typing import NewType
 
 from scopes import characters
@@ -105,6 +106,15 @@ def is_message_id(text: str) -> bool:
 def is_oid(text: str) -> bool:
     """Return True if the text is a complete object id: 40 lower-case hexadecimal digits."""
     return _OID.fullmatch(text) is not None
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """Return the name, with `-2`, `-3` ... appended if it is taken."""
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}-{number}"
+    return free
 
 
 def slug(name: str) -> str:

@@ -7,6 +7,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
+def plural(number: int, noun: str) -> str:
+    """Return the noun for a number: `message` for 1, otherwise `messages`, `branches`."""
+    return noun if number == 1 else noun + ("es" if noun.endswith("ch") else "s")
+
+
 class Note(NamedTuple):
     """A warning for the user; `hint` says what to do about it."""
 

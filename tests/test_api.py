@@ -377,3 +377,11 @@ def test_a_typed_program_can_use_every_name(tmp_path):
         'error: Argument 1 to "append" of "Conversation" has incompatible type "int"; expected "str"  [arg-type]'
     ]
     assert 'Revealed type is "Any"' not in done.stdout
+
+
+@pytest.mark.parametrize("text", ["", "  \n"])
+def test_an_empty_message_is_refused_unless_it_has_other_content(store, text):
+    conversation = store.new("x")
+    with pytest.raises(scopes.Refused, match="the message is empty"):
+        conversation.append(text)
+    assert conversation.append(text, kind="decision", decision={"topic": "a", "decision": "b"})

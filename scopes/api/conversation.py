@@ -36,7 +36,7 @@ from scopes.conversation.switch import BranchSwitched
 from scopes.conversation.switch import switch as switch_branch
 from scopes.conversation.tag import Tagged, TagList, delete_tag, list_tags
 from scopes.conversation.tag import tag as tag_message
-from scopes.errors import Invalid
+from scopes.errors import Invalid, Refused
 from scopes.history.handles import BranchHandle, ConversationHandle
 from scopes.history.messages import check_author
 from scopes.history.revisions import read_active_branch, resolve_branch_name
@@ -221,6 +221,7 @@ class Conversation(ConversationHandle):
         Raises:
             TypeError: there is no such field.
             Invalid: a field is not valid, or does not belong to the kind of message.
+            Refused: the text is blank, and there are neither parts nor the document of a typed kind.
             NotFound, Busy: the branch does not exist; the store is locked.
         """
         unknown = fields.keys() - MessageFields.__annotations__.keys()
@@ -229,6 +230,8 @@ class Conversation(ConversationHandle):
         foreign = (fields.keys() & _PAYLOADS) - {payload_key(kind)}
         if foreign:
             raise Invalid(f"a message of kind {kind} has no field {min(foreign)!r}")
+        if not text.strip() and not fields.get("parts") and payload_key(kind) not in fields:
+            raise Refused("the message is empty", hint="give a text, or parts")
         name, author_kind = self._author(author)
         document = {**fields, "author": {"name": name, "kind": author_kind}, "text": text, "kind": kind}
         message = check_message(document, message_id=new_id(), now=now())

@@ -31,14 +31,14 @@ from scopes.store.repository import Caller, open_repository
 
 if TYPE_CHECKING:
     from scopes.importers.discovery import find_sources
+    from scopes.importers.import_sources import ImportOptions, import_sources
     from scopes.importers.results import Imported, Skipped
-    from scopes.importers.run import ImportOptions, import_sources
     from scopes.search.search import Search
     from scopes.search.search import search as run_search
 else:
     find_sources = deferred("scopes.importers.discovery:find_sources")
-    ImportOptions = deferred("scopes.importers.run:ImportOptions")
-    import_sources = deferred("scopes.importers.run:import_sources")
+    ImportOptions = deferred("scopes.importers.import_sources:ImportOptions")
+    import_sources = deferred("scopes.importers.import_sources:import_sources")
     run_search = deferred("scopes.search.search:search")
 
 

@@ -7,7 +7,6 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from scopes.cli.input import STANDARD_INPUT, open_input
@@ -29,6 +28,16 @@ _LINES_BETWEEN_PACKING = 500
 _MAX_BINARY_BYTES = MAX_MESSAGE_BYTES * 3 // 4 - (1 << 16)  # base64 takes four bytes for three
 _OCTETS = "application/octet-stream"
 _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
+
+
+EXAMPLES = {
+    "proposal": '{"entity_type": "file", "entity_id": "app.py", "changes": [{"field_path": "port", "after": 80}]}',
+    "analysis": '{"subject": "login", "finding": "the token never expires"}',
+    "collaboration-request": '{"type": "verification", "context": "check the login form"}',
+    "decision": '{"topic": "db", "decision": "SQLite"}',
+    "priority": '{"task": "login", "urgency": "high"}',
+    "method": '{"goal": "speed", "approach": "cache the result"}',
+}
 
 
 class Fields(NamedTuple):
@@ -152,6 +161,9 @@ def compose_message(author: Author, text: str | None, fields: Fields) -> Message
     """
     if fields.data is not None and fields.kind not in TYPED_KINDS:
         raise Invalid("--data needs a typed kind", hint=f"--kind: {', '.join(sorted(TYPED_KINDS))}")
+    if fields.data is None and fields.kind in EXAMPLES:
+        hint = f"for example: --kind {fields.kind} --data '{EXAMPLES[fields.kind]}'"
+        raise Invalid(f"a message of kind {fields.kind} needs its document", hint=hint)
     given = _documents(fields)
     if text is None and "parts" not in given and fields.data is None:
         raise Invalid("no message given", hint="give TEXT, - for standard input, --part, --data or --jsonl")
@@ -180,7 +192,7 @@ def append_lines(
         except (Invalid, Refused) as error:
             raise type(error)(f"line {number}: {error.message}", hint=error.hint) from error
         first = first or appended.id
-        yield replace(appended, one_of_many=True)
+        yield appended
         if number % _LINES_BETWEEN_PACKING == 0:
             pack_when_needed(branch.repository)
 

@@ -62,7 +62,7 @@ OfConversation: TypeAlias = Annotated[
 ]
 AnyActor: TypeAlias = Annotated[bool, typer.Option("--any-actor", help="Whoever did it, not only you")]
 Since: TypeAlias = Annotated[
-    str | None, typer.Option("--since", metavar="WHEN", help="Not before: '2 hours ago', 2026-01-31, ...")
+    str | None, typer.Option("--since", metavar="WHEN", help="From this time on: '2 hours ago', 2026-01-31, ...")
 ]
 Until: TypeAlias = Annotated[
     str | None, typer.Option("--until", metavar="WHEN", help="Not after; same forms as --since")

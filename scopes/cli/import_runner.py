@@ -13,8 +13,8 @@ from scopes.errors import CannotImport, Inaccessible, NotFound
 from scopes.importers.discovery import find_outside_links, find_sources, find_standard_folders, open_pipe, spool_stream
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
+from scopes.importers.import_sources import ImportOptions, import_sources
 from scopes.importers.results import Imported, Skipped
-from scopes.importers.run import ImportOptions, import_sources
 from scopes.importers.work_queue import open_sources
 from scopes.render.progress import progress
 from scopes.render.text.phrases import counted

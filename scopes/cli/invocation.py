@@ -112,7 +112,7 @@ class Invocation:
             raise Invalid("--porcelain cannot be combined with --json", hint="leave out one of them")
         if porcelain is not None or self.fields:
             self.stdout = load("scopes.render.stream:hide_terminal")(self.stdout)
-            self.color, self.color_given, self.hints = "never", True, False
+            self.color, self.color_given = "never", True
 
     @property
     def wants_data(self) -> bool:
@@ -288,9 +288,9 @@ class Invocation:
         self._mark_shown()
         return result.exit_code
 
-    def stream(self, results: Iterable[Result]) -> int:
+    def stream(self, results: Iterable[Result], *, options: ViewOptions | None = None) -> int:
         """Print results as they are produced, and return 0."""
-        self.output().stream(results)
+        self.output(options=options).stream(results)
         self._mark_shown()
         return 0
 

@@ -20,7 +20,15 @@ from scopes.loading import load
 # Keeps the keys of the global options apart from the parameters of the command, such as `settings`.
 _PREFIX = "global_"
 _EXTRA_ARGUMENTS = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", re.DOTALL)
-_PLAIN_TERMS = (("a valid int range", "a whole number"), ("a valid integer", "a whole number"))
+_PLAIN_TERMS = tuple((term, "a whole number") for term in ("a valid int range", "a valid integer", "a valid int"))
+_GIT_OPTIONS = {
+    ("branch", "-d"): "delete a branch: scopes conv delete-branch CONV BRANCH",
+    ("branch", "-D"): "delete a branch: scopes conv delete-branch CONV BRANCH",
+    ("branch", "-m"): "rename a branch: scopes conv rename ...",
+    ("switch", "-b"): "create a branch: scopes conv branch CONV NAME",
+    ("switch", "-c"): "create a branch: scopes conv branch CONV NAME",
+    ("rewind", "--hard"): "a branch is always moved with its messages: scopes conv rewind CONV",
+}  # options of git: the command that does it here
 
 
 def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
@@ -49,20 +57,27 @@ def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
         return ended.exit_code
     except TyperException as error:
         hint = f"see: scopes help {' '.join(table.short_path(command.path))}"
+        hint = _GIT_OPTIONS.get((command.path[-1], getattr(error, "option_name", "")), hint)
+        if command.path[-1] == "rewind" and _EXTRA_ARGUMENTS.match(error.format_message()):
+            hint = "name the message that becomes the last one with --to"
         raise _usage_error(error, "\n".join((hint, *_separator_hint(error, spelling, line.rest)))) from error
 
 
 def _expand_counts(parser: typer.core.TyperCommand, words: list[str]) -> Iterator[str]:
     """Yield the words with `-3` as `-n 3` before `--`, as in git, if the command has -n."""
     has_count = any("-n" in parameter.opts for parameter in parser.params)
+    options = (parameter for parameter in parser.params if isinstance(parameter, typer.core.TyperOption))
+    with_value = {name for option in options if not option.is_flag for name in option.opts}
+    before = ""
     for position, word in enumerate(words):
         if word == "--" or not has_count:
             yield from words[position:]
             return
-        if word[:1] == "-" and word[1:].isdecimal() and word.isascii():
+        if word[:1] == "-" and word[1:].isdecimal() and word.isascii() and before not in with_value:
             yield from ("-n", word[1:])
         else:
             yield word
+        before = word
 
 
 def build_parser(command: Command) -> typer.core.TyperCommand:

@@ -54,7 +54,7 @@ def resolve_from_options(
     """
     take, value, edit, reason, author = options
     if [take is not None, value is not None, edit].count(True) != 1:
-        raise Invalid("no single resolution given", hint="give exactly one of --take SIDE, --value VALUE and --edit")
+        raise Invalid("give exactly one resolution", hint="one of --take SIDE, --value VALUE and --edit")
     repository = invocation.repository()
     if edit:
         value = _edited_value(invocation, show_conflict(repository, conversation, conflict))

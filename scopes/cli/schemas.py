@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from scopes.cli.invocation import Invocation
 from scopes.cli.suggestion import did_you_mean, nearest
+from scopes.cli.table import TABLE
 from scopes.errors import Invalid, NotFound
 from scopes.render.template import known_field, template_fields
 
@@ -92,7 +93,7 @@ def check_fields(path: tuple[str, ...], invocation: Invocation) -> None:
 def _require_rows(path: tuple[str, ...]) -> Rows:
     rows = read_rows(path)
     if not rows.fields:
-        raise Invalid(f"{' '.join(path)} prints no rows with fields", hint="see: scopes help schemas")
+        raise Invalid(f"{TABLE.spelling(path)} prints no rows with fields", hint="see: scopes help schemas")
     return rows
 
 

@@ -11,6 +11,20 @@ from scopes.cli.table import Table
 from scopes.errors import Invalid
 
 _MIN_RATIO = 0.6  # the default of difflib.get_close_matches
+_GIT_COMMANDS = {
+    "add": "append",
+    "commit": "append",
+    "clone": "import",
+    "reset": "rewind",
+    "restore": "rewind",
+    "revert": "retract",
+    "rm": "delete",
+    "status": "show",
+    "reflog": "operations",
+    "fsck": "verify",
+    "prune": "gc",
+    "grep": "search",
+}  # commands of git whose names are not similar to ours
 _RATIO_RANGE = 0.1  # suggestions are at most this much worse than the best one
 
 
@@ -43,6 +57,9 @@ def did_you_mean(near: list[str], fallback: str) -> str:
 
 def _nearest_commands(table: Table, path: tuple[str, ...], word: str) -> list[str]:
     """Return the nearest commands of a group; at the top level also those of the default group."""
+    meant = _GIT_COMMANDS.get(word)
+    if meant is not None and (meant in table.aliases or (meant,) in table.commands):
+        return [f"scopes {meant}"]
     spellings = {node.path[-1]: table.spelling(node.path) for node in table.members(path)}
     if not path:
         default_group = {node.path[-1]: table.spelling(node.path) for node in table.members(table.default)}

@@ -1,10 +1,10 @@
 """Measure how many tokens a provider counts for each token of a public encoding, from the usage that it recorded.
 
-Providers without a public encoding report with each answer the number of input tokens. From one answer to the next it
-grows by the first answer and everything said since: so many of their tokens for a text that can be counted here. Some
-steps also add text that is in no record (descriptions of tools, instruction files), so the factor is the median of
-the steps, each weighted by the tokens of its text. In real Claude Code transcripts it is between 1.13 and 1.65 of
-o200k.
+Providers without a public encoding report with each answer the number of input tokens. From one answer to the next,
+input tokens grow by the previous answer and the messages since. Dividing that growth by our own count of the same text
+gives the factor. Some steps also add text that is in no record (descriptions of tools, instruction files), so the
+factor is the median of the steps, each weighted by the tokens of its text. In real Claude Code transcripts it is
+between 1.13 and 1.65 of o200k.
 
 The recorded output tokens cannot be used. Claude Code writes them when the answer begins, so they are between a
 hundredth and four times those of the text; and they include thinking that is not in the record.

@@ -128,7 +128,7 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
     frame = _with_summary(_Frame(preface.text, "", mark), collected.summary, max_tokens, count)
     room = max_tokens - count(frame.around(""))
     if room < 0:
-        raise Invalid(f"{max_tokens} tokens have no room for any history", hint=f"at least {max_tokens - room}")
+        raise Invalid(f"{max_tokens} tokens are too few for a history block", hint=f"at least {max_tokens - room}")
     kept = _fit(entries, frame, max_tokens, count)
     text = frame.around("".join(entry.text for entry in kept))
     tokens = count(text)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from scopes.context.budget import configured_shares, default_budget
 from scopes.context.relevance import words_of
-from scopes.errors import Invalid
+from scopes.errors import Invalid, check_not_negative
 from scopes.fence import check_mark
 from scopes.store.config import Config
 from scopes.tokens.models import Model
@@ -74,10 +74,7 @@ def check_request(request: Request) -> Request:
         Invalid: a negative budget, an unknown mode, relevance without a task, a task without words, no candidates,
             an invalid mark.
     """
-    if request.max_tokens < 0:
-        raise Invalid(
-            f"invalid budget {request.max_tokens}: must not be negative", hint="for example: --max-tokens 8000"
-        )
+    check_not_negative(request.max_tokens, "budget", "for example: --max-tokens 8000")
     if request.candidates is not None and request.candidates < 1:
         raise Invalid(f"candidates must be at least 1, not {request.candidates}", hint="try: --candidates 32")
     mode = request.mode or ("history" if request.task is None else "relevance")

@@ -43,7 +43,7 @@ def abandon(repository: Repository, conversation: str, branch: str, *, revive: b
         operation = None
         if entry.status != status:
             tx = Transaction(repository, handle.id)
-            tx.describe_branch(target.name, replace(entry, status=status))
+            tx.set_branch_entry(target.name, replace(entry, status=status))
             if active == target.name and not revive and MAIN in handle.tips:
                 tx.activate(MAIN)
                 active = MAIN

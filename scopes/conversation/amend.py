@@ -9,6 +9,7 @@ from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import is_root, plain_message, read_message
 from scopes.history.transaction import append_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.model.conflicts import MESSAGES
 from scopes.model.message import Author, Message
 from scopes.model.path_encoding import leaf
 from scopes.result import Result
@@ -84,7 +85,7 @@ def _find_target(
     if not is_ancestor(repository, oid, tip):
         raise NotFound(f"that message is not on {handle}", hint="name the branch with --branch")
     message = read_message(repository, oid)
-    claim = find_blob(repository, read_commit(repository, tip).tree, "state/" + leaf("messages", message.id))
+    claim = find_blob(repository, read_commit(repository, tip).tree, "state/" + leaf(MESSAGES, message.id))
     if claim is not None and b'"retracted"' in claim:
         raise Refused(f"message {message.id[:8]} was retracted already", hint=log_hint)
     return handle, message

@@ -17,13 +17,12 @@ from scopes.store.transactions import exclusive_write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageAppended(Result):
-    """A message that was written to disk; `one_of_many` if the command appends several."""
+    """A message that was written to disk."""
 
     id: MessageId
     oid: Oid
     conversation: ConversationId
     branch: BranchName
-    one_of_many: bool = False
 
 
 def append(
@@ -66,11 +65,7 @@ def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[Messag
         old = tip = branch.tip
         for message, blob in zip(messages, blobs, strict=True):
             tip = write_message_commit(repository, tip, message, blob)
-            appended.append(
-                MessageAppended(
-                    id=message.id, oid=tip, conversation=conversation_id, branch=branch.name, one_of_many=True
-                )
-            )
+            appended.append(MessageAppended(id=message.id, oid=tip, conversation=conversation_id, branch=branch.name))
         if appended:
             tx = Transaction(repository, conversation_id)
             tx.move_branch(branch.name, old, tip)

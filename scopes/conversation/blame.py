@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any
 
 from scopes.errors import Invalid, NotFound
@@ -12,10 +13,11 @@ from scopes.history.revisions import Revision, read_active_branch, resolve_revis
 from scopes.history.tool_calls import TOOL_RESULTS, find_call_message
 from scopes.ids import Oid
 from scopes.merge.attribution import blame_paths, blob_at, claim_value
-from scopes.merge.conflict_keys import FILES, agent_of, key_of_path, shown_key
+from scopes.merge.conflict_keys import agent_of, key_of_path, shown_key
 from scopes.merge.divergence import state_of
 from scopes.merge.plan import BOTH
 from scopes.model import encoding
+from scopes.model.conflicts import CONFLICTS, FILES, MESSAGES, PARTICIPANTS
 from scopes.model.message import Part
 from scopes.model.path_encoding import encode_component, file_leaf
 from scopes.result import Result
@@ -28,14 +30,14 @@ from scopes.store.trees import read_blob, walk_blobs
 class BlameRow:
     """One claim of the state and the message that set it; a merge that resolved a conflict counts as its message.
 
-    If that message holds the result of a tool, `caller` is the message with the `call`.
+    If that message holds the result of a tool, `call_message` is the message with the `call`.
     """
 
     key: str
     agent: str | None
     value: Any
     head: MessageHeader
-    caller: MessageHeader | None = None
+    call_message: MessageHeader | None = None
     call: Part | None = None
 
 
@@ -63,7 +65,8 @@ def blame(repository: Repository, where: str, *, key: str | None = None, file: s
     matching = _match_key(claims, key) if key is not None else _match_file(repository, revision, claims, file or "")
     if not matching:
         name = key if key is not None else file
-        raise NotFound(f"the state of {where} has no {name!a}", hint=_available_groups(claims))
+        hint = _similar_files(claims, file) or _available_groups(claims)
+        raise NotFound(f"the state of {where} has no {name!a}", hint=hint)
     rows = (_with_call(repository, row) for row in _walk_rows(repository, revision.oid, matching))
     active = read_active_branch(repository, revision.conversation)
     return BlameList(revision=revision, rows=tuple(rows), on_active_branch=revision.branch == active)
@@ -88,19 +91,19 @@ def _walk_rows(repository: Repository, tip: Oid, claims: Mapping[str, Oid]) -> I
 
 def _with_call(repository: Repository, row: BlameRow) -> BlameRow:
     """Add the call to a claim that a tool's result made: of several calls the one that names the file."""
-    caller = find_call_message(repository, row.head) if row.head.kind == TOOL_RESULTS else None
-    if caller is None:
+    call_message = find_call_message(repository, row.head) if row.head.kind == TOOL_RESULTS else None
+    if call_message is None:
         return row
     results = [part for part in read_message(repository, row.head.oid).parts if part.type == "tool_result"]
     answered = {part.fields.get("call_id") for part in results}
-    parts = read_message(repository, caller.oid).parts
+    parts = read_message(repository, call_message.oid).parts
     calls = [part for part in parts if part.type == "tool_call" and part.fields.get("call_id") in answered]
     path = shown_key(row.key).partition("/")[2]
     for name in (path, path.rpartition("/")[2], ""):
         call = next((call for call in calls if name in str(call.fields)), None)
         if call is not None:
-            return replace(row, caller=caller, call=call)
-    return replace(row, caller=caller)
+            return replace(row, call_message=call_message, call=call)
+    return replace(row, call_message=call_message)
 
 
 def _match_key(claims: Mapping[str, Oid], key: str) -> dict[str, Oid]:
@@ -123,6 +126,15 @@ def _match_file(repository: Repository, revision: Revision, claims: Mapping[str,
     return {path: claims[path]} if path in claims else {}
 
 
+def _similar_files(claims: Mapping[str, Oid], file: str | None) -> str | None:
+    """Return a hint with the files of the same name, or else of a similar one; None if there are none."""
+    paths = [shown_key(key_of_path(path)).partition("/")[2] for path in claims if path.startswith(f"{FILES}/")]
+    name = (file or "").rpartition("/")[2]
+    found = [path for path in paths if file and path.rpartition("/")[2] == name]
+    found = found or get_close_matches(file or "", paths, n=3)
+    return f"did you mean {' or '.join(found[:3])}?" if found else None
+
+
 def _available_groups(claims: Mapping[str, Oid]) -> str:
-    groups = sorted({path.partition("/")[0] for path in claims} - {"participants", "conflicts", "messages"})
+    groups = sorted({path.partition("/")[0] for path in claims} - {PARTICIPANTS, CONFLICTS, MESSAGES})
     return f"there are: {', '.join(groups)}" if groups else "nothing was decided, proposed or written there"

@@ -16,6 +16,7 @@ from scopes.ids import (
     ConversationId,
     Oid,
     OperationId,
+    free_name,
     is_name,
     parse_agent_name,
     parse_branch_name,
@@ -96,7 +97,7 @@ def branch(
         entry = replace(given, parent=revision.branch or active, fork=revision.oid, created=now())
         tx = Transaction(repository, handle.id)
         tx.create_branch(new_name, revision.oid)
-        tx.describe_branch(new_name, entry)
+        tx.set_branch_entry(new_name, entry)
         if switch:
             tx.activate(new_name)
         operation = tx.commit("branch", f"create {handle.id}/{new_name}", metadata_message=f"create {new_name}")
@@ -121,20 +122,16 @@ def default_branch_name(taken: Container[str], purpose: str | None, agent: Agent
     stem = f"{purpose or 'branch'}/{slug(agent or 'agent')[:_MAX_SLUG_LENGTH]}"
     if not is_name(stem):
         stem = f"{purpose or 'branch'}/agent"
-    count, name = 1, stem
-    while name in taken:
-        count += 1
-        name = f"{stem}-{count}"
-    return parse_branch_name(name)
+    return parse_branch_name(free_name(stem, taken))
 
 
 def _default_start(
     repository: Repository, conversation: ConversationId, active: BranchName, tips: Container[str]
 ) -> tuple[str, tuple[Note, ...]]:
     """Return the active branch; while conflicts are open on it, the branch that is waiting for them, and a note."""
-    for pending in list_in_progress(repository, conversation):
-        target = moving_branch(pending)
-        if pending.branch == active and target in tips and open_conflicts_at(repository, pending.tip):
+    for in_progress in list_in_progress(repository, conversation):
+        target = moving_branch(in_progress)
+        if in_progress.branch == active and target in tips and open_conflicts_at(repository, in_progress.tip):
             text = f"the branch begins at {target}, not at {active}, which has open conflicts"
             return target, (Note(text, f"to begin there: --from {active}"),)
     return active, ()

@@ -101,7 +101,7 @@ def _resolve(
     known = {message_id_of(commit) for commit in walk_newest_first(repository, [tip])}
     new = {message_id_of(commit): commit for commit in commits if message_id_of(commit) not in known}
     present = [message_id_of(commit)[:8] for commit in commits if message_id_of(commit) in known]
-    notes = (Note(f"on {conversation_id}/{name} already: {', '.join(present)}"),) if present else ()
+    notes = (Note(f"{conversation_id}/{name} already contains: {', '.join(present)}"),) if present else ()
     state = ReplayState(
         kind=CHERRY_PICK,
         conversation=conversation_id,

@@ -64,19 +64,19 @@ def show_conflict(repository: Repository, conversation: str, conflict: str) -> C
     Raises:
         NotFound, Ambiguous: there is no such conflict.
     """
-    row, pending = read_conflict(repository, resolve_conversation(repository, conversation), conflict)
-    texts = _read_texts(repository, pending, row.conflict)
-    talk = tuple(reversed(list_discussion(repository, pending)))
-    addressee = find_addressee(repository, pending.tip, row.conflict.id)
+    row, in_progress = read_conflict(repository, resolve_conversation(repository, conversation), conflict)
+    texts = _read_texts(repository, in_progress, row.conflict)
+    talk = tuple(reversed(list_discussion(repository, in_progress)))
+    addressee = find_addressee(repository, in_progress.tip, row.conflict.id)
     return ConflictView(row=row, texts=texts, talk=talk, escalated_to=addressee)
 
 
-def _read_texts(repository: Repository, pending: InProgress, conflict: Conflict) -> dict[str, str]:
+def _read_texts(repository: Repository, in_progress: InProgress, conflict: Conflict) -> dict[str, str]:
     """Read the texts of the messages that set the values of a conflict."""
     positions = (*conflict.base, *conflict.source, *conflict.target)
     missing = {position.message for position in positions if position.message is not None}
     found: dict[str, str] = {}
-    for commit in walk_newest_first(repository, [pending.tip, pending.source_tip]):
+    for commit in walk_newest_first(repository, [in_progress.tip, in_progress.source_tip]):
         if not missing:
             break
         message = message_id_of(commit)

@@ -10,6 +10,7 @@ from scopes.history.messages import MessageHeader
 from scopes.ids import BranchName, ConversationId
 from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.model import encoding
+from scopes.model.conflicts import DECISIONS
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
 from scopes.result import Result
@@ -46,7 +47,7 @@ def decisions(repository: Repository, where: str) -> DecisionList:
         decided = _decision_in(message)
         if decided is not None:
             topic, decision = decided
-            claim = find_blob(repository, tree, f"state/{leaf('decisions', topic)}")
+            claim = find_blob(repository, tree, f"state/{leaf(DECISIONS, topic)}")
             current = claim is not None and _claim_has(encoding.load(claim), decision)
             rows.append(DecisionRow(topic=topic, decision=decision, head=head, current=current))
     return DecisionList(conversation=scope.conversation, decisions=tuple(rows), branch=scope.branch)
@@ -57,7 +58,7 @@ def _decision_in(message: Message) -> tuple[str, str] | None:
     if message.kind == "decision" and message.payload is not None:
         return str(message.payload.get("topic", "")), str(message.payload.get("decision", ""))
     match message.extra.get("conflict"):
-        case {"key": str(key), "choice": "value", "value": str(decision)} if group_of(key) == "decisions":
+        case {"key": str(key), "choice": "value", "value": str(decision)} if group_of(key) == DECISIONS:
             return shown_key(key).partition("/")[2], decision
     return None
 

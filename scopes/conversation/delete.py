@@ -75,7 +75,7 @@ def delete_branch(
         tip = _check_deletable(target, force=force)
         tx = Transaction(repository, handle.id)
         tx.trash_branch(target.name)
-        tx.describe_branch(target.name, None)
+        tx.set_branch_entry(target.name, None)
         operation = tx.commit("delete-branch", f"delete {target}", metadata_message=f"delete {target.name}")
     return BranchDeleted(conversation=handle.id, branch=target.name, tip=tip, operation=operation.id)
 

@@ -20,6 +20,7 @@ from scopes.merge.conflict_keys import agent_of, key_of_path
 from scopes.merge.divergence import state_of
 from scopes.model import encoding
 from scopes.model.claims import content_of
+from scopes.model.conflicts import CONFLICTS, PARTICIPANTS
 from scopes.model.message import Message, Part
 from scopes.result import Result
 from scopes.store.graph import list_merge_bases, list_new_commits
@@ -27,7 +28,7 @@ from scopes.store.objects import SUBJECT_LENGTH
 from scopes.store.repository import Repository
 from scopes.store.trees import diff_blobs, read_blob
 
-_NOT_COMPARED = frozenset({"participants", "conflicts"})
+_NOT_COMPARED = frozenset({PARTICIPANTS, CONFLICTS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

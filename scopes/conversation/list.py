@@ -17,7 +17,7 @@ from scopes.conversation.list_rows import ConversationReader, ConversationRefs, 
 from scopes.errors import Corrupt, NotFound, ScopesError
 from scopes.history.conversations import ParticipantCache
 from scopes.ids import ConversationId
-from scopes.index.conversation_table import CachedSummary, States, brief_summary, open_conversation_table
+from scopes.index.conversation_table import CachedRow, States, brief_row, open_conversation_table
 from scopes.result import Note
 from scopes.store import refs
 from scopes.store.raw_refs import RefFiles
@@ -36,14 +36,14 @@ class _Options(NamedTuple):
         return self.complete or self.wanted.needs_complete_rows
 
 
-class _Summaries(NamedTuple):
-    """Summaries by conversation, and a note for each conversation that could not be read.
+class _Rows(NamedTuple):
+    """Rows by conversation, and a note for each conversation that could not be read.
 
     finished: those that have all fields that the list needs
     more: the number of conversations that the limit leaves out of `finished`
     """
 
-    rows: dict[ConversationId, CachedSummary]
+    rows: dict[ConversationId, CachedRow]
     damaged: dict[ConversationId, Note]
     finished: list[ConversationId]
     more: int = 0
@@ -71,9 +71,9 @@ def list_conversations(
     files, values = repository.read_refs(*prefixes)
     damaged = _note_damaged_refs(files, prefixes)
     if directory is None:
-        return _as_result(_summarize_all(repository, values, {}, options, damaged), options)
+        return _as_result(_make_rows(repository, values, {}, options, damaged), options)
     with open_conversation_table(directory, repository.path) as table:
-        summaries = _summarize_all(repository, values, table.rows, options, damaged)
+        summaries = _make_rows(repository, values, table.rows, options, damaged)
         # the whole table may be reused only if no operation is pending, and every conversation was readable
         consistent = files.list_refs(prefixes) == values and not summaries.damaged and _has_all_headings(summaries)
         digests = _digests(files, repository.path, complete=options.needs_complete_rows) if consistent else None
@@ -89,18 +89,18 @@ def _digests(files: RefFiles, store: str, *, complete: bool) -> States | None:
         return None
 
 
-def _has_all_headings(summaries: _Summaries) -> bool:
+def _has_all_headings(summaries: _Rows) -> bool:
     """Return True if the first prompt of every conversation without a title was looked for."""
     others = summaries.rows.keys() - set(summaries.finished)
     return all(summaries.rows[name].summary.heading is not None for name in others)
 
 
-def _as_result(summaries: _Summaries, options: _Options, notes: tuple[Note, ...] = ()) -> ConversationList:
+def _as_result(summaries: _Rows, options: _Options, notes: tuple[Note, ...] = ()) -> ConversationList:
     found = [summaries.rows[name] for name in summaries.finished]
     if options.needs_complete_rows:
         rows = [row.summary for row in found]
     else:  # the result does not depend on what the index contains
-        rows = [brief_summary(row.summary) if row.complete else row.summary for row in found]
+        rows = [brief_row(row.summary) if row.complete else row.summary for row in found]
     notes = (*notes, *summaries.damaged.values())
     result = sorted_list(rows, complete=options.complete, wanted=options.wanted, notes=notes)
     return replace(result, damaged=tuple(summaries.damaged), more=result.more + summaries.more)
@@ -120,21 +120,21 @@ def _note_damaged_refs(files: RefFiles, prefixes: tuple[str, ...]) -> dict[Conve
     }
 
 
-def _summarize_all(
+def _make_rows(
     repository: Repository,
     values: Mapping[str, str],
-    cached: Mapping[ConversationId, CachedSummary],
+    cached: Mapping[ConversationId, CachedRow],
     options: _Options,
     damaged: dict[ConversationId, Note],
-) -> _Summaries:
+) -> _Rows:
     """Summarize every conversation, and add the other fields to those that are listed.
 
-    The cached summary is used if the refs are unchanged. A note for each conversation that cannot be read is added to
+    The cached row is used if the refs are unchanged. A note for each conversation that cannot be read is added to
     `damaged`.
     """
     participants: ParticipantCache = {}
     refs_by_name = {refs_of.conversation: refs_of for refs_of in group_by_conversation(values)}
-    summaries = _Summaries({}, damaged, [])
+    summaries = _Rows({}, damaged, [])
     finishes_all = options.wanted.needs_complete_rows or options.wanted == ALL
     is_complete = options.needs_complete_rows
     for name, refs_of in refs_by_name.items():
@@ -143,7 +143,7 @@ def _summarize_all(
             row, state = cached.get(name), refs_of.state
             if row is None or row.state != state:
                 brief = reader.read_brief(complete_follows=finishes_all and is_complete)
-                row = CachedSummary(brief, state, complete=False)
+                row = CachedRow(brief, state, complete=False)
             summaries.rows[name] = _finish(reader, row, complete=is_complete) if finishes_all else row
         except (Corrupt, NotFound) as error:
             _note_damage(name, error, summaries)
@@ -163,19 +163,19 @@ def _summarize_all(
     return summaries._replace(more=more)
 
 
-def _note_damage(name: ConversationId, error: ScopesError, summaries: _Summaries) -> None:
+def _note_damage(name: ConversationId, error: ScopesError, summaries: _Rows) -> None:
     """Note that a conversation is left out, because it cannot be read."""
     summaries.damaged[name] = Note(f"{name} is left out: {error.message}", "see: scopes verify")
 
 
-def _choose_rows(summaries: _Summaries, wanted: ListFilter) -> tuple[list[ConversationId], int]:
+def _choose_rows(summaries: _Rows, wanted: ListFilter) -> tuple[list[ConversationId], int]:
     """Return the conversations that are listed, as brief rows tell, and how many the limit leaves out."""
     rows = wanted.select(newest_first(row.summary for row in summaries.rows.values()))
     listed = rows[: wanted.limit]
     return [row.id for row in listed], len(rows) - len(listed)
 
 
-def _finish(reader: ConversationReader, row: CachedSummary, *, complete: bool) -> CachedSummary:
+def _finish(reader: ConversationReader, row: CachedRow, *, complete: bool) -> CachedRow:
     """Add the fields that the list needs to a row that has only what the tips tell."""
     summary = row.summary
     if complete:
@@ -184,7 +184,7 @@ def _finish(reader: ConversationReader, row: CachedSummary, *, complete: bool) -
         active = reader.active_branch
         if row.complete and summary.active_branch == active:
             return row
-        return CachedSummary(summary._replace(active_branch=active), row.state, complete=True)
+        return CachedRow(summary._replace(active_branch=active), row.state, complete=True)
     if summary.heading is not None:
         return row
     with suppress(Corrupt, NotFound):  # a damaged history has no first prompt
@@ -193,7 +193,7 @@ def _finish(reader: ConversationReader, row: CachedSummary, *, complete: bool) -
 
 
 def _add_moments(
-    repository: Repository, refs_by_name: Mapping[ConversationId, ConversationRefs], summaries: _Summaries
+    repository: Repository, refs_by_name: Mapping[ConversationId, ConversationRefs], summaries: _Rows
 ) -> None:
     """Add the exact time of the last activity to conversations that were active in the same second (S4-51)."""
     counts = Counter(row.summary.last_activity for row in summaries.rows.values())

@@ -13,7 +13,7 @@ from scopes.clock import later_of
 from scopes.conversation.list_filter import ALL, ListFilter, project_names
 from scopes.errors import Corrupt
 from scopes.ids import ConversationId
-from scopes.index.conversation_table import ConversationRow, brief_summary, find_summaries
+from scopes.index.conversation_table import ConversationRow, brief_row, find_rows
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
 from scopes.result import Note, Result
 from scopes.store import refs
@@ -61,7 +61,7 @@ def find_cached_list(
         state = refs_digest(read_ref_files(store, prefixes), store, prefixes)
     except OSError:
         return None
-    summaries = find_summaries(directory, store, state, complete=needed)
+    summaries = find_rows(directory, store, state, complete=needed)
     return None if summaries is None else sorted_list(summaries, complete=complete, wanted=wanted)
 
 
@@ -86,7 +86,7 @@ def sorted_list(
         if row.moment is not None:  # it was needed for the order only
             shown[position] = row._replace(moment=None)
     if not complete and wanted.needs_complete_rows:
-        shown = list(map(brief_summary, shown))
+        shown = list(map(brief_row, shown))
     return ConversationList(
         conversations=tuple(shown),
         projects=project_names(shown) if complete else {},
@@ -97,19 +97,19 @@ def sorted_list(
 
 
 def newest_first(summaries: Iterable[ConversationRow]) -> list[ConversationRow]:
-    """Return summaries by last activity, the newest first; those of one second by their moment, then by id."""
+    """Return rows by last activity, the newest first; those of one second by their moment, then by id."""
     rows = sorted(summaries, key=attrgetter("id"))
     if any(row.moment is not None for row in rows):
-        rows.sort(key=lambda summary: summary.moment or 0, reverse=True)
-    rows.sort(key=lambda summary: (summary.last_activity or "").removesuffix("Z"), reverse=True)
+        rows.sort(key=lambda row: row.moment or 0, reverse=True)
+    rows.sort(key=lambda row: (row.last_activity or "").removesuffix("Z"), reverse=True)
     return rows
 
 
-def _with_valid_activity(summary: ConversationRow) -> ConversationRow:
-    """Move the last activity of a complete summary to the creation time if it is earlier."""
-    created, active = summary.created_at, summary.last_activity
+def _with_valid_activity(row: ConversationRow) -> ConversationRow:
+    """Move the last activity of a complete row to the creation time if it is earlier."""
+    created, active = row.created_at, row.last_activity
     if created is None or (
         active is not None and created.endswith("Z") and created[:_TO_SECONDS] < active[:_TO_SECONDS]
     ):
-        return summary  # the usual case, decided without parsing the times
-    return summary._replace(last_activity=later_of(active, created))
+        return row  # the usual case, decided without parsing the times
+    return row._replace(last_activity=later_of(active, created))

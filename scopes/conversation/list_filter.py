@@ -1,4 +1,4 @@
-"""Which conversations `list` shows: by time, agent, project, model and tag, and at most so many.
+"""Filters and limit of `list`: time, agent, project, model, tag.
 
 No store is opened here, because `list` also filters rows that it has read from the index alone.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from scopes.clock import format_seconds
-from scopes.errors import Invalid
+from scopes.errors import check_not_negative
 from scopes.index.conversation_table import ConversationRow
 from scopes.store.projects import Project, find_project
 
@@ -20,6 +20,7 @@ class ListFilter(NamedTuple):
     """Conditions that must all be met; names are compared without regard to case.
 
     since: nanoseconds since 1970; the last activity is not earlier
+    until: nanoseconds since 1970; the last activity is not later
     agent: a participant
     projects: projects, or names of projects; the conversation began in one of them
     model: the model of the newest answer, or the beginning of its name
@@ -32,6 +33,7 @@ class ListFilter(NamedTuple):
     model: str | None = None
     tag: str | None = None
     limit: int | None = None
+    until: int | None = None
 
     @property
     def conditional(self) -> bool:
@@ -49,6 +51,9 @@ class ListFilter(NamedTuple):
         if self.since is not None:
             start = format_seconds(self.since // _SECOND)
             selected = [row for row in selected if (row.last_activity or "") >= start]
+        if self.until is not None:
+            end = format_seconds(self.until // _SECOND)
+            selected = [row for row in selected if (row.last_activity or "") <= end]
         if self.agent is not None:
             agent = self.agent.casefold()
             selected = [row for row in selected if agent in map(str.casefold, row.participants)]
@@ -81,8 +86,7 @@ def check_limit(limit: int | None) -> int | None:
     Raises:
         Invalid: it is negative.
     """
-    if limit is not None and limit < 0:
-        raise Invalid("a number of conversations cannot be negative", hint="for example: -n 20, or -n 0 for all")
+    check_not_negative(limit, "number of conversations", "for example: -n 20, or -n 0 for all")
     return limit or None
 
 

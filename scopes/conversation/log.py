@@ -10,7 +10,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from scopes.clock import now_nanoseconds, parse_date
-from scopes.errors import Invalid
+from scopes.errors import Invalid, check_not_negative
 from scopes.history.conversations import list_tips_by_time
 from scopes.history.messages import (
     NO_TEXT,
@@ -178,8 +178,7 @@ class ToolResultTracker:
 
 
 def _check_options(limit: int | None, *, graph: bool, oldest_first: bool) -> None:
-    if limit is not None and limit < 0:
-        raise Invalid(f"invalid number of messages {limit}: must not be negative", hint="for example: -n 20")
+    check_not_negative(limit, "number of messages", "for example: -n 20")
     if graph and oldest_first:
         raise Invalid("--graph and --reverse cannot be used together", hint="leave out one of them")
 

@@ -193,21 +193,21 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
     """
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        pending = read_merge_in_progress(repository, conversation_id, branch)
-        _require_merge_commit(repository, pending)
-        require_resolved_on_branch(repository, pending)
-        target_tip = list_branch_tips(repository, conversation_id).get(pending.target)
+        in_progress = read_merge_in_progress(repository, conversation_id, branch)
+        _require_merge_commit(repository, in_progress)
+        require_resolved_on_branch(repository, in_progress)
+        target_tip = list_branch_tips(repository, conversation_id).get(in_progress.target)
         if target_tip is None:
             raise NotFound(
-                f"the target {conversation_id}/{pending.target} was deleted",
+                f"the target {conversation_id}/{in_progress.target} was deleted",
                 hint=f"restore it: scopes undo, or abort the merge: scopes conv merge {conversation_id} --abort",
             )
         policy = read_policy(repository.config, "automatic")
-        plan = plan_merge(repository, repository, target_tip, pending.tip, policy)
-        request = _Request(conversation_id, pending.target, target_tip, pending.source, pending.tip)
+        plan = plan_merge(repository, repository, target_tip, in_progress.tip, policy)
+        request = _Request(conversation_id, in_progress.target, target_tip, in_progress.source, in_progress.tip)
         if plan.open_conflicts:
-            return _stop_again(repository, request, plan, pending)
-        return _finish(repository, request, plan, pending)
+            return _stop_again(repository, request, plan, in_progress)
+        return _finish(repository, request, plan, in_progress)
 
 
 def abort_merge(repository: Repository, conversation: str, branch: str | None = None) -> MergeAborted:
@@ -218,10 +218,10 @@ def abort_merge(repository: Repository, conversation: str, branch: str | None = 
     """
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        pending = read_merge_in_progress(repository, conversation_id, branch)
-        active, operation = abort(repository, pending)
+        in_progress = read_merge_in_progress(repository, conversation_id, branch)
+        active, operation = abort(repository, in_progress)
     return MergeAborted(
-        conversation=conversation_id, branch=pending.branch, active_branch=active, operation=operation.id
+        conversation=conversation_id, branch=in_progress.branch, active_branch=active, operation=operation.id
     )
 
 
@@ -250,10 +250,10 @@ def _resolve(repository: Repository, conversation: str, source: str, target: str
 
 
 def _require_not_in_progress(repository: Repository, request: _Request) -> None:
-    for pending in list_in_progress(repository, request.conversation):
-        if (pending.kind, pending.source, pending.target) == (KIND, request.source, request.target):
+    for in_progress in list_in_progress(repository, request.conversation):
+        if (in_progress.kind, in_progress.source, in_progress.target) == (KIND, request.source, request.target):
             raise Refused(
-                f"a merge of {request.source} into {request.target} is in progress on {pending.branch}",
+                f"a merge of {request.source} into {request.target} is in progress on {in_progress.branch}",
                 hint=f"continue or abort it: scopes conv merge {request.conversation} --continue (or --abort)",
             )
 
@@ -265,12 +265,12 @@ def _require_resolved(objects: Objects, request: _Request, plan: MergePlan) -> N
         require_resolved(objects, request.target_tip, f"the target {request.target}")
 
 
-def _require_merge_commit(repository: Repository, pending: InProgress) -> None:
+def _require_merge_commit(repository: Repository, in_progress: InProgress) -> None:
     """Refuse to continue on a branch that was rewound behind its merge commit: the source would be lost."""
-    if not is_ancestor(repository, pending.stopped, pending.tip):
+    if not is_ancestor(repository, in_progress.stopped, in_progress.tip):
         raise Refused(
-            f"{pending.conversation}/{pending.branch} no longer contains its merge commit",
-            hint=f"undo that: scopes undo, or abort it: scopes conv merge {pending.conversation} --abort",
+            f"{in_progress.conversation}/{in_progress.branch} no longer contains its merge commit",
+            hint=f"undo that: scopes undo, or abort it: scopes conv merge {in_progress.conversation} --abort",
         )
 
 
@@ -339,60 +339,60 @@ def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str)
     entry = BranchEntry(purpose=PURPOSE, parent=target, fork=target_tip, created=now())
     tx = Transaction(repository, conversation)
     tx.create_branch(name, tip)
-    tx.describe_branch(name, _entry_in_progress(entry, request, before, tip))
+    tx.set_branch_entry(name, _entry_in_progress(entry, request, before, tip))
     tx.activate(name)
     summary = f"begin to merge {request.source} into {conversation}/{target}"
     operation = tx.commit("merge-conflict", summary, metadata_message=f"create {name}")
     return MergeConflicted(**_common_fields(request, plan), branch=name, tip=tip, operation=operation.id)
 
 
-def _stop_again(repository: Repository, request: _Request, plan: MergePlan, pending: InProgress) -> MergeConflicted:
+def _stop_again(repository: Repository, request: _Request, plan: MergePlan, in_progress: InProgress) -> MergeConflicted:
     """Put the merge with the moved target on the same conflict-resolution branch; what was resolved stays resolved."""
-    parents = request.target_tip, pending.tip
-    text = f"Merge {pending.branch} into {pending.target}"
+    parents = request.target_tip, in_progress.tip
+    text = f"Merge {in_progress.branch} into {in_progress.target}"
     state = write_state(repository, plan)
     _, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)
     tx = Transaction(repository, request.conversation)
-    tx.move_branch(pending.branch, pending.tip, tip)
-    tx.describe_branch(pending.branch, _entry_in_progress(pending.entry, request, pending.before, tip))
+    tx.move_branch(in_progress.branch, in_progress.tip, tip)
+    tx.set_branch_entry(in_progress.branch, _entry_in_progress(in_progress.entry, request, in_progress.before, tip))
     operation = tx.commit(
         "merge-conflict",
-        f"continue merge on {request.conversation}/{pending.branch}",
-        metadata_message=f"continue merge on {pending.branch}",
+        f"continue merge on {request.conversation}/{in_progress.branch}",
+        metadata_message=f"continue merge on {in_progress.branch}",
     )
-    return MergeConflicted(**_common_fields(request, plan), branch=pending.branch, tip=tip, operation=operation.id)
+    return MergeConflicted(**_common_fields(request, plan), branch=in_progress.branch, tip=tip, operation=operation.id)
 
 
-def _finish(repository: Repository, request: _Request, plan: MergePlan, pending: InProgress) -> Merged:
+def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progress: InProgress) -> Merged:
     """Move the target to the conflict-resolution branch, or to a merge with it if the target has moved.
 
     The message of the outcome is the merge commit with the source, or the one with the target that has moved.
     """
-    tip = pending.tip
-    message = message_id_of(read_commit(repository, pending.stopped))
+    tip = in_progress.tip
+    message = message_id_of(read_commit(repository, in_progress.stopped))
     if not plan.fast_forward:
-        text = f"Merge {pending.branch} into {pending.target}"
+        text = f"Merge {in_progress.branch} into {in_progress.target}"
         state = write_state(repository, plan)
         parents = request.target_tip, tip
         message, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)
     tx = Transaction(repository, request.conversation)
-    before = end_resolution(tx, pending, entry_finished(pending.entry, "merged"))
-    active = _leave_source(tx, replace(request, source_tip=pending.source_tip), before)
-    tx.move_branch(pending.target, request.target_tip, tip)
+    before = end_resolution(tx, in_progress, entry_finished(in_progress.entry, "merged"))
+    active = _leave_source(tx, replace(request, source_tip=in_progress.source_tip), before)
+    tx.move_branch(in_progress.target, request.target_tip, tip)
     summary = f"merge {request.source} into {request.conversation}/{request.target}, its conflicts resolved"
-    operation = tx.commit(KIND, summary, metadata_message=f"finish {pending.branch}")
+    operation = tx.commit(KIND, summary, metadata_message=f"finish {in_progress.branch}")
     fields = _common_fields(request, plan)
-    fields["messages"] = _without_own_notices(repository, plan, pending)
+    fields["messages"] = _without_own_notices(repository, plan, in_progress)
     return Merged(
         **fields, branch=request.target, tip=tip, operation=operation.id, message=message, active_branch=active
     )
 
 
-def _without_own_notices(repository: Repository, plan: MergePlan, pending: InProgress) -> tuple[MessageId, ...]:
+def _without_own_notices(repository: Repository, plan: MergePlan, in_progress: InProgress) -> tuple[MessageId, ...]:
     """Return the new messages without those that scopes wrote to the conflict-resolution branch (S4-11)."""
     heads = map(header_of, plan.divergence.source.commits)
     written = [head for head in heads if head.author_kind == "system" and head.kind in _OWN_KINDS]
-    own = {head.id for head in written if not is_ancestor(repository, head.oid, pending.source_tip)}
+    own = {head.id for head in written if not is_ancestor(repository, head.oid, in_progress.source_tip)}
     return tuple(message for message in plan.messages if message not in own)
 
 

@@ -39,7 +39,7 @@ def new(
 ) -> ConversationCreated:
     """Create a conversation with the branch main and no messages; its default id has the next number.
 
-    `directory` is where it is begun; it decides which project it belongs to.
+    `directory` is where it is started; it decides which project it belongs to.
 
     Raises:
         Refused: the id is taken.
@@ -55,7 +55,7 @@ def new(
         refuse_taken(repository, new_id)
         tx = Transaction(repository, new_id)
         tx.create_branch(MAIN, commit)
-        tx.describe_branch(MAIN, BranchEntry(fork=commit, created=root.created))
+        tx.set_branch_entry(MAIN, BranchEntry(fork=commit, created=root.created))
         if stripped_title:
             tx.set_title(stripped_title)
         if directory is not None:

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from itertools import islice
 
-from scopes.errors import Invalid
+from scopes.errors import check_not_negative
 from scopes.ids import Oid
 from scopes.model.operation import Operation
 from scopes.result import Result
@@ -35,8 +35,7 @@ def list_operations(repository: Repository, *, limit: int | None = None) -> Oper
     Raises:
         Invalid: the limit is negative.
     """
-    if limit is not None and limit < 0:
-        raise Invalid(f"invalid number of operations {limit}: must not be negative", hint="for example: -n 20")
+    check_not_negative(limit, "number of operations", "for example: -n 20")
     count = None if limit is None else min(limit, sys.maxsize)
     return OperationList(operations=tuple(record for _, record in islice(walk_operations(repository), count)))
 

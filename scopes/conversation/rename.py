@@ -78,11 +78,11 @@ def rename_branch(repository: Repository, conversation: str, branch: str, new: s
         entries = handle.metadata.branches
         tx = Transaction(repository, handle.id)
         tx.rename_branch(name, new_name, tips[name])
-        tx.describe_branch(name, None)
-        tx.describe_branch(new_name, entries.get(name, BranchEntry()))
+        tx.set_branch_entry(name, None)
+        tx.set_branch_entry(new_name, entries.get(name, BranchEntry()))
         for child, entry in entries.items():
             if entry.parent == name and child != name:
-                tx.describe_branch(child, replace(entry, parent=new_name))
+                tx.set_branch_entry(child, replace(entry, parent=new_name))
         active = repository.find_ref(refs.active_ref(handle.id))
         if active == refs.SYMBOLIC + refs.branch_ref(handle.id, name):
             tx.activate(new_name)

@@ -16,7 +16,7 @@ from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId, parse_agent_name
 from scopes.merge.automatic_resolution import resolve
-from scopes.merge.conflict_keys import MESSAGES, group_of, shown_key
+from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.merge.conflict_list import read_conflict
 from scopes.merge.divergence import state_of
 from scopes.merge.in_progress import HELD, InProgress
@@ -24,7 +24,7 @@ from scopes.merge.manual_resolution import changes_made_since, find_disagreement
 from scopes.merge.records import conflict_path, list_conflicts_at, open_conflicts_at
 from scopes.model import encoding
 from scopes.model.claims import participant_claim
-from scopes.model.conflicts import Choice, Conflict, encode_conflict, resolution_document
+from scopes.model.conflicts import MESSAGES, Choice, Conflict, encode_conflict, resolution_document
 from scopes.model.message import Author, Message, text_parts
 from scopes.result import Result
 from scopes.store.repository import Repository
@@ -79,18 +79,18 @@ def resolve_conflict(
     conversation_id = resolve_conversation(repository, conversation)
     actor = check_author(author)
     with exclusive_write(repository):
-        row, pending = read_conflict(repository, conversation_id, conflict)
-        record = _read_open_conflict(repository, pending, row.conflict)
-        disagreement = find_disagreement(repository, pending, record)
+        row, in_progress = read_conflict(repository, conversation_id, conflict)
+        record = _read_open_conflict(repository, in_progress, row.conflict)
+        disagreement = find_disagreement(repository, in_progress, record)
         new_value = None if value is None else read_value(record.key, value)
         changes = resolved_changes(repository, disagreement, choice, new_value, actor.name)
-        changes = changes_made_since(repository, pending, record.key) | changes
+        changes = changes_made_since(repository, in_progress, record.key) | changes
         resolved = resolve(record, choice, strategy, reason, actor.name, new_value)
         if group_of(record.key) == MESSAGES and value is not None:
             text = value  # the resolution amends the message: its text is the new text
         else:
             text = f"Resolved {shown_key(record.key)}: {_describe(resolved)}" + (f" ({reason})" if reason else "")
-        return _write(repository, pending, row.number, resolved, actor, text, changes)
+        return _write(repository, in_progress, row.number, resolved, actor, text, changes)
 
 
 def escalate_conflict(
@@ -111,18 +111,18 @@ def escalate_conflict(
     conversation_id = resolve_conversation(repository, conversation)
     addressee = parse_agent_name(to)
     with exclusive_write(repository):
-        row, pending = read_conflict(repository, conversation_id, conflict)
-        record = replace(_read_open_conflict(repository, pending, row.conflict), status="escalated")
+        row, in_progress = read_conflict(repository, conversation_id, conflict)
+        record = replace(_read_open_conflict(repository, in_progress, row.conflict), status="escalated")
         text = f"Escalated {shown_key(record.key)} to {addressee}" + (f": {reason}" if reason else "")
         actor = check_author(author)
-        return _write(repository, pending, row.number, record, actor, text, {}, addressee)
+        return _write(repository, in_progress, row.number, record, actor, text, {}, addressee)
 
 
-def _read_open_conflict(repository: Repository, pending: InProgress, conflict: Conflict) -> Conflict:
-    record = list_conflicts_at(repository, pending.tip).get(conflict.id, conflict)
+def _read_open_conflict(repository: Repository, in_progress: InProgress, conflict: Conflict) -> Conflict:
+    record = list_conflicts_at(repository, in_progress.tip).get(conflict.id, conflict)
     if record.status == "resolved":
-        command = f", or continue: scopes conv {pending.kind} {pending.conversation} --continue"
-        hint = "undo that: scopes undo" + (command if pending.kind != HELD else "")
+        command = f", or continue: scopes conv {in_progress.kind} {in_progress.conversation} --continue"
+        hint = "undo that: scopes undo" + (command if in_progress.kind != HELD else "")
         raise Refused(f"conflict {record.id} is resolved already", hint=hint)
     return record
 
@@ -144,7 +144,7 @@ def _describe(conflict: Conflict) -> str:
 
 def _write(  # noqa: PLR0917 - the parts of a decision
     repository: Repository,
-    pending: InProgress,
+    in_progress: InProgress,
     number: int,
     conflict: Conflict,
     actor: Author,
@@ -168,22 +168,22 @@ def _write(  # noqa: PLR0917 - the parts of a decision
         extra={"conflict": document},
     )
     changes = changes | {conflict_path(conflict): encode_conflict(conflict)} | dict([participant_claim(*actor)])
-    state = update_tree(repository, state_of(repository, pending.tip), changes)
+    state = update_tree(repository, state_of(repository, in_progress.tip), changes)
     blob = write_message_blob(repository, message)
     time = seconds_of(message.time or now())
-    tip = write_commit_over(repository, (pending.tip,), message, blob, state, time=time)
-    tx = Transaction(repository, pending.conversation)
-    tx.move_branch(pending.branch, pending.tip, tip)
+    tip = write_commit_over(repository, (in_progress.tip,), message, blob, state, time=time)
+    tx = Transaction(repository, in_progress.conversation)
+    tx.move_branch(in_progress.branch, in_progress.tip, tip)
     verb = "resolve" if conflict.status == "resolved" else "escalate"
-    summary = f"{verb} {shown_key(conflict.key)} of {pending.conversation}/{pending.branch}"
+    summary = f"{verb} {shown_key(conflict.key)} of {in_progress.conversation}/{in_progress.branch}"
     operation = tx.commit("resolve", summary)
     return ConflictResolved(
-        conversation=pending.conversation,
-        branch=pending.branch,
+        conversation=in_progress.conversation,
+        branch=in_progress.branch,
         number=number,
         conflict=conflict,
         message=message.id,
         remaining=len(open_conflicts_at(repository, tip)),
         operation=operation.id,
-        kind=pending.kind,
+        kind=in_progress.kind,
     )

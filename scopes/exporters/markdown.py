@@ -38,7 +38,7 @@ _MAX_PREVIEW_LENGTH = 80
 
 @dataclass(frozen=True, slots=True)
 class _Transcript:
-    """What the section of one message needs to know of the others.
+    """Data about the whole transcript that each section needs.
 
     `shown` are the messages with a section to link to, `forks` the branches by fork point, `branch_numbers` the
     positions of the branches in the transcript.

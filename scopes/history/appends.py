@@ -16,6 +16,7 @@ from scopes.errors import NotFound
 from scopes.history.messages import header_of
 from scopes.ids import ConversationId, MessageId, OperationId
 from scopes.model.operation import Operation, RefChange
+from scopes.result import plural
 from scopes.store import refs
 from scopes.store.expire import EXPIRE
 from scopes.store.operation_log import walk_operations
@@ -198,7 +199,7 @@ def _as_operation(repository: Repository, append: Append) -> Iterator[Operation]
     yield Operation(
         id=OperationId(append.id),
         kind=APPEND,
-        summary=f"append to {where} by {actor}: '{head.subject}' ({number} message{'' if number == 1 else 's'})",
+        summary=f"append to {where} by {actor}: '{head.subject}' ({number} {plural(number, 'message')})",
         command="",
         actor=actor,
         time=format_time(append.nanoseconds),

@@ -29,7 +29,7 @@ _BRANCHES = "branches/"
 class Metadata:
     """The metadata of a conversation; `commit` is the commit that it was read from.
 
-    `directory` is where the conversation was begun; imported ones have it in their root.
+    `directory` is where the conversation was started; imported ones have it in their root.
     """
 
     commit: Oid | None = None
@@ -127,7 +127,7 @@ def title_change(title: str | None) -> dict[str, BlobChange]:
 
 
 def directory_change(directory: str) -> dict[str, BlobChange]:
-    """Return the change that sets the directory where the conversation was begun."""
+    """Return the change that sets the directory where the conversation was started."""
     return {_DIRECTORY: directory.encode("utf-8", "replace") + b"\n"}
 
 

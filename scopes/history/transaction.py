@@ -6,7 +6,7 @@ decided below, in `store.transactions`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -26,9 +26,9 @@ _MAX_COMMAND_LENGTH = 2000
 
 
 class RefTransaction:
-    """Ref changes that become one operation; changes of the same ref are joined, in the place of the first one.
+    """Collect ref changes for one operation; repeated changes of a ref are merged.
 
-    True if a ref would move.
+    Truthy if at least one ref would move.
     """
 
     def __init__(self, repository: Repository) -> None:
@@ -41,7 +41,7 @@ class RefTransaction:
     @cached_property
     def operation_id(self) -> OperationId:
         """The id of the operation, for refs that are named after it."""
-        return new_operation_id()
+        return OperationId(new_id())
 
     def move_ref(self, ref: str, old: str | None, new: str | None) -> None:
         """Move a ref; None means that the ref does not exist."""
@@ -52,6 +52,11 @@ class RefTransaction:
         self.move_ref(ref, value, None)
         self.move_ref(new_ref, None, value)
 
+    def include(self, other: RefTransaction) -> None:
+        """Add the changes of another transaction."""
+        for change in other.list_changes():
+            self.move_ref(change.ref, change.old, change.new)
+
     def list_changes(self) -> list[RefChange]:
         """Return the changes in the order in which their refs were first named."""
         return list(self._changes.values())
@@ -59,16 +64,27 @@ class RefTransaction:
     def commit(
         self, kind: str, summary: str, *, undoes: OperationId | None = None, details: Mapping[str, Any] | None = None
     ) -> Operation:
-        """Commit the operation; raises as `record_operation` does."""
-        return record_operation(
-            self.repository,
-            kind,
-            summary,
-            self.list_changes(),
-            operation_id=self.operation_id,
+        """Commit the operation with the caller's name and command line; call it inside `exclusive_write`.
+
+        All objects must be written before. Changes that change nothing are left out.
+
+        Raises:
+            Busy, Invalid, Inaccessible: nothing has happened.
+        """
+        caller = self.repository.caller
+        operation = Operation(
+            id=self.operation_id,
+            kind=kind,
+            summary=summary,
+            command=caller.command[:_MAX_COMMAND_LENGTH],
+            actor=caller.actor,
+            time=now(),
+            changes=tuple(change for change in self.list_changes() if change.old != change.new),
             undoes=undoes,
-            details=details,
+            details=details or {},
         )
+        commit_operation(self.repository, operation)
+        return operation
 
 
 class Transaction(RefTransaction):
@@ -123,7 +139,7 @@ class Transaction(RefTransaction):
         active = refs.active_ref(self.conversation)
         self.move_ref(active, self.repository.find_ref(active), None)
 
-    def describe_branch(self, branch: BranchName, entry: BranchEntry | None) -> None:
+    def set_branch_entry(self, branch: BranchName, entry: BranchEntry | None) -> None:
         """Set or remove the metadata entry of a branch."""
         self._edit(branch_change(branch, entry))
 
@@ -132,7 +148,7 @@ class Transaction(RefTransaction):
         self._edit(title_change(title))
 
     def set_directory(self, directory: str) -> None:
-        """Set the directory where the conversation was begun."""
+        """Set the directory where the conversation was started."""
         self._edit(directory_change(directory))
 
     def set_tag(self, tag: str, oid: Oid | None) -> None:
@@ -197,40 +213,3 @@ def append_message(
         f"append: {message.id}",
         first=first,
     )
-
-
-def new_operation_id() -> OperationId:
-    """Return a fresh operation id."""
-    return OperationId(new_id())
-
-
-def record_operation(
-    repository: Repository,
-    kind: str,
-    summary: str,
-    changes: Iterable[RefChange],
-    *,
-    operation_id: OperationId | None = None,
-    undoes: OperationId | None = None,
-    details: Mapping[str, Any] | None = None,
-) -> Operation:
-    """Commit an operation with the caller's name and command line; call it inside `exclusive_write`.
-
-    All objects must be written before. Changes that change nothing are left out.
-
-    Raises:
-        Busy, Invalid, Inaccessible: nothing has happened.
-    """
-    operation = Operation(
-        id=operation_id or new_operation_id(),
-        kind=kind,
-        summary=summary,
-        command=repository.caller.command[:_MAX_COMMAND_LENGTH],
-        actor=repository.caller.actor,
-        time=now(),
-        changes=tuple(change for change in changes if change.old != change.new),
-        undoes=undoes,
-        details=details or {},
-    )
-    commit_operation(repository, operation)
-    return operation

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from scopes.clock import format_seconds
 from scopes.history.revisions import MAIN
-from scopes.ids import MAX_NAME_BYTES, AgentName, BranchName, MessageId, Oid, is_name, slug
+from scopes.ids import MAX_NAME_BYTES, AgentName, BranchName, MessageId, Oid, free_name, is_name, slug
 from scopes.importers.identity import source_key_of
 from scopes.importers.session_commits import ImportedSession
 from scopes.model.conversation import BranchEntry
@@ -22,7 +22,7 @@ class BranchTip:
     """A branch of an imported session.
 
     active: the source's last message is on it
-    continues: commit that it continues, if it is a later file of the session that the conversation is named after
+    continues: for a later file of the same session, the commit that it follows
     """
 
     name: BranchName
@@ -117,10 +117,7 @@ def _with_unique_names(tips: list[BranchTip]) -> list[BranchTip]:
     taken: set[str] = set()
     result = []
     for tip in tips:
-        number, name = 1, tip.name
-        while name in taken:
-            number += 1
-            name = BranchName(f"{tip.name}-{number}")
+        name = BranchName(free_name(tip.name, taken))
         taken.add(name)
         result.append(replace(tip, name=name))
     return result

@@ -18,7 +18,6 @@ from scopes.importers.branch_names import SHORT_ID, BranchTip
 from scopes.importers.results import GroupedNote
 from scopes.importers.targets import TRACKING, CommittedSession, ImportTarget
 from scopes.model.conversation import BranchEntry
-from scopes.model.operation import RefChange
 from scopes.model.path_encoding import encode_component
 from scopes.store import refs
 from scopes.store.graph import is_ancestor, list_merge_bases
@@ -103,8 +102,8 @@ def update_branches(repository: Repository, updates: BranchUpdates, session: Com
             _keep_abandoned(updates, Oid(lost))
 
 
-def finish(repository: Repository, objects: Objects, updates: BranchUpdates) -> list[RefChange]:
-    """Return all ref changes of a conversation, with its metadata and active branch."""
+def finish(repository: Repository, objects: Objects, updates: BranchUpdates) -> Transaction:
+    """Return the transaction of a conversation with its metadata and active branch; it is not committed."""
     transaction = updates.transaction
     if updates.new:
         if MAIN not in updates.tips:
@@ -112,11 +111,11 @@ def finish(repository: Repository, objects: Objects, updates: BranchUpdates) -> 
         updates.entries[MAIN] = BranchEntry(fork=updates.root, created=updates.created)
         transaction.activate(updates.active or MAIN)
     for name, entry in updates.entries.items():
-        transaction.describe_branch(name, entry)
+        transaction.set_branch_entry(name, entry)
     if updates.title is not None and read_metadata(repository, updates.conversation).title is None:
         transaction.set_title(updates.title)
     transaction.write_edits(objects, f"import into {updates.conversation}")
-    return transaction.list_changes()
+    return transaction
 
 
 def _move_branch(repository: Repository, updates: BranchUpdates, tip: BranchTip, tracked: str | None) -> None:

@@ -135,7 +135,7 @@ def _create_conversation(
         tx.create_branch(name, tip)
     tx.set_title(sample.title)
     for name, entry in sample.entries.items():
-        tx.describe_branch(name, entry)
+        tx.set_branch_entry(name, entry)
     for tag, oid in sample.tags.items():
         tx.set_tag(tag, oid)
     tx.activate(BranchName(document["active"]))

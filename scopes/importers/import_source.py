@@ -15,8 +15,8 @@ from scopes.importers.fork_points import ParentSession, find_start, stored_paren
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange, Event, Session
 from scopes.importers.identity import PARSER_VERSION, source_key_of
-from scopes.importers.import_run import ImportRun
 from scopes.importers.results import GroupedNote, Skipped, SourceImported
+from scopes.importers.run_state import ImportRun
 from scopes.importers.session_commits import ImportedSession, Segment, write_commits
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.targets import UNDATED, CommittedSession, StoredRecord, TargetMatch

@@ -238,7 +238,7 @@ def _findings(
 
 @dataclass(frozen=True, slots=True)
 class Reachability:
-    """Messages that are on no branch: `away` are kept by the trash or a tracking ref, `missing` are lost."""
+    """Messages that are on no branch. `away`: reachable only from trash or tracking refs; `missing`: not found."""
 
     away: tuple[MessageId, ...]
     missing: tuple[MessageId, ...]

@@ -1,4 +1,4 @@
-"""The cache of `list`: a summary of each conversation, so that a list need not open the store.
+"""The cache of `list`: a row for each conversation, so that a list need not open the store.
 
 A row is valid as long as the refs of its conversation do not change; the whole table is valid as long as no ref file
 changes. A checksum of all rows detects damage that SQLite does not detect.
@@ -118,8 +118,8 @@ _WHOLE: Final = _SELECT.format(", ".join(_COLUMNS))
 _INSERT: Final = _REPLACE.format(", ".join(_COLUMNS), ", ".join("?" for _ in _COLUMNS))
 
 
-class CachedSummary(NamedTuple):
-    """A summary and a digest of the refs that it was made from; `complete` if all fields were computed."""
+class CachedRow(NamedTuple):
+    """A row of `list` and a digest of the refs that it was made from; `complete` if all fields were computed."""
 
     summary: ConversationRow
     state: str
@@ -133,8 +133,8 @@ class States(NamedTuple):
     complete: str | None
 
 
-def brief_summary(summary: ConversationRow) -> ConversationRow:
-    """Return a summary without the fields that need a walk over the history."""
+def brief_row(summary: ConversationRow) -> ConversationRow:
+    """Return a row without the fields that need a walk over the history."""
     unset: dict[str, Any] = dict.fromkeys(_OTHER_FIELDS)
     return summary._replace(**unset)
 
@@ -146,14 +146,14 @@ class ConversationTable:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection | None, rows: Mapping[ConversationId, CachedSummary], problem: str | None
+        self, connection: sqlite3.Connection | None, rows: Mapping[ConversationId, CachedRow], problem: str | None
     ) -> None:
         self.rows = rows
         self.problem = problem
         self._connection = connection
         self._checksum_read = None if connection is None else _checksum(_to_tuples(rows))
 
-    def save(self, summaries: Iterable[CachedSummary], states: States | None) -> None:
+    def save(self, summaries: Iterable[CachedRow], states: States | None) -> None:
         """Replace the rows by these, if possible; `states` are the current digests, None if refs changed meanwhile.
 
         If another process has saved rows since this table was opened, its rows stay: they are as good.
@@ -181,8 +181,8 @@ class ConversationTable:
                     self._connection.executemany(_SET_PROPERTY, [*properties.items(), *sums.items()])
 
 
-def find_summaries(directory: str, store: str, state: str, *, complete: bool) -> list[ConversationRow] | None:
-    """Return the summaries of all conversations, sorted by id, if they match this digest of the refs; otherwise None.
+def find_rows(directory: str, store: str, state: str, *, complete: bool) -> list[ConversationRow] | None:
+    """Return the rows of all conversations, sorted by id, if they match this digest of the refs; otherwise None.
 
     Without `complete`, only the fields of a brief list are set.
     """
@@ -193,7 +193,7 @@ def find_summaries(directory: str, store: str, state: str, *, complete: bool) ->
                 return None
             if read_property(connection, "complete" if complete else "brief") != state:
                 return None
-            return _read_summaries(_read_rows(connection, _COMPLETE if complete else _BRIEF))
+            return _convert_rows(_read_rows(connection, _COMPLETE if complete else _BRIEF))
     except (*READ_ERRORS, OSError, UnusableIndex, TypeError, ValueError):
         return None
 
@@ -237,7 +237,7 @@ def open_conversation_table(directory: str, store: str) -> Iterator[Conversation
     yield ConversationTable(None, {}, problem)
 
 
-def _prepare(connection: sqlite3.Connection, store: str) -> dict[ConversationId, CachedSummary]:
+def _prepare(connection: sqlite3.Connection, store: str) -> dict[ConversationId, CachedRow]:
     """Return the rows of the file; create the tables if it is new. Close the connection on errors."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.closing(connection))
@@ -255,8 +255,8 @@ def _prepare(connection: sqlite3.Connection, store: str) -> dict[ConversationId,
             with connection:
                 rows = _read_rows(connection, _WHOLE)
             summaries = {
-                summary.id: CachedSummary(summary, state, bool(complete))
-                for summary, (*_, state, complete) in zip(_read_summaries(rows), rows, strict=True)
+                summary.id: CachedRow(summary, state, bool(complete))
+                for summary, (*_, state, complete) in zip(_convert_rows(rows), rows, strict=True)
             }
         stack.pop_all()
     return summaries
@@ -274,8 +274,8 @@ def _read_rows(connection: sqlite3.Connection, select: str) -> list[tuple[Any, .
     return rows
 
 
-def _read_summaries(rows: Sequence[tuple[Any, ...]]) -> list[ConversationRow]:
-    """Convert rows, which begin with the fields of a summary, or have only those of a brief one.
+def _convert_rows(rows: Sequence[tuple[Any, ...]]) -> list[ConversationRow]:
+    """Convert rows, which begin with the fields of a ConversationRow, or have only those of a brief one.
 
     Each distinct text of participants is decoded once.
     """
@@ -299,7 +299,7 @@ def _join(names: Iterable[str]) -> str:
     return "/".join(map(encode_component, names))
 
 
-def _to_tuple(row: CachedSummary) -> tuple[object, ...]:
+def _to_tuple(row: CachedRow) -> tuple[object, ...]:
     summary = row.summary
     values = list(summary)
     values[_NAMES] = _join(summary.participants)
@@ -307,7 +307,7 @@ def _to_tuple(row: CachedSummary) -> tuple[object, ...]:
     return *values, row.state, int(row.complete)
 
 
-def _to_tuples(rows: Mapping[ConversationId, CachedSummary]) -> list[tuple[object, ...]]:
+def _to_tuples(rows: Mapping[ConversationId, CachedRow]) -> list[tuple[object, ...]]:
     """Return the rows as they are in the file, sorted by the bytes of the ids."""
     return [_to_tuple(rows[name]) for name in sorted(rows)]
 

@@ -1,1 +1,1 @@
-"""Summaries of conversations as messages in them, and the memory: entries about what was said, decided and is to do."""
+"""Summaries of conversations as messages in them, and the memory: messages, decisions and action items."""

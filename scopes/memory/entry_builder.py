@@ -1,7 +1,7 @@
 """Builder of memory entries: rules, and the user's summarizer command for the summary if there is one.
 
-Apart from `update`, which it serves, because it imports the rules and the means to run a command; the module that
-defines an update's Result is imported to show any memory command.
+Separate from `update`: this module imports the extraction rules and subprocess, and `update` is imported whenever a
+memory Result is shown.
 """
 
 from __future__ import annotations

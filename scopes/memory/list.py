@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from itertools import islice
 
-from scopes.errors import Invalid
+from scopes.errors import check_not_negative
 from scopes.memory.current_entries import walk_current_entries
 from scopes.memory.entry import MemoryEntry
 from scopes.memory.store import Memory
@@ -34,8 +34,7 @@ def list_memory(repository: Repository, *, agent: str | None = None, limit: int 
     Raises:
         Invalid: the limit is negative.
     """
-    if limit is not None and limit < 0:
-        raise Invalid(f"invalid number of entries {limit}: must not be negative", hint="for example: -n 20")
+    check_not_negative(limit, "number of entries", "for example: -n 20")
     memory = Memory(repository)
     wanted = islice(
         (e for e in memory.walk() if agent in (None, e.agent)), None if limit is None else min(limit, sys.maxsize)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scopes.clock import now_nanoseconds, parse_date
-from scopes.errors import Invalid
+from scopes.errors import Invalid, check_not_negative
 from scopes.ids import OperationId
 from scopes.memory.entry import MemoryEntry, check_importance
 from scopes.memory.store import Memory, change_memory, removal
@@ -43,8 +43,7 @@ def prune(
     """
     if older_than is None and max_entries is None:
         raise Invalid("no entries selected", hint="--older-than '90 days ago', or --max 500")
-    if max_entries is not None and max_entries < 0:
-        raise Invalid(f"invalid number of entries {max_entries}: must not be negative", hint="for example: --max 500")
+    check_not_negative(max_entries, "number of entries", "for example: --max 500")
     if keep_importance is not None:
         check_importance(keep_importance)
     before = None if older_than is None else parse_date(older_than, now_nanoseconds())

@@ -107,7 +107,7 @@ def summarize(
         raise Refused(f"there are no new messages {since}", hint="summarize the whole branch: --all")
     summary = _write(repository, given, ratio, tokenizer.count, built_in=built_in)
     if not summary.text:
-        raise Refused(f"there is nothing but code {since}", hint="summarize the whole branch: --all")
+        raise Refused(f"there is only code {since}", hint="summarize the whole branch: --all")
     result = Summarized(
         id=None,
         oid=None,

@@ -7,18 +7,18 @@ from typing import Any
 
 from scopes.history.messages import message_id_of, read_message
 from scopes.ids import Oid
-from scopes.merge.conflict_keys import MESSAGES, group_of, value_field
+from scopes.merge.conflict_keys import group_of, value_field
 from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import Divergence, PathChanges, Side, state_of
 from scopes.model import encoding
-from scopes.model.conflicts import Conflict, Position, conflict_id
+from scopes.model.conflicts import ENTITIES, MESSAGES, PROPOSALS, Conflict, Position, conflict_id
 from scopes.model.message import Message
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects
 from scopes.store.trees import diff_blobs, find_entry, read_blob
 
-_PROPOSAL_GROUPS = frozenset({"proposals", "entities"})
+_PROPOSAL_GROUPS = frozenset({PROPOSALS, ENTITIES})
 
 
 def blame_paths(objects: Objects, newest_first: Iterable[Commit], wanted: Mapping[str, Oid | None]) -> dict[str, Oid]:

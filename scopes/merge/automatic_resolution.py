@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, get_args
 
 from scopes.errors import Invalid, Refused
-from scopes.merge.conflict_keys import PRIORITIES, group_of
-from scopes.model.conflicts import CONFLICT_TYPES, Choice, Conflict, Position, Resolution
+from scopes.merge.conflict_keys import group_of
+from scopes.model.conflicts import CONFLICT_TYPES, PRIORITIES, Choice, Conflict, Position, Resolution
 from scopes.model.message import URGENCIES
 from scopes.result import Note
 from scopes.store.config import Config

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from scopes.errors import Invalid
 from scopes.ids import MessageId
-from scopes.model.conflicts import CONFLICT_TYPES
+from scopes.model.conflicts import CONFLICT_TYPES, ENTITIES, MESSAGES, PROPOSALS
 from scopes.model.path_encoding import decode_component
 
-FILES, MESSAGES, PRIORITIES, CONFLICTS = "files", "messages", "priorities", "conflicts"
-PROPOSALS, _ENTITIES = "proposals", "entities"
 _TYPE_OF_GROUP = {row.group: name for name, row in CONFLICT_TYPES.items() if row.group is not None}
 
 
@@ -20,7 +18,7 @@ def key_of_path(path: str) -> str:
     names = path.removesuffix("=").split("/")
     if len(names) > 2 and per_agent(path):
         names.pop()
-    if names[0] == _ENTITIES:
+    if names[0] == ENTITIES:
         names[0] = PROPOSALS
     return "/".join(names)
 
@@ -28,7 +26,7 @@ def key_of_path(path: str) -> str:
 def path_prefixes(key: str) -> tuple[str, ...]:
     """Return the paths, without the `=` of a leaf, at and below which the claims of a key are."""
     group, _, rest = key.partition("/")
-    return (key, f"{_ENTITIES}/{rest}") if group == PROPOSALS else (key,)
+    return (key, f"{ENTITIES}/{rest}") if group == PROPOSALS else (key,)
 
 
 def group_of(key: str) -> str:

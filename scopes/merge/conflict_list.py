@@ -98,41 +98,41 @@ def find_addressee(repository: Repository, tip: Oid, conflict: str) -> str | Non
     return None
 
 
-def list_discussion(repository: Repository, pending: InProgress) -> list[MessageHeader]:
+def list_discussion(repository: Repository, in_progress: InProgress) -> list[MessageHeader]:
     """Return the messages of agents and people on the conflict-resolution branch, newest first."""
-    heads = walk_headers_newest_first(repository, [pending.tip], {pending.stopped})
+    heads = walk_headers_newest_first(repository, [in_progress.tip], {in_progress.stopped})
     return [head for head in heads if head.author_kind in _DISCUSSING_KINDS and head.kind != "notice"]
 
 
 def _walk_rows(repository: Repository, conversation: ConversationId, *, ended: bool) -> Iterator[_Row]:
     number, seen = 0, set[str]()
-    for pending in list_in_progress(repository, conversation):
-        seen |= {record.id for record in list_conflicts_of(repository, pending)}
-        for row in _rows(repository, pending, number):
-            yield row, pending
+    for in_progress in list_in_progress(repository, conversation):
+        seen |= {record.id for record in list_conflicts_of(repository, in_progress)}
+        for row in _rows(repository, in_progress, number):
+            yield row, in_progress
             number = row.number
-    for pending, record in _walk_held(repository, conversation, seen, ended=ended):
+    for in_progress, record in _walk_held(repository, conversation, seen, ended=ended):
         number += 1
-        yield _row(pending, number, record, record.status), pending
+        yield _row(in_progress, number, record, record.status), in_progress
 
 
-def _rows(repository: Repository, pending: InProgress, before: int) -> Iterator[ConflictRow]:
-    discussed = bool(list_discussion(repository, pending))
-    for number, record in enumerate(list_conflicts_of(repository, pending), before + 1):
+def _rows(repository: Repository, in_progress: InProgress, before: int) -> Iterator[ConflictRow]:
+    discussed = bool(list_discussion(repository, in_progress))
+    for number, record in enumerate(list_conflicts_of(repository, in_progress), before + 1):
         status = "debate" if record.status == "open" and discussed else record.status
-        yield _row(pending, number, record, status)
+        yield _row(in_progress, number, record, status)
 
 
-def _row(pending: InProgress, number: int, record: Conflict, status: str) -> ConflictRow:
+def _row(in_progress: InProgress, number: int, record: Conflict, status: str) -> ConflictRow:
     return ConflictRow(
         number=number,
-        conversation=pending.conversation,
-        branch=pending.branch,
-        source=pending.source,
-        target=pending.target,
-        since=pending.entry.created,
+        conversation=in_progress.conversation,
+        branch=in_progress.branch,
+        source=in_progress.source,
+        target=in_progress.target,
+        since=in_progress.entry.created,
         conflict=replace(record, status=status),
-        kind=pending.kind,
+        kind=in_progress.kind,
     )
 
 
@@ -144,7 +144,7 @@ def _walk_held(
     An open one is listed for each branch, since it is resolved on each, unless the branch was merged into another one
     that has it resolved. A resolved one is listed once.
     """
-    busy = {pending.branch for pending in list_in_progress(repository, conversation)}
+    busy = {in_progress.branch for in_progress in list_in_progress(repository, conversation)}
     tips = {name: tip for name, tip in list_branch_tips(repository, conversation).items() if name not in busy}
     opened: list[tuple[InProgress, Conflict]] = []
     resolved: dict[str, list[tuple[InProgress, Conflict]]] = {}
@@ -156,10 +156,10 @@ def _walk_held(
                 resolved.setdefault(record.id, []).append(held)
             else:
                 opened.append(held)
-    for pending, record in opened:
+    for in_progress, record in opened:
         tips_resolved = (other.tip for other, _ in resolved.get(record.id, ()))
-        if not any(is_ancestor(repository, pending.tip, tip) for tip in tips_resolved):
-            yield pending, record
+        if not any(is_ancestor(repository, in_progress.tip, tip) for tip in tips_resolved):
+            yield in_progress, record
     if ended:
         yield from (found[0] for found in resolved.values())
         yield from _walk_resolved_by_merges(repository, conversation, seen | resolved.keys())

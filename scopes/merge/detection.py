@@ -12,10 +12,11 @@ from typing import Any
 
 from scopes.history.messages import KIND_TRAILER, is_root, message_id_of, read_message
 from scopes.ids import MessageId, Oid
-from scopes.merge.conflict_keys import CONFLICTS, MESSAGES, group_of, message_key, type_of
+from scopes.merge.conflict_keys import group_of, message_key, type_of
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
 from scopes.model import encoding
 from scopes.model.claims import content_of
+from scopes.model.conflicts import CONFLICTS, MESSAGES
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
 from scopes.store.graph import walk_newest_first

@@ -12,7 +12,8 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from scopes.history.messages import STATE_DIRECTORY, message_id_of
 from scopes.ids import MessageId, Oid
-from scopes.merge.conflict_keys import MESSAGES, group_of, key_of_path, path_prefixes
+from scopes.merge.conflict_keys import group_of, key_of_path, path_prefixes
+from scopes.model.conflicts import MESSAGES
 from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, split_histories, walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit, read_tree

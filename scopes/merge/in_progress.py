@@ -14,7 +14,7 @@ from scopes.errors import Ambiguous, Conflicted, NotFound
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import Transaction
-from scopes.ids import BranchName, ConversationId, Oid, is_name, parse_branch_name
+from scopes.ids import BranchName, ConversationId, Oid, free_name, is_name, parse_branch_name
 from scopes.merge.records import list_conflicts_at, open_conflicts_at
 from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
@@ -33,8 +33,8 @@ class InProgress:
 
     Attributes:
         branch: The conflict-resolution branch; `tip` and `entry` are its tip and its metadata entry.
-        target: The branch that the conflicts call the target; `target_tip` was its tip.
-        source: What the conflicts call the source, as text; `source_tip` is its commit.
+        target, source: The two sides as shown in conflicts; `target_tip` and `source_tip` are their commits when it
+            stopped.
         before: The branch that was active before.
         stopped: The commit with the conflicts.
         details: What only a replay needs; see `replay_state`.
@@ -90,13 +90,13 @@ def list_in_progress(repository: Repository, conversation: ConversationId) -> li
     tips = list_branch_tips(repository, conversation)
     entries = read_metadata(repository, conversation).branches
     found = (_decode(conversation, name, tips[name], entry) for name, entry in entries.items() if name in tips)
-    return sorted((each for each in found if each is not None), key=lambda pending: pending.branch)
+    return sorted((each for each in found if each is not None), key=lambda in_progress: in_progress.branch)
 
 
-def moving_branch(pending: InProgress) -> BranchName:
+def moving_branch(in_progress: InProgress) -> BranchName:
     """Return the branch that moves at the end: the target of a merge, the own branch of a rebase."""
-    branch = pending.details.get("branch")
-    return BranchName(branch) if isinstance(branch, str) else pending.target
+    branch = in_progress.details.get("branch")
+    return BranchName(branch) if isinstance(branch, str) else in_progress.target
 
 
 def holding(
@@ -148,8 +148,8 @@ def read_merge_in_progress(repository: Repository, conversation: ConversationId,
         Ambiguous: there are several and no branch is named.
     """
     everything = list_in_progress(repository, conversation)
-    named = [pending for pending in everything if branch in {None, pending.branch}]
-    merges = [pending for pending in named if pending.kind == "merge"]
+    named = [in_progress for in_progress in everything if branch in {None, in_progress.branch}]
+    merges = [in_progress for in_progress in named if in_progress.kind == "merge"]
     where = conversation if branch is None else f"{conversation}/{branch}"
     if not named:
         hint = f"see: scopes conflicts list {conversation}"
@@ -158,36 +158,43 @@ def read_merge_in_progress(repository: Repository, conversation: ConversationId,
         hint = f"a {named[0].kind} is: scopes conv {named[0].kind} {conversation} --continue"
         raise NotFound(f"no merge is in progress in {where}", hint=hint)
     if len(merges) > 1:
-        names = ", ".join(str(pending.branch) for pending in merges)
+        names = ", ".join(str(in_progress.branch) for in_progress in merges)
         raise Ambiguous(f"several merges are in progress in {conversation}", hint=f"name one with --branch: {names}")
     return merges[0]
 
 
-def end_resolution(tx: Transaction, pending: InProgress, entry: BranchEntry | None) -> BranchName:
+def end_resolution(tx: Transaction, in_progress: InProgress, entry: BranchEntry | None) -> BranchName:
     """Set or remove the entry of a conflict-resolution branch; return the branch that becomes active instead."""
-    tx.describe_branch(pending.branch, entry)
-    tips = list_branch_tips(tx.repository, pending.conversation)
-    active = next(name for name in (pending.before, pending.target, *sorted(tips)) if name in tips)
+    tx.set_branch_entry(in_progress.branch, entry)
+    active = branch_after(tx.repository, in_progress, in_progress.target)
     tx.activate(active)
     return active
 
 
-def abort(repository: Repository, pending: InProgress) -> tuple[BranchName, Operation]:
+def branch_after(repository: Repository, in_progress: InProgress, fallback: BranchName) -> BranchName:
+    """Return the branch that becomes active at the end of a resolution: the one before, the fallback, or any other."""
+    tips = list_branch_tips(repository, in_progress.conversation)
+    return next(name for name in (in_progress.before, fallback, *sorted(tips)) if name in tips)
+
+
+def abort(repository: Repository, in_progress: InProgress) -> tuple[BranchName, Operation]:
     """Delete a conflict-resolution branch; return the branch that is active then, and the operation."""
-    tx = Transaction(repository, pending.conversation)
-    active = end_resolution(tx, pending, None)
-    tx.delete_branch(pending.branch, pending.tip)
-    summary = f"abort {pending.conversation}/{pending.branch}"
-    return active, tx.commit(f"{pending.kind}-abort", summary, metadata_message=f"abort {pending.branch}")
+    tx = Transaction(repository, in_progress.conversation)
+    active = end_resolution(tx, in_progress, None)
+    tx.delete_branch(in_progress.branch, in_progress.tip)
+    summary = f"abort {in_progress.conversation}/{in_progress.branch}"
+    return active, tx.commit(f"{in_progress.kind}-abort", summary, metadata_message=f"abort {in_progress.branch}")
 
 
-def list_conflicts_of(objects: Objects, pending: InProgress) -> list[Conflict]:
+def list_conflicts_of(objects: Objects, in_progress: InProgress) -> list[Conflict]:
     """Return the conflicts of a conflict-resolution branch, resolved ones included, in the order that numbers them.
 
     Conflicts that were already resolved in the source or in the target are left out.
     """
-    former = [list_conflicts_at(objects, tip) for tip in (pending.target_tip, pending.source_tip, pending.stopped)]
-    found = list_conflicts_at(objects, pending.tip).values()
+    former = [
+        list_conflicts_at(objects, tip) for tip in (in_progress.target_tip, in_progress.source_tip, in_progress.stopped)
+    ]
+    found = list_conflicts_at(objects, in_progress.tip).values()
     return [each for each in found if each.status != "resolved" or all(known.get(each.id) != each for known in former)]
 
 
@@ -205,17 +212,18 @@ def require_resolved(objects: Objects, tip: Oid, what: str) -> None:
         )
 
 
-def require_resolved_on_branch(repository: Repository, pending: InProgress) -> None:
+def require_resolved_on_branch(repository: Repository, in_progress: InProgress) -> None:
     """Refuse to continue while conflicts are open on the conflict-resolution branch.
 
     Raises:
         Conflicted: with their number.
     """
-    count = len(open_conflicts_at(repository, pending.tip))
+    count = len(open_conflicts_at(repository, in_progress.tip))
     if count:
         raise Conflicted(
-            f"{count} conflict{'s are' if count > 1 else ' is'} still open on {pending.conversation}/{pending.branch}",
-            hint=f"see: scopes conflicts list {pending.conversation}",
+            f"{count} conflict{'s are' if count > 1 else ' is'} still open"
+            f" on {in_progress.conversation}/{in_progress.branch}",
+            hint=f"see: scopes conflicts list {in_progress.conversation}",
         )
 
 
@@ -223,8 +231,4 @@ def resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str,
     """Return `conflict-resolution/<source>-into-<target>`, with `-2`, `-3` ... appended if that name is taken."""
     flat = f"{source}-{joined}-{target}".replace("/", "-")[:_MAX_STEM_LENGTH].rstrip(".")
     stem = f"{PURPOSE}/{flat if is_name(flat) else 'merge'}"
-    count, name = 1, stem
-    while name in taken:
-        count += 1
-        name = f"{stem}-{count}"
-    return parse_branch_name(name)
+    return parse_branch_name(free_name(stem, taken))

@@ -9,7 +9,7 @@ from typing import Any
 from scopes.errors import Invalid
 from scopes.history.messages import message_id_of, read_message
 from scopes.ids import Oid
-from scopes.merge.conflict_keys import MESSAGES, PROPOSALS, group_of, per_agent, shown_key, value_field
+from scopes.merge.conflict_keys import group_of, per_agent, shown_key, value_field
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChange, changes_on, find_divergence, state_of
 from scopes.merge.in_progress import HELD, InProgress
@@ -17,7 +17,7 @@ from scopes.merge.plan import BOTH, apply_choice
 from scopes.merge.rewrite import divergence_of
 from scopes.model import encoding
 from scopes.model.claims import content_hash, parts_hash
-from scopes.model.conflicts import Choice, Conflict, Position
+from scopes.model.conflicts import ENTITIES, MESSAGES, PRIORITIES, PROPOSALS, Choice, Conflict, Position
 from scopes.model.message import URGENCIES, text_parts
 from scopes.model.path_encoding import encode_component
 from scopes.store.graph import list_new_commits, walk_newest_first
@@ -26,24 +26,24 @@ from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import BlobChange
 
 
-def find_disagreement(repository: Repository, pending: InProgress, conflict: Conflict) -> Disagreement:
+def find_disagreement(repository: Repository, in_progress: InProgress, conflict: Conflict) -> Disagreement:
     """Detect the disagreement behind a recorded conflict again, from the tips of both sides.
 
     A branch that only holds the record has the values in the record: the disagreement is made from these.
     """
-    divergence = None if pending.kind == HELD else _divergence(repository, pending)
+    divergence = None if in_progress.kind == HELD else _divergence(repository, in_progress)
     for disagreement in () if divergence is None else find_disagreements(repository, divergence):
         if (disagreement.key, disagreement.type) == (conflict.key, conflict.type):
             return disagreement
-    return _disagreement_of_record(repository, pending.tip, conflict)
+    return _disagreement_of_record(repository, in_progress.tip, conflict)
 
 
-def changes_made_since(repository: Repository, pending: InProgress, key: str) -> dict[str, BlobChange]:
+def changes_made_since(repository: Repository, in_progress: InProgress, key: str) -> dict[str, BlobChange]:
     """Return the changes that undo what messages on the conflict-resolution branch claimed about a key.
 
     Without them "take target" would keep such a claim, which neither side has made.
     """
-    before, after = (state_of(repository, tip) for tip in (pending.target_tip, pending.tip))
+    before, after = (state_of(repository, tip) for tip in (in_progress.target_tip, in_progress.tip))
     changes = changes_on(repository, before, after, [key]).get(key, {})
     return {path: change.old for path, change in changes.items()}
 
@@ -69,7 +69,7 @@ def _claims_of_positions(repository: Repository, tip: Oid, key: str, positions: 
         if claim is not None:
             agent = f"/{encode_component(position.agent or '')}" if per_agent(key) else ""
             is_entity = group_of(key) == PROPOSALS and isinstance(claim, dict) and claim.keys() == {"value"}
-            path = f"entities/{key.partition('/')[2]}=" if is_entity else f"{key}{agent}="
+            path = f"{ENTITIES}/{key.partition('/')[2]}=" if is_entity else f"{key}{agent}="
             found[path] = repository.write(BLOB, encoding.dump(claim))
     return found
 
@@ -92,12 +92,12 @@ def _claim_of_position(repository: Repository, tip: Oid, key: str, position: Pos
     return value
 
 
-def _divergence(repository: Repository, pending: InProgress) -> Divergence | None:
-    if pending.kind == "merge":
-        return find_divergence(repository, repository, pending.target_tip, pending.source_tip, unrelated=True)
-    stopped = read_commit(repository, pending.source_tip)
-    new_in_target = list_new_commits(repository, pending.target_tip, stopped.oid)
-    return divergence_of(repository, pending.target_tip, stopped, new_in_target)
+def _divergence(repository: Repository, in_progress: InProgress) -> Divergence | None:
+    if in_progress.kind == "merge":
+        return find_divergence(repository, repository, in_progress.target_tip, in_progress.source_tip, unrelated=True)
+    stopped = read_commit(repository, in_progress.source_tip)
+    new_in_target = list_new_commits(repository, in_progress.target_tip, stopped.oid)
+    return divergence_of(repository, in_progress.target_tip, stopped, new_in_target)
 
 
 def resolved_changes(
@@ -146,7 +146,7 @@ def read_value(key: str, text: str) -> Any:
 def _claim_of_value(key: str, value: Any, actor: str) -> tuple[str, Any]:
     """Return the path and the claim that set a key to a value."""
     group, field = group_of(key), value_field(key)
-    if group == "priorities" and value not in URGENCIES:
+    if group == PRIORITIES and value not in URGENCIES:
         raise Invalid(f"{value!a} is not a valid urgency", hint="one of: " + ", ".join(URGENCIES))
     if (field is not None or group == MESSAGES) and not value.strip():
         what = f"the {field} of {shown_key(key)}" if field is not None else "the new text of a message"
@@ -157,5 +157,5 @@ def _claim_of_value(key: str, value: Any, actor: str) -> tuple[str, Any]:
     if group == MESSAGES:
         return f"{key}=", {"amended": parts_hash(text_parts(value))}
     if group == PROPOSALS:
-        return f"entities/{key.partition('/')[2]}=", {"value": value}
+        return f"{ENTITIES}/{key.partition('/')[2]}=", {"value": value}
     raise Invalid(f"{shown_key(key)} cannot be set to a value", hint="take a side: --take source or --take target")

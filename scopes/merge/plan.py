@@ -11,12 +11,12 @@ from scopes.history.messages import is_root, message_id_of
 from scopes.ids import MessageId, Oid
 from scopes.merge.attribution import describe
 from scopes.merge.automatic_resolution import Policy, auto_resolve
-from scopes.merge.conflict_keys import CONFLICTS, group_of
+from scopes.merge.conflict_keys import group_of
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side, find_divergence
 from scopes.merge.records import conflict_path, list_inherited, merge_records
 from scopes.model import encoding
-from scopes.model.conflicts import Choice, Conflict, encode_conflict
+from scopes.model.conflicts import CONFLICTS, Choice, Conflict, encode_conflict
 from scopes.result import Note
 from scopes.store.repository import Objects, Repository
 from scopes.store.trees import BlobChange, read_blob, update_tree

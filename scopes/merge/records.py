@@ -9,10 +9,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scopes.ids import Oid
-from scopes.merge.conflict_keys import CONFLICTS, group_of
+from scopes.merge.conflict_keys import group_of
 from scopes.merge.divergence import Divergence, state_of
 from scopes.model import encoding
-from scopes.model.conflicts import Conflict, Resolution, decode_conflict, encode_conflict, resolution_document
+from scopes.model.conflicts import (
+    CONFLICTS,
+    Conflict,
+    Resolution,
+    decode_conflict,
+    encode_conflict,
+    resolution_document,
+)
 from scopes.model.path_encoding import leaf
 from scopes.store.repository import Objects, read_tree
 from scopes.store.trees import BlobChange, find_entry, read_blob

@@ -266,7 +266,7 @@ def _carry_out(
     write_end(tx, state, status)
     entry = verb.new_entry(repository, state)
     if entry is not None:
-        tx.describe_branch(state.branch, entry)
+        tx.set_branch_entry(state.branch, entry)
     operation = tx.commit(
         verb.kind,
         verb.end_summary(state),

@@ -15,7 +15,7 @@ from scopes.merge.automatic_resolution import Policy
 from scopes.merge.detection import find_disagreements
 from scopes.merge.divergence import find_divergence
 from scopes.merge.rewrite import ReplayResult, Rewrite, rewrite_commits
-from scopes.result import Note
+from scopes.result import Note, plural
 from scopes.store.graph import list_merge_bases, list_new_commits
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit, read_tree
@@ -74,9 +74,9 @@ def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
     result = rewrite_commits(objects, onto, chosen, policy, new_in_target)
     notes = list(result.notes)
     if dropped:
-        notes.append(Note(f"skipped {_counted(dropped, 'merge')}: the replayed history is linear"))
+        notes.append(Note(f"skipped {len(dropped)} {plural(len(dropped), 'merge')}: the replayed history is linear"))
     if present:
-        notes.append(Note(f"skipped {_counted(present, 'message')} that the new base already has"))
+        notes.append(Note(f"skipped {len(present)} {plural(len(present), 'message')} that the new base already has"))
     return ReplayPlan(result=result, dropped=tuple(dropped), present=tuple(present), notes=tuple(notes))
 
 
@@ -128,7 +128,3 @@ def _require_droppable(repository: Repository, objects: Objects, commit: Commit)
             f"the merge {message_id_of(commit)[:8]} cannot be replayed: it resolved conflicts",
             hint="merge instead: scopes conv merge CONV --source BRANCH --target BRANCH",
         )
-
-
-def _counted(things: Sequence[object], noun: str) -> str:
-    return f"{len(things)} {noun}" if len(things) == 1 else f"{len(things)} {noun}s"

@@ -19,6 +19,7 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.in_progress import (
     PURPOSE,
     InProgress,
+    branch_after,
     entry_finished,
     entry_in_progress,
     list_in_progress,
@@ -40,7 +41,7 @@ class ReplayState:
 
     Attributes:
         branch: The branch that will move; `original` is its tip.
-        source: The name of one side of its conflicts; `target` is the name of the other one.
+        source, target: The names under which conflicts show the two sides.
         onto: The new base; `parent` is the branch that it is on, if it was named by one.
         moved: The messages that have been replayed.
         todo: The commits to replay after the one that it stopped at.
@@ -73,12 +74,12 @@ def require_free(repository: Repository, conversation: ConversationId, branch: B
     Raises:
         Refused: a merge, rebase or cherry-pick of it is in progress, or its conflicts are resolved on it.
     """
-    for pending in list_in_progress(repository, conversation):
-        moving = pending.details.get("branch", pending.target)
-        if branch in {pending.branch, moving}:
-            verb = f"scopes conv {pending.kind} {conversation}"
+    for in_progress in list_in_progress(repository, conversation):
+        moving = in_progress.details.get("branch", in_progress.target)
+        if branch in {in_progress.branch, moving}:
+            verb = f"scopes conv {in_progress.kind} {conversation}"
             raise Refused(
-                f"a {pending.kind} of {conversation}/{moving} is in progress on {pending.branch}",
+                f"a {in_progress.kind} of {conversation}/{moving} is in progress on {in_progress.branch}",
                 hint=f"first: {verb} --continue, or {verb} --abort",
             )
 
@@ -103,22 +104,22 @@ def read_replay(repository: Repository, conversation: ConversationId, branch: st
     return found[0]
 
 
-def _decode(pending: InProgress) -> ReplayState | None:
-    match pending.details:
+def _decode(in_progress: InProgress) -> ReplayState | None:
+    match in_progress.details:
         case {"branch": str(branch), "original": str(original), "onto": str(onto), "moved": moved, "todo": todo}:
-            parent = pending.details.get("parent")
+            parent = in_progress.details.get("parent")
             return ReplayState(
-                kind=pending.kind,
-                conversation=pending.conversation,
+                kind=in_progress.kind,
+                conversation=in_progress.conversation,
                 branch=BranchName(branch),
                 original=Oid(original),
-                source=pending.source,
-                target=pending.target,
+                source=in_progress.source,
+                target=in_progress.target,
                 onto=Oid(onto),
                 parent=BranchName(parent) if isinstance(parent, str) else None,
                 moved=tuple(Rewrite(MessageId(name), Oid(old), Oid(new)) for name, old, new in moved),
                 todo=tuple(map(Oid, todo)),
-                in_progress=pending,
+                in_progress=in_progress,
             )
     return None
 
@@ -141,15 +142,15 @@ def with_stop_applied(repository: Repository, state: ReplayState) -> ReplayState
         Conflicted: a conflict is still open there.
         Refused: the conflict-resolution branch was rewound behind that message.
     """
-    pending = state.resolution
-    if not is_ancestor(repository, pending.stopped, pending.tip):
+    in_progress = state.resolution
+    if not is_ancestor(repository, in_progress.stopped, in_progress.tip):
         raise Refused(
-            f"{state.conversation}/{pending.branch} no longer contains the message it stopped at",
+            f"{state.conversation}/{in_progress.branch} no longer contains the message it stopped at",
             hint=f"undo that: scopes undo, or skip it: scopes conv {state.kind} {state.conversation} --skip",
         )
-    require_resolved_on_branch(repository, pending)
-    stopped = message_id_of(read_commit(repository, pending.stopped))
-    return replace(state, moved=(*state.moved, Rewrite(stopped, pending.source_tip, pending.stopped)))
+    require_resolved_on_branch(repository, in_progress)
+    stopped = message_id_of(read_commit(repository, in_progress.stopped))
+    return replace(state, moved=(*state.moved, Rewrite(stopped, in_progress.source_tip, in_progress.stopped)))
 
 
 def read_current_tip(repository: Repository, state: ReplayState) -> Oid:
@@ -169,14 +170,14 @@ def read_current_tip(repository: Repository, state: ReplayState) -> Oid:
 
 def write_stop(tx: Transaction, state: ReplayState, stop: Stop, todo: Iterable[Oid]) -> BranchName:
     """Put a message with conflicts on the conflict-resolution branch, created at the first stop; return its name."""
-    pending = state.in_progress
-    if pending is None:
+    in_progress = state.in_progress
+    if in_progress is None:
         active = read_active_branch(tx.repository, state.conversation)
         tips = list_branch_tips(tx.repository, state.conversation)
         name = resolution_branch(tips, state.source, state.target, joined=_PREPOSITIONS[state.kind])
         entry = BranchEntry(purpose=PURPOSE, parent=state.branch, fork=stop.parent, created=now())
     else:
-        name, entry, active = pending.branch, replace(pending.entry, fork=stop.parent), pending.before
+        name, entry, active = in_progress.branch, replace(in_progress.entry, fork=stop.parent), in_progress.before
     entry = entry_in_progress(
         entry,
         kind=state.kind,
@@ -188,17 +189,16 @@ def write_stop(tx: Transaction, state: ReplayState, stop: Stop, todo: Iterable[O
         stopped=stop.new,
         details=_details(state, todo),
     )
-    tx.move_branch(name, None if pending is None else pending.tip, stop.new)
-    tx.describe_branch(name, entry)
-    if pending is None:
+    tx.move_branch(name, None if in_progress is None else in_progress.tip, stop.new)
+    tx.set_branch_entry(name, entry)
+    if in_progress is None:
         tx.activate(name)
     return name
 
 
 def write_end(tx: Transaction, state: ReplayState, status: str) -> None:
     """Mark the conflict-resolution branch as finished with a status, and make the former branch active again."""
-    pending = state.in_progress
-    if pending is not None:
-        exists = pending.before in list_branch_tips(tx.repository, state.conversation)
-        tx.activate(pending.before if exists else state.branch)
-        tx.describe_branch(pending.branch, entry_finished(pending.entry, status))
+    in_progress = state.in_progress
+    if in_progress is not None:
+        tx.activate(branch_after(tx.repository, in_progress, state.branch))
+        tx.set_branch_entry(in_progress.branch, entry_finished(in_progress.entry, status))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from scopes.model import encoding
+from scopes.model.conflicts import ANALYSES, DECISIONS, MESSAGES, METHODS, PARTICIPANTS, PRIORITIES, PROPOSALS
 from scopes.model.message import FILE_WRITES, FileTouch, Message, Part
 from scopes.model.path_encoding import file_leaf, leaf
 
@@ -36,14 +37,14 @@ def claims_of(message: Message, previous: Previous, base: str | None = None) -> 
         if touch_of_part is not None:
             yield from _file_claims(touch_of_part, message, previous, base, part.fields.get("patch"))
     if message.retracts is not None:
-        yield leaf("messages", message.retracts), encoding.dump({"retracted": True})
+        yield leaf(MESSAGES, message.retracts), encoding.dump({"retracted": True})
     if message.amends is not None:
-        yield leaf("messages", message.amends), encoding.dump({"amended": content_hash(message)})
+        yield leaf(MESSAGES, message.amends), encoding.dump({"amended": content_hash(message)})
 
 
 def participant_claim(name: str, kind: str) -> tuple[str, bytes]:
     """Return path and blob of the claim that makes an author a participant."""
-    return leaf("participants", name), encoding.dump({"kind": kind})
+    return leaf(PARTICIPANTS, name), encoding.dump({"kind": kind})
 
 
 def content_hash(message: Message) -> str:
@@ -69,20 +70,20 @@ def _typed_claims(kind: str, agent: str, payload: Mapping[str, Any]) -> Iterator
             for change in changes:
                 yield from _change_claim(entity, name, change, agent)
         case "analysis", {"subject": str(subject), "aspect": str(aspect), "finding": finding}:
-            yield leaf("analyses", subject, aspect, agent), encoding.dump({"finding": finding})
+            yield leaf(ANALYSES, subject, aspect, agent), encoding.dump({"finding": finding})
         case "decision", {"topic": str(topic), "decision": decision}:
-            yield leaf("decisions", topic), encoding.dump({"decision": decision})
+            yield leaf(DECISIONS, topic), encoding.dump({"decision": decision})
         case "priority", {"task": str(task), "urgency": urgency}:
-            yield leaf("priorities", task, agent), encoding.dump({"urgency": urgency})
+            yield leaf(PRIORITIES, task, agent), encoding.dump({"urgency": urgency})
         case "method", {"goal": str(goal), "approach": approach}:
-            yield leaf("methods", goal, agent), encoding.dump({"approach": approach})
+            yield leaf(METHODS, goal, agent), encoding.dump({"approach": approach})
 
 
 def _change_claim(entity: str, name: str, change: Any, agent: str) -> Iterator[tuple[str, bytes]]:
     match change:
         case {"field_path": str(field), "operation": str(operation), **rest}:
             claim: dict[str, Any] = {"operation": operation, "after": rest.get("after")}
-            yield leaf("proposals", entity, name, field, agent), encoding.dump(claim)
+            yield leaf(PROPOSALS, entity, name, field, agent), encoding.dump(claim)
 
 
 def _find_touch(part: Part) -> FileTouch | None:

@@ -15,6 +15,16 @@ from scopes.errors import Corrupt
 from scopes.model import encoding
 
 FORMAT_VERSION = 1
+FILES: Final = "files"
+MESSAGES: Final = "messages"
+PROPOSALS: Final = "proposals"
+ENTITIES: Final = "entities"  # accepted values of proposals
+ANALYSES: Final = "analyses"
+DECISIONS: Final = "decisions"
+METHODS: Final = "methods"
+PRIORITIES: Final = "priorities"
+CONFLICTS: Final = "conflicts"
+PARTICIPANTS: Final = "participants"
 Severity: TypeAlias = str
 """low, medium or high."""
 Choice: TypeAlias = str
@@ -40,17 +50,17 @@ class ConflictType(NamedTuple):
 
 
 CONFLICT_TYPES: Final[Mapping[str, ConflictType]] = {
-    "edit-edit": ConflictType("medium", group="messages"),
+    "edit-edit": ConflictType("medium", group=MESSAGES),
     "delete-edit": ConflictType("high"),
     "delete-delete": ConflictType("low", automatic="target"),
     "add-add": ConflictType("low"),
     "structural": ConflictType("high"),
-    "competing-proposals": ConflictType("high", group="proposals", per_agent=True),
-    "contradictory-analysis": ConflictType("high", group="analyses", value_field="finding", per_agent=True),
-    "decision-disagreement": ConflictType("high", group="decisions", value_field="decision"),
-    "methodology-dispute": ConflictType("high", group="methods", value_field="approach", per_agent=True),
-    "priority-disagreement": ConflictType("medium", group="priorities", value_field="urgency", per_agent=True),
-    "resource-contention": ConflictType("low", group="files", automatic="both"),
+    "competing-proposals": ConflictType("high", group=PROPOSALS, per_agent=True),
+    "contradictory-analysis": ConflictType("high", group=ANALYSES, value_field="finding", per_agent=True),
+    "decision-disagreement": ConflictType("high", group=DECISIONS, value_field="decision"),
+    "methodology-dispute": ConflictType("high", group=METHODS, value_field="approach", per_agent=True),
+    "priority-disagreement": ConflictType("medium", group=PRIORITIES, value_field="urgency", per_agent=True),
+    "resource-contention": ConflictType("low", group=FILES, automatic="both"),
     "unknown": ConflictType("medium"),
 }
 """Every type of conflict (S4-13). A type that a newer version wrote has the properties of `unknown`."""

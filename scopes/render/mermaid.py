@@ -8,13 +8,12 @@ order. A merge that mermaid would refuse is written as a commit with a tag that 
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from scopes.ids import BranchName, Oid
+from scopes.ids import BranchName, Oid, free_name
 from scopes.sanitize import clean_line
 
 LABEL_LENGTH = 60
@@ -91,8 +90,7 @@ class _Lanes:
         self.names.append(self._unique(_one_line(name).translate(_IN_NAME) or "unnamed"))
 
     def _unique(self, name: str) -> str:
-        candidates = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
-        unique = next(candidate for candidate in candidates if candidate not in self._taken)
+        unique = free_name(name, self._taken)
         self._taken.add(unique)
         return unique
 

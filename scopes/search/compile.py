@@ -44,6 +44,8 @@ _COMPARISON = re.compile(r"(>=|<=|>|<|=?)([0-9]{1,9})")
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
     ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "=": operator.eq, "": operator.eq,
 }  # fmt: skip
+_EXIT_CODE = re.compile(r"-?[0-9*?]+")
+_TIME_ADVICE = 'for example: after:"2 hours ago" with these quotes, after:yesterday, before:2026-01-31; or --since WHEN'
 _IN_NEEDS_WORDS = "in: limits where words and re: are searched, so it needs one of them in the same group"
 
 
@@ -215,12 +217,14 @@ class _SqlCompiler:
     def _check_outcome(self, field: Field) -> None:
         if field.name == "is" and field.value.lower() != "failed":
             raise query_error(self._text, field.at, f"{field.value!a} is not a valid value of is:", "valid: is:failed")
+        if field.name == "exit" and not _EXIT_CODE.fullmatch(field.value):
+            raise query_error(self._text, field.at, f"{field.value!a} is not an exit code", "for example: exit:1")
 
     def _seconds(self, field: Field) -> int:
         try:
             return parse_date(field.value, now_nanoseconds()) // 1_000_000_000
         except Invalid as error:
-            raise query_error(self._text, field.at, error.message, error.hint or "") from error
+            raise query_error(self._text, field.at, error.message, _TIME_ADVICE) from error
 
 
 class _PredicateCompiler:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import islice
 
-from scopes.errors import BudgetExhausted, Corrupt, Invalid
+from scopes.clock import now_nanoseconds, parse_date
+from scopes.errors import BudgetExhausted, Corrupt, Invalid, check_not_negative
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import conversation_ids, find_directory, resolve_conversation
 from scopes.ids import ConversationId, Oid
@@ -19,7 +20,7 @@ from scopes.search.compile import Names, Plan, compile_query
 from scopes.search.execute import PostFilter, can_rank, count_conversation, count_rows, walk_rows
 from scopes.search.hits import HitReader, SearchHit, highlighters
 from scopes.search.message_documents import describe_from
-from scopes.search.query import FIELDS, Field, Node, parse, unknown_fields, with_any_phrase
+from scopes.search.query import FIELDS, And, Field, Node, parse, unknown_fields, with_any_phrase
 from scopes.search.regex import LIMIT_SECONDS, install_hint
 from scopes.store.projects import find_project
 from scopes.store.repository import Repository
@@ -49,18 +50,18 @@ class SearchCoverage(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search(Stream):
-    """The hits, then the coverage."""
+    """The hits, then the coverage; `counted` is the number of hits if they were only counted."""
 
     hits: tuple[SearchHit, ...]
     coverage: SearchCoverage
-    count_only: bool = False
+    counted: int | None = None
 
     @property
     def exit_code(self) -> int:
         """As grep: 1 if nothing was found; 9 if the search was stopped early."""
         if self.coverage.stopped_at is not None:
             return BudgetExhausted.exit_code
-        return 0 if self.hits or (self.count_only and self.coverage.hits) else 1
+        return 0 if self.hits or self.counted else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +91,8 @@ def search(
     context: int = 0,
     any_word: bool = False,
     count_only: bool = False,
+    since: str | None = None,
+    until: str | None = None,
     on_progress: Callable[[int], None] = lambda _count: None,
 ) -> Search:
     """Find messages, best first; newest first if asked for, or if the query has no words to rank by.
@@ -100,19 +103,24 @@ def search(
     any_word: one of the words is enough for a hit.
     context: the number of neighbors to read on either side of a hit.
     count_only: count the messages and read no hit.
+    since, until: dates; only messages of that time.
     on_progress: called with 1 for each commit that is added to the index.
 
     Raises:
         Invalid, NotFound, Ambiguous: the query, an option or the conversation is not valid.
     """
-    if limit < 0 or context < 0:
-        raise Invalid("a number of messages cannot be negative", hint="for example: -n 20 --context 2")
+    for number in (limit, context):
+        check_not_negative(number, "number of messages", "for example: -n 20 --context 2")
     if regex and any_word:
         raise Invalid("--any cannot be combined with --regex, which has no words", hint="leave out one of them")
     conversation_id = None if conversation is None else resolve_conversation(repository, conversation)
     parsed = Field("re", query, 0) if regex and query else parse(query)
     if any_word:
         parsed = with_any_phrase(parsed)
+    times = [Field(name, date, 0) for name, date in (("after", since), ("before", until)) if date is not None]
+    for field in times:
+        parse_date(field.value, now_nanoseconds())
+    parsed = And((*(parsed.items if isinstance(parsed, And) else (parsed,)), *times)) if times else parsed
     plan = compile_query(query, parsed, conversation_id, _names_in(repository))
     request = _Request(
         text=query, query=parsed, plan=plan, conversation=conversation_id, limit=limit, newest_first=newest_first,
@@ -144,8 +152,8 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
     hits: tuple[SearchHit, ...] = ()
     if not request.count_only:
         hits = tuple(reader.read(row, marks) for row in islice(rows, request.limit))
-    counted = sum(1 for _ in rows) if request.count_only and plan.predicates else len(hits)
-    total = counted if plan.predicates and post_filter.finished else matching
+    seen = sum(1 for _ in rows) if request.count_only and plan.predicates else len(hits)
+    total = seen if plan.predicates and post_filter.finished else matching
     stopped_at = post_filter.stopped_at
     if not hits and request.limit:
         index.check_whole()
@@ -154,7 +162,8 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
     if stopped_at is not None:
         text = f"the search ended at message {stopped_at}: the pattern took longer than {LIMIT_SECONDS:.0f} s there"
         notes = (*notes, Note(text, ", or: ".join(filter(None, ("make it simpler", install_hint())))))
-    return Search(items=(*hits, coverage), hits=hits, coverage=coverage, count_only=request.count_only, notes=notes)
+    counted = (coverage.hits or 0) if request.count_only else None
+    return Search(items=(*hits, coverage), hits=hits, coverage=coverage, counted=counted, notes=notes)
 
 
 def _suggest_any(repository: Repository, index: Index, request: _Request) -> Iterator[Note]:

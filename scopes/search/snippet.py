@@ -19,7 +19,7 @@ _MAX_SEARCHED = 1_000_000  # characters of a text; matches beyond them are not m
 
 
 class Piece(NamedTuple):
-    """A stretch of text; `found` is True if it is a match."""
+    """A piece of text; `found` is True if it is a match."""
 
     text: str
     found: bool = False

@@ -7,6 +7,7 @@ from dataclasses import replace
 from scopes.clock import new_id, now, parse_time
 from scopes.ids import Oid, OperationId
 from scopes.model.operation import Operation, RefChange
+from scopes.result import plural
 from scopes.store import refs
 from scopes.store.git_program import run_git
 from scopes.store.operation_log import walk_operations
@@ -28,8 +29,9 @@ def expire(repository: Repository, cutoff_nanoseconds: int) -> tuple[int, int]:
         return 0, 0  # without the log it is unknown which trash belongs to which operation
     kept, expired, trash = plan_expire(repository, cutoff_nanoseconds)
     if expired or trash:
-        what = f"{_counted(len(expired), 'operation')} and {_counted(len(trash), 'ref')} of the trash"
-        record = _record(repository, f"delete {what} for good")
+        operations = f"{len(expired)} {plural(len(expired), 'operation')}"
+        deleted = f"{len(trash)} {plural(len(trash), 'ref')} of the trash"
+        record = _record(repository, f"delete {operations} and {deleted} for good")
         tip = write_operation(repository, record, _write_log(repository, kept) if expired else Oid(old_tip))
         _apply(repository, record, [RefChange(refs.OPERATIONS, old_tip, tip), *trash])
     return len(expired), len(trash)
@@ -50,10 +52,6 @@ def plan_expire(
     referenced = {change.ref for operation in kept for change in operation.changes}
     trash = [RefChange(r, value, None) for r, value in repository.list_refs(refs.TRASH).items() if r not in referenced]
     return kept, expired, trash
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _write_log(repository: Repository, newest_first: list[Operation]) -> Oid | None:

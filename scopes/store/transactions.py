@@ -151,7 +151,7 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
         except ScopesError as error:
             _check_failed_move(repository, refs.PENDING, commit, error.__cause__ or error)
         if repository.raw_ref(refs.PENDING) != commit:
-            raise Busy(f"another program keeps moving {refs.PENDING}", hint="try again in a moment")
+            raise Busy(f"another program keeps changing {refs.PENDING}", hint="try again in a moment")
         repository.committed = f"{operation.kind}: {operation.summary}"
         try:
             move_refs(repository, operation, commit)

@@ -8,7 +8,7 @@ import pytest
 
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from tests.benchmarks import retrieval
 from tests.benchmarks.retrieval import AGENTS, Question, grade, prepare, read_questions, rows
 from tests.benchmarks.transcripts import FOLDER

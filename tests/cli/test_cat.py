@@ -7,7 +7,7 @@ import json
 import pytest
 
 from scopes.conversation.log import log
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from tests.cli.running import PRODUCT, scopes
 from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.support.store import make_store

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from scopes.importers.import_sample import import_sample
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from tests.cli.running import PRODUCT, command_line, environment, imported, scopes
 from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.support.store import make_store

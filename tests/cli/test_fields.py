@@ -84,7 +84,8 @@ def test_fields_and_a_template_exclude_each_other(conversation):
 
 def test_a_command_without_rows_has_no_fields(conversation):
     assert (
-        conversation.run_refused("version", "--fields", "id", code=2)["message"] == "version prints no rows with fields"
+        conversation.run_refused("version", "--fields", "id", code=2)["message"]
+        == "scopes version prints no rows with fields"
     )
 
 

@@ -87,7 +87,7 @@ def test_the_result_of_a_tool_is_blamed_on_the_agent_that_called_it(repository):
         append(repository, "conv-001", message)
     found = blame(repository, "conv-001", file="b/app.py")
     (row,) = found.rows
-    assert (row.head.author, row.caller.author, row.call.fields["name"]) == ("tool", "planner", "Edit")
+    assert (row.head.author, row.call_message.author, row.call.fields["name"]) == ("tool", "planner", "Edit")
     assert row.call.fields["input"] == {"file_path": "b/app.py"}
     assert found.on_active_branch
     (line,) = piped(found).splitlines()

@@ -45,7 +45,7 @@ def test_a_message_already_on_the_branch_is_not_picked_twice(repository):
     done = cherry_pick(repository, "conv-001", ["fix", "fix"], branch="main")
     assert isinstance(done, ReplayUpToDate)
     assert (done.operation, repository.list_refs()) == (None, before)
-    assert done.notes[0].text.startswith("on conv-001/main already: ")
+    assert done.notes[0].text.startswith("conv-001/main already contains: ")
 
 
 def test_messages_already_on_the_branch_are_skipped_and_the_others_picked(repository):

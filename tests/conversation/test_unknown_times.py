@@ -13,7 +13,7 @@ from scopes.conversation.log import log
 from scopes.conversation.show import show
 from scopes.conversation.stats import stats
 from scopes.importers.formats.openai.format import OpenAIMessages
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from scopes.render.text.phrases import UNKNOWN_TIME
 from tests.importers.reading import source_of
 from tests.render.rendering import document, piped, seen

@@ -6,9 +6,8 @@ import json
 
 from scopes.exporters.export import export
 from scopes.history.messages import ID_TRAILER, KIND_TRAILER, identity_of, write_message_blob, write_message_commit
-from scopes.history.transaction import record_operation
+from scopes.history.transaction import RefTransaction
 from scopes.model.message import Author, Message, Part
-from scopes.model.operation import RefChange
 from scopes.store.objects import COMMIT, format_commit
 from scopes.store.repository import read_commit
 from scopes.store.transactions import exclusive_write
@@ -57,7 +56,9 @@ def point(repository, branch, tip, *, conversation="conv-001"):
     """Point a branch at a commit."""
     ref = f"refs/heads/{conversation}/{branch}"
     with exclusive_write(repository):
-        record_operation(repository, "test", "put", [RefChange(ref, repository.find_ref(ref), tip)])
+        tx = RefTransaction(repository)
+        tx.move_ref(ref, repository.find_ref(ref), tip)
+        tx.commit("test", "put")
 
 
 def join(repository, first, second, content):

@@ -16,7 +16,7 @@ from scopes.history.revisions import list_branch_tips
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.import_sample import import_sample
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from scopes.model.message import Author, Part
 from tests.exporters.building import call, document, exported, message, put, result
 from tests.support.examples import examples

@@ -18,15 +18,14 @@ from scopes.exporters.export import export
 from scopes.exporters.original import StoredSource, name_files
 from scopes.history.messages import plain_message
 from scopes.history.sources import SOURCES, read_source_record, walk_chunks
-from scopes.history.transaction import record_operation
+from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
 from scopes.importers import archive as writing_sources
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.openai.format import OpenAIMessages
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from scopes.model import encoding
-from scopes.model.operation import RefChange
 from scopes.store.objects import COMMIT, Identity, format_commit
 from scopes.store.repository import read_commit
 from scopes.store.transactions import exclusive_write
@@ -166,7 +165,9 @@ def falsify(repository, path, data):
     tree = update_tree(repository, read_commit(repository, Oid(commit)).tree, {path: data})
     new = format_commit(tree=tree, parents=(), author=Identity("x", "x@y"), time=0, subject="x")
     with exclusive_write(repository):
-        record_operation(repository, "test", "x", [RefChange(ref, commit, repository.write(COMMIT, new))])
+        tx = RefTransaction(repository)
+        tx.move_ref(ref, commit, repository.write(COMMIT, new))
+        tx.commit("test", "x")
 
 
 def test_bytes_that_differ_from_the_imported_ones_are_refused(repository, tmp_path):

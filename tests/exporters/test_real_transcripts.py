@@ -12,7 +12,7 @@ from scopes.exporters.export import export
 from scopes.history.revisions import conversation_ids
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from tests.exporters.building import document, exported
 from tests.exporters.sections import definitions, foreign_html, is_balanced, sections
 

@@ -17,7 +17,7 @@ from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Busy, Inaccessible, Invalid, NotFound, TooNew
 from scopes.history.revisions import conversation_ids
-from scopes.history.transaction import RefTransaction, Transaction, new_operation_id, record_operation
+from scopes.history.transaction import RefTransaction, Transaction
 from scopes.model.operation import RefChange
 from scopes.store import recovery, transactions
 from scopes.store.transactions import exclusive_write
@@ -167,12 +167,20 @@ def test_a_locked_store_is_reported_as_busy(busy, operate):
         assert refusal.value.hint == "try again in a moment"
 
 
+def commit_changes(repository, *changes, **fields):
+    """Commit ref changes as one operation."""
+    tx = RefTransaction(repository)
+    for change in changes:
+        tx.move_ref(*change)
+    return tx.commit("test", "test", **fields)
+
+
 def test_an_operation_whose_refs_were_moved_by_another_process_is_refused(busy):
     """Every ref move is a compare-and-swap."""
     tip = refs(busy)["refs/heads/conv-001/main"]
     wrong = RefChange("refs/heads/conv-001/main", refs(busy)["refs/heads/conv-001/fix"], tip)
     with exclusive_write(busy), pytest.raises(Busy, match="conv-001/main was moved by another process"):
-        record_operation(busy, "test", "test", [wrong])
+        commit_changes(busy, wrong)
     assert refs(busy)["refs/heads/conv-001/main"] == tip
 
 
@@ -180,12 +188,12 @@ def test_a_change_that_changes_nothing_is_not_recorded(busy):
     tip = refs(busy)["refs/heads/conv-001/main"]
     same = RefChange("refs/heads/conv-001/main", tip, tip)
     with exclusive_write(busy):
-        assert record_operation(busy, "test", "test", [same], details={"a": 1}).changes == ()
+        assert commit_changes(busy, same, details={"a": 1}).changes == ()
     assert list_operations(busy).operations[0].details == {"a": 1}
 
 
-def test_operation_ids_are_fresh():
-    assert len({new_operation_id() for _ in range(100)}) == 100
+def test_operation_ids_are_fresh(busy):
+    assert len({RefTransaction(busy).operation_id for _ in range(100)}) == 100
 
 
 def test_conflicting_names_are_refused_before_anything_is_recorded(busy):

@@ -8,10 +8,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.events import Draft, Ending, Event, Session, SessionRecord, Unparsed
+from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, SessionRecord, Unparsed
 from scopes.importers.formats.json_lines import walk_records
 from scopes.model.message import Author, Part
 
@@ -27,9 +29,11 @@ class DemoFormat:
     sub_agent_fields: tuple[str, ...] = ()
 
     def sniff(self, head: bytes) -> bool:
+        """Return True if a file that begins with `head` has this format."""
         return head.startswith(b'{"session"')
 
     def walk_events(self, source: Source) -> Iterator[Event]:
+        """Yield the session, its messages and its other records, and the ending."""
         last = None
         title = None
         with source.open() as stream:
@@ -49,7 +53,8 @@ class DemoFormat:
         yield Ending(active=last, title=title, open=last)
 
 
-def session_of(value):
+def session_of(value: Mapping[str, Any]) -> Session:
+    """Return the session of the first record."""
     known = {"end_byte_offset": value.get("end"), "line": value.get("line")}
     details = {name: detail for name, detail in known.items() if detail}
     return Session(
@@ -58,7 +63,8 @@ def session_of(value):
     )  # fmt: skip
 
 
-def draft_of(value, span):
+def draft_of(value: Mapping[str, Any], span: ByteRange) -> Draft:
+    """Return the message of a record."""
     kind = "human" if value["by"] == "user" else "agent"
     return Draft(
         key=value["id"], parent=value.get("parent"), author=Author(value["by"], kind), kind="plain",
@@ -67,15 +73,15 @@ def draft_of(value, span):
     )  # fmt: skip
 
 
-def write_transcript(path, *records):
+def write_transcript(path: Path, *records: Mapping[str, Any]) -> Source:
     """Write records as a demo transcript."""
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return Source(str(path), path.stat().st_size)
 
 
-def session_records(session, words, **fields):
+def session_records(session: str, words: str, **fields: object) -> list[dict[str, Any]]:
     """Return the records of a session: one message per word, each after the previous one, by user and bot in turn."""
-    records = [{"session": session, **fields}]
+    records: list[dict[str, Any]] = [{"session": session, **fields}]
     for number, word in enumerate(words.split()):
         name, _, parent = word.partition("<")
         before = parent or (records[-1]["id"] if number else None)

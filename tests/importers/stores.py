@@ -6,7 +6,7 @@ import subprocess
 
 from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.revisions import list_branch_tips
-from scopes.importers.run import ImportOptions, import_sources
+from scopes.importers.import_sources import ImportOptions, import_sources
 from tests.importers.demo_format import DemoFormat
 
 

@@ -20,7 +20,7 @@ from scopes.importers.archive import walk_segments
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.json_lines import walk_records
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from scopes.store.repository import open_repository
 from tests.importers.reading import TRANSCRIPTS, real_transcript, source_of
 from tests.importers.stores import count_objects
@@ -38,7 +38,7 @@ ELSEWHERE = """
 import sys
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from scopes.store.init import create_store
 from scopes.store.repository import open_repository
 create_store(sys.argv[1])

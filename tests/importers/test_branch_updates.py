@@ -16,7 +16,7 @@ from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import branch_words, import_demo
 from tests.support.store import make_store

@@ -9,7 +9,7 @@ import pytest
 
 from scopes.importers.fork_points import number_groups
 from scopes.importers.formats.events import Session
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from scopes.importers.session_commits import ImportedSession
 from scopes.importers.targets import ImportTargets
 from tests.importers.demo_format import DemoFormat, session_records, write_transcript

@@ -16,7 +16,7 @@ from scopes.importers import import_source
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange, Ending, SessionRecord
-from scopes.importers.run import ImportOptions, import_sources
+from scopes.importers.import_sources import ImportOptions, import_sources
 from tests.importers.demo_format import DemoFormat, draft_of, session_of, session_records, write_transcript
 from tests.importers.stores import branch_words, count_objects, import_demo
 

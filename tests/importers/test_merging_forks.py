@@ -13,7 +13,7 @@ from scopes.conversation.undo import undo
 from scopes.history.messages import plain_message, walk_headers_oldest_first
 from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from tests.importers.reading import real_transcript, source_of
 from tests.support.store import assert_sound, make_store
 

@@ -8,7 +8,7 @@ from scopes.conversation.rebase import rebase
 from scopes.conversation.undo import undo
 from scopes.history.revisions import list_branch_tips
 from scopes.importers.branch_updates import TRACKING
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from scopes.merge.replay_control import Replayed
 from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.support.history import texts

@@ -23,7 +23,7 @@ from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.ids import parse_branch_name
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from scopes.importers.verify_source import verify_source
 from tests.importers.damage import BYTES, damaged, lines, odd_records
 from tests.importers.formats.claude_code.logs import Log, call, text
@@ -395,7 +395,7 @@ IMPORT = """
 import sys
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from scopes.store.init import create_store
 from scopes.store.repository import open_repository
 create_store(sys.argv[1])

@@ -8,7 +8,7 @@ from scopes.conversation.stats import stats
 from scopes.history.usage import Tokens
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from tests.importers.formats.codex.rollouts import PARENT, THREAD, Rollout, tokens
 from tests.importers.reading import real_transcript
 

@@ -13,7 +13,7 @@ from scopes.importers import import_source as import_module
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.run import ImportOptions, import_sources
+from scopes.importers.import_sources import ImportOptions, import_sources
 from tests.support.store import git
 
 RECORD = (

@@ -20,7 +20,7 @@ from scopes.ids import Oid
 from scopes.importers.archive import walk_segments
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS as REAL_FORMATS
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from scopes.importers.verify_source import verify_source
 from scopes.store.objects import BLOB, COMMIT, Identity, format_commit
 from scopes.store.repository import read_commit

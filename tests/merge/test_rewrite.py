@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from scopes.history.revisions import list_branch_tips
 from scopes.merge.automatic_resolution import Policy
-from scopes.merge.conflict_keys import MESSAGES, group_of
+from scopes.merge.conflict_keys import group_of
 from scopes.merge.divergence import changes_by_key, changes_on, state_of
 from scopes.merge.rewrite import divergence_of, rewrite_commits
+from scopes.model.conflicts import MESSAGES
 from scopes.store.repository import read_commit
 from scopes.store.trees import update_tree
 from tests.support.decisions import decide

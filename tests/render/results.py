@@ -582,8 +582,8 @@ SAMPLES = {
     },
     "message": {
         "appended": MessageAppended(id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main"),
-        "appended-line": MessageAppended(
-            id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main", one_of_many=True
+        "appended-line": WithOptions(
+            MessageAppended(id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main"), ViewOptions(lines=True)
         ),
         "amended": MessageAmended(
             id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main", target=PROMPT.id, retracted=False
@@ -719,7 +719,7 @@ SAMPLES = {
         ),
     },
     "cherry_pick": {
-        "up-to-date": ReplayUpToDate(**PICKED, branch="main", tip=oid("callit"), notes=(Note("on conv-001/main already: callit22"),)),
+        "up-to-date": ReplayUpToDate(**PICKED, branch="main", tip=oid("callit"), notes=(Note("conv-001/main already contains: callit22"),)),
         "picked": Replayed(**PICKED, branch="main", tip=MOVED[1].new, replayed=MOVED, conflicts=(AUTO_RESOLVED,), operation=OPERATION),
         "picked-dry-run": Replayed(**PICKED, branch="main", tip=None, replayed=MOVED, dry_run=True),
         "conflict": ReplayConflicted(**PICKED, **STOPPED, conflicts=(DISAGREED,), operation=OPERATION),

@@ -8,7 +8,7 @@ import pytest
 
 from scopes.conversation.tag import tag
 from scopes.importers.formats.openai.format import OpenAIMessages
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from scopes.render.text.phrases import UNKNOWN_TIME
 from scopes.search.search import search
 from tests.importers.reading import source_of

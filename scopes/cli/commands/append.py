@@ -24,6 +24,7 @@ from scopes.cli.invocation import Invocation
 from scopes.conversation.append import append_to
 from scopes.errors import Invalid
 from scopes.history.handles import StoreHandle
+from scopes.render.view_options import ViewOptions
 from scopes.store.maintenance import pack_when_needed
 
 Kind: TypeAlias = Annotated[
@@ -108,7 +109,8 @@ def append(
         refuse_with_lines(text, author, data, binary=binary)
         append_documents = append_all_lines if atomic else append_lines
         documents = walk_documents(invocation, lines)
-        code = invocation.stream(append_documents(target, documents, allow_empty=allow_empty))
+        results = append_documents(target, documents, allow_empty=allow_empty)
+        code = invocation.stream(results, options=ViewOptions(lines=True))
         invocation.output().hint("undo them together with: scopes undo")
         return code
     if atomic:

@@ -9,6 +9,7 @@ import typer
 from scopes.cli.arguments import LATEST, names_conversation, names_revision
 from scopes.cli.invocation import Invocation
 from scopes.conversation.diff import diff as run_diff
+from scopes.errors import Invalid
 from scopes.render.view_options import ViewOptions
 
 
@@ -18,6 +19,9 @@ def diff(
     right: Annotated[
         str | None,
         typer.Argument(metavar="A..B", help="Two revisions of it, or the second revision", show_default=False),
+    ] = None,
+    other: Annotated[
+        str | None, typer.Argument(metavar="B", help="The second revision of CONV, after the first", show_default=False)
     ] = None,
     stat: Annotated[bool, typer.Option("--stat", help="Only count the differences")] = False,
 ) -> int:
@@ -30,11 +34,18 @@ def diff(
     Examples:
       scopes diff main fix
       scopes conv diff conv-001 main..analysis/security-review
+      scopes conv diff conv-001 main fix
       scopes conv diff conv-001 conv-002 --stat
       scopes conv diff conv-001 main~5..main
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
+    if other is not None and right is not None:
+        if ".." in right or ".." in other:
+            raise Invalid(f"too many arguments: {other}", hint="give CONV A..B, or CONV A B")
+        right = f"{right}..{other}"
+    elif right is not None and ".." in left and ".." not in right and names_conversation(repository, right):
+        raise Invalid(f"{left!a} stands before its conversation", hint=f"name it first: scopes diff {right} {left}")
     first = left.partition("..")[0]
     if first and not names_conversation(repository, first) and not names_revision(repository, first):
         left, right = LATEST, left if right is None else f"{left}..{right}"

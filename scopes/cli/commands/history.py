@@ -30,7 +30,7 @@ def history(
         str, typer.Option("--with-tools", metavar="HOW", help="Tool calls: status, or full with input and output")
     ] = TOOLS[0],
     with_memory: Annotated[
-        bool, typer.Option("--with-memory", help="Put the memory and the last words of other agents first")
+        bool, typer.Option("--with-memory", help="Put the memory and the last messages of other agents first")
     ] = False,
     mark: FenceMark = None,
     model: ModelName = None,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import AllProjects, OfProjects, Since, find_named_project, refuse_both_scopes
+from scopes.cli.arguments import AllProjects, OfProjects, Since, Until, find_named_project, refuse_both_scopes
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.conversation.list_cached import ConversationList, find_cached_list
@@ -26,6 +26,7 @@ def list_(
         typer.Option("-n", "--limit", metavar="N", help="At most N; 0 for all (default: a screen, all in a pipe)"),
     ] = None,
     since: Since = None,
+    until: Until = None,
     agent: Annotated[str | None, typer.Option("--agent", metavar="AGENT", help="Only with this participant")] = None,
     project: OfProjects = None,
     all_projects: AllProjects = False,
@@ -59,6 +60,7 @@ def list_(
     rows = _rows_on_screen(invocation) if limit is None and terminal and not data else limit
     wanted = ListFilter(
         since=None if since is None else parse_date(since, now_nanoseconds()),
+        until=None if until is None else parse_date(until, now_nanoseconds()),
         agent=agent, model=model, tag=tag, limit=check_limit(rows),
         projects=tuple(_project(invocation, text) for text in project or ()),
     )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import LATEST, Since, Until
+from scopes.cli.arguments import LATEST, Since, Until, names_conversation, names_revision
 from scopes.cli.command_line import after_separator
 from scopes.cli.invocation import Invocation
 from scopes.conversation.log import LogFilter
@@ -22,7 +22,7 @@ def log(
         str,
         typer.Argument(
             metavar="WHERE",
-            help="CONV, CONV/BRANCH, CONV/BRANCH~2, CONV@{2 hours ago}, or A..B (default: the latest conversation)",
+            help="CONV, CONV/BRANCH, CONV/BRANCH~2, CONV@{2 hours ago}, CONV A..B (default: the latest conversation)",
             show_default=False,
         ),
     ] = LATEST,
@@ -66,15 +66,17 @@ def log(
       scopes conv log conv-001 --grep 'safari|webkit' -i --oneline
       scopes conv log conv-001 --full -n 5
       scopes conv log conv-001/analysis/security-review --author reviewer --since '2 days ago'
-      scopes conv log conv-001/main..analysis/security-review
+      scopes conv log conv-001 main..analysis/security-review
       scopes conv log conv-001 -- src/login.py
     """
     invocation: Invocation = context.obj
     separated = after_separator(invocation.arguments)
     if separated and len(separated) > len(paths or ()):
         where, paths = LATEST, separated  # `log -- PATH`
+    if where != LATEST and not where.startswith(LATEST):
+        where = _in_latest(invocation, where)
     if paths and not separated:
-        _refuse_untouched(invocation, where, paths, include_all=include_all)
+        where, paths = _split_range(invocation, where, paths, include_all=include_all)
     log_filter = LogFilter(
         author=author, kind=kind, since=since, until=until, path=paths[0] if paths else None,
         body=load("scopes.search.grep:grep_messages")(grep, ignore_case=ignore_case) if grep else None,
@@ -89,16 +91,31 @@ def log(
     return invocation.show(result, options=options)
 
 
-def _refuse_untouched(invocation: Invocation, where: str, paths: list[str], *, include_all: bool) -> None:
-    """Refuse words after the conversation that are no paths of it, unless they follow `--`.
+def _in_latest(invocation: Invocation, where: str) -> str:
+    """Return a branch or a range without a conversation as one of the latest conversation, if it has such a branch."""
+    repository, first = invocation.repository(), where.partition("..")[0]
+    if names_conversation(repository, first) or names_revision(repository, first):
+        return where
+    return f"{LATEST}/{where}" if names_revision(repository, f"{LATEST}/{first}") else where
+
+
+def _split_range(
+    invocation: Invocation, where: str, paths: list[str], *, include_all: bool
+) -> tuple[str, list[str] | None]:
+    """Return what to show, and the path: a word after the conversation that is no path in it may be a range.
 
     Raises:
-        Invalid: there are several, or no message touched the path.
+        Invalid: there are several words, or one is neither a revision nor a path that a message touched.
     """
     hint = f"for any path: scopes log {where} -- {paths[0]}"
     if len(paths) > 1:
         raise Invalid(f"too many arguments: {' '.join(paths)}", hint=hint)
     only = LogFilter(path=paths[0])
     touched = run_log(invocation.repository(), where, all_branches=include_all, limit=1, only=only)
-    if next(iter(touched.items), None) is None:
-        raise Invalid(f"no message touched {paths[0]!a}", hint=hint)
+    if next(iter(touched.items), None) is not None:
+        return where, paths
+    inside = f"{where}/{paths[0]}"
+    first = inside.partition("..")[0]
+    if "/" not in where and ".." not in where and names_revision(invocation.repository(), first):
+        return inside, None
+    raise Invalid(f"no message touched {paths[0]!a}", hint=hint)

@@ -6,15 +6,21 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import AuthorKind, AuthorName, ConversationArgument, MessageArgument, OnBranch, author_of
+from scopes.cli.arguments import AuthorKind, AuthorName, OnBranch, author_of, names_conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.amend import retract as run_retract
+from scopes.errors import Invalid
+from scopes.history.revisions import resolve_revision
 
 
 def retract(
     context: typer.Context,
-    conversation: ConversationArgument,
-    message: MessageArgument,
+    conversation: Annotated[
+        str, typer.Argument(metavar="CONV", help="The conversation of the message; an id alone is searched in all")
+    ],
+    message: Annotated[
+        str | None, typer.Argument(metavar="MESSAGE", help="The message: an id, main~2 or a tag", show_default=False)
+    ] = None,
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")] = "",
     author: AuthorName = None,
     author_kind: AuthorKind = None,
@@ -22,13 +28,19 @@ def retract(
 ) -> int:
     """Mark a message as retracted.
 
-    The message stays in the history. A new message after it records that it was retracted.
+    The message stays in the history. A new message after it records that it was retracted. The id of a message needs no
+    conversation before it.
 
     Examples:
+      scopes conv retract k3x9
       scopes conv retract conv-001 k3x9 --reason "wrong file"
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
+    if message is None:
+        if names_conversation(repository, conversation):
+            raise Invalid("no message given", hint=f"list them: scopes log {conversation}")
+        conversation, message = resolve_revision(repository, conversation).conversation, conversation
     return invocation.show(
         run_retract(
             repository,

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
+from scopes.cli.arguments import Since, Until
 from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.revisions import resolve_conversation
 from scopes.render.progress import progress
 from scopes.render.view_options import ViewOptions
+from scopes.result import Note
 from scopes.search.search import search as run_search
+
+_CONVERSATION_ID = re.compile(r"conv-[0-9]+")
 
 
 def search(
@@ -30,6 +36,8 @@ def search(
     newest: Annotated[bool, typer.Option("--newest", help="Newest first; default: best first")] = False,
     any_word: Annotated[bool, typer.Option("--any", help="Find messages with any of the words, best first")] = False,
     around: Annotated[int, typer.Option("--context", min=0, metavar="N", help="Show N messages before and after")] = 0,
+    since: Since = None,
+    until: Until = None,
     count_only: Annotated[bool, typer.Option("--count", help="Print only the number of messages found")] = False,
 ) -> int:
     r"""Find messages by words and fields.
@@ -38,7 +46,8 @@ def search(
     phrase" and pref*; case does not matter. Put -- before a query that begins with -. Fields narrow the search:
     author: agent: kind: tool: file: model: branch: tag: project: before: after: (* stands for any text), is:failed and
     exit:1 for results of tools, tokens:>2000 (estimated); and in:text, in:reasoning, in:tool_input or in:tool_result
-    limits where words and re: are searched. Another word before a colon is searched as text, with a note.
+    limits where words and re: are searched. Another word before a colon is searched as text, with a note; one that
+    resembles a field is refused.
 
     The best hits come first, with a score. If most of very many messages contain the words, the score is not
     meaningful: then the newest come first, without a score, as they do with --newest and in a query without words.
@@ -61,6 +70,7 @@ def search(
       scopes conv search 'parser error'
       scopes conv search '"stack overflow" -test kind:answer' conv-001
       scopes conv search 'in:tool_result fail* after:yesterday' --newest
+      scopes conv search login --since '5 months ago'
       scopes search tool:Bash is:failed --count
       scopes conv search 'cookie login safari' --any
       scopes conv search --regex 'TODO\(\w+\)'
@@ -82,8 +92,13 @@ def search(
             context=around,
             any_word=any_word,
             count_only=count_only,
+            since=since,
+            until=until,
             on_progress=on_progress,
         )
+    if conversation is None and len(words) > 1 and _CONVERSATION_ID.fullmatch(words[-1]):
+        note = Note(f"there is no conversation {words[-1]}: searched as a word", "list them: scopes conv list")
+        found = replace(found, notes=(*found.notes, note))
     return invocation.show(found, options=ViewOptions(around=around > 0))
 
 

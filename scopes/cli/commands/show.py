@@ -6,10 +6,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from scopes.cli.arguments import LATEST, ScopeOrLatestArgument
+from scopes.cli.arguments import LATEST, ScopeOrLatestArgument, names_revision
 from scopes.cli.invocation import Invocation
 from scopes.conversation.show import RECENT, read_drawing
 from scopes.conversation.show import show as run_show
+from scopes.errors import NotFound
 from scopes.render.mermaid_view import as_mermaid
 
 
@@ -39,7 +40,12 @@ def show(
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    view = run_show(repository, where, recent=recent, abandoned=abandoned)
+    try:
+        view = run_show(repository, where, recent=recent, abandoned=abandoned)
+    except NotFound as error:
+        if "/" in where or not names_revision(repository, where):
+            raise
+        raise NotFound(f"{where!a} is a message, not a conversation", hint=f"print it: scopes cat {where}") from error
     if form == "mermaid":
         return invocation.show(as_mermaid(view, read_drawing(repository, view)))
     return invocation.show(view)

@@ -17,6 +17,8 @@ from scopes.tokens.fetch import fetch_ranks
 from scopes.tokens.rank_files import rank_file_paths
 from scopes.tokens.status import tokens_status as run_tokens_status
 
+_PATH_STARTS = ("/", "./", "../", "~")  # no conversation's name begins like this
+
 
 def tokens_count(
     context: typer.Context,
@@ -40,7 +42,7 @@ def tokens_count(
     """
     invocation: Invocation = context.obj
     choice = tokenizer_for(invocation, model, strict=strict)
-    if what == STANDARD_INPUT or os.path.lexists(what):
+    if what == STANDARD_INPUT or os.path.lexists(what) or what.startswith(_PATH_STARTS):
         with open_input(invocation, what) as file:
             return invocation.show(count_text(what, file.read(), choice))
     return invocation.show(count_conversation(invocation.repository(), what, choice, invocation.cache_directory))

@@ -94,7 +94,7 @@ def render_blame_list(result: BlameList, view: View) -> None:
     view.line("On ", Span(f"{revision.conversation}/{place}", "branch"), f"{active}:")
     for row in result.rows:
         view.line(Span(claim_name(row.key, row.agent), "heading"), ": ", _value_text(row))
-        head = row.caller or row.head
+        head = row.call_message or row.head
         who, when = author(head.author, head.author_kind), short_time(view, display_time(head))
         start = (identifier(view, head.id), " ", who, " ", when, ": ")
         room = view.width - 4 - count_span_cells(clean_spans(start))
@@ -159,7 +159,7 @@ def _what_was_done(row: BlameRow, room: int | None) -> tuple[str | Span, ...]:
 
 
 def _blame_row(row: BlameRow, view: View) -> tuple[Cell, ...]:
-    head = row.caller or row.head
+    head = row.call_message or row.head
     when = short_time(view, display_time(head))
     value, done = _value_text(row), _what_was_done(row, None)
     return head.id, head.author, when, shown_key(row.key), row.agent or "", value, done

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.merge.conflict_keys import MESSAGES, group_of, shown_key
+from scopes.merge.conflict_keys import group_of, shown_key
+from scopes.model.conflicts import MESSAGES
 from scopes.render.text.claims import claim_text
-from scopes.render.text.phrases import SHORT_ID_LENGTH, identifier, write_hint, write_outcome
+from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, identifier, write_hint, write_outcome
 from scopes.render.view import Span, View
 from scopes.render.wrap import truncate_line
 
@@ -141,3 +142,18 @@ def fit_line(view: View, line: tuple[str | Span, ...]) -> Iterable[str | Span]:
     if not view.terminal:
         return line
     return truncate_line(line, view.width)
+
+
+def write_resolved(view: View, conflicts: Iterable[Conflict], *, listed: bool = True) -> None:
+    """Write the number of automatically resolved conflicts, and each of them if they are to be `listed`."""
+    resolved = [(each, each.resolution) for each in conflicts if each.resolution is not None]
+    if not resolved:
+        return
+    if listed:
+        view.line()
+    view.line(f"resolved automatically: {counted(len(resolved), 'conflict')}")
+    for conflict, resolution in resolved[:MAX_LINES] if listed else ():
+        choice = Span(f"{resolution.strategy}: {resolution.choice}", "dim")
+        view.line(f"    {conflict.type}  {shown_key(conflict.key)}  ", choice)
+    if listed:
+        write_more(view, len(resolved))

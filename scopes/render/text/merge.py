@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.merge.conflict_keys import shown_key
 from scopes.render.dispatch import render_text
 from scopes.render.text.conflict_phrases import (
-    MAX_LINES,
     write_aborted,
     write_conflict_notes,
-    write_more,
     write_next_commands,
     write_open_conflicts,
     write_resolution_branch,
+    write_resolved,
 )
 from scopes.render.text.phrases import UNDO_HINT, counted, identifier, write_hint, write_outcome
 from scopes.render.view import Span, View
@@ -54,7 +52,7 @@ def render_merged(result: Merged, view: View) -> None:
         by = () if result.message is None else (" by ", identifier(view, result.message))
         write_outcome(view, result.target, "merged ", _source(result), " into ", _target(result), *by, f": {count}")
     if view.terminal:
-        _write_resolved(result, view)
+        write_resolved(view, result.conflicts)
     _write_active(result, view)
     if view.terminal and result.operation is not None:
         write_hint(view, UNDO_HINT)
@@ -74,7 +72,7 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
     if not result.dry_run:
         write_resolution_branch(view, result.branch)
     write_open_conflicts(view, result.conflicts, (result.target, result.source))
-    _write_resolved(result, view)
+    write_resolved(view, result.conflicts)
     if not result.dry_run:
         write_next_commands(view, result.conversation, "merge", result.conflicts)
 
@@ -83,20 +81,6 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
 def render_aborted(result: MergeAborted, view: View) -> None:
     """Write which branch was deleted, and which one is active."""
     write_aborted(view, result)
-
-
-def _write_resolved(result: MergeOutcome, view: View) -> None:
-    """List the automatically resolved conflicts."""
-    resolved = [each for each in result.conflicts if each.status == "resolved" and each.resolution is not None]
-    if not resolved:
-        return
-    view.line()
-    view.line(f"resolved automatically: {counted(len(resolved), 'conflict')}")
-    for conflict in resolved[:MAX_LINES]:
-        if conflict.resolution is not None:
-            choice = f"{conflict.resolution.strategy}: {conflict.resolution.choice}"
-            view.line(f"    {conflict.type}  {shown_key(conflict.key)}  ", Span(choice, "dim"))
-    write_more(view, len(resolved))
 
 
 def _write_active(result: MergeOutcome, view: View) -> None:

@@ -24,7 +24,7 @@ def render_message_appended(result: MessageAppended, view: View) -> None:
     """Write the id of the new message."""
     name = identifier(view, result.id)
     place = Span(f"{result.conversation}/{result.branch}", "branch")
-    write_outcome(view, name, "recorded ", name, " on ", place, appended=not result.one_of_many)
+    write_outcome(view, name, "recorded ", name, " on ", place, appended=not view.options.lines)
 
 
 @render_text.register

@@ -8,6 +8,7 @@ from scopes.clock import now_nanoseconds
 from scopes.loading import load
 from scopes.render.relative_time import ago
 from scopes.render.view import Span, View
+from scopes.result import plural
 from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
@@ -78,8 +79,7 @@ def sub_agent_label(agent: str | None, spawner: str | None) -> Span:
 
 def counted(number: int, one: str) -> str:
     """Return `1 message`, `2 messages`, `2 branches`."""
-    plural = one + ("es" if one.endswith("ch") else "s")
-    return f"{number:,} {one if number == 1 else plural}"
+    return f"{number:,} {plural(number, one)}"
 
 
 def stale_mark(newer: int | None) -> tuple[Span, ...]:

@@ -13,6 +13,7 @@ from scopes.render.text.conflict_phrases import (
     write_next_commands,
     write_open_conflicts,
     write_resolution_branch,
+    write_resolved,
 )
 from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, identifier, write_hint, write_outcome
 from scopes.render.view import Span, View
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
     from scopes.merge.rewrite import Rewrite
-    from scopes.model.conflicts import Conflict
 
 
 @render_text.register
@@ -53,7 +53,7 @@ def render_replayed(result: Replayed, view: View) -> None:
         return
     if result.dry_run:
         _write_rewrites(view, result.replayed)
-    _write_resolved(view, result.conflicts)
+    write_resolved(view, result.conflicts, listed=False)
     if result.operation is not None:
         write_hint(view, "undo with: scopes undo")
 
@@ -100,9 +100,3 @@ def _write_rewrites(view: View, moved: Sequence[Rewrite]) -> None:
         old, new = identifier(view, rewrite.old), identifier(view, rewrite.new)
         view.line(identifier(view, rewrite.id), "  ", old, " → ", new, indent=4)
     write_more(view, len(moved))
-
-
-def _write_resolved(view: View, conflicts: Sequence[Conflict]) -> None:
-    resolved = [each for each in conflicts if each.resolution is not None]
-    if resolved:
-        view.line(f"resolved automatically: {counted(len(resolved), 'conflict')}")

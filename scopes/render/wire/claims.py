@@ -22,7 +22,7 @@ def format_blame_list(result: BlameList) -> dict[str, object]:
         without_none(key=row.key, agent=row.agent)
         | {"value": row.value, "message": header_object(row.head)}
         | without_none(
-            caller=None if row.caller is None else header_object(row.caller),
+            caller=None if row.call_message is None else header_object(row.call_message),
             tool=None if row.call is None else row.call.fields.get("name"),
         )
         for row in result.rows

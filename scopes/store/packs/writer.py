@@ -21,6 +21,7 @@ from scopes import clock
 from scopes.errors import Inaccessible, ScopesError
 from scopes.ids import Oid
 from scopes.store.error_translation import refusal
+from scopes.store.init import sync
 from scopes.store.objects import BLOB, COMMIT, TREE
 from scopes.store.packs.format import LARGEST_SHORT_OFFSET, format_entry, format_index, format_pack_header, parse_entry
 
@@ -177,7 +178,7 @@ class PackWriter:
                 os.rename(pack.path, f"{target}.pack")
                 os.rename(index_file.path, f"{target}.idx")
         if self._durable:
-            _sync_directory(self._directory)
+            sync(self._directory)
 
     def _fail(self, error: OSError) -> ScopesError:
         self.discard()
@@ -315,14 +316,6 @@ def _seal(pack: _TemporaryFile, count: int) -> bytes:
         checksum.update(pack.read(start, min(start + _BLOCK_BYTES, pack.size)))
     pack.append(checksum.digest())
     return checksum.digest()
-
-
-def _sync_directory(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _remove_without_index(target: str) -> None:

@@ -9,7 +9,7 @@ from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.claude_code.header import read_header
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from tests.importers.formats.claude_code.logs import SESSION, BytesSource, Log, call, text
 from tests.support.store import make_store
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.revisions import list_branch_tips
 from scopes.importers.formats.codex.format import Codex
-from scopes.importers.run import import_sources
+from scopes.importers.import_sources import import_sources
 from scopes.store.init import create_store
 from scopes.store.repository import open_repository
 from tests.importers.formats.codex.rollouts import NEW_TURN, PARENT, THREAD, Rollout, short_rollout, tokens

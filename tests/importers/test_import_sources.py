@@ -18,7 +18,7 @@ from scopes.history.messages import plain_message, read_message, walk_headers_ol
 from scopes.history.revisions import list_branch_tips
 from scopes.history.sources import SOURCES, walk_chunks
 from scopes.ids import Oid
-from scopes.importers import run
+from scopes.importers import import_sources
 from scopes.importers.archive import walk_segments
 from scopes.importers.discovery import find_sources
 from scopes.store.repository import open_repository
@@ -340,14 +340,14 @@ def files(repository):
 def test_an_overtaken_import_starts_again(repository, tmp_path, monkeypatch):
     """Two imports of one folder at once: the second finds nothing new and succeeds."""
     source = write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b"))
-    take = run.exclusive_write
+    take = import_sources.exclusive_write
 
     def overtaken(store):
-        monkeypatch.setattr(run, "exclusive_write", take)
+        monkeypatch.setattr(import_sources, "exclusive_write", take)
         import_demo(open_repository(repository.path), source)
         return take(store)
 
-    monkeypatch.setattr(run, "exclusive_write", overtaken)
+    monkeypatch.setattr(import_sources, "exclusive_write", overtaken)
     done = import_demo(repository, source)
     assert (done.operation, branch_words(repository), done.conversations[0].new_messages) == (None, "a b", 0)
 

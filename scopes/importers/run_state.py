@@ -16,7 +16,9 @@ from scopes.store.repository import Repository
 
 @dataclass(slots=True)
 class ImportRun:
-    """State of one import run: `run` and `import_source` change it; modules below them get values and return values.
+    """State of one import run, changed by `import_sources` and `import_source`.
+
+    `targets` and `session_commits` change the import targets and the sessions in it.
 
     again: import conversations that were deleted here
     parents: sessions of this run that others may continue, by source key

@@ -12,21 +12,20 @@ from dataclasses import dataclass, replace
 from scopes.errors import Busy, CannotImport, Invalid
 from scopes.history.conversations import next_conversation_id
 from scopes.history.metadata import read_metadata
-from scopes.history.transaction import record_operation
+from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, OperationId
 from scopes.importers.branch_updates import BranchUpdates, begin_updates, finish, update_branches
 from scopes.importers.fork_points import number_groups
 from scopes.importers.formats.base import Format, Source
 from scopes.importers.identity import source_key_of
-from scopes.importers.import_run import ImportRun
 from scopes.importers.import_source import import_source, refuse_unparsed
 from scopes.importers.project_filter import ProjectFilter
 from scopes.importers.results import ConversationImported, GroupedNote, Imported, Skipped, group_notes
+from scopes.importers.run_state import ImportRun
 from scopes.importers.stale_copy import use_stored_source
 from scopes.importers.targets import ImportTarget, ImportTargets
 from scopes.importers.work_queue import QueuedSource, drop_older, open_sources, skip_failed
-from scopes.model.operation import RefChange
-from scopes.result import Note
+from scopes.result import Note, plural
 from scopes.store.overlay import overlay_of
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.projects import Project
@@ -146,9 +145,12 @@ def number_conversations(run: ImportRun) -> dict[ConversationId, ImportTarget]:
 
 def collect_changes(
     run: ImportRun, objects: Objects, title: str | None
-) -> tuple[dict[ConversationId, ImportTarget], list[RefChange]]:
-    """Return the conversations to update and all ref changes. Deleted conversations are left out without `again`."""
-    changes: list[RefChange] = []
+) -> tuple[dict[ConversationId, ImportTarget], RefTransaction]:
+    """Return the conversations to update, and a transaction with all ref changes.
+
+    Deleted conversations are left out without `again`.
+    """
+    tx = RefTransaction(run.repository)
     updated: dict[ConversationId, ImportTarget] = {}
     unnumbered = {target.root for target in run.targets if target.conversation is None}
     for conversation, target in number_conversations(run).items():
@@ -165,10 +167,12 @@ def collect_changes(
             text = f"{conversation} already has a title: {current}"
             run.notes.append(GroupedNote(text, "{} conversations already have a title", hint))
         updates.title = title or next((session.title for session in target.sessions if session.title), None)
-        changes += finish(run.repository, objects, updates)
+        tx.include(finish(run.repository, objects, updates))
         run.notes += updates.notes
         updated[conversation] = target
-    return updated, [*changes, *run.records.list_changes()] if updated else []
+    if updated:
+        tx.include(run.records)
+    return updated, tx
 
 
 def _import_all(
@@ -255,12 +259,12 @@ def _ignore_progress(_: int) -> None:
 def _update_refs(run: ImportRun, skipped: Sequence[Skipped], options: ImportOptions) -> Imported:
     """Move the refs and record the operation. Needs the exclusive lock."""
     with bulk_objects(run.repository) as objects:
-        conversations, changes = collect_changes(run, objects, options.title)
+        conversations, tx = collect_changes(run, objects, options.title)
     operation = None
-    if changes:
+    if tx.list_changes():
         sources, count = len(run.sources), len(conversations)
-        summary = f"import {sources} source{'s' * (sources != 1)} into {count} conversation{'s' * (count != 1)}"
-        operation = record_operation(run.repository, "import", summary, changes).id
+        summary = f"import {sources} {plural(sources, 'source')} into {count} {plural(count, 'conversation')}"
+        operation = tx.commit("import", summary).id
     return _build_result(run, conversations, skipped, operation, options)
 
 
@@ -306,7 +310,7 @@ def _note_missing_parents(run: ImportRun) -> list[Note]:
         hint = "import its parent too; both then share a conversation"
         return [Note(f"session {session} continues {parent}, which is not imported", hint)]
     text = f"{len(run.missing_parents):,} sessions continue sessions that are not imported; the first is {session}"
-    return [Note(text, "import their parents too; list them with: --report or -v")]
+    return [Note(text, "import their parents too; to list them, repeat the command with --report or -v")]
 
 
 def _note_unparsed(run: ImportRun) -> list[Note]:
@@ -317,7 +321,12 @@ def _note_unparsed(run: ImportRun) -> list[Note]:
     first = next(source for source in run.sources if source.problems)
     records = "1 record" if count == 1 else f"{count} records"
     text = f"{records} could not be read and {'is' if count == 1 else 'are'} kept as raw bytes"
-    return [Note(f"{text}: {first.path}, {first.problems[0]}", "see what every byte became with: --report")]
+    return [
+        Note(
+            f"{text}: {first.path}, {first.problems[0]}",
+            "to see what every byte became, repeat the command with --report",
+        )
+    ]
 
 
 def _describe(run: ImportRun, conversation: ConversationId, target: ImportTarget) -> ConversationImported:

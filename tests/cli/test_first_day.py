@@ -1,0 +1,151 @@
+"""What people type on their first day: git's words, words in another order, and wrong values."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scopes.cli.append_input import EXAMPLES
+from scopes.model.message import TYPED_KINDS
+
+
+@pytest.fixture
+def two_branches(conversation):
+    """A conversation with one message on main and two on fix."""
+    conversation.append("main", "on main")
+    conversation.append("fix", "one")
+    conversation.append("fix", "two")
+    return conversation
+
+
+def run(conversation, *words):
+    """Run a command; `{}` in a word is the conversation."""
+    return conversation.run_main(*(word.format(conversation.id) for word in words))
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("reset",), "did you mean scopes rewind?"),
+        (("revert",), "did you mean scopes retract?"),
+        (("commit",), "did you mean scopes append?"),
+        (("status",), "did you mean scopes show?"),
+        (("rm",), "did you mean scopes delete?"),
+        (("branch", "-d", "fix"), "scopes conv delete-branch"),
+        (("checkout", "-b", "new"), "scopes conv branch"),
+        (("rewind", "{}", "main~1"), "with --to"),
+        (("diff", "main..fix", "{}"), "scopes diff conv-001 main..fix"),
+        (("search", "x", "after:5", "months", "ago"), 'after:"2 hours ago"'),
+        (("search", "exit:abc"), "exit:1"),
+        (("list", "--fields", "id,titel"), "did you mean title?"),
+    ],
+)
+def test_a_hint_names_the_command_that_was_meant(two_branches, words, hint):
+    done = run(two_branches, *words)
+    assert done.returncode == 2
+    assert hint in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("tokens", "count", "/nonexistent"), "file '/nonexistent' not found"),
+        (("tokens", "count", "./nofile"), "file './nofile' not found"),
+        (("list", "-n", "-3"), "cannot be negative"),
+        (("log", "-n", "-1"), "-1 is not"),
+        (("list", "-n", "x"), "'x' is not a whole number"),
+        (("search", "x", "--context", "-1"), "-1 is not"),
+    ],
+)
+def test_an_error_names_the_wrong_value(two_branches, words, error):
+    done = run(two_branches, *words)
+    assert done.returncode in {2, 4}
+    assert error in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "printed"),
+    [
+        (("log", "{}", "main..fix", "--oneline"), 0, ["two", "one"]),
+        (("log", "{}", "fix~1", "--oneline", "-1"), 0, ["one"]),
+        (("log", "main..fix", "--oneline"), 0, ["two", "one"]),
+        (("log", "fix", "--oneline", "-1"), 0, ["two"]),
+        (("diff", "{}", "main", "fix"), 1, ["on main", "one", "two"]),
+        (("search", "two", "--since", "5 months ago"), 0, ["two"]),
+        (("search", "one OR two", "--until", "2020-01-01"), 1, []),
+        (("list", "--until", "2020-01-01", "--fields", "id"), 0, []),
+        (("list", "--until", "now", "--fields", "id"), 0, ["conv-001"]),
+    ],
+)
+def test_a_revision_or_a_date_stands_where_people_write_it(two_branches, words, code, printed):
+    done = run(two_branches, *words)
+    assert done.returncode == code, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(printed)
+    assert all(line.endswith(text) for line, text in zip(lines, printed, strict=True))
+
+
+def test_a_message_where_a_conversation_is_expected_is_named(two_branches):
+    message = two_branches.append("main", "wrong")
+    done = run(two_branches, "show", message[:8])
+    assert done.returncode == 4
+    assert f"scopes cat {message[:8]}" in done.stderr
+    assert run(two_branches, "retract", message[:8]).returncode == 0
+    assert run(two_branches, "retract", "{}").returncode == 2
+    assert run(two_branches, "log", "--oneline", "-1").stdout.endswith("retracted: wrong\n")
+
+
+def test_a_mistyped_conversation_at_the_end_of_a_query_is_noted(two_branches):
+    done = run(two_branches, "search", "one", "conv-999", "--count")
+    assert done.returncode == 1
+    assert "there is no conversation conv-999" in done.stderr
+
+
+@pytest.mark.parametrize("kind", sorted(TYPED_KINDS))
+def test_a_typed_message_without_its_document_is_refused_with_an_example_that_works(two_branches, kind):
+    done = run(two_branches, "append", two_branches.id, "--kind", kind, "text")
+    assert done.returncode == 2
+    assert f"--data '{EXAMPLES[kind]}'" in done.stderr
+    assert json.loads(EXAMPLES[kind])
+    assert two_branches.append("main", "--kind", kind, "--data", EXAMPLES[kind])
+
+
+def test_the_files_of_the_same_name_are_the_hint_of_blame(two_branches):
+    two_branches.append("main", "--file", "edit:src/helper.go", "edited")
+    done = run(two_branches, "blame", "{}", "--file", "helper.go")
+    assert done.returncode == 4
+    assert "did you mean src/helper.go?" in done.stderr
+
+
+@pytest.mark.parametrize("verb", ["search", "actions"])
+def test_memory_lists_at_most_the_given_number(two_branches, verb):
+    for number in range(3):
+        two_branches.run("memory", "add", f"deploy {number}", "--action", f"deploy {number}")
+    words = ("memory", verb, *(("deploy",) if verb == "search" else ()))
+    assert len(two_branches.run(*words).splitlines()) == 3
+    assert len(two_branches.run(*words, "-n", "2").splitlines()) == 2
+
+
+def test_a_branch_is_summarized_by_its_option(two_branches):
+    by_option = two_branches.run("summarize", two_branches.id, "--branch", "fix", "--dry-run")
+    assert by_option == two_branches.run("summarize", f"{two_branches.id}/fix", "--dry-run")
+
+
+def test_an_alias_with_the_name_of_a_command_is_noted(two_branches):
+    assert "never used" in run(two_branches, "config", "set", "scopes.alias.log", "list").stderr
+    assert "never used" not in run(two_branches, "config", "set", "scopes.alias.last", "list").stderr
+
+
+def test_the_help_shows_that_the_version_of_porcelain_needs_an_equals_sign(two_branches):
+    assert "--porcelain[=VERSION]" in two_branches.run("help", "--all")
+
+
+def test_a_conversation_stands_for_its_newest_imported_message(two_branches, tmp_path):
+    line = '{"role": "user", "content": "hello"}'
+    (tmp_path / "chat.jsonl").write_text(f'{{"messages": [{line}, {{"role": "assistant", "content": "hi"}}]}}\n')
+    two_branches.run("import", str(tmp_path / "chat.jsonl"))
+    before = two_branches.run("cat", "conv-002", "--original")
+    two_branches.run("append", "conv-002", "more")
+    assert two_branches.run("cat", "conv-002", "--original") == before
+    assert run(two_branches, "cat", "conv-002/main~0", "--original").returncode == 4
