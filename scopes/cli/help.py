@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from scopes.cli.command_docs import CommandDocs, ParameterDocs
     from scopes.cli.command_line import CommandLine
+    from scopes.cli.global_options import GlobalOption
     from scopes.cli.invocation import Invocation
     from scopes.cli.table import Command, Table
 
@@ -157,10 +158,14 @@ def _short_name(table: Table, command: Command, name: str) -> str:
 
 
 def _global_rows() -> list[tuple[str, str]]:
-    return [
-        (", ".join(option.names) + (f" {option.value}" if option.value else ""), option.help)
-        for option in GLOBAL_OPTIONS
-    ]
+    return [(", ".join(option.names) + value_text(option), option.help) for option in GLOBAL_OPTIONS]
+
+
+def value_text(option: GlobalOption) -> str:
+    """Return the value of an option as the help shows it; one that may be left out needs `=`."""
+    if option.value is None:
+        return ""
+    return f"[={option.value}]" if option.names == ("--porcelain",) else f" {option.value}"
 
 
 def format_command(docs: CommandDocs, width: int) -> str:

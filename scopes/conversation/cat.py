@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from scopes.errors import NotFound
 from scopes.history.messages import MessageHeader, header_of, is_root, message_id_of, read_message_bytes
 from scopes.history.revisions import Revision, read_active_branch, resolve_conversation, resolve_revision
 from scopes.history.sources import SOURCES, find_message_spans, walk_chunks
 from scopes.history.staleness import SUMMARY, count_since
-from scopes.ids import BranchName, ConversationId, Oid
+from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.codec import decode
 from scopes.model.message import Message
 from scopes.result import RawDocument, Result
+from scopes.store.graph import walk_newest_first
+from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_commit
+
+_MAX_APPENDED = 1000  # messages since the import that are searched for an imported one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,15 +76,23 @@ def cat(repository: Repository, message: str, *, conversation: str | None = None
 def read_original(repository: Repository, message: str, *, conversation: str | None = None) -> OriginalRecords:
     """Read the records that a message was imported from, out of the first source that has it.
 
+    A conversation or a branch stands for its newest message that was imported.
+
     Raises:
         NotFound: there is no such message, or it was not imported.
     """
     revision = _resolve(repository, message, conversation)
-    message_id = message_id_of(read_commit(repository, revision.oid))
-    for _, source in sorted(repository.list_refs(SOURCES).items()):
-        spans = find_message_spans(repository, Oid(source), message_id)
-        if spans:
-            return OriginalRecords(records=tuple(_read_spans(walk_chunks(repository, Oid(source)), spans)))
+    commits: Iterable[Commit] = [read_commit(repository, revision.oid)]
+    if revision.branch is not None and not any(mark in message for mark in "~^@{"):
+        commits = islice(walk_newest_first(repository, [revision.oid]), _MAX_APPENDED)
+    sources = sorted(repository.list_refs(SOURCES).items())
+    message_id = MessageId("")
+    for commit in commits:
+        message_id = message_id or message_id_of(commit)
+        for _, source in sources:
+            spans = () if is_root(commit) else find_message_spans(repository, Oid(source), message_id_of(commit))
+            if spans:
+                return OriginalRecords(records=tuple(_read_spans(walk_chunks(repository, Oid(source)), spans)))
     hint = f"see how it is stored: scopes conv cat {message_id} --raw"
     raise NotFound(f"{message_id} was not imported, so it has no original", hint=hint)
 

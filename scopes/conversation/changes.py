@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -35,7 +35,10 @@ _MAX_NAMED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change(Result):
-    """One change; `cause` is `user:<name>`, `agent:<name>` or `system`, `source` the id of the message or operation."""
+    """One change; `cause` is `user:<name>`, `agent:<name>` or `system`, `source` the id of the message or operation.
+
+    `tools` are the names of the tools that a new message calls.
+    """
 
     time: str
     field_path: str
@@ -44,6 +47,7 @@ class Change(Result):
     after: Any
     cause: str
     source: str
+    tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +208,9 @@ def _changes_of_message(head: MessageHeader, message: Message, time: str, partic
     if head.author_kind in PARTICIPANT_KINDS and head.author not in participants:
         participants.add(head.author)
         yield _change(time, "participants", "APPEND", None, head.author, cause, head.id)
-    yield _change(time, "messages", "APPEND", None, _message_object(head, message), cause, head.id)
+    appended = _change(time, "messages", "APPEND", None, _message_object(head, message), cause, head.id)
+    tools = dict.fromkeys(str(p.fields.get("name") or "unknown tool") for p in message.parts if p.type == "tool_call")
+    yield replace(appended, tools=tuple(tools))
     target = message.retracts or message.amends
     if target is not None:
         verb = "DELETE" if message.retracts else "UPDATE"

@@ -310,7 +310,7 @@ def _note_missing_parents(run: ImportRun) -> list[Note]:
         hint = "import its parent too; both then share a conversation"
         return [Note(f"session {session} continues {parent}, which is not imported", hint)]
     text = f"{len(run.missing_parents):,} sessions continue sessions that are not imported; the first is {session}"
-    return [Note(text, "import their parents too; list them with: --report or -v")]
+    return [Note(text, "import their parents too; to list them, repeat the command with --report or -v")]
 
 
 def _note_unparsed(run: ImportRun) -> list[Note]:
@@ -321,7 +321,12 @@ def _note_unparsed(run: ImportRun) -> list[Note]:
     first = next(source for source in run.sources if source.problems)
     records = "1 record" if count == 1 else f"{count} records"
     text = f"{records} could not be read and {'is' if count == 1 else 'are'} kept as raw bytes"
-    return [Note(f"{text}: {first.path}, {first.problems[0]}", "see what every byte became with: --report")]
+    return [
+        Note(
+            f"{text}: {first.path}, {first.problems[0]}",
+            "to see what every byte became, repeat the command with --report",
+        )
+    ]
 
 
 def _describe(run: ImportRun, conversation: ConversationId, target: ImportTarget) -> ConversationImported:

@@ -60,7 +60,10 @@ def skip_unreadable(path: str, error: OSError, *, named: bool = False) -> Skippe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationImported:
-    """A conversation that sources were imported into; `new_messages` were not in it before."""
+    """A conversation that sources were imported into; `new_messages` were not in it before.
+
+    `first_prompt` is the beginning of the first prompt, if there is no title and a person reads the result.
+    """
 
     id: ConversationId
     uuid: str
@@ -68,6 +71,7 @@ class ConversationImported:
     messages: int
     new_messages: int
     branches: int
+    first_prompt: str | None = None
 
 
 class GroupedNote(NamedTuple):
@@ -90,7 +94,7 @@ def group_notes(notes: Iterable[Note | GroupedNote]) -> tuple[tuple[Note, ...], 
         first = next(iter(same.values()))
         if len(same) > 1:
             details += same
-            list_them = "list them with: --report or -v"
+            list_them = "to list them, repeat the command with --report or -v"
             hint = list_them if first.hint is None else f"{first.hint}; {list_them}"
             first = Note(f"{kind.format(f'{len(same):,}')}; the first: {first.text}", hint)
         shown.append(first)

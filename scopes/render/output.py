@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from scopes.render.pager import Pager
 
 
+_WRAP = "scopes.render.wrap:wrap_line"
+
+
 class OutputSettings(NamedTuple):
     """The global output options of a command; `color` is auto, always or never, `nul` ends rows with NUL.
 
@@ -120,7 +123,7 @@ class Output:
 
     def say(self, text: str, hint: str | None = None) -> None:
         """Write a message for a person to standard error, unless `--quiet` is given."""
-        self._write_message(clean(text) + "\n", hint)
+        self._write_message("".join(f"{self._wrapped(line)}\n" for line in clean(text).split("\n")), hint)
 
     def hint(self, text: str) -> None:
         """Write a next step after the results, for people only: on a terminal, unless hints are disabled."""
@@ -223,7 +226,14 @@ class Output:
 
     def _labeled(self, label: str, style: Style, text: str) -> str:
         shown = paint(f"{label}:", style) if self.stderr.color else f"{label}:"
-        return f"{shown} {clean_line(text)}\n"
+        return shown + self._wrapped(f"{label}: {clean_line(text)}").removeprefix(f"{label}:") + "\n"
+
+    def _wrapped(self, line: str) -> str:
+        """Break a line at words if a terminal shows it and it is too long for that."""
+        width = self.stderr.size()[0] if self.stderr.screen else 0
+        if not width or len(line) <= width // 2:  # a character takes at most two cells
+            return line
+        return "\n".join(row.strip() if number else row for number, row in enumerate(load(_WRAP)(line, width)))
 
 
 def _as_text(piece: bytes) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -13,6 +14,7 @@ from scopes.render.stream import OutputStream
 if TYPE_CHECKING:
     from subprocess import Popen
 
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _BUFFERED_CHARACTERS = 1 << 20  # a pager that read this much is taken to work
 
 
@@ -48,6 +50,7 @@ class Pager:
         self._columns, self._rows = stream.size()
         self._buffer: list[str] = []
         self._size = 0
+        self._cells = 0  # characters without escape sequences
         self._lines = 0
         self._process: Popen[bytes] | None = None
         self._direct = False
@@ -73,12 +76,13 @@ class Pager:
             self._stream.write(text)
             return
         self._size += len(text)
+        self._cells += len(_ESCAPE.sub("", text))
         self._lines += text.count("\n")
         if self._size <= _BUFFERED_CHARACTERS or self._process is None:
             self._buffer.append(text)
         if self._process is not None:
             self._feed(self._process, text)
-        elif self._lines >= self._rows or self._size >= self._rows * self._columns:
+        elif self._lines >= self._rows or self._cells >= self._rows * self._columns:
             self._start()
 
     def _start(self) -> None:

@@ -116,3 +116,36 @@ def test_the_files_of_the_same_name_are_the_hint_of_blame(two_branches):
     done = run(two_branches, "blame", "{}", "--file", "helper.go")
     assert done.returncode == 4
     assert "did you mean src/helper.go?" in done.stderr
+
+
+@pytest.mark.parametrize("verb", ["search", "actions"])
+def test_memory_lists_at_most_the_given_number(two_branches, verb):
+    for number in range(3):
+        two_branches.run("memory", "add", f"deploy {number}", "--action", f"deploy {number}")
+    words = ("memory", verb, *(("deploy",) if verb == "search" else ()))
+    assert len(two_branches.run(*words).splitlines()) == 3
+    assert len(two_branches.run(*words, "-n", "2").splitlines()) == 2
+
+
+def test_a_branch_is_summarized_by_its_option(two_branches):
+    by_option = two_branches.run("summarize", two_branches.id, "--branch", "fix", "--dry-run")
+    assert by_option == two_branches.run("summarize", f"{two_branches.id}/fix", "--dry-run")
+
+
+def test_an_alias_with_the_name_of_a_command_is_noted(two_branches):
+    assert "never used" in run(two_branches, "config", "set", "scopes.alias.log", "list").stderr
+    assert "never used" not in run(two_branches, "config", "set", "scopes.alias.last", "list").stderr
+
+
+def test_the_help_shows_that_the_version_of_porcelain_needs_an_equals_sign(two_branches):
+    assert "--porcelain[=VERSION]" in two_branches.run("help", "--all")
+
+
+def test_a_conversation_stands_for_its_newest_imported_message(two_branches, tmp_path):
+    line = '{"role": "user", "content": "hello"}'
+    (tmp_path / "chat.jsonl").write_text(f'{{"messages": [{line}, {{"role": "assistant", "content": "hi"}}]}}\n')
+    two_branches.run("import", str(tmp_path / "chat.jsonl"))
+    before = two_branches.run("cat", "conv-002", "--original")
+    two_branches.run("append", "conv-002", "more")
+    assert two_branches.run("cat", "conv-002", "--original") == before
+    assert run(two_branches, "cat", "conv-002/main~0", "--original").returncode == 4

@@ -286,3 +286,10 @@ def test_an_invalid_date_or_conversation_is_refused(repository):
     assert refusal.value.hint
     with pytest.raises(NotFound):
         changes(repository, "nope")
+
+
+def test_a_change_names_the_tools_that_a_message_calls(repository):
+    history(repository, "main: a")
+    calls = [{"type": "tool_call", "name": name, "call_id": str(n)} for n, name in enumerate(("Bash", "Edit", "Bash"))]
+    say(repository, "conv-001", "", kind="answer", parts=calls)
+    assert [c.tools for c in changes(repository, "conv-001", field="messages").items] == [(), ("Bash", "Edit")]

@@ -31,6 +31,15 @@ def test_a_pipe_gets_rows_and_standard_error_the_notes():
     assert shown(TOM) == ("Tom\t4\n", "note: Tom is old\nhint: feed him\n")
 
 
+def test_errors_notes_and_hints_break_at_words_on_a_terminal_only():
+    for terminal, end in ((True, "\n"), (False, " ")):
+        made = output(terminal=terminal, environ={"COLUMNS": "40"})
+        made.fail(Invalid("this is a long sentence about a thing", hint="this is a longer sentence, about the thing"))
+        assert written(made)[1] == (
+            f"error: this is a long sentence about a{end}thing\nhint: this is a longer sentence, about{end}the thing\n"
+        )
+
+
 def test_a_terminal_gets_a_box():
     text, _ = shown(TOM, terminal=True)
     assert text.startswith("╭")

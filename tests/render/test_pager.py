@@ -55,6 +55,11 @@ def test_what_fits_the_screen_needs_no_pager(paged):
     assert paged("sed s/^/paged:/", lambda write: write("a\nb\n")) == ("a\nb\n", [])
 
 
+def test_escape_sequences_take_no_room_on_the_screen(paged):
+    line = "\x1b[1;31m" + "x" * 39 + "\x1b[0m\n"
+    assert paged("sed s/^/paged:/", lambda write: write(line * 4)) == (line * 4, [])
+
+
 def test_what_does_not_fit_goes_through_the_pager(paged):
     shown, complaints = paged("sed s/^/paged:/", lambda write: [write(line) for line in LONG.splitlines(keepends=True)])
     assert shown == "".join(f"paged:line {number}\n" for number in range(9))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, TypeAlias
 
 import typer
 
+from scopes.cli.command_line import split_words
 from scopes.cli.invocation import Invocation
+from scopes.cli.table import TABLE
 from scopes.conversation.config import get_setting, list_settings, set_setting
 from scopes.render.view_options import ViewOptions
-from scopes.store.config import is_read_from_store
+from scopes.result import Note
+from scopes.store.config import ALIAS, is_read_from_store
 
 Level: TypeAlias = Annotated[
     str | None, typer.Option("--level", metavar="LEVEL", help="store or user (default: store if one exists)")
@@ -51,7 +55,12 @@ def config_set(
     invocation: Invocation = context.obj
     repository = invocation.find_repository()
     where = level or ("store" if repository is not None and is_read_from_store(key) else "user")
-    return invocation.show(set_setting(repository, invocation.home, key, value, level=where, force=force))
+    result = set_setting(repository, invocation.home, key, value, level=where, force=force)
+    name = key.lower().removeprefix(ALIAS)
+    if name != key.lower() and split_words(TABLE, [name]).unknown is None:
+        note = Note(f"{name} is a command, so this alias is never used", "choose another name for the alias")
+        result = replace(result, notes=(*result.notes, note))
+    return invocation.show(result)
 
 
 def config_unset(context: typer.Context, key: Key, level: Level = None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -11,8 +12,10 @@ from scopes.cli.import_runner import choose_projects, collect_sources, import_al
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid
+from scopes.history.titles import read_heading
 from scopes.importers.import_sample import import_sample
 from scopes.importers.import_sources import ImportOptions
+from scopes.importers.results import ConversationImported
 from scopes.render.view_options import ViewOptions
 
 
@@ -74,6 +77,13 @@ def import_(
     projects = choose_projects(invocation, project or [], all_projects=all_projects)
     collected = collect_sources(invocation, paths or [])
     options = ImportOptions(dry_run=dry_run, strict=strict, again=again, title=title, since=start, projects=projects)
-    return invocation.show(
-        import_all(invocation, collected, options), options=ViewOptions(report=report, details=invocation.verbose)
-    )
+    result = import_all(invocation, collected, options)
+    if invocation.stdout.isatty() and not invocation.wants_data:
+        result = replace(result, conversations=tuple(_with_prompt(invocation, row) for row in result.conversations))
+    return invocation.show(result, options=ViewOptions(report=report, details=invocation.verbose))
+
+
+def _with_prompt(invocation: Invocation, row: ConversationImported) -> ConversationImported:
+    """Return the row with the first prompt of a conversation without a title, for people."""
+    heading = read_heading(invocation.repository(), row.id) if row.title is None else None
+    return row if heading is None else replace(row, first_prompt=heading.text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -145,6 +146,7 @@ def memory_search(
     min_importance: Annotated[
         int | None, typer.Option("--min-importance", metavar="N", help="Only entries of at least this importance")
     ] = None,
+    count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="Show at most N entries")] = None,
 ) -> int:
     """Search memory entries by words.
 
@@ -158,7 +160,8 @@ def memory_search(
     """
     invocation: Invocation = context.obj
     filters = MemoryFilter(agent=agent, topic=topic, kind=kind, since=since, min_importance=min_importance)
-    return invocation.show(search(invocation.repository(), query, filters))
+    found = search(invocation.repository(), query, filters)
+    return invocation.show(found if count is None else replace(found, hits=found.hits[:count]))
 
 
 def memory_context(
@@ -189,6 +192,7 @@ def memory_context(
 def memory_actions(
     context: typer.Context,
     include_done: Annotated[bool, typer.Option("--all", "-a", help="List closed items too")] = False,
+    count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="List at most N items")] = None,
 ) -> int:
     """List open action items.
 
@@ -197,7 +201,8 @@ def memory_actions(
       scopes memory actions --all --json
     """
     invocation: Invocation = context.obj
-    return invocation.show(list_actions(invocation.repository(), include_done=include_done))
+    found = list_actions(invocation.repository(), include_done=include_done)
+    return invocation.show(found if count is None else replace(found, actions=found.actions[:count]))
 
 
 def memory_done(

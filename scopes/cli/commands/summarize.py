@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import BuiltIn, ConversationOrBranchArgument
+from scopes.cli.arguments import BuiltIn, ConversationOrBranchArgument, OnBranch, split_branch
 from scopes.cli.invocation import Invocation
 from scopes.cli.summary_options import Everything, Ratio, SummaryDryRun, SummaryOptions, summarize_from_options
 from scopes.errors import Invalid
@@ -16,6 +16,7 @@ from scopes.memory.summaries import list_summaries
 def summarize(
     context: typer.Context,
     conversation: ConversationOrBranchArgument,
+    branch: OnBranch = None,
     ratio: Ratio = None,
     include_all: Everything = False,
     dry_run: SummaryDryRun = False,
@@ -35,6 +36,8 @@ def summarize(
       scopes conv summarize conv-001 --status
     """
     invocation: Invocation = context.obj
+    name, branch = split_branch(conversation, branch)
+    conversation = name if branch is None else f"{name}/{branch}"
     if status:
         if ratio is not None or include_all or dry_run or built_in:
             raise Invalid("--status cannot be combined with other options", hint="leave out the other options")

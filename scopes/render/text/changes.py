@@ -74,7 +74,8 @@ def _describe(row: Change) -> str:
     match row.field_path.partition(".")[0].partition("[")[0], row.before, row.after:
         case "messages", _, {"kind": str(kind), "subject": str(subject)}:
             text = mark_cut(subject)
-            words = kind if text == NO_TEXT else text if kind == "plain" else f"{kind}: {text}"
+            called = f"{kind}: → {', '.join(row.tools)}" if row.tools else kind
+            words = called if text == NO_TEXT else text if kind == "plain" else f"{kind}: {text}"
         case "messages", _, {"amended_by": str(name)}:
             words = f"amended by {name[:SHORT_ID_LENGTH]}"
         case "messages", _, None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import counted, format_size, write_field, write_hint, write_outcome
-from scopes.render.view import Column, Span, View
+from scopes.render.text.phrases import counted, format_size, mark_cut, write_field, write_hint, write_outcome
+from scopes.render.view import Cell, Column, Span, View
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scopes.exporters.atomic_save import ExportSaved
     from scopes.importers.import_sample import SampleImported
-    from scopes.importers.results import Imported
+    from scopes.importers.results import ConversationImported, Imported
     from scopes.importers.verify_source import SourceVerification
 
 _PIPED_COLUMNS = (Column("Name"), Column("Value"))
@@ -23,6 +23,15 @@ _COMPARED = {
     "cut": "the file is the beginning of the stored bytes",
     "different": "file and stored bytes differ",
 }
+_REPORT_ON_TERMINAL = (
+    Column("Source", flexible=True, paths=True),
+    Column("Format"),
+    Column("In messages", align="right"),
+    Column("In state", align="right"),
+    Column("Unparsed", align="right"),
+    Column("Sum", align="right"),
+    Column("File", align="right"),
+)
 
 
 @render_text.register
@@ -55,7 +64,7 @@ def render_imported(result: Imported, view: View) -> None:
         Column("UUID", hidden=True),
     )
     rows = (
-        (row.id, row.title or "", str(row.messages), str(row.new_messages), str(row.branches), row.uuid)
+        (row.id, _title(row), str(row.messages), str(row.new_messages), str(row.branches), row.uuid)
         for row in result.conversations
     )
     if view.terminal and result.operation is None and not result.dry_run and not view.options.report and result.sources:
@@ -109,6 +118,10 @@ def render_export_saved(result: ExportSaved, view: View) -> None:
     write_outcome(view, path, "wrote ", name, " to ", many, path, f": {content}, {format_size(result.size_bytes)}")
 
 
+def _title(row: ConversationImported) -> Cell:
+    return row.title or Span(mark_cut(row.first_prompt or ""), "dim")
+
+
 def _write_totals(result: Imported, view: View) -> None:
     view.line(
         f"{counted(len(result.sources), 'source')}, {format_size(sum(source.size for source in result.sources))}: ",
@@ -116,10 +129,10 @@ def _write_totals(result: Imported, view: View) -> None:
     )
     for source in result.sources:
         for problem in source.problems[:3]:
-            view.line(Span(f"{source.path}: {problem}", "dim"), indent=2)
+            view.body(f"{source.path}: {problem}", indent=2, style="dim")
     for skipped in result.skipped:
         if not skipped.noted:
-            view.line(Span(f"skipped {skipped.path}: {skipped.reason}", "dim"))
+            view.body(f"skipped {skipped.path}: {skipped.reason}", style="dim")
     if result.operation is not None:
         write_hint(view, "undo with: scopes undo")
 
@@ -139,7 +152,7 @@ def _write_byte_report(result: Imported, view: View) -> None:
         (s.path, s.format, *map(str, (s.message_bytes, s.state_bytes, s.unparsed_bytes, s.accounted_bytes, s.size)))
         for s in accounts
     )
-    view.rows(columns, rows, title="Bytes by Source")
+    view.rows(_REPORT_ON_TERMINAL if view.terminal else columns, rows, title="Bytes by Source")
     if view.terminal:
         short = [source for source in accounts if source.accounted_bytes != source.size]
         for source in short:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import (
     SHORT_ID_LENGTH,
+    WIDE,
     counted,
     full_time,
     identifier,
@@ -47,7 +48,8 @@ _ACTION = (
     Column("Time"),
 )
 _ROOM = 72  # on narrower terminals ids would be truncated
-_OPTIONAL_COLUMNS = frozenset({"Importance", "Time", "Found in"})
+_OPTIONAL_COLUMNS = frozenset({"Importance", "Time"})
+_COLUMNS_OF_WIDE = frozenset({"Found in"})  # leave room for the summary on a terminal of 80 columns
 _UNDO = "undo with: scopes undo"
 
 
@@ -184,10 +186,13 @@ def render_memory_pruned(result: MemoryPruned, view: View) -> None:
 
 
 def _columns_for(columns: tuple[Column, ...], view: View) -> tuple[Column, ...]:
-    """Hide optional columns on a narrow terminal, where ids would be truncated otherwise."""
-    if not view.terminal or view.width >= _ROOM:
+    """Hide optional columns on a narrow terminal, where ids or summaries would be truncated otherwise."""
+    if not view.terminal:
         return columns
-    return tuple(replace(each, hidden=True) if each.name in _OPTIONAL_COLUMNS else each for each in columns)
+    hidden = (_COLUMNS_OF_WIDE if view.width < WIDE else frozenset()) | (
+        _OPTIONAL_COLUMNS if view.width < _ROOM else frozenset()
+    )
+    return tuple(replace(each, hidden=True) if each.name in hidden else each for each in columns)
 
 
 def _branch_of(entry: MemoryEntry) -> tuple[Span, ...]:

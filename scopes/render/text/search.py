@@ -67,7 +67,7 @@ def render_search_hit(result: SearchHit, view: View) -> None:
     where = Span(f"{result.conversation}/{result.branch}", "branch")
     when = short_time(view, display_time(head))
     part = () if result.part == "text" else (Span(f" · {result.part.replace('_', ' ')}", "dim"),)
-    _write_neighbors(result.before, view)
+    _write_neighbors(result.before, view, first=-len(result.before))
     kind = Span(f" · {head.kind}", "dim")
     state = (" · ", Span(_state(result), "warn")) if _state(result) else ()
     who = author(head.author, head.author_kind)
@@ -75,7 +75,7 @@ def render_search_hit(result: SearchHit, view: View) -> None:
     view.line(*line, *_title_spans(result, view.width - count_span_cells(clean_spans(line))))
     for row in _rows(result.snippet, max(view.width - _INDENT, _MIN_WIDTH)):
         view.line(*row, indent=_INDENT)
-    _write_neighbors(result.after, view)
+    _write_neighbors(result.after, view, first=1)
     view.line()
 
 
@@ -220,8 +220,15 @@ def _rows(pieces: tuple[Piece, ...], width: int) -> Iterator[tuple[Span, ...]]:
         yield tuple(cells)
 
 
-def _write_neighbors(neighbors: tuple[Neighbor, ...], view: View) -> None:
-    for head, message in neighbors:
-        start = (identifier(view, head.id), " ", author(head.author, head.author_kind), ": ")
+def _write_neighbors(neighbors: tuple[Neighbor, ...], view: View, *, first: int) -> None:
+    """Write messages around a hit, each with its offset from the hit as in a pipe."""
+    for offset, (head, message) in enumerate(neighbors, start=first):
+        start = (
+            Span(f"{offset:+d}  ", "dim"),
+            identifier(view, head.id),
+            " ",
+            author(head.author, head.author_kind),
+            ": ",
+        )
         summary = (Span(subject(head), "dim"),) if message is None else summarize(head, message)
         view.line(*truncate_line((*start, *summary), view.width - _INDENT), indent=_INDENT)

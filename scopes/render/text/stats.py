@@ -68,7 +68,10 @@ def _fields(result: Stats) -> Iterator[tuple[str | Span, ...]]:
     yield "Messages", f"{result.messages:,} on {every}{counted(result.branches, 'branch')}"
     yield "Text", counted(result.characters, "character")
     if result.first is not None and result.last is not None:
-        yield "Time", Span(f"{result.first} to {result.last}", "time"), _duration_text(result)
+        yield "Time", Span(f"{result.first} to {result.last}", "time")
+        if result.duration_seconds:
+            work = f", {_duration(result.active_seconds)} active" if result.active_seconds else ""
+            yield "Duration", f"{_duration(result.duration_seconds)}{work}"
     yield "Files", f"{result.files:,}", f", {result.files_changed:,} changed" if result.files_changed else ""
     failed = sum(result.tool_errors.values())
     yield "Tool calls", f"{result.tool_calls:,}", f", {failed:,} failed" if failed else ""
@@ -137,14 +140,6 @@ def _token_rows(prefix: str, tokens: Tokens) -> Iterator[tuple[str, str]]:
 
 def _tallies(result: Stats) -> tuple[tuple[str, Mapping[str, int]], ...]:
     return (("authors", result.authors), ("kinds", result.kinds), ("models", result.models), ("tools", result.tools))
-
-
-def _duration_text(result: Stats) -> str:
-    """Return the total duration and the active part of it."""
-    if not result.duration_seconds:
-        return ""
-    work = f", {_duration(result.active_seconds)} active" if result.active_seconds else ""
-    return f" ({_duration(result.duration_seconds)}{work})"
 
 
 def _duration(seconds: int) -> str:

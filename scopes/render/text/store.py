@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import counted, format_size, identifier, short_time, write_hint, write_outcome
 from scopes.render.view import Column, Span, View
+from scopes.render.wrap import truncate_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -81,7 +82,7 @@ def render_garbage_collected(result: GarbageCollected, view: View) -> None:
         return
     path, before = Span(result.path, "id"), format_size(result.bytes_before)
     if result.bytes_after is None:
-        view.line("would pack ", path, f": {counted(result.loose_objects, 'loose object')}, {before} now")
+        view.body(f"would pack {result.path}: {counted(result.loose_objects, 'loose object')}, {before} now")
     else:
         view.line("packed ", path, f": {before} → {format_size(result.bytes_after)}")
     if result.expired_operations or result.expired_refs:
@@ -89,7 +90,8 @@ def render_garbage_collected(result: GarbageCollected, view: View) -> None:
         verb = "would expire" if result.dry_run else "expired"
         view.line(f"{verb} {operations} and {counted(result.expired_refs, 'deleted ref')}")
     for record in result.operations:
-        view.line(identifier(view, record.id), "  ", short_time(view, record.time), "  ", record.summary, indent=2)
+        line = (identifier(view, record.id), "  ", short_time(view, record.time), "  ", record.summary)
+        view.line(*truncate_line(line, view.width - 2), indent=2)
     for ref in result.refs:
         view.line(Span(ref, "branch"), indent=2)
 

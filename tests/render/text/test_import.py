@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scopes.importers.results import Skipped
-from tests.render.rendering import document, piped, seen_lines
+from scopes.importers.results import ConversationImported, Imported, Skipped
+from tests.render.rendering import document, piped, seen, seen_lines
 from tests.render.results import SAMPLES
 
 
@@ -59,3 +59,10 @@ def test_the_reason_for_a_skipped_file_is_given_once():
     """Where a note says it, no line does."""
     assert "skipped copy.jsonl: a copy of it" in seen_lines(with_copy(noted=False))
     assert not [line for line in seen_lines(with_copy(noted=True)) if "skipped" in line]
+
+
+def test_a_conversation_without_a_title_is_shown_by_its_first_prompt():
+    row = ConversationImported(id="c", uuid="u", title=None, messages=1, new_messages=1, branches=1)
+    source = Imported(sources=(), conversations=(replace(row, first_prompt="why?"),), operation="o" * 26)
+    assert "why?" in seen(source)
+    assert "why?" not in piped(replace(source, conversations=(row,)))

@@ -16,7 +16,8 @@ def test_statistics_read_in_a_few_lines():
         "Conversation:  conv-001",
         "Messages:      1,200 on all 3 branches",
         "Text:          45,678 characters",
-        "Time:          2025-12-31T22:30:00Z to 2026-01-01T00:00:00Z (1.5h)",
+        "Time:          2025-12-31T22:30:00Z to 2026-01-01T00:00:00Z",
+        "Duration:      1.5h",
         "Files:         12",
         "Tool calls:    1",
         "",
@@ -61,11 +62,11 @@ def test_what_is_unknown_is_left_out_of_statistics():
     ("seconds", "expected"),
     [
         (0, "Z\n"),
-        (59, " (59s)"),
-        (90, " (1.5m)"),
-        (7200, " (2h)"),
-        (86_400 * 10, " (10d)"),
-        (86_400 * 1200, " (1200d)"),
+        (59, "Duration:      59s\n"),
+        (90, "Duration:      1.5m\n"),
+        (7200, "Duration:      2h\n"),
+        (86_400 * 10, "Duration:      10d\n"),
+        (86_400 * 1200, "Duration:      1200d\n"),
     ],
 )
 def test_a_duration_has_its_largest_unit(seconds, expected):
@@ -94,7 +95,7 @@ def test_failed_calls_are_shown_with_their_tool():
 
 
 def test_the_active_time_follows_the_total_time():
-    assert "(1.5h, 30m active)" in seen(STATS["tokens"])
+    assert "Duration:      1.5h, 30m active\n" in seen(STATS["tokens"])
 
 
 def test_piped_tokens_are_those_of_all_and_of_each_model():
