@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from scopes.clock import new_id, now
-from scopes.errors import Invalid
+from scopes.errors import Invalid, Refused
 from scopes.loading import deferred
 from scopes.model.message import TYPED_KINDS, Author, Message, MessageKind, payload_key
 
@@ -50,6 +50,7 @@ def make_message(text: str, author: Author, kind: MessageKind, fields: MessageFi
     Raises:
         TypeError: there is no such field.
         Invalid: a field is not valid, or does not belong to the kind of message.
+        Refused: the message is empty.
     """
     unknown = fields.keys() - MessageFields.__annotations__.keys()
     if unknown:
@@ -57,5 +58,7 @@ def make_message(text: str, author: Author, kind: MessageKind, fields: MessageFi
     foreign = (fields.keys() & _PAYLOADS) - {payload_key(kind)}
     if foreign:
         raise Invalid(f"a message of kind {kind} has no field {min(foreign)!r}")
+    if not text.strip() and not fields.get("parts") and payload_key(kind) not in fields:
+        raise Refused("the message is empty", hint="give a text, or parts")
     document = {**fields, "author": {"name": author.name, "kind": author.kind}, "text": text, "kind": kind}
     return check_message(document, message_id=new_id(), now=now())
