@@ -174,7 +174,7 @@ def merge(
         plan = plan_merge(repository, repository, request.target_tip, request.source_tip, policy, unrelated=unrelated)
         _require_resolved(repository, request, plan)
         if plan.up_to_date:
-            return UpToDate(**_common_fields(request, plan), branch=request.target, tip=request.target_tip)
+            return UpToDate(**_merge_fields(request, plan), branch=request.target, tip=request.target_tip)
         if plan.fast_forward and chosen.fast_forward:
             return _fast_forward(repository, request, plan)
         message = chosen.message or f"Merge {request.source} into {request.target}"
@@ -283,7 +283,7 @@ def _preview(request: _Request, plan: MergePlan, *, fast_forward: bool) -> Merge
         kind = FastForwarded
     elif plan.open_conflicts:
         kind = MergeConflicted
-    return kind(**_common_fields(request, plan), branch=request.target, tip=None, dry_run=True)
+    return kind(**_merge_fields(request, plan), branch=request.target, tip=None, dry_run=True)
 
 
 def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) -> FastForwarded:
@@ -292,7 +292,7 @@ def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) ->
     active = _leave_source(tx, request, read_active_branch(repository, request.conversation))
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target} (fast-forward)")
     return FastForwarded(
-        **_common_fields(request, plan),
+        **_merge_fields(request, plan),
         branch=request.target,
         tip=request.source_tip,
         operation=operation.id,
@@ -309,7 +309,7 @@ def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str
     active = _leave_source(tx, request, read_active_branch(repository, request.conversation))
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target}")
     return Merged(
-        **_common_fields(request, plan),
+        **_merge_fields(request, plan),
         branch=request.target,
         tip=tip,
         operation=operation.id,
@@ -343,7 +343,7 @@ def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str)
     tx.activate(name)
     summary = f"begin to merge {request.source} into {conversation}/{target}"
     operation = tx.commit("merge-conflict", summary, metadata_message=f"create {name}")
-    return MergeConflicted(**_common_fields(request, plan), branch=name, tip=tip, operation=operation.id)
+    return MergeConflicted(**_merge_fields(request, plan), branch=name, tip=tip, operation=operation.id)
 
 
 def _stop_again(repository: Repository, request: _Request, plan: MergePlan, in_progress: InProgress) -> MergeConflicted:
@@ -360,7 +360,7 @@ def _stop_again(repository: Repository, request: _Request, plan: MergePlan, in_p
         f"continue merge on {request.conversation}/{in_progress.branch}",
         metadata_message=f"continue merge on {in_progress.branch}",
     )
-    return MergeConflicted(**_common_fields(request, plan), branch=in_progress.branch, tip=tip, operation=operation.id)
+    return MergeConflicted(**_merge_fields(request, plan), branch=in_progress.branch, tip=tip, operation=operation.id)
 
 
 def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progress: InProgress) -> Merged:
@@ -381,7 +381,7 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
     tx.move_branch(in_progress.target, request.target_tip, tip)
     summary = f"merge {request.source} into {request.conversation}/{request.target}, its conflicts resolved"
     operation = tx.commit(KIND, summary, metadata_message=f"finish {in_progress.branch}")
-    fields = _common_fields(request, plan)
+    fields = _merge_fields(request, plan)
     fields["messages"] = _without_own_notices(repository, plan, in_progress)
     return Merged(
         **fields, branch=request.target, tip=tip, operation=operation.id, message=message, active_branch=active
@@ -409,7 +409,7 @@ def _entry_in_progress(entry: BranchEntry, request: _Request, before: BranchName
     )
 
 
-class _CommonFields(TypedDict):
+class _MergeFields(TypedDict):
     """The fields that all kinds of outcome have in common."""
 
     conversation: ConversationId
@@ -420,7 +420,7 @@ class _CommonFields(TypedDict):
     notes: tuple[Note, ...]
 
 
-def _common_fields(request: _Request, plan: MergePlan) -> _CommonFields:
+def _merge_fields(request: _Request, plan: MergePlan) -> _MergeFields:
     return {
         "conversation": request.conversation,
         "source": request.source,
