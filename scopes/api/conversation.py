@@ -6,9 +6,9 @@ Opening a store imports this module, so what merges, contexts and exports need i
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from scopes.api.message_fields import MessageFields, make_message
 from scopes.conversation.amend import MessageAmended
@@ -197,15 +197,24 @@ class Conversation(ConversationHandle):
         return append_message(self.repository, self.id, message, branch=branch)
 
     def amend(
-        self, message: str, text: str, *, author: Author | str | None = None, branch: str | None = None
+        self,
+        message: str,
+        text: str,
+        *,
+        author: Author | str | None = None,
+        branch: str | None = None,
+        data: Mapping[str, Any] | None = None,
     ) -> MessageAmended:
         """Replace the text of a message by appending a new message; the old one stays in the history.
+
+        `data` is the new document of a typed message; without it what the message stated is withdrawn.
 
         Raises:
             NotFound: the message is not on the branch.
             Refused: it was retracted.
         """
-        return amend_message(self.repository, self.id, message, text, author=self._author(author), branch=branch)
+        sender = self._author(author)
+        return amend_message(self.repository, self.id, message, text, author=sender, branch=branch, data=data)
 
     def retract(
         self, message: str, reason: str = "", *, author: Author | str | None = None, branch: str | None = None

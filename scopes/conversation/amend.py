@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from scopes.errors import NotFound, Refused
+from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.messages import is_root, plain_message, read_message
+from scopes.history.messages import NO_CHANGES, is_root, plain_message, read_message
 from scopes.history.transaction import append_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.loading import deferred
+from scopes.merge.conflict_keys import key_of_path, shown_key
+from scopes.merge.statements import claims_without, stated_claims
 from scopes.model.conflicts import MESSAGES
 from scopes.model.message import Author, Message
 from scopes.model.path_encoding import leaf
-from scopes.result import Result
+from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import find_blob
+
+if TYPE_CHECKING:
+    from scopes.model.validation import check_payload
+else:
+    check_payload = deferred("scopes.model.validation:check_payload")  # imports pydantic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,18 +48,27 @@ def amend(
     *,
     author: Author,
     branch: str | None = None,
+    data: Mapping[str, Any] | None = None,
 ) -> MessageAmended:
     """Append a message that replaces the text of an earlier one.
+
+    `data` is the new document of a typed message, such as a decision: its claims replace those of the old one. Without
+    it the message becomes plain text, and its claims are withdrawn.
 
     Raises:
         NotFound: the message is not on the branch.
         Refused: the message was retracted.
+        Invalid: `data` does not fit the kind of the message.
     """
     handle, old = _find_target(repository, conversation, target, branch)
     message = replace(plain_message(author, text, kind=old.kind), amends=old.id)
-    if old.payload is not None:
-        message = replace(message, kind="plain")  # an amended typed document becomes plain text
-    return _append(handle, message, old.id)
+    if data is not None:
+        if old.payload is None:
+            raise Invalid(f"message {old.id[:8]} has no data: it is of kind {old.kind}", hint="leave out --data")
+        message = replace(message, payload=check_payload(old.kind, data))
+    elif old.payload is not None:
+        message = replace(message, kind="plain")
+    return _append(handle, message, old)
 
 
 def retract(
@@ -61,7 +80,9 @@ def retract(
     author: Author,
     branch: str | None = None,
 ) -> MessageAmended:
-    """Append a notice that retracts an earlier message: contexts and summaries leave it out.
+    """Append a notice that retracts an earlier message: contexts and summaries leave it out, its claims are withdrawn.
+
+    A withdrawn claim gives way to the newest earlier one about the same thing, such as the decision before.
 
     Raises:
         NotFound: the message is not on the branch.
@@ -70,7 +91,7 @@ def retract(
     handle, old = _find_target(repository, conversation, target, branch)
     text = reason or f"retracted: {old.text[:60]}"
     message = replace(plain_message(author, text, kind="notice"), retracts=old.id)
-    return _append(handle, message, old.id)
+    return _append(handle, message, old)
 
 
 def _find_target(
@@ -91,12 +112,28 @@ def _find_target(
     return handle, message
 
 
-def _append(branch: BranchHandle, message: Message, target: MessageId) -> MessageAmended:
+def _append(branch: BranchHandle, message: Message, old: Message) -> MessageAmended:
+    repository = branch.repository
+    oid = append_message(
+        repository,
+        branch.conversation.id,
+        branch.name,
+        message,
+        withdraw=lambda tip: claims_without(repository, tip, old) if old.payload is not None else NO_CHANGES,
+    )
+    notes: tuple[Note, ...] = ()
+    claims = stated_claims(old)
+    if claims and message.payload is None:
+        keys = ", ".join(sorted(shown_key(key_of_path(path)) for path in claims))
+        again = f"to replace it: scopes conv amend {branch.conversation.id} {old.id[:8]} TEXT --data JSON"
+        hint = None if message.retracts is not None else again
+        notes = (Note(f"what it stated is withdrawn: {keys}", hint),)
     return MessageAmended(
         id=message.id,
-        oid=append_message(branch.repository, branch.conversation.id, branch.name, message),
+        oid=oid,
         conversation=branch.conversation.id,
         branch=branch.name,
-        target=target,
+        target=old.id,
         retracted=message.retracts is not None,
+        notes=notes,
     )

@@ -39,6 +39,7 @@ TO_TRAILER = "Scopes-To"
 ROOT_KIND = "root"
 NO_TEXT = "(no text)"  # the subject of a message that has none
 ROOT_SUBJECT = "Conversation begins"
+NO_CHANGES: Mapping[str, BlobChange] = {}
 _DOMAIN = "s.scopes"
 _DEFAULT_AUTHOR = "user"
 
@@ -244,10 +245,20 @@ def write_message_blob(objects: Objects, message: Message) -> Oid:
     return objects.write(BLOB, encode(message))
 
 
-def write_message_commit(objects: Objects, parent: Oid, message: Message, blob: Oid, base: str | None = None) -> Oid:
-    """Write the commit of a message on top of `parent`, with the next state; `base` is the cwd of the conversation."""
+def write_message_commit(  # noqa: PLR0917 - the parts of a commit
+    objects: Objects,
+    parent: Oid,
+    message: Message,
+    blob: Oid,
+    base: str | None = None,
+    withdrawn: Mapping[str, BlobChange] = NO_CHANGES,
+) -> Oid:
+    """Write the commit of a message on top of `parent`, with the next state; `base` is the cwd of the conversation.
+
+    `withdrawn` are changes to the state that are made before the claims of the message.
+    """
     below = read_commit(objects, parent)
-    state = _next_state(objects, read_tree(objects, below.tree).get(STATE_DIRECTORY), message, base)
+    state = _next_state(objects, read_tree(objects, below.tree).get(STATE_DIRECTORY), message, base, withdrawn)
     time = below.time if message.time is None else seconds_of(message.time)
     return write_commit_over(objects, (parent,), message, blob, state, time=time)
 
@@ -273,15 +284,18 @@ def write_commit_over(
     return objects.write(COMMIT, data)
 
 
-def _next_state(objects: Objects, state: TreeEntry | None, message: Message, base: str | None) -> Oid | None:
-    """Apply the claims of a message; write nothing if the state has them already."""
+def _next_state(
+    objects: Objects, state: TreeEntry | None, message: Message, base: str | None, withdrawn: Mapping[str, BlobChange]
+) -> Oid | None:
+    """Apply the withdrawn claims and the claims of a message; write nothing if the state has them already."""
 
     def previous(path: str) -> bytes | None:
         return None if state is None else find_blob(objects, state.oid, path)
 
-    claims: dict[str, BlobChange] = {p: c for p, c in claims_of(message, previous, base) if previous(p) != c}
-    if claims:
-        return update_tree(objects, None if state is None else state.oid, claims)
+    claims = {**withdrawn, **dict(claims_of(message, previous, base))}
+    changes: dict[str, BlobChange] = {path: claim for path, claim in claims.items() if previous(path) != claim}
+    if changes:
+        return update_tree(objects, None if state is None else state.oid, changes)
     return None if state is None else state.oid
 
 

@@ -6,12 +6,12 @@ decided below, in `store.transactions`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
 from scopes.clock import new_id, now
-from scopes.history.messages import write_message_blob, write_message_commit
+from scopes.history.messages import NO_CHANGES, write_message_blob, write_message_commit
 from scopes.history.metadata import branch_change, directory_change, tag_change, title_change, write_metadata
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.conversation import BranchEntry
@@ -195,10 +195,12 @@ def append_message(
     message: Message,
     *,
     first: MessageId | None = None,
+    withdraw: Callable[[Oid], Mapping[str, BlobChange]] = lambda _: NO_CHANGES,
 ) -> Oid:
     """Append a message to a branch and return its commit; no operation is recorded.
 
-    `first` is the first message of the same command, if this is not the first one.
+    `first` is the first message of the same command, if this is not the first one. `withdraw` returns changes to the
+    state of a tip that are made before the claims of the message.
 
     Raises:
         Invalid: the message is too large.
@@ -209,7 +211,7 @@ def append_message(
     return append(
         repository,
         refs.branch_ref(conversation, branch),
-        lambda tip: write_message_commit(repository, tip, message, blob),
+        lambda tip: write_message_commit(repository, tip, message, blob, withdrawn=withdraw(tip)),
         f"append: {message.id}",
         first=first,
     )

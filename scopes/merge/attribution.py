@@ -101,10 +101,16 @@ def _conflict(
     original = [originals[key]] if key in originals and not any(old_blobs.values()) else []
     base = _positions(objects, key, old_blobs, authors["base"], original)
     target, source = (
-        _positions(objects, key, {p: c.new for p, c in changes.items() if c.new != c.old}, authors[name], messages)
-        for name, changes, messages in (
-            ("target", disagreement.target, disagreement.target_messages),
-            ("source", disagreement.source, disagreement.source_messages),
+        _positions(
+            objects,
+            key,
+            {path: change.new for path, change in changes.items() if change.new != change.old or path in restated},
+            {**authors[name], **restated},
+            messages,
+        )
+        for name, changes, restated, messages in (
+            ("target", disagreement.target, disagreement.target_restated, disagreement.target_messages),
+            ("source", disagreement.source, disagreement.source_restated, disagreement.source_messages),
         )
     )
     values = [[position.value for position in positions] for positions in (base, source, target)]

@@ -32,7 +32,8 @@ _KINDS_BY_POSITION = frozenset({"answer", "tool-results"})
 class Disagreement:
     """A key that both sides changed differently.
 
-    The messages are those that conflict without a claim of their own: answers, and copies with other content.
+    The messages are those that conflict without a claim of their own: answers, and copies with other content. The
+    restated paths have the value of the base, which a commit of that side stated again.
     """
 
     key: str
@@ -41,12 +42,14 @@ class Disagreement:
     source: PathChanges
     target_messages: tuple[Oid, ...] = field(default=())
     source_messages: tuple[Oid, ...] = field(default=())
+    target_restated: Mapping[str, Oid] = field(default_factory=dict)
+    source_restated: Mapping[str, Oid] = field(default_factory=dict)
 
 
 def find_disagreements(objects: Objects, divergence: Divergence) -> tuple[Disagreement, ...]:
     """Return all disagreements of two sides, sorted by key and type."""
     target, source = divergence.target, divergence.source
-    found = list(_compare_changes(objects, target.changes, source.changes))
+    found = list(_compare_changes(objects, divergence))
     found += _find_answers_to_retracted(objects, divergence, target, source)
     found += [_swap_sides(each) for each in _find_answers_to_retracted(objects, divergence, source, target)]
     found += _compare_content(objects, target, source)
@@ -54,12 +57,13 @@ def find_disagreements(objects: Objects, divergence: Divergence) -> tuple[Disagr
     return tuple(unique[key] for key in sorted(unique))
 
 
-def _compare_changes(
-    objects: Objects, target_changes: Mapping[str, PathChanges], source_changes: Mapping[str, PathChanges]
-) -> Iterator[Disagreement]:
-    """Compare what both sides did to the keys that both changed."""
-    for key in target_changes.keys() & source_changes.keys():
-        target, source = target_changes[key], source_changes[key]
+def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disagreement]:
+    """Compare what both sides did to the keys that both changed or stated, and at least one of them changed."""
+    sides = divergence.target, divergence.source
+    stated = [side.changes.keys() | side.restated.keys() for side in sides]
+    changed = divergence.target.changes.keys() | divergence.source.changes.keys()
+    for key in stated[0] & stated[1] & changed:
+        target, source = (_changes_with_restated(key, *pair) for pair in (sides, sides[::-1]))
         if group_of(key) == CONFLICTS:
             continue  # `records` merges them
         if group_of(key) == MESSAGES:
@@ -70,7 +74,15 @@ def _compare_changes(
             added = all(change.old is None for changes in (target, source) for change in changes.values())
             kind = type_of(key, added=added)
         if kind is not None:
-            yield Disagreement(key, kind, target, source)
+            authors = [{path: each.commit for path, each in side.restated.get(key, {}).items()} for side in sides]
+            yield Disagreement(key, kind, target, source, target_restated=authors[0], source_restated=authors[1])
+
+
+def _changes_with_restated(key: str, side: Side, other: Side) -> PathChanges:
+    """Return the changes of a side to a key, with what it stated again: all, or what the other side changed."""
+    changes, restated = side.changes.get(key, {}), side.restated.get(key, {})
+    added = restated if not changes else restated.keys() & other.changes.get(key, {}).keys()
+    return {**changes, **{path: PathChange(restated[path].blob, restated[path].blob) for path in added}}
 
 
 def _is_same_outcome(target: PathChanges, source: PathChanges) -> bool:

@@ -7,12 +7,13 @@ message.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from scopes.history.messages import STATE_DIRECTORY, message_id_of
 from scopes.ids import MessageId, Oid
 from scopes.merge.conflict_keys import group_of, key_of_path, path_prefixes
+from scopes.merge.statements import Restated, find_restated
 from scopes.model.conflicts import MESSAGES
 from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, split_histories, walk_newest_first
 from scopes.store.objects import Commit
@@ -35,12 +36,16 @@ PathChanges: TypeAlias = Mapping[str, PathChange]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a merge: its tip, its state, its commits since the base (oldest first), its changes by key."""
+    """One side of a merge: its tip, its state, its commits since the base (oldest first), its changes by key.
+
+    `restated` are the values of the base that messages of a merge's side stated again, by key and path.
+    """
 
     tip: Oid
     state: Oid | None
     commits: tuple[Commit, ...]
     changes: Mapping[str, PathChanges]
+    restated: Mapping[str, Mapping[str, Restated]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +110,14 @@ def compare_sides(  # noqa: PLR0917 - both sides, then their base
     base_state: Oid | None,
 ) -> Divergence:
     """Compare two tips, given the commits of each since a known base."""
-    sides = [
-        Side(tip, state, tuple(commits), changes_by_key(objects, base_state, state))
-        for tip, commits in ((target, target_commits), (source, source_commits))
-        for state in (state_of(objects, tip),)
-    ]
+    commits = tuple(target_commits), tuple(source_commits)
+    known = [frozenset(map(message_id_of, each)) for each in commits]
+    sides = []
+    for number, tip in enumerate((target, source)):
+        state = state_of(objects, tip)
+        changes = changes_by_key(objects, base_state, state)
+        restated = find_restated(objects, commits[number], base_state, state, known[1 - number])
+        sides.append(Side(tip, state, commits[number], changes, restated))
     return Divergence(sides[0], sides[1], bases, base_state)
 
 

@@ -17,6 +17,7 @@ from tests.support.history import history, say
 from tests.support.store import assert_sound
 
 BRANCHES = ("main", "fix")
+ORDERS = (BRANCHES, BRANCHES[::-1])
 CONTESTED = frozenset({"decisions", "analyses", "methods", "priorities", "proposals"})
 
 on_store = settings(
@@ -105,15 +106,23 @@ def contested(below, above):
     base = last_claims(below)
     ends = {name: last_claims([*below, *(step for step in above if step[0] == name)]) for name in BRANCHES}
     moved = {name: {s for s, value in ends[name].items() if base.get(s) != value} for name in BRANCHES}
+    stated = {name: set(last_claims([step for step in above if step[0] == name])) for name in BRANCHES}
     found = set()
     for subject in {place[:2] for name in BRANCHES for place in moved[name]}:
-        here, there = ({p: ends[name][p] for p in moved[name] if p[:2] == subject} for name in BRANCHES)
+        here, there = (counted(ends[one], subject, moved[one], stated[one], moved[two]) for one, two in ORDERS)
         if not here or not there:
             continue
         crossed = any(here[place] != there[place] for place in here.keys() & there.keys())
         if crossed or set(here.values()) != set(there.values()):
             found.add("/".join(subject))
     return found
+
+
+def counted(ends, subject, moved, stated, moved_by_other):
+    """Return what a side changed, with what it stated again: all, or what the other side changed."""
+    here = {place for place in moved if place[:2] == subject}
+    again = {place for place in stated - moved if place[:2] == subject}
+    return {place: ends[place] for place in here | (again & moved_by_other if here else again)}
 
 
 def last_claims(steps):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.append_input import read_text, refuse_blank
+from scopes.cli.append_input import parse_document, read_text, refuse_blank
 from scopes.cli.arguments import AuthorKind, AuthorName, ConversationArgument, MessageArgument, OnBranch, author_of
 from scopes.cli.invocation import Invocation
 from scopes.conversation.amend import amend as run_amend
@@ -20,15 +20,21 @@ def amend(
     author: AuthorName = None,
     author_kind: AuthorKind = None,
     branch: OnBranch = None,
+    data: Annotated[
+        str | None,
+        typer.Option("--data", metavar="JSON", help="The new content of a typed message, as for append"),
+    ] = None,
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Store a text that is empty or blank too")] = False,
 ) -> int:
     """Replace the text of a message with a new version.
 
-    The original stays in the history: the new version is a message of its own that refers to it.
+    The original stays in the history: the new version is a message of its own that refers to it. What a typed message
+    stated, such as a decision, is replaced by --data; without it the message becomes plain text and that is withdrawn.
 
     Examples:
       scopes conv amend conv-001 k3x9 "I meant port 8080"
       scopes conv amend conv-001 main~1 - < better.txt
+      scopes conv amend conv-001 k3x9 "SQLite after all" --data '{"topic": "db", "decision": "SQLite"}'
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
@@ -43,5 +49,6 @@ def amend(
             new_text,
             author=author_of(invocation, author, author_kind),
             branch=branch,
+            data=None if data is None else parse_document(data, "--data"),
         )
     )

@@ -1,0 +1,118 @@
+"""Find which message states the value of a claim, also where it repeats the value that was there before.
+
+A state shows values only. That a decision was made again after the merge base, or that it is void because its message
+was retracted, is in the messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from scopes.history.messages import KIND_TRAILER, message_id_of, read_message
+from scopes.ids import MessageId, Oid
+from scopes.merge.conflict_keys import key_of_path
+from scopes.model.claims import claims_of
+from scopes.model.conflicts import CONFLICT_TYPES, FILES, MESSAGES
+from scopes.model.message import TYPED_KINDS, Message
+from scopes.model.path_encoding import leaf
+from scopes.store.graph import walk_newest_first
+from scopes.store.objects import Commit
+from scopes.store.repository import Objects, read_commit
+from scopes.store.trees import BlobChange, find_blob, find_entry
+
+_STATED_GROUPS = frozenset(row.group for row in CONFLICT_TYPES.values()) - {None, FILES, MESSAGES}
+_RESOLVING_KINDS = frozenset({"notice", "merge"})
+_STATE = "state/"
+
+
+class Restated(NamedTuple):
+    """The commit that stated the value of the base again, and the blob of that value."""
+
+    commit: Oid
+    blob: Oid
+
+
+def stated_claims(message: Message) -> dict[str, bytes]:
+    """Return the claims of a typed message (a decision, an analysis, ...), by path below `state/`."""
+    if message.payload is None:
+        return {}
+    claims = claims_of(message, lambda _: None)
+    return {path: claim for path, claim in claims if path.partition("/")[0] in _STATED_GROUPS}
+
+
+def find_restated(
+    objects: Objects,
+    commits: Iterable[Commit],
+    before: Oid | None,
+    after: Oid | None,
+    known: frozenset[MessageId],
+) -> dict[str, dict[str, Restated]]:
+    """Return the claims that messages stated again with the value that they had before, by key and path.
+
+    `commits` lead from the state `before` to the state `after`, oldest first. Messages in `known`, which the other side
+    has too, and messages that were amended or retracted do not count.
+    """
+    found: dict[str, dict[str, Restated]] = {}
+    for commit in commits if before is not None and after is not None else ():
+        if commit.trailers.get(KIND_TRAILER) not in TYPED_KINDS or message_id_of(commit) in known:
+            continue
+        for path in stated_claims(_read_valid(objects, commit, after)):
+            old, new = (None if state is None else find_entry(objects, state, path) for state in (before, after))
+            if old is not None and old == new:
+                found.setdefault(key_of_path(path), {})[path] = Restated(commit.oid, old.oid)
+    return found
+
+
+def _read_valid(objects: Objects, commit: Commit, state: Oid | None) -> Message:
+    """Read a message; without its payload if a state says that it was amended or retracted."""
+    message = read_message(objects, commit.oid)
+    amended = None if state is None else find_entry(objects, state, leaf(MESSAGES, message.id))
+    return message if amended is None else Message(id=message.id, author=message.author, parts=())
+
+
+def claims_without(objects: Objects, tip: Oid, withdrawn: Message) -> dict[str, BlobChange]:
+    """Return the changes to the state of `tip` that make the claims of a typed message void.
+
+    A claim that is in force is replaced by the newest other statement about the same thing, or removed.
+    """
+    tree = read_commit(objects, tip).tree
+    claims = stated_claims(withdrawn)
+    in_force = {path for path, claim in claims.items() if find_blob(objects, tree, _STATE + path) == claim}
+    changes: dict[str, BlobChange] = dict.fromkeys(in_force)
+    missing = set(in_force)
+    for commit in walk_newest_first(objects, [tip]):
+        if not missing:
+            break
+        for path, claim in _claims_at(objects, commit, tree, missing, withdrawn.id):
+            # a resolution that only took the value of the withdrawn message is void with it
+            is_void = claim == claims[path] and commit.trailers.get(KIND_TRAILER) in _RESOLVING_KINDS
+            changes[path] = None if is_void else claim
+            missing.discard(path)
+    return changes
+
+
+def _claims_at(
+    objects: Objects, commit: Commit, tree: Oid, paths: Iterable[str], withdrawn: MessageId
+) -> Iterator[tuple[str, bytes | None]]:
+    """Yield the claims on paths that a commit made, as a typed message or as the resolution of a conflict."""
+    kind = commit.trailers.get(KIND_TRAILER)
+    wanted = list(paths)
+    if kind in TYPED_KINDS and message_id_of(commit) != withdrawn:
+        state = find_entry(objects, tree, _STATE.rstrip("/"))
+        claims = stated_claims(_read_valid(objects, commit, None if state is None else state.oid))
+        yield from ((path, claims[path]) for path in wanted if path in claims)
+    elif kind in _RESOLVING_KINDS:
+        resolved = set(_resolved_keys(read_message(objects, commit.oid).extra))
+        for path in wanted:
+            if key_of_path(path) in resolved:
+                yield path, find_blob(objects, commit.tree, _STATE + path)
+
+
+def _resolved_keys(extra: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the keys whose conflicts a message resolved."""
+    match extra:
+        case {"conflict": {"key": str(key), "status": "resolved"}}:
+            yield key
+        case {"merge": {"resolved": list(documents)}}:
+            yield from (document["key"] for document in documents if isinstance(document, dict) and "key" in document)
