@@ -21,7 +21,8 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from scopes.api.conversation import Branch, Conversation, MessageFields
+    from scopes.api.conversation import Branch, Conversation
+    from scopes.api.message_fields import MessageFields
     from scopes.api.store import Store, open_store
     from scopes.context.result import Context
     from scopes.conversation.amend import MessageAmended
@@ -74,7 +75,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 _MODULES = {
-    "scopes.api.conversation": "Branch Conversation MessageFields",
+    "scopes.api.conversation": "Branch Conversation",
+    "scopes.api.message_fields": "MessageFields",
     "scopes.api.store": "Store open_store",
     "scopes.context.result": "Context",
     "scopes.conversation.amend": "MessageAmended",

@@ -9,6 +9,7 @@ the first text with other characters than ASCII is compared.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from scopes.loading import load
@@ -33,12 +34,16 @@ _LETTERS = (
     ("˂ᐸ", "<<"),
     ("\u1680\u2800", "  "),
 )
+_OTHERS = re.compile(r"[^\x00-\x7f]")
 _DROPPED = "\u200c\u200d\ufe0e\ufe0f\ufffd"
 
 
 def fold(text: str) -> str:
     """Return a text with look-alikes of ASCII folded to ASCII and without combining marks; its case is kept."""
-    return text if text.isascii() else text.translate(_table())
+    if text.isascii():
+        return text
+    table = _table()
+    return _OTHERS.sub(lambda match: table.get(ord(match[0]), match[0]) or "", text)
 
 
 @cache

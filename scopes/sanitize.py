@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Collection
 from functools import cache
 
 from scopes.characters import DIRECTION_AND_SEPARATORS, IGNORABLE, JOINED_LETTERS, PICTOGRAPHS
@@ -46,6 +47,7 @@ _OPENING = "<\uff1c\ufe64\u02c2\u1438\u226e"  # everything that is folded to `<`
 _TAG = r"\s*+(?i:\||/?\s*+(?:\w{{1,40}}+\s*+:\s*+)?(?:{names})(?:\b|_))"
 _LONGEST_TAG = 100  # characters
 _INSTRUCTION = r"(?<!\\)\[(?=\s*+/?\s*+(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_(?:CALL|RESULT)S?)\s*+\])"
+_INSTRUCTION_WORDS = ("INST", "SYSTEM_PROMPT", "TOOL")
 
 # The beginnings of lines are compared after folding, which leaves space and tab as the only white space in a line.
 _SPEAKER = r"(?:user|human|assistant|ai|model|system|developer|tool|function|summary)"
@@ -56,6 +58,21 @@ _NAMED = r"context of\b|(?:files|conversation|summary)[\t *_`:#]*+$|summary of\b
 _ROLE = rf"{_SPEAKS}[\t *_`]*+(?:$|[:(,;.!-])|{_SPEAKER}[\t ]++(?:prompt|message|instructions?)\b"
 _HEADING = rf"[\t >*_`]*+#++[\t *_`]*+(?:{_TURN}|{_NAMED}|{_ROLE}|(?:instructions?|response|input)[\t *_`]*+(?:$|:))"
 _LINE = rf"[\t >*_`#]*+(?:-{{5}}|\[[\t ]*+tool(?::|[\t ]++(?:call|result)))|{_SAYS}|{_HEADING}"
+_LINE_WORDS = (
+    "-----",
+    "#",
+    "tool",
+    "user",
+    "human",
+    "assistant",
+    "ai",
+    "model",
+    "system",
+    "developer",
+    "function",
+    "summary",
+)
+_FILE_LINE_WORDS = ("recorded", "#")
 _FILE_LINE = (
     r"[\t >]*+(?:-{3,}[\t ]*+recorded\b|#++[\t ]*+(?:(?:\S{1,200}+[\t ]++)?[0-9]+\.[\t ]++(?:user|assistant)\b"
     r"|context of\b|file[\t ].*\((?:last touched|as recorded)))"
@@ -88,8 +105,10 @@ def for_prompt(text: str) -> str:
     lines that begin like another speaker, a system prompt, our headings and tool calls, or a fence. Comparisons ignore
     case, accents, invisible characters and look-alikes of ASCII. Doing it twice changes nothing.
     """
-    plain = _pattern(_INSTRUCTION).sub(r"\\[", _escape_tags(_visible(text), _MARKERS))
-    return _escape_lines(plain, _LINE).strip()
+    plain = _escape_tags(_visible(text), _MARKERS)
+    if any(word in plain for word in _INSTRUCTION_WORDS):
+        plain = _pattern(_INSTRUCTION).sub(r"\\[", plain)
+    return _escape_lines(plain, _LINE, _LINE_WORDS).strip()
 
 
 def line_for_prompt(text: str) -> str:
@@ -102,7 +121,8 @@ def file_for_prompt(text: str) -> str:
 
     Escaped are only tags of the programs around a model, our own headings and fences: other lines are code.
     """
-    return _escape_lines(_escape_tags(_visible(text.removeprefix("\ufeff")), _HOSTS), _FILE_LINE)
+    plain = _escape_tags(_visible(text.removeprefix("\ufeff")), _HOSTS)
+    return _escape_lines(plain, _FILE_LINE, _FILE_LINE_WORDS)
 
 
 def cut(text: str, characters: int) -> str:
@@ -131,6 +151,8 @@ def _sign(match: re.Match[str]) -> str:
 
 def _visible(text: str) -> str:
     """Replace line ends by newlines, and characters that cannot be seen or that act on a terminal by U+FFFD."""
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():  # nearly every text
+        return text
     lines = _pattern(_LINE_END).sub("\n", text)
     if _pattern(_UNSEEN).search(lines) is None:
         return lines
@@ -139,6 +161,8 @@ def _visible(text: str) -> str:
 
 def _escape_tags(text: str, names: str) -> str:
     """Replace `<` by `&lt;` before a tag with one of the names."""
+    if "<" not in text and (text.isascii() or _pattern(f"[{_OPENING}]").search(text) is None):
+        return text
     folded = fold(text)
     numbers: set[int] = set()  # of the opening signs to escape; folding keeps their number
     number = position = 0
@@ -152,9 +176,12 @@ def _escape_tags(text: str, names: str) -> str:
     return _pattern(f"[{_OPENING}]").sub(lambda match: "&lt;" if next(count) in numbers else match[0], text)
 
 
-def _escape_lines(text: str, beginning: str) -> str:
-    """Put a backslash before each line with this beginning."""
+def _escape_lines(text: str, beginning: str, words: Collection[str]) -> str:
+    """Put a backslash before each line with this beginning, which has one of the words (in lower case) in it."""
     folded = fold(text)
+    lowered = folded.lower()
+    if not any(word in lowered for word in words):
+        return text
     lines: list[str] = []
     number = position = 0
     for match in _pattern(f"(?im)^(?:{beginning})").finditer(folded):

@@ -6,11 +6,11 @@ Opening a store imports this module, so what merges, contexts and exports need i
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from scopes.clock import new_id, now
+from scopes.api.message_fields import MessageFields, make_message
 from scopes.conversation.amend import MessageAmended
 from scopes.conversation.amend import amend as amend_message
 from scopes.conversation.amend import retract as retract_message
@@ -36,12 +36,11 @@ from scopes.conversation.switch import BranchSwitched
 from scopes.conversation.switch import switch as switch_branch
 from scopes.conversation.tag import Tagged, TagList, delete_tag, list_tags
 from scopes.conversation.tag import tag as tag_message
-from scopes.errors import Invalid, Refused
 from scopes.history.handles import BranchHandle, ConversationHandle
 from scopes.history.messages import check_author
 from scopes.history.revisions import read_active_branch, resolve_branch_name
 from scopes.loading import deferred
-from scopes.model.message import TYPED_KINDS, Author, Message, MessageKind, payload_key
+from scopes.model.message import Author, Message, MessageKind
 from scopes.store.discovery import cache_directory
 from scopes.tokens.rank_files import rank_file_paths
 
@@ -63,7 +62,6 @@ if TYPE_CHECKING:
     from scopes.exporters.export import export as export_messages
     from scopes.merge.automatic_resolution import MergeStrategy
     from scopes.merge.replay_control import ReplayAborted, ReplayOutcome
-    from scopes.model.validation import check_message
     from scopes.tokens.choose import choose_tokenizer
     from scopes.tokens.models import resolve_model
 else:
@@ -86,37 +84,8 @@ else:
     resolve_conflict = deferred("scopes.conversation.resolve_conflict:resolve_conflict")
     save_export = deferred("scopes.exporters.atomic_save:save")
     export_messages = deferred("scopes.exporters.export:export")
-    check_message = deferred("scopes.model.validation:check_message")
     choose_tokenizer = deferred("scopes.tokens.choose:choose_tokenizer")
     resolve_model = deferred("scopes.tokens.models:resolve_model")
-
-_PAYLOADS = frozenset(map(payload_key, TYPED_KINDS))
-
-
-class MessageFields(TypedDict, total=False):
-    """The optional fields of a message; they mean what they mean in a line of `append --jsonl`.
-
-    `decision` and the fields after it are the documents of messages of that kind: `kind="decision", decision={...}`.
-    """
-
-    parts: Sequence[Mapping[str, Any]]
-    to: str | Sequence[str]
-    reply_to: str
-    time: str
-    work_item: str
-    task: str
-    activity: str
-    tool: str
-    model: str
-    status: str
-    stop_reason: str
-    files: Sequence[Mapping[str, Any]]
-    decision: Mapping[str, Any]
-    proposal: Mapping[str, Any]
-    analysis: Mapping[str, Any]
-    collaboration_request: Mapping[str, Any]
-    priority: Mapping[str, Any]
-    method: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,17 +193,7 @@ class Conversation(ConversationHandle):
             Refused: the text is blank, and there are neither parts nor the document of a typed kind.
             NotFound, Busy: the branch does not exist; the store is locked.
         """
-        unknown = fields.keys() - MessageFields.__annotations__.keys()
-        if unknown:
-            raise TypeError(f"a message has no field {min(unknown)!r}")
-        foreign = (fields.keys() & _PAYLOADS) - {payload_key(kind)}
-        if foreign:
-            raise Invalid(f"a message of kind {kind} has no field {min(foreign)!r}")
-        if not text.strip() and not fields.get("parts") and payload_key(kind) not in fields:
-            raise Refused("the message is empty", hint="give a text, or parts")
-        name, author_kind = self._author(author)
-        document = {**fields, "author": {"name": name, "kind": author_kind}, "text": text, "kind": kind}
-        message = check_message(document, message_id=new_id(), now=now())
+        message = make_message(text, self._author(author), kind, fields)
         return append_message(self.repository, self.id, message, branch=branch)
 
     def amend(

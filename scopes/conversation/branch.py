@@ -22,8 +22,10 @@ from scopes.ids import (
     parse_branch_name,
     slug,
 )
+from scopes.merge.in_progress import list_in_progress, moving_branch
+from scopes.merge.records import open_conflicts_at
 from scopes.model.conversation import BranchEntry, parse_purpose
-from scopes.result import Result
+from scopes.result import Note, Result
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -70,6 +72,8 @@ def branch(
 ) -> BranchCreated:
     """Create a branch at `start` (default: the tip of the active branch) and, with `switch`, make it active.
 
+    While the active branch has open conflicts, the default is the branch that its merge or replay will move.
+
     The default name is `<purpose>/<slug of the agent>`, followed by `-2` and so on if that is taken (S4-4).
 
     Raises:
@@ -85,7 +89,10 @@ def branch(
     )
     with exclusive_write(repository):
         active = handle.active_branch.name
-        revision = handle.revision(start if start is not None else active)
+        notes: tuple[Note, ...] = ()
+        if start is None:
+            start, notes = _default_start(repository, handle.id, active, handle.tips)
+        revision = handle.revision(start)
         new_name = _choose_name(handle.id, handle.tips, name, given)
         entry = replace(given, parent=revision.branch or active, fork=revision.oid, created=now())
         tx = Transaction(repository, handle.id)
@@ -103,6 +110,7 @@ def branch(
         agent=entry.agent,
         active=switch,
         operation=operation.id,
+        notes=notes,
     )
 
 
@@ -115,6 +123,18 @@ def default_branch_name(taken: Container[str], purpose: str | None, agent: Agent
     if not is_name(stem):
         stem = f"{purpose or 'branch'}/agent"
     return parse_branch_name(free_name(stem, taken))
+
+
+def _default_start(
+    repository: Repository, conversation: ConversationId, active: BranchName, tips: Container[str]
+) -> tuple[str, tuple[Note, ...]]:
+    """Return the active branch; while conflicts are open on it, the branch that is waiting for them, and a note."""
+    for in_progress in list_in_progress(repository, conversation):
+        target = moving_branch(in_progress)
+        if in_progress.branch == active and target in tips and open_conflicts_at(repository, in_progress.tip):
+            text = f"the branch begins at {target}, not at {active}, which has open conflicts"
+            return target, (Note(text, f"to begin there: --from {active}"),)
+    return active, ()
 
 
 def _choose_name(

@@ -17,7 +17,7 @@ from scopes.history.messages import MessageHeader, header_of, is_root, read_mess
 from scopes.history.metadata import Metadata, read_metadata_at
 from scopes.history.revisions import list_branch_tips, resolve_conversation
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.merge.in_progress import open_conflicts_at
+from scopes.merge.records import open_conflicts_at
 from scopes.model.claims import PARTICIPANT_KINDS
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Message

@@ -14,7 +14,8 @@ from scopes.history.messages import message_id_of
 from scopes.history.revisions import resolve_revision_anywhere
 from scopes.ids import Oid
 from scopes.merge.automatic_resolution import Policy, read_policy
-from scopes.merge.in_progress import open_conflicts_at, require_resolved
+from scopes.merge.in_progress import require_resolved
+from scopes.merge.records import open_conflicts_at
 from scopes.merge.replay_control import (
     ReplayAborted,
     ReplayOutcome,

@@ -1,4 +1,4 @@
-"""`conflicts list` and `conflicts show`: the conflicts of merges, rebases and cherry-picks in progress (S4-56)."""
+"""`conflicts list` and `conflicts show`: the conflicts of merges, rebases and cherry-picks (S4-56)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scopes.errors import Invalid
 from scopes.history.messages import MessageHeader, message_id_of, read_message
 from scopes.history.revisions import conversation_ids, resolve_conversation
 from scopes.ids import ConversationId
-from scopes.merge.conflict_list import ConflictRow, list_discussion, read_conflict, walk_conflicts
+from scopes.merge.conflict_list import ConflictRow, find_addressee, list_discussion, read_conflict, walk_conflicts
 from scopes.merge.in_progress import InProgress
 from scopes.model.conflicts import STATUSES, Conflict
 from scopes.result import Result
@@ -27,17 +27,21 @@ class ConflictList(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictView(Result):
-    """One conflict with the texts of its messages, by id, and the discussion on its branch, oldest first."""
+    """One conflict with the texts of its messages, by id, and the discussion on its branch, oldest first.
+
+    `escalated_to` is who was asked last to resolve it.
+    """
 
     row: ConflictRow
     texts: Mapping[str, str]
     talk: tuple[MessageHeader, ...]
+    escalated_to: str | None = None
 
 
 def list_conflicts(
     repository: Repository, conversation: str | None = None, *, status: str | None = None, include_all: bool = False
 ) -> ConflictList:
-    """List the unresolved conflicts; with `include_all` also those resolved on the same branches.
+    """List the unresolved conflicts; with `include_all` also all resolved ones, those of finished merges included.
 
     Raises:
         NotFound, Ambiguous: there is no such conversation.
@@ -47,7 +51,8 @@ def list_conflicts(
         raise Invalid(f"{status!a} is not a valid conflict status", hint="statuses: " + ", ".join(STATUSES))
     conversation_id = None if conversation is None else resolve_conversation(repository, conversation)
     searched = conversation_ids(repository) if conversation_id is None else [conversation_id]
-    rows = [row for each in searched for row in walk_conflicts(repository, each)]
+    ended = include_all or status == "resolved"
+    rows = [row for each in searched for row in walk_conflicts(repository, each, ended=ended)]
     statuses = {status} if status is not None else set(STATUSES) if include_all else set(STATUSES) - {"resolved"}
     found = tuple(row for row in rows if row.conflict.status in statuses)
     return ConflictList(conversation=conversation_id, conflicts=found)
@@ -61,7 +66,9 @@ def show_conflict(repository: Repository, conversation: str, conflict: str) -> C
     """
     row, in_progress = read_conflict(repository, resolve_conversation(repository, conversation), conflict)
     texts = _read_texts(repository, in_progress, row.conflict)
-    return ConflictView(row=row, texts=texts, talk=tuple(reversed(list_discussion(repository, in_progress))))
+    talk = tuple(reversed(list_discussion(repository, in_progress)))
+    addressee = find_addressee(repository, in_progress.tip, row.conflict.id)
+    return ConflictView(row=row, texts=texts, talk=talk, escalated_to=addressee)
 
 
 def _read_texts(repository: Repository, in_progress: InProgress, conflict: Conflict) -> dict[str, str]:

@@ -27,7 +27,7 @@ from scopes.history.revisions import MIN_PREFIX_LENGTH, list_branch_tips, resolv
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.history.tool_calls import BETWEEN_CALL_AND_RESULT, MAX_RESULTS, TOOL_RESULTS, find_call_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.model.message import KINDS, Message, Part
+from scopes.model.message import KINDS, Message, MessageKind, Part
 from scopes.result import Result, Stream
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import header_safe
@@ -81,7 +81,7 @@ class LogFilter:
     """
 
     author: str | Sequence[str] | None = None
-    kind: str | Sequence[str] | None = None
+    kind: MessageKind | Sequence[MessageKind] | None = None
     since: str | None = None
     until: str | None = None
     path: str | None = None
@@ -150,6 +150,19 @@ def log(
     if bodies is not False:
         entries = _read_bodies(entries, read, read_all=bodies is True, results=results)
     return Log(items=entries, conversation=conversation_id)
+
+
+def parse_kinds(names: Sequence[str]) -> list[MessageKind]:
+    """Return the kinds of message with these names.
+
+    Raises:
+        Invalid: there is no such kind.
+    """
+    known = {str(kind): kind for kind in KINDS}
+    for name in names:
+        if name not in known:
+            raise Invalid(f"{name!a} is not a valid message kind", hint="kinds: " + ", ".join(KINDS[1:]))
+    return [known[name] for name in names]
 
 
 def touches_file(message: Message, path: str) -> bool:
@@ -234,10 +247,7 @@ def _read_labels(repository: Repository, conversation: ConversationId, *, copies
 
 def _filter(only: LogFilter, read: Callable[[Oid], Message]) -> Callable[[MessageHeader], bool]:
     """Return the filter as a predicate; dates are parsed here, so that a bad one is refused before the first row."""
-    kinds = _as_names(only.kind)
-    for kind in kinds:
-        if kind not in KINDS:
-            raise Invalid(f"{kind!a} is not a valid message kind", hint="kinds: " + ", ".join(KINDS[1:]))
+    kinds = parse_kinds(_as_names(only.kind))
     authors = {header_safe(name).casefold() for name in _as_names(only.author)}  # the form of names in commit headers
     now = now_nanoseconds()
     since = None if only.since is None else parse_date(only.since, now) // 1_000_000_000

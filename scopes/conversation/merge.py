@@ -45,7 +45,7 @@ from scopes.model.conversation import BranchEntry
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor
 from scopes.store.packs.bulk import bulk_objects
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.transactions import exclusive_write
 
 KIND = "merge"
@@ -157,7 +157,7 @@ def merge(
         NotFound, Ambiguous: there is no such conversation, branch or message.
         Invalid: source and target are the same branch, or there is no such strategy.
         Refused: the histories have nothing in common, a rule forbids it, or this merge is already in progress.
-        Conflicted: one of the tips has open conflicts.
+        Conflicted: a conflict of an earlier merge is open in one of the tips, and not resolved in the other.
     """
     chosen = options or _DEFAULT_OPTIONS
     policy = read_policy(repository.config, chosen.strategy, auto_priority=chosen.auto_priority, strict=chosen.strict)
@@ -166,13 +166,15 @@ def merge(
         with bulk_objects(repository, keep=False) as objects:
             request = _resolve(repository, conversation, source, target)
             plan = plan_merge(repository, objects, request.target_tip, request.source_tip, policy, unrelated=unrelated)
+            _require_resolved(objects, request, plan)
             return _preview(request, plan, fast_forward=chosen.fast_forward)
     with exclusive_write(repository):
         request = _resolve(repository, conversation, source, target)
         _require_not_in_progress(repository, request)
         plan = plan_merge(repository, repository, request.target_tip, request.source_tip, policy, unrelated=unrelated)
+        _require_resolved(repository, request, plan)
         if plan.up_to_date:
-            return UpToDate(**_common_fields(request, plan), branch=request.target, tip=request.target_tip)
+            return UpToDate(**_merge_fields(request, plan), branch=request.target, tip=request.target_tip)
         if plan.fast_forward and chosen.fast_forward:
             return _fast_forward(repository, request, plan)
         message = chosen.message or f"Merge {request.source} into {request.target}"
@@ -244,8 +246,6 @@ def _resolve(repository: Repository, conversation: str, source: str, target: str
     source_name = revision.branch or source
     if revision.conversation != conversation_id:
         source_name = f"{revision.conversation}/{revision.branch}" if revision.branch else source
-    require_resolved(repository, revision.oid, f"the source {source_name}")
-    require_resolved(repository, tip, f"the target {name}")
     return _Request(conversation_id, name, tip, source_name, revision.oid)
 
 
@@ -256,6 +256,13 @@ def _require_not_in_progress(repository: Repository, request: _Request) -> None:
                 f"a merge of {request.source} into {request.target} is in progress on {in_progress.branch}",
                 hint=f"continue or abort it: scopes conv merge {request.conversation} --continue (or --abort)",
             )
+
+
+def _require_resolved(objects: Objects, request: _Request, plan: MergePlan) -> None:
+    """Refuse a merge whose state would inherit an open conflict; what only one side has resolved is resolved."""
+    if plan.inherited:
+        require_resolved(objects, request.source_tip, f"the source {request.source}")
+        require_resolved(objects, request.target_tip, f"the target {request.target}")
 
 
 def _require_merge_commit(repository: Repository, in_progress: InProgress) -> None:
@@ -276,7 +283,7 @@ def _preview(request: _Request, plan: MergePlan, *, fast_forward: bool) -> Merge
         kind = FastForwarded
     elif plan.open_conflicts:
         kind = MergeConflicted
-    return kind(**_common_fields(request, plan), branch=request.target, tip=None, dry_run=True)
+    return kind(**_merge_fields(request, plan), branch=request.target, tip=None, dry_run=True)
 
 
 def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) -> FastForwarded:
@@ -285,7 +292,7 @@ def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) ->
     active = _leave_source(tx, request, read_active_branch(repository, request.conversation))
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target} (fast-forward)")
     return FastForwarded(
-        **_common_fields(request, plan),
+        **_merge_fields(request, plan),
         branch=request.target,
         tip=request.source_tip,
         operation=operation.id,
@@ -302,7 +309,7 @@ def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str
     active = _leave_source(tx, request, read_active_branch(repository, request.conversation))
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target}")
     return Merged(
-        **_common_fields(request, plan),
+        **_merge_fields(request, plan),
         branch=request.target,
         tip=tip,
         operation=operation.id,
@@ -336,7 +343,7 @@ def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str)
     tx.activate(name)
     summary = f"begin to merge {request.source} into {conversation}/{target}"
     operation = tx.commit("merge-conflict", summary, metadata_message=f"create {name}")
-    return MergeConflicted(**_common_fields(request, plan), branch=name, tip=tip, operation=operation.id)
+    return MergeConflicted(**_merge_fields(request, plan), branch=name, tip=tip, operation=operation.id)
 
 
 def _stop_again(repository: Repository, request: _Request, plan: MergePlan, in_progress: InProgress) -> MergeConflicted:
@@ -353,7 +360,7 @@ def _stop_again(repository: Repository, request: _Request, plan: MergePlan, in_p
         f"continue merge on {request.conversation}/{in_progress.branch}",
         metadata_message=f"continue merge on {in_progress.branch}",
     )
-    return MergeConflicted(**_common_fields(request, plan), branch=in_progress.branch, tip=tip, operation=operation.id)
+    return MergeConflicted(**_merge_fields(request, plan), branch=in_progress.branch, tip=tip, operation=operation.id)
 
 
 def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progress: InProgress) -> Merged:
@@ -374,7 +381,7 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
     tx.move_branch(in_progress.target, request.target_tip, tip)
     summary = f"merge {request.source} into {request.conversation}/{request.target}, its conflicts resolved"
     operation = tx.commit(KIND, summary, metadata_message=f"finish {in_progress.branch}")
-    fields = _common_fields(request, plan)
+    fields = _merge_fields(request, plan)
     fields["messages"] = _without_own_notices(repository, plan, in_progress)
     return Merged(
         **fields, branch=request.target, tip=tip, operation=operation.id, message=message, active_branch=active
@@ -402,7 +409,7 @@ def _entry_in_progress(entry: BranchEntry, request: _Request, before: BranchName
     )
 
 
-class _CommonFields(TypedDict):
+class _MergeFields(TypedDict):
     """The fields that all kinds of outcome have in common."""
 
     conversation: ConversationId
@@ -413,7 +420,7 @@ class _CommonFields(TypedDict):
     notes: tuple[Note, ...]
 
 
-def _common_fields(request: _Request, plan: MergePlan) -> _CommonFields:
+def _merge_fields(request: _Request, plan: MergePlan) -> _MergeFields:
     return {
         "conversation": request.conversation,
         "source": request.source,

@@ -19,9 +19,9 @@ from scopes.merge.automatic_resolution import resolve
 from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.merge.conflict_list import read_conflict
 from scopes.merge.divergence import state_of
-from scopes.merge.in_progress import InProgress, list_conflicts_at, open_conflicts_at
-from scopes.merge.manual_resolution import find_disagreement, read_value, resolved_changes
-from scopes.merge.plan import conflict_path
+from scopes.merge.in_progress import HELD, InProgress
+from scopes.merge.manual_resolution import changes_made_since, find_disagreement, read_value, resolved_changes
+from scopes.merge.records import conflict_path, list_conflicts_at, open_conflicts_at
 from scopes.model import encoding
 from scopes.model.claims import participant_claim
 from scopes.model.conflicts import MESSAGES, Choice, Conflict, encode_conflict, resolution_document
@@ -80,10 +80,11 @@ def resolve_conflict(
     actor = check_author(author)
     with exclusive_write(repository):
         row, in_progress = read_conflict(repository, conversation_id, conflict)
-        record = _read_open_conflict(repository, in_progress, row.conflict.id)
+        record = _read_open_conflict(repository, in_progress, row.conflict)
         disagreement = find_disagreement(repository, in_progress, record)
         new_value = None if value is None else read_value(record.key, value)
         changes = resolved_changes(repository, disagreement, choice, new_value, actor.name)
+        changes = changes_made_since(repository, in_progress, record.key) | changes
         resolved = resolve(record, choice, strategy, reason, actor.name, new_value)
         if group_of(record.key) == MESSAGES and value is not None:
             text = value  # the resolution amends the message: its text is the new text
@@ -111,17 +112,17 @@ def escalate_conflict(
     addressee = parse_agent_name(to)
     with exclusive_write(repository):
         row, in_progress = read_conflict(repository, conversation_id, conflict)
-        record = replace(_read_open_conflict(repository, in_progress, row.conflict.id), status="escalated")
+        record = replace(_read_open_conflict(repository, in_progress, row.conflict), status="escalated")
         text = f"Escalated {shown_key(record.key)} to {addressee}" + (f": {reason}" if reason else "")
         actor = check_author(author)
         return _write(repository, in_progress, row.number, record, actor, text, {}, addressee)
 
 
-def _read_open_conflict(repository: Repository, in_progress: InProgress, conflict: str) -> Conflict:
-    record = list_conflicts_at(repository, in_progress.tip)[conflict]
+def _read_open_conflict(repository: Repository, in_progress: InProgress, conflict: Conflict) -> Conflict:
+    record = list_conflicts_at(repository, in_progress.tip).get(conflict.id, conflict)
     if record.status == "resolved":
-        command = f"scopes conv {in_progress.kind} {in_progress.conversation} --continue"
-        hint = f"undo that: scopes undo, or continue: {command}"
+        command = f", or continue: scopes conv {in_progress.kind} {in_progress.conversation} --continue"
+        hint = "undo that: scopes undo" + (command if in_progress.kind != HELD else "")
         raise Refused(f"conflict {record.id} is resolved already", hint=hint)
     return record
 

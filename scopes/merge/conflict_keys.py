@@ -49,6 +49,11 @@ def per_agent(key: str) -> bool:
     return CONFLICT_TYPES[type_of(key, added=False)].per_agent
 
 
+def can_have_value(key: str) -> bool:
+    """Return True if a conflict about a key can be resolved with a new value, not only by taking a side."""
+    return value_field(key) is not None or group_of(key) in {MESSAGES, PROPOSALS}
+
+
 def message_key(message: MessageId | str) -> str:
     """Return the key of the claims about a message."""
     return f"{MESSAGES}/{message}"

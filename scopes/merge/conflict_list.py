@@ -1,15 +1,24 @@
-"""Number the conflicts of the merges and replays in progress in a conversation, and find one by its number or id."""
+"""Number the conflicts of a conversation, in progress or recorded, and find one by its number or id."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from scopes.errors import Ambiguous, NotFound
-from scopes.history.messages import MessageHeader, walk_headers_newest_first
-from scopes.ids import BranchName, ConversationId
-from scopes.merge.in_progress import InProgress, list_conflicts_of, list_in_progress
-from scopes.model.conflicts import Conflict
+from scopes.history.messages import KIND_TRAILER, TO_TRAILER, MessageHeader, read_message, walk_headers_newest_first
+from scopes.history.revisions import list_branch_tips
+from scopes.ids import BranchName, ConversationId, Oid
+from scopes.merge.attribution import describe
+from scopes.merge.detection import find_disagreements
+from scopes.merge.divergence import find_divergence
+from scopes.merge.in_progress import InProgress, holding, list_conflicts_of, list_in_progress
+from scopes.merge.records import list_conflicts_at
+from scopes.model.conflicts import Conflict, decode_resolution
+from scopes.model.message import Message
+from scopes.store.graph import is_ancestor, walk_newest_first
+from scopes.store.objects import Commit
 from scopes.store.repository import Repository
 
 _MAX_NUMBER_DIGITS = 3
@@ -23,7 +32,7 @@ class ConflictRow:
     Attributes:
         branch: The conflict-resolution branch.
         since: When that was created.
-        kind: "merge", "rebase" or "cherry-pick".
+        kind: "merge", "rebase" or "cherry-pick"; "branch" if nothing is in progress on the branch.
     """
 
     number: int
@@ -36,9 +45,18 @@ class ConflictRow:
     kind: str = "merge"
 
 
-def walk_conflicts(repository: Repository, conversation: ConversationId) -> Iterator[ConflictRow]:
-    """Yield the conflicts of a conversation, resolved ones included, by branch, then by key; numbers are unique."""
-    yield from (row for row, _ in _walk_rows(repository, conversation))
+_Row: TypeAlias = tuple[ConflictRow, InProgress]
+
+
+def walk_conflicts(
+    repository: Repository, conversation: ConversationId, *, ended: bool = False
+) -> Iterator[ConflictRow]:
+    """Yield the conflicts of a conversation, by branch, then by key; numbers are unique.
+
+    First those of merges and replays in progress, resolved ones included; then open ones recorded on other branches;
+    with `ended` also all that were resolved by finished merges.
+    """
+    yield from (row for row, _ in _walk_rows(repository, conversation, ended=ended))
 
 
 def read_conflict(repository: Repository, conversation: ConversationId, name: str) -> tuple[ConflictRow, InProgress]:
@@ -47,11 +65,11 @@ def read_conflict(repository: Repository, conversation: ConversationId, name: st
     Raises:
         NotFound, Ambiguous: none or several match.
     """
-    rows = list(_walk_rows(repository, conversation))
-    found = [pair for pair in rows if pair[0].conflict.id == name]
-    found = found or [pair for pair in rows if name.isdecimal() and name == str(pair[0].number)]
-    is_prefix = name and not (name.isdecimal() and len(name) <= _MAX_NUMBER_DIGITS)
-    found = found or [pair for pair in rows if is_prefix and pair[0].conflict.id.startswith(name)]
+    for ended in (False, True):  # the history is read only if nothing else has that name
+        rows = list(_walk_rows(repository, conversation, ended=ended))
+        found = _find_named(rows, name)
+        if found:
+            break
     if not found:
         hint = f"list them: scopes conflicts list {conversation}"
         raise NotFound(f"there is no conflict {name!a} in {conversation}", hint=hint)
@@ -62,31 +80,120 @@ def read_conflict(repository: Repository, conversation: ConversationId, name: st
     return found[0]
 
 
+def _find_named(rows: list[_Row], name: str) -> list[_Row]:
+    found = [pair for pair in rows if pair[0].conflict.id == name]
+    found = found or [pair for pair in rows if name.isdecimal() and name == str(pair[0].number)]
+    is_prefix = name and not (name.isdecimal() and len(name) <= _MAX_NUMBER_DIGITS)
+    return found or [pair for pair in rows if is_prefix and pair[0].conflict.id.startswith(name)]
+
+
+def find_addressee(repository: Repository, tip: Oid, conflict: str) -> str | None:
+    """Return whom a conflict was escalated to last, from the messages of a history."""
+    for commit in walk_newest_first(repository, [tip]):
+        if commit.trailers.get(KIND_TRAILER) == "notice" and commit.trailers.get(TO_TRAILER):
+            match read_message(repository, commit.oid):
+                case Message(extra={"conflict": {"id": str(found), "status": "escalated"}}, to=(addressee, *_)):
+                    if found == conflict:
+                        return addressee
+    return None
+
+
 def list_discussion(repository: Repository, in_progress: InProgress) -> list[MessageHeader]:
     """Return the messages of agents and people on the conflict-resolution branch, newest first."""
     heads = walk_headers_newest_first(repository, [in_progress.tip], {in_progress.stopped})
     return [head for head in heads if head.author_kind in _DISCUSSING_KINDS and head.kind != "notice"]
 
 
-def _walk_rows(repository: Repository, conversation: ConversationId) -> Iterator[tuple[ConflictRow, InProgress]]:
-    before = 0
+def _walk_rows(repository: Repository, conversation: ConversationId, *, ended: bool) -> Iterator[_Row]:
+    number, seen = 0, set[str]()
     for in_progress in list_in_progress(repository, conversation):
-        for row in _rows(repository, in_progress, before):
+        seen |= {record.id for record in list_conflicts_of(repository, in_progress)}
+        for row in _rows(repository, in_progress, number):
             yield row, in_progress
-            before = row.number
+            number = row.number
+    for in_progress, record in _walk_held(repository, conversation, seen, ended=ended):
+        number += 1
+        yield _row(in_progress, number, record, record.status), in_progress
 
 
 def _rows(repository: Repository, in_progress: InProgress, before: int) -> Iterator[ConflictRow]:
     discussed = bool(list_discussion(repository, in_progress))
     for number, record in enumerate(list_conflicts_of(repository, in_progress), before + 1):
         status = "debate" if record.status == "open" and discussed else record.status
-        yield ConflictRow(
-            number=number,
-            conversation=in_progress.conversation,
-            branch=in_progress.branch,
-            source=in_progress.source,
-            target=in_progress.target,
-            since=in_progress.entry.created,
-            conflict=replace(record, status=status),
-            kind=in_progress.kind,
-        )
+        yield _row(in_progress, number, record, status)
+
+
+def _row(in_progress: InProgress, number: int, record: Conflict, status: str) -> ConflictRow:
+    return ConflictRow(
+        number=number,
+        conversation=in_progress.conversation,
+        branch=in_progress.branch,
+        source=in_progress.source,
+        target=in_progress.target,
+        since=in_progress.entry.created,
+        conflict=replace(record, status=status),
+        kind=in_progress.kind,
+    )
+
+
+def _walk_held(
+    repository: Repository, conversation: ConversationId, seen: set[str], *, ended: bool
+) -> Iterator[tuple[InProgress, Conflict]]:
+    """Yield the conflicts recorded on branches where nothing is in progress: open ones, and with `ended` all.
+
+    An open one is listed for each branch, since it is resolved on each, unless the branch was merged into another one
+    that has it resolved. A resolved one is listed once.
+    """
+    busy = {in_progress.branch for in_progress in list_in_progress(repository, conversation)}
+    tips = {name: tip for name, tip in list_branch_tips(repository, conversation).items() if name not in busy}
+    opened: list[tuple[InProgress, Conflict]] = []
+    resolved: dict[str, list[tuple[InProgress, Conflict]]] = {}
+    for name in sorted(tips, key=lambda name: (name != "main", name)):
+        records = list_conflicts_at(repository, tips[name])
+        for record in (record for record in records.values() if record.id not in seen):
+            held = holding(repository, conversation, name, tips[name]), record
+            if record.status == "resolved":
+                resolved.setdefault(record.id, []).append(held)
+            else:
+                opened.append(held)
+    for in_progress, record in opened:
+        tips_resolved = (other.tip for other, _ in resolved.get(record.id, ()))
+        if not any(is_ancestor(repository, in_progress.tip, tip) for tip in tips_resolved):
+            yield in_progress, record
+    if ended:
+        yield from (found[0] for found in resolved.values())
+        yield from _walk_resolved_by_merges(repository, conversation, seen | resolved.keys())
+
+
+def _walk_resolved_by_merges(
+    repository: Repository, conversation: ConversationId, seen: set[str]
+) -> Iterator[tuple[InProgress, Conflict]]:
+    """Yield the conflicts that merges resolved by themselves, each once; ids in `seen` are left out."""
+    tips = list_branch_tips(repository, conversation)
+    known, walked = set(seen), set[Oid]()
+    for name in sorted(tips, key=lambda name: (name != "main", name)):
+        for commit in walk_newest_first(repository, [tips[name]], walked):
+            walked.add(commit.oid)
+            records = _resolved_by_merge(repository, commit) if commit.trailers.get(KIND_TRAILER) == "merge" else []
+            for record in records:
+                if record.id not in known:
+                    known.add(record.id)
+                    yield holding(repository, conversation, name, tips[name]), record
+
+
+def _resolved_by_merge(repository: Repository, commit: Commit) -> list[Conflict]:
+    """Return the conflicts that a merge resolved by itself, from its message; both sides are computed again."""
+    match read_message(repository, commit.oid).extra.get("merge"):
+        case {"resolved": list(documents)} if len(commit.parents) == 2:
+            target, source = commit.parents
+            divergence = find_divergence(repository, repository, target, source, unrelated=True)
+            if divergence is None:
+                return []
+            found = describe(repository, divergence, find_disagreements(repository, divergence))
+            conflicts = {conflict.id: conflict for conflict in found}
+            return [
+                replace(conflicts[identity], status="resolved", resolution=decode_resolution(document))
+                for document in documents
+                if isinstance(document, dict) and (identity := document.get("id")) in conflicts
+            ]
+    return []

@@ -16,7 +16,7 @@ from scopes.merge.conflict_keys import group_of, message_key, type_of
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
 from scopes.model import encoding
 from scopes.model.claims import content_of
-from scopes.model.conflicts import MESSAGES
+from scopes.model.conflicts import CONFLICTS, MESSAGES
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
 from scopes.store.graph import walk_newest_first
@@ -60,6 +60,8 @@ def _compare_changes(
     """Compare what both sides did to the keys that both changed."""
     for key in target_changes.keys() & source_changes.keys():
         target, source = target_changes[key], source_changes[key]
+        if group_of(key) == CONFLICTS:
+            continue  # `records` merges them
         if group_of(key) == MESSAGES:
             kind = _type_on_message(objects, target, source)
         elif _is_same_outcome(target, source):

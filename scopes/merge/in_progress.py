@@ -15,14 +15,14 @@ from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name, is_name, parse_branch_name
-from scopes.merge.divergence import state_of
-from scopes.model.conflicts import CONFLICTS, Conflict, decode_conflict
+from scopes.merge.records import list_conflicts_at, open_conflicts_at
+from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.model.operation import Operation
-from scopes.store.repository import Objects, Repository, read_tree
-from scopes.store.trees import find_entry, read_blob
+from scopes.store.repository import Objects, Repository
 
 PURPOSE = "conflict-resolution"
+HELD = "branch"
 _ENTRY_KEY = "waiting"
 _MAX_STEM_LENGTH = 150
 
@@ -91,6 +91,24 @@ def list_in_progress(repository: Repository, conversation: ConversationId) -> li
     entries = read_metadata(repository, conversation).branches
     found = (_decode(conversation, name, tips[name], entry) for name, entry in entries.items() if name in tips)
     return sorted((each for each in found if each is not None), key=lambda in_progress: in_progress.branch)
+
+
+def moving_branch(in_progress: InProgress) -> BranchName:
+    """Return the branch that moves at the end: the target of a merge, the own branch of a rebase."""
+    branch = in_progress.details.get("branch")
+    return BranchName(branch) if isinstance(branch, str) else in_progress.target
+
+
+def holding(
+    repository: Repository, conversation: ConversationId, branch: BranchName, tip: Oid, target: str = ""
+) -> InProgress:
+    """Describe a branch that only holds records of conflicts; nothing is in progress on it.
+
+    Its kind is HELD. Such a branch began on a conflict-resolution branch, or a finished merge is in its history.
+    """
+    entry = read_metadata(repository, conversation).branches.get(branch, BranchEntry())
+    name = BranchName(target or branch)
+    return InProgress(conversation, branch, tip, entry, HELD, name, tip, "", tip, branch, tip, {})
 
 
 def _decode(conversation: ConversationId, name: BranchName, tip: Oid, entry: BranchEntry) -> InProgress | None:
@@ -168,29 +186,16 @@ def abort(repository: Repository, in_progress: InProgress) -> tuple[BranchName, 
     return active, tx.commit(f"{in_progress.kind}-abort", summary, metadata_message=f"abort {in_progress.branch}")
 
 
-def list_conflicts_at(objects: Objects, tip: Oid) -> dict[str, Conflict]:
-    """Return the conflicts recorded in the state of a commit, by id, ordered by key and type."""
-    state = state_of(objects, tip)
-    entry = None if state is None else find_entry(objects, state, CONFLICTS)
-    if entry is None or not entry.is_tree:
-        return {}
-    records = (decode_conflict(read_blob(objects, each.oid)) for each in read_tree(objects, entry.oid).values())
-    return {record.id: record for record in sorted(records, key=lambda each: (each.key, each.type))}
-
-
 def list_conflicts_of(objects: Objects, in_progress: InProgress) -> list[Conflict]:
     """Return the conflicts of a conflict-resolution branch, resolved ones included, in the order that numbers them.
 
     Conflicts that were already resolved in the source or in the target are left out.
     """
-    former = [list_conflicts_at(objects, tip) for tip in (in_progress.target_tip, in_progress.source_tip)]
+    former = [
+        list_conflicts_at(objects, tip) for tip in (in_progress.target_tip, in_progress.source_tip, in_progress.stopped)
+    ]
     found = list_conflicts_at(objects, in_progress.tip).values()
     return [each for each in found if each.status != "resolved" or all(known.get(each.id) != each for known in former)]
-
-
-def open_conflicts_at(objects: Objects, tip: Oid) -> list[Conflict]:
-    """Return the open conflicts in the state of a commit."""
-    return [record for record in list_conflicts_at(objects, tip).values() if record.status != "resolved"]
 
 
 def require_resolved(objects: Objects, tip: Oid, what: str) -> None:

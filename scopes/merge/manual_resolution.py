@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
-from scopes.errors import Invalid, Refused
+from scopes.errors import Invalid
+from scopes.history.messages import message_id_of, read_message
+from scopes.ids import Oid
 from scopes.merge.conflict_keys import group_of, per_agent, shown_key, value_field
 from scopes.merge.detection import Disagreement, find_disagreements
-from scopes.merge.divergence import Divergence, find_divergence
-from scopes.merge.in_progress import InProgress
-from scopes.merge.plan import apply_choice
+from scopes.merge.divergence import Divergence, PathChange, changes_on, find_divergence, state_of
+from scopes.merge.in_progress import HELD, InProgress
+from scopes.merge.plan import BOTH, apply_choice
 from scopes.merge.rewrite import divergence_of
 from scopes.model import encoding
-from scopes.model.claims import parts_hash
-from scopes.model.conflicts import ENTITIES, MESSAGES, PRIORITIES, PROPOSALS, Choice, Conflict
+from scopes.model.claims import content_hash, parts_hash
+from scopes.model.conflicts import ENTITIES, MESSAGES, PRIORITIES, PROPOSALS, Choice, Conflict, Position
 from scopes.model.message import URGENCIES, text_parts
 from scopes.model.path_encoding import encode_component
-from scopes.store.graph import list_new_commits
+from scopes.store.graph import list_new_commits, walk_newest_first
+from scopes.store.objects import BLOB
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import BlobChange
 
@@ -25,17 +29,67 @@ from scopes.store.trees import BlobChange
 def find_disagreement(repository: Repository, in_progress: InProgress, conflict: Conflict) -> Disagreement:
     """Detect the disagreement behind a recorded conflict again, from the tips of both sides.
 
-    Raises:
-        Refused: there is none, so the record was written by another program.
+    A branch that only holds the record has the values in the record: the disagreement is made from these.
     """
-    divergence = _divergence(repository, in_progress)
+    divergence = None if in_progress.kind == HELD else _divergence(repository, in_progress)
     for disagreement in () if divergence is None else find_disagreements(repository, divergence):
         if (disagreement.key, disagreement.type) == (conflict.key, conflict.type):
             return disagreement
-    raise Refused(
-        f"conflict {conflict.id} does not come from the {in_progress.kind} in progress on {in_progress.branch}",
-        hint=f"abort the {in_progress.kind}: scopes conv {in_progress.kind} {in_progress.conversation} --abort",
+    return _disagreement_of_record(repository, in_progress.tip, conflict)
+
+
+def changes_made_since(repository: Repository, in_progress: InProgress, key: str) -> dict[str, BlobChange]:
+    """Return the changes that undo what messages on the conflict-resolution branch claimed about a key.
+
+    Without them "take target" would keep such a claim, which neither side has made.
+    """
+    before, after = (state_of(repository, tip) for tip in (in_progress.target_tip, in_progress.tip))
+    changes = changes_on(repository, before, after, [key]).get(key, {})
+    return {path: change.old for path, change in changes.items()}
+
+
+def _disagreement_of_record(repository: Repository, tip: Oid, conflict: Conflict) -> Disagreement:
+    """Make the disagreement that a record describes, from the values of its positions."""
+    base, target, source = (
+        _claims_of_positions(repository, tip, conflict.key, positions)
+        for positions in (conflict.base, conflict.target, conflict.source)
     )
+    if group_of(conflict.key) == MESSAGES:  # a side that only answered the message has not changed it
+        target, source = target or base, source or base
+    changes = [
+        {path: PathChange(base.get(path), side.get(path)) for path in {**base, **side}} for side in (target, source)
+    ]
+    return Disagreement(conflict.key, conflict.type, changes[0], changes[1])
+
+
+def _claims_of_positions(repository: Repository, tip: Oid, key: str, positions: Iterable[Position]) -> dict[str, Oid]:
+    found = {}
+    for position in positions:
+        claim = _claim_of_position(repository, tip, key, position)
+        if claim is not None:
+            agent = f"/{encode_component(position.agent or '')}" if per_agent(key) else ""
+            is_entity = group_of(key) == PROPOSALS and isinstance(claim, dict) and claim.keys() == {"value"}
+            path = f"{ENTITIES}/{key.partition('/')[2]}=" if is_entity else f"{key}{agent}="
+            found[path] = repository.write(BLOB, encoding.dump(claim))
+    return found
+
+
+def _claim_of_position(repository: Repository, tip: Oid, key: str, position: Position) -> Any:
+    """Return the claim with the value of a position, the inverse of `claim_value`; None if a message made no claim."""
+    value, field = position.value, value_field(key)
+    if isinstance(value, dict) and value.keys() == {BOTH}:
+        return value
+    if field is not None:
+        return {field: value}
+    if group_of(key) == PROPOSALS and not (isinstance(value, dict) and value.keys() & {"operation", "value"}):
+        return {"operation": "update", "after": value}
+    if group_of(key) == MESSAGES and isinstance(value, str):
+        for commit in walk_newest_first(repository, [tip]):
+            if message_id_of(commit) == position.message:
+                message = read_message(repository, commit.oid)
+                return None if message.amends is None else {"amended": content_hash(message)}
+        return None
+    return value
 
 
 def _divergence(repository: Repository, in_progress: InProgress) -> Divergence | None:

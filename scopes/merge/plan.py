@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from scopes.errors import Refused
@@ -11,11 +11,12 @@ from scopes.history.messages import is_root, message_id_of
 from scopes.ids import MessageId, Oid
 from scopes.merge.attribution import describe
 from scopes.merge.automatic_resolution import Policy, auto_resolve
+from scopes.merge.conflict_keys import group_of
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side, find_divergence
+from scopes.merge.records import conflict_path, list_inherited, merge_records
 from scopes.model import encoding
 from scopes.model.conflicts import CONFLICTS, Choice, Conflict, encode_conflict
-from scopes.model.path_encoding import leaf
 from scopes.result import Note
 from scopes.store.repository import Objects, Repository
 from scopes.store.trees import BlobChange, read_blob, update_tree
@@ -30,12 +31,14 @@ class MergePlan:
     Attributes:
         conflicts: One for each of `disagreements`, in the same order, resolved or open.
         messages: The messages that are new in the target, oldest first (S4-11).
+        inherited: The conflicts of earlier merges that would still be open in the merged state.
     """
 
     divergence: Divergence
     disagreements: tuple[Disagreement, ...]
     conflicts: tuple[Conflict, ...]
     messages: tuple[MessageId, ...]
+    inherited: tuple[Conflict, ...] = ()
     notes: tuple[Note, ...] = ()
 
     @property
@@ -65,7 +68,7 @@ def plan_merge(
     divergence = find_divergence(repository, objects, target, source, unrelated=unrelated)
     if divergence is None:
         raise Refused("the two histories have no message in common", hint="merge them anyway with --allow-unrelated")
-    return plan_of(objects, divergence, policy)
+    return replace(plan_of(objects, divergence, policy), inherited=tuple(list_inherited(objects, divergence)))
 
 
 def plan_of(objects: Objects, divergence: Divergence, policy: Policy) -> MergePlan:
@@ -99,7 +102,7 @@ def merged_state(
 
     `conflicts` are those of the disagreements, in the same order.
     """
-    changes: dict[str, BlobChange] = {}
+    changes = merge_records(objects, divergence)
     conflicting: set[str] = set()
     for disagreement, conflict in zip(disagreements, conflicts, strict=True):
         conflicting.add(disagreement.key)
@@ -108,15 +111,10 @@ def merged_state(
         else:
             changes[conflict_path(conflict)] = encode_conflict(conflict)
     for key, source_changes in divergence.source.changes.items():
-        if key not in conflicting:
+        if key not in conflicting and group_of(key) != CONFLICTS:
             changes |= {path: change.new for path, change in source_changes.items()}
     state = divergence.target.state
     return update_tree(objects, state, changes) if changes else state
-
-
-def conflict_path(conflict: Conflict) -> str:
-    """Return the path of a conflict's record below `state/`."""
-    return leaf(CONFLICTS, conflict.id)
 
 
 def apply_choice(objects: Objects, target: PathChanges, source: PathChanges, choice: Choice) -> dict[str, BlobChange]:
@@ -127,6 +125,8 @@ def apply_choice(objects: Objects, target: PathChanges, source: PathChanges, cho
         change = in_target or in_source
         old = None if change is None else change.old
         match choice:
+            case "target":
+                changes[path] = old if in_target is None else in_target.new
             case "source":
                 changes[path] = old if in_source is None else in_source.new
             case "base":

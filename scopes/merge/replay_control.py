@@ -215,7 +215,7 @@ def _replay_rest(verb: ReplayVerb, repository: Repository, state: ReplayState, t
 
 def _preview(state: ReplayState, plan: ReplayPlan) -> ReplayOutcome:
     """Return the outcome of a dry run."""
-    common = _common_fields(state, plan)
+    common = _replay_fields(state, plan)
     if plan.result.stop is not None:
         return ReplayConflicted(
             **common,
@@ -243,7 +243,7 @@ def _carry_out(
     """Move the branch from `current` to the end of the plan, or stop where the plan stops; its objects are written."""
     result = plan.result
     state = replace(state, moved=(*state.moved, *result.moved))
-    common = _common_fields(state, plan)
+    common = _replay_fields(state, plan)
     if result.stop is not None:
         tx = Transaction(repository, state.conversation)
         name = write_stop(tx, state, result.stop, result.todo)
@@ -276,7 +276,7 @@ def _carry_out(
     return Replayed(**common, branch=state.branch, tip=result.tip, replayed=state.moved, operation=operation.id)
 
 
-class _CommonFields(TypedDict):
+class _ReplayFields(TypedDict):
     """The fields that all kinds of outcome have in common."""
 
     kind: str
@@ -287,7 +287,7 @@ class _CommonFields(TypedDict):
     notes: tuple[Note, ...]
 
 
-def _common_fields(state: ReplayState, plan: ReplayPlan) -> _CommonFields:
+def _replay_fields(state: ReplayState, plan: ReplayPlan) -> _ReplayFields:
     return {
         "kind": state.kind,
         "conversation": state.conversation,

@@ -79,7 +79,10 @@ class Position(NamedTuple):
 
 
 class Resolution(NamedTuple):
-    """How a conflict was resolved (S4-57); `value` is set only if `choice` is "value", `rejected` holds lost values."""
+    """How a conflict was resolved (S4-57); `value` is set only if `choice` is "value", `rejected` holds lost values.
+
+    `also` are the resolutions of the same conflict on branches that were merged afterwards.
+    """
 
     strategy: str
     choice: Choice
@@ -87,6 +90,7 @@ class Resolution(NamedTuple):
     actor: str
     rejected: tuple[Any, ...] = ()
     value: Any = None
+    also: tuple[Resolution, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +165,7 @@ def decode_conflict(data: bytes) -> Conflict:
                 target=_positions(rest.get("target")),
                 automatic_resolution=automatic if isinstance(automatic, str) else None,
                 status=status,
-                resolution=_resolution(rest.get("resolution")),
+                resolution=decode_resolution(rest.get("resolution")),
             )
     raise Corrupt("the record of a conflict is damaged", hint="see: scopes verify")
 
@@ -181,7 +185,11 @@ def resolution_document(resolution: Resolution) -> dict[str, Any]:
         "actor": resolution.actor,
         "rejected": list(resolution.rejected),
     }
-    return {**document, "value": resolution.value} if resolution.choice == "value" else document
+    if resolution.choice == "value":
+        document["value"] = resolution.value
+    if resolution.also:
+        document["also"] = [resolution_document(each) for each in resolution.also]
+    return document
 
 
 def _positions(documents: object) -> tuple[Position, ...]:
@@ -201,10 +209,12 @@ def _positions(documents: object) -> tuple[Position, ...]:
     return tuple(positions)
 
 
-def _resolution(document: object) -> Resolution | None:
+def decode_resolution(document: object) -> Resolution | None:
+    """Decode a resolution; None if it is not one."""
     match document:
         case {"strategy": str(strategy), "choice": str(choice), "reason": str(reason), "actor": str(actor), **rest}:
-            rejected = rest.get("rejected")
+            rejected, also = (rest.get(name) for name in ("rejected", "also"))
+            others = map(decode_resolution, also if isinstance(also, list) else ())
             return Resolution(
                 strategy,
                 choice,
@@ -212,5 +222,6 @@ def _resolution(document: object) -> Resolution | None:
                 actor,
                 tuple(rejected) if isinstance(rejected, list) else (),
                 rest.get("value"),
+                tuple(each for each in others if each is not None),
             )
     return None

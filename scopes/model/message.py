@@ -18,7 +18,7 @@ MessageKind: TypeAlias = Literal[
     "root", "prompt", "answer", "tool-results", "plain", "system", "proposal", "analysis", "collaboration-request",
     "decision", "priority", "method", "merge", "summary", "compaction", "notice", "error", "interrupt", "meta",
 ]  # fmt: skip
-KINDS: tuple[str, ...] = get_args(MessageKind)
+KINDS: tuple[MessageKind, ...] = get_args(MessageKind)
 TYPED_KINDS = frozenset({"proposal", "analysis", "collaboration-request", "decision", "priority", "method"})
 AUTHOR_KINDS = ("human", "agent", "tool", "system", "injected")
 FILE_OPERATIONS = ("read", "create", "edit", "delete", "rename", "mention")

@@ -31,7 +31,8 @@ def finished(conversation, conflict, *words):
     done = conversation.resolve(conflict, *words)
     assert (done["conflict"]["status"], done["remaining"]) == ("resolved", 0)
     assert conversation.continue_merge()["result"] == "merged"
-    assert conversation.list_conflicts("--all") == []
+    assert conversation.list_conflicts() == []
+    assert conflict["id"] in {each["id"] for each in conversation.list_conflicts("--all")}
     return done["conflict"]["resolution"]
 
 

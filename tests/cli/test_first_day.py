@@ -52,7 +52,7 @@ def test_a_hint_names_the_command_that_was_meant(two_branches, words, hint):
     [
         (("tokens", "count", "/nonexistent"), "file '/nonexistent' not found"),
         (("tokens", "count", "./nofile"), "file './nofile' not found"),
-        (("list", "-n", "-3"), "cannot be negative"),
+        (("list", "-n", "-3"), "conversations -3: must not be negative"),
         (("log", "-n", "-1"), "-1 is not"),
         (("list", "-n", "x"), "'x' is not a whole number"),
         (("search", "x", "--context", "-1"), "-1 is not"),

@@ -27,7 +27,8 @@ from scopes.errors import Conflicted, Invalid, Refused
 from scopes.history.messages import message_id_of
 from scopes.history.revisions import list_branch_tips, read_active_branch
 from scopes.merge.divergence import state_of
-from scopes.merge.in_progress import list_conflicts_at, list_in_progress
+from scopes.merge.in_progress import list_in_progress
+from scopes.merge.records import list_conflicts_at
 from scopes.model.message import Author
 from scopes.store.init import create_store
 from scopes.store.repository import Caller, open_repository, read_commit

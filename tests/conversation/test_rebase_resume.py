@@ -13,7 +13,8 @@ from scopes.conversation.show import show
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
 from scopes.history.revisions import list_branch_tips, read_active_branch
-from scopes.merge.in_progress import list_in_progress, open_conflicts_at
+from scopes.merge.in_progress import list_in_progress
+from scopes.merge.records import open_conflicts_at
 from scopes.merge.replay_control import ReplayConflicted, Replayed
 from scopes.model.message import Author
 from tests.support.decisions import decide, decided

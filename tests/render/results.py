@@ -398,6 +398,19 @@ CONFLICT_ROWS = tuple(
     )
     for number, conflict in enumerate((DISAGREED, COMPETING, EDITED, DECIDED_OTHERWISE), 1)
 )
+ENDED_ROW = replace(
+    CONFLICT_ROWS[3],
+    branch="main",
+    source="",
+    kind="branch",
+    conflict=replace(
+        DISAGREED,
+        status="resolved",
+        resolution=Resolution(
+            "manual", "source", "it is faster", "carol", ("JWT",), also=(Resolution("manual", "source", "", "planner"),)
+        ),
+    ),
+)
 RECORDED_TEXTS = {
     CALL.id: "I decided for JWT, since it needs no session store. " * 4,
     SECURE.id: "Sessions can be revoked.",
@@ -657,6 +670,7 @@ SAMPLES = {
         "show": ConflictView(row=CONFLICT_ROWS[0], texts=RECORDED_TEXTS, talk=(COVERAGE, PROMPT)),
         "show-several": ConflictView(row=CONFLICT_ROWS[1], texts={}, talk=()),
         "show-resolved": ConflictView(row=CONFLICT_ROWS[3], texts={}, talk=()),
+        "show-ended": ConflictView(row=ENDED_ROW, texts={}, talk=(), escalated_to="lead"),
         "show-edit": ConflictView(row=CONFLICT_ROWS[2], texts={}, talk=()),
         "resolved": ConflictResolved(
             conversation=CONVERSATION, branch=RESOLUTION, number=1, conflict=CONFLICT_ROWS[3].conflict, message=message_id("settle"),

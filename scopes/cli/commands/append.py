@@ -108,8 +108,7 @@ def append(
     if lines is not None:
         refuse_with_lines(text, author, data, binary=binary)
         append_documents = append_all_lines if atomic else append_lines
-        documents = walk_documents(invocation, lines)
-        results = append_documents(target, documents, allow_empty=allow_empty)
+        results = append_documents(target, walk_documents(invocation, lines), allow_empty=allow_empty)
         code = invocation.stream(results, options=ViewOptions(lines=True))
         invocation.output().hint("undo them together with: scopes undo")
         return code

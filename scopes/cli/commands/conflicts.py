@@ -23,7 +23,7 @@ def conflicts_list(
         typer.Option("--status", metavar="STATUS", help="Only conflicts that are open, debate, escalated or resolved"),
     ] = None,
     include_all: Annotated[
-        bool, typer.Option("--all", "-a", help="Include resolved conflicts of merges that have not continued yet")
+        bool, typer.Option("--all", "-a", help="Include resolved conflicts, those of finished merges too")
     ] = False,
 ) -> int:
     """List the conflicts between branches.

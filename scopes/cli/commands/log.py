@@ -9,7 +9,7 @@ import typer
 from scopes.cli.arguments import LATEST, Since, Until, names_conversation, names_revision
 from scopes.cli.command_line import after_separator
 from scopes.cli.invocation import Invocation
-from scopes.conversation.log import LogFilter
+from scopes.conversation.log import LogFilter, parse_kinds
 from scopes.conversation.log import log as run_log
 from scopes.errors import Invalid
 from scopes.loading import load
@@ -78,7 +78,7 @@ def log(
     if paths and not separated:
         where, paths = _split_range(invocation, where, paths, include_all=include_all)
     log_filter = LogFilter(
-        author=author, kind=kind, since=since, until=until, path=paths[0] if paths else None,
+        author=author, kind=parse_kinds(kind or ()), since=since, until=until, path=paths[0] if paths else None,
         body=load("scopes.search.grep:grep_messages")(grep, ignore_case=ignore_case) if grep else None,
     )  # fmt: skip
     on_terminal = invocation.stdout.isatty() and not invocation.wants_data

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from scopes.history.messages import display_time
-from scopes.merge.conflict_keys import shown_key
+from scopes.merge.conflict_keys import can_have_value, shown_key
 from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_text
 from scopes.render.text.conflict_phrases import confidence, conflict_agents, conflict_key, fit_line, severity, status
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from scopes.render.color import Style
 
 _WIDE = 110
+_HELD = "branch"  # nothing is in progress where the conflict is recorded
 _TERMINAL_COLUMNS = (
     Column("#", align="right"),
     Column("ID"),
@@ -96,6 +97,8 @@ def render_conflict_resolved(result: ConflictResolved, view: View) -> None:
     write_outcome(view, name, "conflict ", name, *subject, " is ", status(conflict), operation=result.operation)
     if not view.terminal:
         return
+    if result.kind == _HELD and not result.remaining:
+        return
     if result.remaining:
         left = counted(result.remaining, "conflict")
         write_hint(view, f"{left} still open: scopes conflicts list {result.conversation}")
@@ -108,7 +111,8 @@ def render_conflict_resolved(result: ConflictResolved, view: View) -> None:
 def _write_branch_conflicts(rows: list[ConflictRow], view: View) -> None:
     """Write the conflicts of one branch: as a table, or two lines each on a narrow terminal."""
     first = rows[0]
-    title = f"{first.conversation}: {first.source} into {first.target}, on {first.branch}"
+    sides = "" if first.kind == _HELD else f"{first.source} into {first.target}, "
+    title = f"{first.conversation}: {sides}on {first.branch}"
     if view.width >= _WIDE:
         view.rows(_TERMINAL_COLUMNS, (_terminal_row(row, view) for row in rows), title=title)
         return
@@ -152,7 +156,7 @@ def _piped_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
 def _write_conflict(result: ConflictView, view: View) -> None:
     """Write a conflict: fields, base, both sides, resolution, later messages, next steps."""
     row, conflict = result.row, result.row.conflict
-    _write_fields(row, view)
+    _write_fields(result, view)
     if conflict.base:
         view.line()
         for line in _side(view, "Before:", "", conflict.key, conflict.base, result.texts, view.width):
@@ -170,12 +174,14 @@ def _write_conflict(result: ConflictView, view: View) -> None:
         _write_next_steps(row, view)
 
 
-def _write_fields(row: ConflictRow, view: View) -> None:
-    conflict = row.conflict
+def _write_fields(result: ConflictView, view: View) -> None:
+    row, conflict = result.row, result.row.conflict
     write_field(view, "Conflict", Span(conflict.id, "id"), f" (number {row.number})")
     write_field(view, "Type", conflict.type, ", ", severity(conflict))
     write_field(view, "About", shown_key(conflict.key))
     write_field(view, "Status", status(conflict), ", ", short_time(view, row.since))
+    if result.escalated_to is not None:
+        write_field(view, "Escalated to", Span(result.escalated_to, "agent"))
     write_field(view, "Branch", Span(f"{row.conversation}/{row.branch}", "branch"))
 
 
@@ -257,14 +263,20 @@ def _write_resolution(conflict: Conflict, resolution: Resolution, view: View) ->
         write_field(view, "Reason", resolution.reason)
     for value in resolution.rejected:
         write_field(view, "Rejected", claim_text(conflict.key, value))
+    for other in resolution.also:
+        because = f": {other.reason}" if other.reason else ""
+        write_field(view, "Also", f"took {other.choice} ({other.strategy}) by ", Span(other.actor, "agent"), because)
 
 
 def _write_next_steps(row: ConflictRow, view: View) -> None:
     view.line()
     if row.conflict.status == "resolved":
+        if row.kind == _HELD:
+            return
         write_hint(view, f"continue: scopes conv {row.kind} {row.conversation} --continue")
         return
     resolve = f"scopes conflicts resolve {row.conversation} {row.conflict.id[:8]}"
     write_hint(view, f"take a side:    {resolve} --take source")
-    write_hint(view, f"edit a value:   {resolve} --edit")
+    if can_have_value(row.conflict.key):
+        write_hint(view, f"edit a value:   {resolve} --edit")
     write_hint(view, f"discuss it:     scopes conv append {row.conversation}/{row.branch} TEXT")

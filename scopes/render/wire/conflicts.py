@@ -54,7 +54,8 @@ def format_conflict_view(result: ConflictView) -> dict[str, object]:
     """Return a conflict with the texts of its messages and the messages since (`talk`)."""
     row = result.row
     shape = conflict_object(row.number, row.conflict, result.texts) | _place(row)
-    return {"kind": "conflict", **shape, "talk": [header_object(head) for head in result.talk]}
+    shape["talk"] = [header_object(head) for head in result.talk]
+    return {"kind": "conflict", **shape, **without_none(escalated_to=result.escalated_to)}
 
 
 @to_wire.register
@@ -90,11 +91,12 @@ def _resolution(resolution: Resolution) -> dict[str, object]:
     shape: dict[str, object] = {"strategy": resolution.strategy, "choice": resolution.choice}
     if resolution.choice == "value":
         shape["value"] = resolution.value
-    return shape | {
+    shape |= {
         "reason": resolution.reason,
         "actor": resolution.actor,
         "rejected": list(resolution.rejected),
     }
+    return shape | ({"also": [_resolution(each) for each in resolution.also]} if resolution.also else {})
 
 
 def _place(row: ConflictRow) -> dict[str, object]:

@@ -1,0 +1,106 @@
+"""The conflict records in a state: list them, and merge those of two sides.
+
+A record describes a conflict, it is no claim: two records of one conflict never conflict with each other. A resolved
+record replaces an open one. Of two resolved ones both resolutions are kept, the second as one of `also`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scopes.ids import Oid
+from scopes.merge.conflict_keys import group_of
+from scopes.merge.divergence import Divergence, state_of
+from scopes.model import encoding
+from scopes.model.conflicts import (
+    CONFLICTS,
+    Conflict,
+    Resolution,
+    decode_conflict,
+    encode_conflict,
+    resolution_document,
+)
+from scopes.model.path_encoding import leaf
+from scopes.store.repository import Objects, read_tree
+from scopes.store.trees import BlobChange, find_entry, read_blob
+
+
+def conflict_path(conflict: Conflict) -> str:
+    """Return the path of a conflict's record below `state/`."""
+    return leaf(CONFLICTS, conflict.id)
+
+
+def list_conflicts_at(objects: Objects, tip: Oid) -> dict[str, Conflict]:
+    """Return the conflicts recorded in the state of a commit, by id, ordered by key and type."""
+    return list_records(objects, state_of(objects, tip))
+
+
+def list_records(objects: Objects, state: Oid | None) -> dict[str, Conflict]:
+    """Return the conflicts recorded in a state, by id, ordered by key and type."""
+    entry = None if state is None else find_entry(objects, state, CONFLICTS)
+    if entry is None or not entry.is_tree:
+        return {}
+    records = (decode_conflict(read_blob(objects, each.oid)) for each in read_tree(objects, entry.oid).values())
+    return {record.id: record for record in sorted(records, key=lambda each: (each.key, each.type))}
+
+
+def open_conflicts_at(objects: Objects, tip: Oid) -> list[Conflict]:
+    """Return the open conflicts in the state of a commit."""
+    return [record for record in list_conflicts_at(objects, tip).values() if record.status != "resolved"]
+
+
+def merge_records(objects: Objects, divergence: Divergence) -> dict[str, BlobChange]:
+    """Return the changes to the target's state that merge the records of the source into it."""
+    changes: dict[str, BlobChange] = {}
+    for key, source_changes in divergence.source.changes.items():
+        if group_of(key) != CONFLICTS:
+            continue
+        in_target = divergence.target.changes.get(key, {})
+        for path, change in source_changes.items():
+            other = in_target.get(path)
+            if other is None or other.new is None or change.new is None:
+                changes[path] = change.new if other is None or other.new is None else other.new
+            elif other.new != change.new:
+                pair = [decode_conflict(read_blob(objects, blob)) for blob in (other.new, change.new)]
+                changes[path] = encode_conflict(_merge_pair(*pair))
+    return changes
+
+
+def list_inherited(objects: Objects, divergence: Divergence) -> list[Conflict]:
+    """Return the conflicts that are open in one of the sides, and would still be open after a merge."""
+    found = list_records(objects, divergence.target.state)
+    for path, blob in merge_records(objects, divergence).items():
+        if blob is not None:
+            record = decode_conflict(blob if isinstance(blob, bytes) else read_blob(objects, Oid(blob)))
+            found[record.id] = record
+        else:
+            found = {name: record for name, record in found.items() if conflict_path(record) != path}
+    return [record for record in found.values() if record.status != "resolved"]
+
+
+def _merge_pair(one: Conflict, other: Conflict) -> Conflict:
+    """Merge two records of one conflict; the result does not depend on their order."""
+    first, second = sorted((one, other), key=lambda each: (each.resolution is None, encode_conflict(each)))
+    if first.resolution is None or second.resolution is None:
+        return first
+    flipped = (first.source, first.target) != (second.source, second.target)
+    mine = first.resolution._replace(also=())
+    unique = {_dump(mine): mine}
+    for each in (*first.resolution.also, *(_flip(each, flipped) for each in _all_of(second.resolution))):
+        unique.setdefault(_dump(each), each)
+    others = sorted((data, each) for data, each in unique.items() if data != _dump(mine))
+    return replace(first, resolution=mine._replace(also=tuple(each for _, each in others)))
+
+
+def _all_of(resolution: Resolution) -> tuple[Resolution, ...]:
+    return resolution._replace(also=()), *resolution.also
+
+
+def _flip(resolution: Resolution, flipped: bool) -> Resolution:  # noqa: FBT001 - private
+    """Return a resolution whose record has source and target in the other order."""
+    choices = {"source": "target", "target": "source"} if flipped else {}
+    return resolution._replace(choice=choices.get(resolution.choice, resolution.choice))
+
+
+def _dump(resolution: Resolution) -> bytes:
+    return encoding.dump(resolution_document(resolution))
