@@ -137,7 +137,7 @@ def test_a_store_that_git_itself_cannot_use_is_a_warning(repository):
         file.write("[core\n")
     check = checks(repository)["git and the store"]
     assert check.state == "warning"
-    assert "cannot read the configuration of the store" in check.detail
+    assert f"{repository.path}/config is malformed in line" in check.detail
 
 
 def test_programs_named_in_the_configuration_of_the_store_are_a_warning(repository):

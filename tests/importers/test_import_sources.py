@@ -114,7 +114,7 @@ def test_several_notes_of_one_kind_are_one_note_with_their_number(repository, tm
     [note] = done.notes
     assert note.text.startswith("2 branches were moved here; new messages of their sources are on other branches; ")
     assert "; the first: conv-001/main was moved here; " in note.text
-    assert note.hint == "list them with: --report or -v"
+    assert note.hint == "to list them, repeat the command with --report or -v"
     assert [text.partition(";")[0] for text in done.details] == [
         "conv-001/main was moved here",
         "conv-002/main was moved here",
@@ -133,7 +133,10 @@ def test_deleted_conversations_are_one_note_and_a_single_one_has_no_details(repo
     assert [note.text for note in done.notes] == [
         "2 sessions were deleted here and stay deleted; the first: session s1 was deleted here and stays deleted"
     ]
-    assert done.notes[0].hint == "restore it with --again, or with: scopes undo; list them with: --report or -v"
+    assert (
+        done.notes[0].hint
+        == "restore it with --again, or with: scopes undo; to list them, repeat the command with --report or -v"
+    )
     assert len(done.details) == 2
 
 

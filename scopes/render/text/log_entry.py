@@ -172,8 +172,9 @@ def _compaction_rule(entry: LogEntry, view: View, width: int | None) -> Iterator
 
 def _decorations(entry: LogEntry, room: int | None = None) -> Iterator[str | Span]:
     """Yield ` (main, fix, tag: v1)`, main first; within `room` cells as many names as fit, and how many more."""
-    branches = sorted(entry.branches, key=lambda name: (name != _MAIN, name.startswith(_RESOLUTION)))
-    names = [clean_line(name) for name in (*branches, *(f"tag: {tag}" for tag in entry.tags))]
+    last = [name for name in entry.branches if name.startswith(_RESOLUTION)]
+    branches = sorted((name for name in entry.branches if name not in last), key=lambda name: name != _MAIN)
+    names = [clean_line(name) for name in (*branches, *(f"tag: {tag}" for tag in entry.tags), *last)]
     count = len(names)
     if not names:
         return

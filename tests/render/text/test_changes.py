@@ -80,3 +80,10 @@ def test_a_message_in_a_field_is_shortened(at_one_moment):
 
 def test_no_changes_are_no_rows_in_a_pipe():
     assert piped(replace(CHANGE["changes"], items=())) == ""
+
+
+def test_a_subject_that_its_commit_cut_ends_in_an_ellipsis_and_a_message_without_text_names_its_tools():
+    long = {"id": PROMPT.id, "kind": "plain", "subject": "x" * 72}
+    silent = {"id": CALL.id, "kind": "answer", "subject": "(no text)"}
+    rows = [replace(CHANGES[0], field_path="messages", before=None, after=after) for after in (long, silent)]
+    assert values(rows[0], replace(rows[1], tools=("Bash", "Edit"))) == [f"{'x' * 72}…", "answer: → Bash, Edit"]

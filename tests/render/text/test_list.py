@@ -153,3 +153,12 @@ def test_an_empty_list_prints_a_sentence_on_a_terminal_and_nothing_in_a_pipe():
     assert seen_lines(nothing) == ["There are no conversations yet.", "create one: scopes conv new"]
     assert seen_lines(nothing, hints=False) == ["There are no conversations yet."]
     assert piped(nothing) == ""
+
+
+def test_a_first_prompt_that_its_commit_cut_ends_in_an_ellipsis_and_a_title_does_not():
+    cut = "x" * 72
+    prompt = SESSION._replace(title=None, opening=cut)
+    title = SESSION._replace(title=cut)
+    rows = seen_lines(ConversationList(conversations=(prompt, title), projects={}), 200)[4:6]
+    assert [f"{cut}…" in row for row in rows] == [True, False]
+    assert "…" not in piped(ConversationList(conversations=(prompt,), projects={}))

@@ -87,11 +87,11 @@ def test_a_long_branch_name_leaves_room_for_author_and_subject():
     assert len(seen_lines(long, 80)[0]) <= 80
 
 
-def test_main_is_the_first_name_and_a_tag_is_one_too():
+def test_main_is_the_first_name_and_a_conflict_resolution_branch_the_last():
     names = ("a", "conflict-resolution/a-into-main", "main")
     entry = LogEntry(head=head("word", "carol", "x"), message=None, branches=names, tags=("v1",))
     line = seen_lines(Log(items=[entry], conversation="c"), 200)[0]
-    assert "(main, a, conflict-resolution/a-into-main, tag: v1)" in line
+    assert "(main, a, tag: v1, conflict-resolution/a-into-main)" in line
 
 
 def test_the_unique_part_of_an_id_is_bold():
