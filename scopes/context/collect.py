@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -197,10 +197,11 @@ def _add_turns(
     """Add the turns and touched files of the messages from position `first` on; `trees` are those of the commits."""
     conversation = revision.conversation
     amendments = find_amendments(repository, revision.oid, heads[first:])
+    known = {head.id for head in heads}
     read = []
     for number, head in enumerate(heads[first:], start=first + 1):
         stored = read_message_at(repository, trees[head.oid])
-        message, excluded = _amended(stored, amendments, limits.work_item)
+        message, excluded = _amended(stored, amendments, known, limits.work_item)
         if message is not None:
             _note_files(message, number, files)
             if may_be_turn(head) and has_content(message):
@@ -248,10 +249,13 @@ def _replace_by_summary(
 
 
 def _amended(
-    stored: Message, amendments: Mapping[MessageId, Amendment], work_item: str | None
+    stored: Message, amendments: Mapping[MessageId, Amendment], known: Container[str], work_item: str | None
 ) -> tuple[Message | None, str]:
-    """Return a message with its amendments applied, or None and why it is left out."""
-    if stored.amends is not None:
+    """Return a message with its amendments applied, or None and why it is left out.
+
+    An amendment is left out if the message that it amends is one of `known`; picked without it, it is a message.
+    """
+    if stored.amends is not None and stored.amends in known:
         return None, AMENDMENT
     if work_item is not None and stored.work_item not in (None, work_item):
         return None, OTHER_WORK

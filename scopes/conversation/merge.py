@@ -38,6 +38,7 @@ from scopes.merge.in_progress import (
     require_resolved,
     require_resolved_on_branch,
     resolution_branch,
+    restore_hint,
 )
 from scopes.merge.plan import MergePlan, plan_merge, write_state
 from scopes.model.conflicts import Conflict
@@ -200,7 +201,8 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
         if target_tip is None:
             raise NotFound(
                 f"the target {conversation_id}/{in_progress.target} was deleted",
-                hint=f"restore it: scopes undo, or abort the merge: scopes conv merge {conversation_id} --abort",
+                hint=restore_hint(repository, conversation_id, in_progress.target)
+                + f", or abort the merge: scopes conv merge {conversation_id} --abort",
             )
         policy = read_policy(repository.config, "automatic")
         plan = plan_merge(repository, repository, target_tip, in_progress.tip, policy)
@@ -219,9 +221,13 @@ def abort_merge(repository: Repository, conversation: str, branch: str | None = 
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
         in_progress = read_merge_in_progress(repository, conversation_id, branch)
-        active, operation = abort(repository, in_progress)
+        active, operation, notes = abort(repository, in_progress)
     return MergeAborted(
-        conversation=conversation_id, branch=in_progress.branch, active_branch=active, operation=operation.id
+        conversation=conversation_id,
+        branch=in_progress.branch,
+        active_branch=active,
+        operation=operation.id,
+        notes=notes,
     )
 
 

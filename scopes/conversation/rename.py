@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from scopes.errors import Refused
 from scopes.history.conversations import refuse_taken
 from scopes.history.handles import StoreHandle
 from scopes.history.transaction import RefTransaction, Transaction
 from scopes.ids import ConversationId, OperationId, parse_branch_name, parse_conversation_id
+from scopes.merge.in_progress import follow_rename
 from scopes.model.conversation import BranchEntry
 from scopes.result import Result
 from scopes.store import refs
@@ -63,7 +64,7 @@ def rename_conversation(repository: Repository, conversation: str, new: str) -> 
 
 
 def rename_branch(repository: Repository, conversation: str, branch: str, new: str) -> Renamed:
-    """Rename a branch, also in its metadata and where it is the parent of another branch.
+    """Rename a branch, also in its metadata, as the parent of another branch, and in what is in progress.
 
     Raises:
         Refused: the name is taken, or the branch is main.
@@ -81,8 +82,9 @@ def rename_branch(repository: Repository, conversation: str, branch: str, new: s
         tx.set_branch_entry(name, None)
         tx.set_branch_entry(new_name, entries.get(name, BranchEntry()))
         for child, entry in entries.items():
-            if entry.parent == name and child != name:
-                tx.set_branch_entry(child, replace(entry, parent=new_name))
+            renamed = follow_rename(entry, name, new_name)
+            if renamed != entry and child != name:
+                tx.set_branch_entry(child, renamed)
         active = repository.find_ref(refs.active_ref(handle.id))
         if active == refs.SYMBOLIC + refs.branch_ref(handle.id, name):
             tx.activate(new_name)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from scopes.history.messages import message_id_of, read_message
+from scopes.history.messages import KIND_TRAILER, message_id_of, read_message
 from scopes.ids import Oid
-from scopes.merge.conflict_keys import group_of, value_field
+from scopes.merge.conflict_keys import group_of, key_of_path, value_field
 from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import Divergence, PathChanges, Side, state_of
 from scopes.model import encoding
@@ -21,12 +21,20 @@ from scopes.store.trees import diff_blobs, find_entry, read_blob
 _PROPOSAL_GROUPS = frozenset({PROPOSALS, ENTITIES})
 
 
-def blame_paths(objects: Objects, newest_first: Iterable[Commit], wanted: Mapping[str, Oid | None]) -> dict[str, Oid]:
-    """Return the newest commit that set each path to its blob; `wanted` maps paths to blobs.
+class Blame(NamedTuple):
+    """The newest commit that stated the value of each path, and the newest that chose it to resolve a conflict."""
 
-    A merge commit counts only for paths that differ from all its parents.
+    authors: dict[str, Oid]
+    resolvers: dict[str, Oid]
+
+
+def blame_paths(objects: Objects, newest_first: Iterable[Commit], wanted: Mapping[str, Oid | None]) -> Blame:
+    """Find the newest commits that set each path to its blob; `wanted` maps paths to blobs.
+
+    A merge commit counts only for paths that differ from all its parents. The resolution of a conflict that took the
+    value of a side is not its author.
     """
-    found: dict[str, Oid] = {}
+    found = Blame({}, {})
     missing = dict(wanted)
     states: dict[Oid, Oid | None] = {}
     for commit in newest_first:
@@ -39,10 +47,25 @@ def blame_paths(objects: Objects, newest_first: Iterable[Commit], wanted: Mappin
         for before in [states[parent] for parent in commit.parents] or [None]:
             paths = {path for path, _, new in diff_blobs(objects, before, state) if missing.get(path, path) == new}
             changed = paths if changed is None else changed & paths
-        for path in changed or ():
-            found[path] = commit.oid
+        key = _key_with_side_taken(objects, commit)
+        chosen = {
+            path for path in missing if key_of_path(path) == key and blob_at(objects, state, path) == wanted[path]
+        }
+        found.resolvers.update({path: commit.oid for path in chosen if path not in found.resolvers})
+        for path in (changed or set()) - chosen:
+            found.authors[path] = commit.oid
             del missing[path]
     return found
+
+
+def _key_with_side_taken(objects: Objects, commit: Commit) -> str | None:
+    """Return the key of the conflict that a commit resolved with the value of a side or of the base, or None."""
+    if commit.trailers.get(KIND_TRAILER) != "notice":
+        return None
+    match read_message(objects, commit.oid).extra.get("conflict"):
+        case {"status": "resolved", "choice": "source" | "target" | "base", "key": str(key)}:
+            return key
+    return None
 
 
 def describe(objects: Objects, divergence: Divergence, disagreements: Iterable[Disagreement]) -> list[Conflict]:
@@ -57,16 +80,16 @@ def describe(objects: Objects, divergence: Divergence, disagreements: Iterable[D
     return [_conflict(objects, each, authors, originals) for each in listed]
 
 
-def _blame_side(objects: Objects, side: Side, changes: Iterable[PathChanges]) -> dict[str, Oid]:
+def _blame_side(objects: Objects, side: Side, changes: Iterable[PathChanges]) -> Blame:
     wanted = {path: change.new for each in changes for path, change in each.items() if change.new != change.old}
     found = blame_paths(objects, reversed(side.commits), wanted)
-    older = {path: blob for path, blob in wanted.items() if path not in found and blob is not None}
+    older = {path: blob for path, blob in wanted.items() if path not in found.authors and blob is not None}
     if older:  # a replayed message may meet values that are older than the commits of its new base
-        found |= blame_paths(objects, walk_newest_first(objects, [side.tip]), older)
-    return found
+        found = _add_older(found, blame_paths(objects, walk_newest_first(objects, [side.tip]), older))
+    return _with_resolvers_as_authors(found)
 
 
-def _blame_base(objects: Objects, divergence: Divergence, disagreements: Iterable[Disagreement]) -> dict[str, Oid]:
+def _blame_base(objects: Objects, divergence: Divergence, disagreements: Iterable[Disagreement]) -> Blame:
     wanted = {
         path: change.old
         for each in disagreements
@@ -74,7 +97,17 @@ def _blame_base(objects: Objects, divergence: Divergence, disagreements: Iterabl
         for path, change in changes.items()
         if change.old is not None
     }
-    return blame_paths(objects, walk_newest_first(objects, divergence.bases), wanted) if wanted else {}
+    commits = walk_newest_first(objects, divergence.bases) if wanted else ()
+    return _with_resolvers_as_authors(blame_paths(objects, commits, wanted))
+
+
+def _add_older(newer: Blame, older: Blame) -> Blame:
+    return Blame({**older.authors, **newer.authors}, {**older.resolvers, **newer.resolvers})
+
+
+def _with_resolvers_as_authors(found: Blame) -> Blame:
+    """Name the resolver as the author of a value that no message stated."""
+    return found._replace(authors={**found.resolvers, **found.authors})
 
 
 def _find_original_messages(objects: Objects, divergence: Divergence, keys: Iterable[str]) -> dict[str, Oid]:
@@ -93,7 +126,7 @@ def _find_original_messages(objects: Objects, divergence: Divergence, keys: Iter
 def _conflict(
     objects: Objects,
     disagreement: Disagreement,
-    authors: Mapping[str, Mapping[str, Oid]],
+    authors: Mapping[str, Blame],
     originals: Mapping[str, Oid],
 ) -> Conflict:
     key, sides = disagreement.key, (disagreement.target, disagreement.source)
@@ -105,7 +138,7 @@ def _conflict(
             objects,
             key,
             {path: change.new for path, change in changes.items() if change.new != change.old or path in restated},
-            {**authors[name], **restated},
+            Blame({**authors[name].authors, **restated}, authors[name].resolvers),
             messages,
         )
         for name, changes, restated, messages in (
@@ -125,20 +158,21 @@ def _conflict(
 
 
 def _positions(
-    objects: Objects, key: str, blobs: Mapping[str, Oid | None], authors: Mapping[str, Oid], messages: Iterable[Oid]
+    objects: Objects, key: str, blobs: Mapping[str, Oid | None], blame: Blame, messages: Iterable[Oid]
 ) -> tuple[Position, ...]:
     """Return the positions in blobs, the newest last, then those of messages."""
+    authors = blame.authors
     age = {oid: rank for rank, oid in enumerate(dict.fromkeys(authors.values()))}  # blame finds the newest first
     paths = sorted(blobs, key=lambda path: (-age.get(authors.get(path, Oid("")), len(age)), path))
-    pairs = ((blobs[path], authors.get(path)) for path in paths)
-    positions = [_position(objects, key, blob, author) for blob, author in pairs if blob is not None]
+    found = ((blobs[path], authors.get(path), blame.resolvers.get(path)) for path in paths)
+    positions = [_position(objects, key, blob, author, by) for blob, author, by in found if blob is not None]
     for oid in messages:
         message = read_message(objects, oid)
         positions.append(Position(message.text, message.id, message.author.name, _confidence(message)))
     return tuple(positions)
 
 
-def _position(objects: Objects, key: str, blob: Oid, author: Oid | None) -> Position:
+def _position(objects: Objects, key: str, blob: Oid, author: Oid | None, resolver: Oid | None) -> Position:
     claim: Any = encoding.load(read_blob(objects, blob))
     value = claim_value(key, claim)
     if author is None:
@@ -146,7 +180,8 @@ def _position(objects: Objects, key: str, blob: Oid, author: Oid | None) -> Posi
     message = read_message(objects, author)
     if group_of(key) == MESSAGES and message.amends is not None:
         value = message.text
-    return Position(value, message.id, message.author.name, _confidence(message))
+    chosen_by = None if resolver in {None, author} else read_message(objects, Oid(resolver or "")).author.name
+    return Position(value, message.id, message.author.name, _confidence(message), chosen_by)
 
 
 def claim_value(key: str, claim: Any) -> Any:

@@ -19,11 +19,16 @@ from scopes.merge.records import list_conflicts_at, open_conflicts_at
 from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.model.operation import Operation
+from scopes.result import Note
+from scopes.store import refs
+from scopes.store.graph import list_new_commits
+from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Objects, Repository
 
 PURPOSE = "conflict-resolution"
 HELD = "branch"
 _ENTRY_KEY = "waiting"
+_BRANCH_FIELDS = "target", "source", "before", "branch", "parent"
 _MAX_STEM_LENGTH = 150
 
 
@@ -177,13 +182,42 @@ def branch_after(repository: Repository, in_progress: InProgress, fallback: Bran
     return next(name for name in (in_progress.before, fallback, *sorted(tips)) if name in tips)
 
 
-def abort(repository: Repository, in_progress: InProgress) -> tuple[BranchName, Operation]:
-    """Delete a conflict-resolution branch; return the branch that is active then, and the operation."""
+def follow_rename(entry: BranchEntry, old: BranchName, new: BranchName) -> BranchEntry:
+    """Return a metadata entry in which a branch has its new name: as the parent, and in what is in progress."""
+    document = entry.extra.get(_ENTRY_KEY)
+    extra = dict(entry.extra)
+    if isinstance(document, dict):
+        renamed = {key: new for key in _BRANCH_FIELDS if document.get(key) == old}
+        extra[_ENTRY_KEY] = {**document, **renamed}
+    return replace(entry, parent=new if entry.parent == old else entry.parent, extra=extra)
+
+
+def restore_hint(repository: Repository, conversation: ConversationId, branch: BranchName) -> str:
+    """Return how to restore a deleted branch: the undo of the operation that deleted it."""
+    ref = refs.branch_ref(conversation, branch)
+    for _, operation in walk_operations(repository):
+        if any(change.ref == ref and change.new is None for change in operation.changes):
+            return f"restore it: scopes undo {operation.id[:8]}"
+    return "restore it: scopes undo"
+
+
+def _dropped_messages(repository: Repository, in_progress: InProgress, operation: Operation) -> tuple[Note, ...]:
+    """Return a note with the number of messages that were on a conflict-resolution branch alone."""
+    count = len(list(list_new_commits(repository, in_progress.tip, in_progress.stopped)))
+    if not count:
+        return ()
+    text = f"{count} message{'s' if count > 1 else ''} on {in_progress.branch} went with it"
+    return (Note(text, f"restore the branch: scopes undo {operation.id[:8]}"),)
+
+
+def abort(repository: Repository, in_progress: InProgress) -> tuple[BranchName, Operation, tuple[Note, ...]]:
+    """Delete a conflict-resolution branch; return the branch that is active then, the operation, and notes."""
     tx = Transaction(repository, in_progress.conversation)
     active = end_resolution(tx, in_progress, None)
     tx.delete_branch(in_progress.branch, in_progress.tip)
     summary = f"abort {in_progress.conversation}/{in_progress.branch}"
-    return active, tx.commit(f"{in_progress.kind}-abort", summary, metadata_message=f"abort {in_progress.branch}")
+    operation = tx.commit(f"{in_progress.kind}-abort", summary, metadata_message=f"abort {in_progress.branch}")
+    return active, operation, _dropped_messages(repository, in_progress, operation)
 
 
 def list_conflicts_of(objects: Objects, in_progress: InProgress) -> list[Conflict]:

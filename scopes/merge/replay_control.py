@@ -195,7 +195,7 @@ def abort_replay(verb: ReplayVerb, repository: Repository, conversation: str, br
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
         state = read_replay(repository, conversation_id, branch, verb.kind)
-        active, operation = abort(repository, state.resolution)
+        active, operation, notes = abort(repository, state.resolution)
     return ReplayAborted(
         kind=verb.kind,
         conversation=conversation_id,
@@ -203,6 +203,7 @@ def abort_replay(verb: ReplayVerb, repository: Repository, conversation: str, br
         branch=state.resolution.branch,
         active_branch=active,
         operation=operation.id,
+        notes=notes,
     )
 
 

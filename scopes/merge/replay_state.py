@@ -25,6 +25,7 @@ from scopes.merge.in_progress import (
     list_in_progress,
     require_resolved_on_branch,
     resolution_branch,
+    restore_hint,
 )
 from scopes.merge.rewrite import Rewrite, Stop
 from scopes.model.conversation import BranchEntry
@@ -163,7 +164,8 @@ def read_current_tip(repository: Repository, state: ReplayState) -> Oid:
     if tip is None:
         raise NotFound(
             f"{state.conversation}/{state.branch} was deleted",
-            hint=f"restore it: scopes undo, or abort: scopes conv {state.kind} {state.conversation} --abort",
+            hint=restore_hint(repository, state.conversation, state.branch)
+            + f", or abort: scopes conv {state.kind} {state.conversation} --abort",
         )
     return tip
 

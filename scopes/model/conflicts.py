@@ -70,12 +70,16 @@ _ID_LENGTH: Final = 12
 
 
 class Position(NamedTuple):
-    """The value of one side as JSON, the newest message that set it, its author, and the author's confidence."""
+    """The value of one side as JSON, the newest message that stated it, its author, and the author's confidence.
+
+    `resolved_by` is who chose this value when an earlier conflict was resolved.
+    """
 
     value: Any
     message: str | None = None
     agent: str | None = None
     confidence: float | None = None
+    resolved_by: str | None = None
 
 
 class Resolution(NamedTuple):
@@ -172,7 +176,8 @@ def decode_conflict(data: bytes) -> Conflict:
 
 def position_document(position: Position) -> dict[str, Any]:
     """Return a position as a JSON object; unknown fields are left out."""
-    known = {"message": position.message, "agent": position.agent, "confidence": position.confidence}
+    known = position._asdict()
+    del known["value"]
     return {"value": position.value, **{key: value for key, value in known.items() if value is not None}}
 
 
@@ -198,12 +203,14 @@ def _positions(documents: object) -> tuple[Position, ...]:
         match document:
             case {"value": value, **rest}:
                 message, agent, confidence = (rest.get(name) for name in ("message", "agent", "confidence"))
+                resolver = rest.get("resolved_by")
                 positions.append(
                     Position(
                         value,
                         message if isinstance(message, str) else None,
                         agent if isinstance(agent, str) else None,
                         float(confidence) if isinstance(confidence, int | float) else None,
+                        resolver if isinstance(resolver, str) else None,
                     )
                 )
     return tuple(positions)

@@ -6,6 +6,7 @@ import pytest
 
 from scopes.context.collect import ReadLimits, collect, resolve_revisions
 from scopes.conversation.amend import amend
+from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.new import new
 from scopes.errors import NotFound
 from scopes.model.message import Author
@@ -68,6 +69,15 @@ def test_an_amended_message_is_read_with_its_amendment(repository):
     drawn = history(repository, "main: a b")
     amend(repository, "conv-001", drawn.ids["a"], "better", author=Author("carol"))
     assert contents(read(repository)) == ["better", "b"]
+
+
+def test_an_amendment_picked_without_its_original_keeps_its_text(repository):
+    """M11."""
+    drawn = history(repository, "main: a", "fix@a: b")
+    amendment = amend(repository, "conv-001", drawn.ids["b"], "better", author=Author("carol"), branch="fix")
+    cherry_pick(repository, "conv-001", [amendment.id], branch="main")
+    assert contents(read(repository, "conv-001/main")) == ["a", "better"]
+    assert contents(read(repository, "conv-001/fix")) == ["a", "better"]
 
 
 def test_the_last_touched_file_comes_first_and_the_order_inside_a_turn_stays(repository):

@@ -134,3 +134,31 @@ def test_a_resolution_that_took_a_retracted_decision_is_void_with_it(repository)
     continue_merge(repository, "conv-001")
     retract(repository, "conv-001", "fix", "", author=CAROL, branch="main")
     assert decision_on(repository, "main") is None
+
+
+@pytest.mark.parametrize("resolving", ["main", "fix"])
+def test_the_author_of_a_value_is_who_stated_it_and_not_who_chose_it(repository, resolving):
+    """M6: it depended on the direction of the merge in which the conflict was resolved."""
+    fork(repository)
+    branch(repository, "conv-001", name="third", start="main~1", switch=False)
+    decide(repository, "conv-001/third", "neo4j", author="zoe")
+    merge(repository, "conv-001", "fix" if resolving == "main" else "main", target=resolving)
+    take = "source" if resolving == "main" else "target"
+    resolve_conflict(repository, "conv-001", "1", take=take, author=Author("judge"))
+    continue_merge(repository, "conv-001")
+    (conflict,) = merge(repository, "conv-001", "third", target=resolving).conflicts
+    (position,) = conflict.target
+    assert (position.value, position.agent) == ("my", "dave")
+    assert position.resolved_by == "judge"
+
+
+def test_the_author_of_a_new_value_is_who_resolved_the_conflict_with_it(repository):
+    fork(repository)
+    branch(repository, "conv-001", name="third", start="main~1", switch=False)
+    decide(repository, "conv-001/third", "neo4j", author="zoe")
+    merge(repository, "conv-001", "fix", target="main")
+    resolve_conflict(repository, "conv-001", "1", value="duckdb", author=Author("judge"))
+    continue_merge(repository, "conv-001")
+    (conflict,) = merge(repository, "conv-001", "third", target="main").conflicts
+    (position,) = conflict.target
+    assert (position.value, position.agent, position.resolved_by) == ("duckdb", "judge", None)

@@ -1,0 +1,68 @@
+"""A merge that waits for its conflicts: its branches are renamed, deleted, or it is aborted."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.branch import branch
+from scopes.conversation.delete import delete_branch
+from scopes.conversation.merge import Merged, abort_merge, continue_merge, merge
+from scopes.conversation.rename import rename_branch
+from scopes.conversation.resolve_conflict import resolve_conflict
+from scopes.conversation.undo import undo
+from scopes.errors import NotFound
+from scopes.history.revisions import list_branch_tips
+from scopes.model.message import Author
+from tests.merge.test_recorded_conflicts import RESOLUTION, decision_on, fork
+from tests.support.history import say
+from tests.support.store import assert_sound
+
+CAROL = Author("carol")
+
+
+def merge_into_copy(repository):
+    fork(repository)
+    branch(repository, "conv-001", name="copy", start="main")
+    merge(repository, "conv-001", "fix", target="copy")
+    resolve_conflict(repository, "conv-001", "1", take="source", author=CAROL)
+
+
+def test_a_merge_continues_into_its_renamed_target(repository):
+    """M8."""
+    merge_into_copy(repository)
+    rename_branch(repository, "conv-001", "copy", "other")
+    done = continue_merge(repository, "conv-001")
+    assert isinstance(done, Merged)
+    assert done.target == "other"
+    assert b'"my"' in decision_on(repository, "other")
+    assert_sound(repository)
+
+
+def test_the_hint_about_a_deleted_target_undoes_the_deletion_and_not_the_resolution(repository):
+    """M8."""
+    merge_into_copy(repository)
+    deleted = delete_branch(repository, "conv-001", "copy")
+    say(repository, RESOLUTION.replace("main", "copy"), "later")
+    with pytest.raises(NotFound) as error:
+        continue_merge(repository, "conv-001")
+    assert f"scopes undo {deleted.operation[:8]}" in error.value.hint
+    undo(repository, deleted.operation)
+    assert continue_merge(repository, "conv-001").target == "copy"
+
+
+def test_an_aborted_merge_counts_the_messages_that_go_with_it(repository):
+    """M10."""
+    fork(repository)
+    merge(repository, "conv-001", "fix", target="main")
+    say(repository, RESOLUTION, "one")
+    say(repository, RESOLUTION, "two")
+    done = abort_merge(repository, "conv-001")
+    assert done.notes[0].text.startswith("2 messages")
+    undo(repository, done.operation)
+    assert RESOLUTION.partition("/")[2] in list_branch_tips(repository, "conv-001")
+
+
+def test_an_aborted_merge_without_messages_says_nothing(repository):
+    fork(repository)
+    merge(repository, "conv-001", "fix", target="main")
+    assert not abort_merge(repository, "conv-001").notes
