@@ -16,7 +16,9 @@ DOCUMENTED = [int(code) for code, _ in EXIT_CODES]
 REFUSALS = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.ScopesError)]
 
 
-@pytest.mark.parametrize("refusal", [*REFUSALS, cli_errors.Interrupted, cli_errors.Bug], ids=lambda refusal: refusal.__name__)
+@pytest.mark.parametrize(
+    "refusal", [*REFUSALS, cli_errors.Interrupted, cli_errors.Bug], ids=lambda refusal: refusal.__name__
+)
 def test_the_exit_code_of_every_refusal_is_documented(refusal):
     assert refusal.exit_code in DOCUMENTED
 
