@@ -536,8 +536,10 @@ def test_a_pack_whose_index_cannot_be_installed_is_removed(store, tmp_path):
 )
 def test_an_error_names_the_action_and_the_reason(store, monkeypatch, number, words):
     pack = writer(store)
-    monkeypatch.setattr(os, "open", raising(OSError(number, "no")))
-    with pytest.raises(Inaccessible, match=f"cannot write new objects: .*{words}") as refusal:
+    with monkeypatch.context() as patch, pytest.raises(
+        Inaccessible, match=f"cannot write new objects: .*{words}"
+    ) as refusal:  # fmt: skip
+        patch.setattr(os, "open", raising(OSError(number, "no")))
         pack.write("blob", b"x")
     assert refusal.value.hint
 
