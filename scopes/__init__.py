@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from scopes.conversation.list_cached import ConversationList
     from scopes.conversation.log import LogFilter
     from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
-    from scopes.conversation.resolve_conflict import ConflictResolved, ConflictSide
+    from scopes.conversation.resolve import ConflictResolved, ConflictSide
     from scopes.conversation.rewind import BranchRewound
     from scopes.conversation.show import BranchRow, ConversationView
     from scopes.conversation.switch import BranchSwitched
@@ -91,7 +91,7 @@ _MODULES = {
     "scopes.conversation.list_cached": "ConversationList",
     "scopes.conversation.log": "LogFilter",
     "scopes.conversation.merge": "FastForwarded MergeAborted MergeConflicted Merged MergeOutcome UpToDate",
-    "scopes.conversation.resolve_conflict": "ConflictResolved ConflictSide",
+    "scopes.conversation.resolve": "ConflictResolved ConflictSide",
     "scopes.conversation.rewind": "BranchRewound",
     "scopes.conversation.show": "BranchRow ConversationView",
     "scopes.conversation.switch": "BranchSwitched",

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from scopes.conversation.merge import merge as merge_branches
     from scopes.conversation.rebase import abort_rebase, continue_rebase, skip_rebase
     from scopes.conversation.rebase import rebase as rebase_branch
-    from scopes.conversation.resolve_conflict import ConflictResolved, ConflictSide, resolve_conflict
+    from scopes.conversation.resolve import ConflictResolved, ConflictSide, resolve_conflict
     from scopes.exporters.atomic_save import ExportSaved
     from scopes.exporters.atomic_save import save as save_export
     from scopes.exporters.export import Exported, ExportFormat
@@ -81,7 +81,7 @@ else:
     continue_rebase = deferred("scopes.conversation.rebase:continue_rebase")
     skip_rebase = deferred("scopes.conversation.rebase:skip_rebase")
     rebase_branch = deferred("scopes.conversation.rebase:rebase")
-    resolve_conflict = deferred("scopes.conversation.resolve_conflict:resolve_conflict")
+    resolve_conflict = deferred("scopes.conversation.resolve:resolve_conflict")
     save_export = deferred("scopes.exporters.atomic_save:save")
     export_messages = deferred("scopes.exporters.export:export")
     choose_tokenizer = deferred("scopes.tokens.choose:choose_tokenizer")

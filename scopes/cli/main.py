@@ -91,7 +91,7 @@ def wants_help(line: CommandLine) -> bool:
 
 
 def _report(invocation: Invocation, error: BaseException) -> int:
-    return int(load("scopes.cli.error_handler:report")(invocation, error))
+    return int(load("scopes.cli.errors:report")(invocation, error))
 
 
 def _open_missing_streams() -> None:

@@ -12,7 +12,7 @@ import typer
 
 from scopes.cli.invocation import Invocation
 from scopes.conversation.conflicts import ConflictView, show_conflict
-from scopes.conversation.resolve_conflict import resolve_conflict
+from scopes.conversation.resolve import resolve_conflict
 from scopes.errors import Inaccessible, Invalid, Refused
 from scopes.merge.conflict_keys import shown_key
 from scopes.model.conflicts import Position

@@ -9,7 +9,7 @@ from scopes.clock import new_id, now
 from scopes.errors import Invalid
 from scopes.ids import OperationId, parse_agent_name
 from scopes.memory.entry import DEFAULT_IMPORTANCE, MemoryEntry, check_importance
-from scopes.memory.extract import MAX_ITEM_CHARACTERS, MAX_ITEMS, number_items
+from scopes.memory.extraction import MAX_ITEM_CHARACTERS, MAX_ITEMS, number_items
 from scopes.memory.store import Memory, change_memory, entry_change
 from scopes.result import Result
 from scopes.store.repository import Repository

@@ -29,4 +29,4 @@ def walk_current_entries(repository: Repository, entries: Iterable[MemoryEntry])
         paths = amended[tip] if tip is not None else set()
         withdrawn = tuple(m for m in entry.sources.messages if paths and leaf("messages", m) in paths)
         # Few entries need the rules for sentences and topics, which take long to import.
-        yield load("scopes.memory.extract:drop_sources")(repository, entry, withdrawn) if withdrawn else entry
+        yield load("scopes.memory.extraction:drop_sources")(repository, entry, withdrawn) if withdrawn else entry

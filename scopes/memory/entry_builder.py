@@ -10,7 +10,7 @@ from scopes.clock import known_seconds, new_id, now
 from scopes.errors import Refused
 from scopes.memory.activity import Activity
 from scopes.memory.entry import EntryScope, MemoryEntry, Sources
-from scopes.memory.extract import actions_of, decisions_of, importance_of, main_agent, summary_of
+from scopes.memory.extraction import actions_of, decisions_of, importance_of, main_agent, summary_of
 from scopes.memory.source_messages import SourceMessage
 from scopes.memory.summarizer_command import (
     BY_COMMAND,

@@ -44,7 +44,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.conversation.new": "conversation",
     "scopes.conversation.rename": "conversation",
     "scopes.conversation.repair": "store",
-    "scopes.conversation.resolve_conflict": "conflicts",
+    "scopes.conversation.resolve": "conflicts",
     "scopes.conversation.rewind": "branch",
     "scopes.conversation.show": "conversation",
     "scopes.conversation.switch": "branch",

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from scopes import errors
-from scopes.cli import error_handler
+from scopes.cli import errors as cli_errors
 from scopes.cli.command_line import LONG, SHORT
 from scopes.cli.environment_docs import ENVIRONMENT, EXIT_CODES, FILES
 from scopes.cli.global_options import COLOR_CHOICES, GLOBAL_OPTIONS
@@ -17,7 +17,7 @@ REFUSALS = [c for c in vars(errors).values() if isinstance(c, type) and issubcla
 
 
 @pytest.mark.parametrize(
-    "refusal", [*REFUSALS, error_handler.Interrupted, error_handler.Bug], ids=lambda refusal: refusal.__name__
+    "refusal", [*REFUSALS, cli_errors.Interrupted, cli_errors.Bug], ids=lambda refusal: refusal.__name__
 )
 def test_the_exit_code_of_every_refusal_is_documented(refusal):
     assert refusal.exit_code in DOCUMENTED
@@ -25,7 +25,7 @@ def test_the_exit_code_of_every_refusal_is_documented(refusal):
 
 def test_the_exit_codes_are_those_of_the_contract():
     assert DOCUMENTED == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 70, 130, 141]
-    assert (error_handler.EXIT_BUG, error_handler.EXIT_INTERRUPTED, error_handler.EXIT_BROKEN_PIPE) == (70, 130, 141)
+    assert (cli_errors.EXIT_BUG, cli_errors.EXIT_INTERRUPTED, cli_errors.EXIT_BROKEN_PIPE) == (70, 130, 141)
 
 
 def test_every_explanation_is_a_sentence():

@@ -9,7 +9,7 @@ from scopes.conversation.conflicts import list_conflicts
 from scopes.conversation.merge import Merged, merge
 from scopes.conversation.operations import show_operation
 from scopes.conversation.rebase import rebase
-from scopes.conversation.resolve_conflict import resolve_conflict
+from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo

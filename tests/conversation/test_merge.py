@@ -19,7 +19,7 @@ from scopes.conversation.merge import (
     continue_merge,
     merge,
 )
-from scopes.conversation.resolve_conflict import resolve_conflict
+from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.switch import switch
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify

@@ -7,7 +7,7 @@ import pytest
 from scopes.conversation.conflicts import list_conflicts, show_conflict
 from scopes.conversation.merge import merge
 from scopes.conversation.rebase import abort_rebase, continue_rebase, rebase, skip_rebase
-from scopes.conversation.resolve_conflict import resolve_conflict
+from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo

@@ -10,7 +10,7 @@ from scopes.conversation.delete import delete_branch
 from scopes.conversation.switch import switch
 from scopes.memory.actions import list_actions
 from scopes.memory.context import context
-from scopes.memory.extract import NOTHING_LEFT
+from scopes.memory.extraction import NOTHING_LEFT
 from scopes.memory.list import list_memory, show_memory
 from scopes.memory.search import search
 from scopes.memory.update import update

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.memory.extract import states_decision
+from scopes.memory.extraction import states_decision
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scopes.errors import Corrupt
 from scopes.memory.entry import MemoryEntry, Sources, decode_entry, encode_entry
-from scopes.memory.extract import number_items
+from scopes.memory.extraction import number_items
 from tests.support.examples import examples
 
 TEXTS = st.lists(st.text(max_size=20), max_size=3).map(tuple)

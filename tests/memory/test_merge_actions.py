@@ -9,7 +9,7 @@ from scopes.conversation.new import new
 from scopes.conversation.undo import undo
 from scopes.memory.actions import done, list_actions, merge_actions
 from scopes.memory.entry import MemoryEntry
-from scopes.memory.extract import number_items
+from scopes.memory.extraction import number_items
 from scopes.memory.update import update
 from tests.memory.talking import say
 from tests.support.examples import examples

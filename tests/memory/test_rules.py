@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.history.messages import plain_message
-from scopes.memory.extract import decisions_of
+from scopes.memory.extraction import decisions_of
 from scopes.memory.source_messages import SourceMessage
 from scopes.model.message import Author
 

@@ -15,7 +15,7 @@ from scopes.conversation.amend import amend, retract
 from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.log import log
 from scopes.conversation.rebase import abort_rebase, continue_rebase, rebase, skip_rebase
-from scopes.conversation.resolve_conflict import resolve_conflict
+from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.history.revisions import list_branch_tips
 from scopes.merge.replay_control import ReplayConflicted, ReplayUpToDate

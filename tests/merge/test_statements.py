@@ -8,7 +8,7 @@ from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.decisions import decisions
 from scopes.conversation.merge import MergeConflicted, Merged, continue_merge, merge
-from scopes.conversation.resolve_conflict import resolve_conflict
+from scopes.conversation.resolve import resolve_conflict
 from scopes.errors import Invalid
 from scopes.model.message import Author
 from tests.merge.test_recorded_conflicts import decide, decision_on, fork

@@ -34,7 +34,7 @@ from scopes.conversation.new import ConversationCreated
 from scopes.conversation.operations import OperationList, OperationView
 from scopes.conversation.rename import Renamed
 from scopes.conversation.repair import Repaired
-from scopes.conversation.resolve_conflict import ConflictResolved
+from scopes.conversation.resolve import ConflictResolved
 from scopes.conversation.rewind import BranchRewound
 from scopes.conversation.show import BranchRow, ConversationView
 from scopes.conversation.stats import Stats

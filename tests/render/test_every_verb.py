@@ -30,7 +30,7 @@ from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations, show_operation
 from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
 from scopes.conversation.repair import repair
-from scopes.conversation.resolve_conflict import escalate_conflict, resolve_conflict
+from scopes.conversation.resolve import escalate_conflict, resolve_conflict
 from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
 from scopes.conversation.stats import stats

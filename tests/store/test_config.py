@@ -145,7 +145,7 @@ def test_without_a_store_the_settings_of_the_user_apply(user_file):
 
 def test_a_malformed_user_configuration_is_reported(user_file):
     user_file("[core\n")
-    with pytest.raises(Corrupt, match="cannot read the settings of git"):
+    with pytest.raises(Corrupt, match=r"the configuration file .*\.gitconfig is malformed in line 1"):
         user_config()
 
 

@@ -10,7 +10,7 @@ from scopes.cli.arguments import AuthorKind, AuthorName, ConflictArgument, Conve
 from scopes.cli.invocation import Invocation
 from scopes.cli.resolve_input import Edit, Reason, ResolveOptions, Take, Value, resolve_from_options
 from scopes.conversation.conflicts import list_conflicts, show_conflict
-from scopes.conversation.resolve_conflict import escalate_conflict
+from scopes.conversation.resolve import escalate_conflict
 
 
 def conflicts_list(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from scopes.conversation.conflicts import ConflictList, ConflictView
-    from scopes.conversation.resolve_conflict import ConflictResolved
+    from scopes.conversation.resolve import ConflictResolved
     from scopes.merge.conflict_list import ConflictRow
     from scopes.model.conflicts import Conflict, Position, Resolution
     from scopes.render.color import Style

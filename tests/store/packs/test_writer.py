@@ -539,6 +539,7 @@ def test_an_error_names_the_action_and_the_reason(store, monkeypatch, number, wo
     monkeypatch.setattr(os, "open", raising(OSError(number, "no")))
     with pytest.raises(Inaccessible, match=f"cannot write new objects: .*{words}") as refusal:
         pack.write("blob", b"x")
+    monkeypatch.undo()  # Python 3.13 removes the directories of the test with os.open
     assert refusal.value.hint
 
 
