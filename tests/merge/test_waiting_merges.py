@@ -8,7 +8,7 @@ from scopes.conversation.branch import branch
 from scopes.conversation.delete import delete_branch
 from scopes.conversation.merge import Merged, abort_merge, continue_merge, merge
 from scopes.conversation.rename import rename_branch
-from scopes.conversation.resolve_conflict import resolve_conflict
+from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.errors import NotFound
 from scopes.history.revisions import list_branch_tips
