@@ -42,7 +42,7 @@ def write_merge_commit(  # noqa: PLR0917 - the parts of a merge commit
         for conflict in conflicts
         if conflict.resolution is not None
     ]
-    message_id = derived_id("merge", sorted(parents), sorted(encoding.dump(each).decode() for each in resolved), text)
+    message_id = derived_id("merge", list(parents), sorted(encoding.dump(each).decode() for each in resolved), text)
     document: dict[str, Any] = {"messages": list(merged)}
     if resolved:
         document["resolved"] = resolved

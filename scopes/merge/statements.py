@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 from scopes.history.messages import KIND_TRAILER, message_id_of, read_message
 from scopes.ids import MessageId, Oid
-from scopes.merge.conflict_keys import key_of_path
+from scopes.merge.conflict_keys import group_of, key_of_path
 from scopes.model.claims import claims_of
 from scopes.model.conflicts import CONFLICT_TYPES, FILES, MESSAGES
 from scopes.model.message import TYPED_KINDS, Message
 from scopes.model.path_encoding import leaf
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit
-from scopes.store.repository import Objects, read_commit
+from scopes.store.repository import Objects, read_commit, read_tree
 from scopes.store.trees import BlobChange, find_blob, find_entry
 
 _STATED_GROUPS = frozenset(row.group for row in CONFLICT_TYPES.values()) - {None, FILES, MESSAGES}
@@ -55,13 +55,27 @@ def find_restated(
     """
     found: dict[str, dict[str, Restated]] = {}
     for commit in commits if before is not None and after is not None else ():
-        if commit.trailers.get(KIND_TRAILER) not in TYPED_KINDS or message_id_of(commit) in known:
+        if message_id_of(commit) in known:
             continue
-        for path in stated_claims(_read_valid(objects, commit, after)):
+        for path in _stated_paths(objects, commit, after):
             old, new = (None if state is None else find_entry(objects, state, path) for state in (before, after))
             if old is not None and old == new:
                 found.setdefault(key_of_path(path), {})[path] = Restated(commit.oid, old.oid)
     return found
+
+
+def _stated_paths(objects: Objects, commit: Commit, state: Oid | None) -> Iterator[str]:
+    """Yield the paths that a commit stated, as a typed message or as the resolution of a conflict."""
+    kind = commit.trailers.get(KIND_TRAILER)
+    if kind in TYPED_KINDS:
+        yield from stated_claims(_read_valid(objects, commit, state))
+    elif kind in _RESOLVING_KINDS and state is not None:
+        for key in _resolved_keys(read_message(objects, commit.oid).extra):
+            if group_of(key) in _STATED_GROUPS:
+                yield f"{key}="
+                entry = find_entry(objects, state, key)
+                agents = read_tree(objects, entry.oid) if entry is not None and entry.is_tree else ()
+                yield from (f"{key}/{name}" for name in agents)
 
 
 def _read_valid(objects: Objects, commit: Commit, state: Oid | None) -> Message:

@@ -33,7 +33,7 @@ def test_the_command_line_of_the_specification_merges(conversation):
     done = conversation.run(*command)
     assert (done["kind"], done["result"], done["branch"]) == ("merge", "merged", "main")
     assert (done["merged_messages"], done["conflicts"]) == (came, [])
-    assert conversation.texts()[-1] == "Merge fix into main"
+    assert conversation.texts()[-1] == "Merge 2 messages"
 
 
 def test_a_fast_forward_is_made_unless_no_ff_is_given(conversation):

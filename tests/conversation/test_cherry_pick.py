@@ -78,7 +78,7 @@ def test_a_branch_with_a_picked_message_can_be_merged_with_the_one_it_came_from(
     done = merge(repository, "conv-001", "fix", target="main")
     assert isinstance(done, Merged)
     assert done.messages == (drawn.ids["c"],)
-    assert texts(repository, "conv-001/main") == ["a", "c", "d", "Merge fix into main"]
+    assert texts(repository, "conv-001/main") == ["a", "c", "d", "Merge 1 message"]
 
 
 def test_a_merge_and_a_root_cannot_be_picked(repository):

@@ -67,7 +67,7 @@ def test_a_message_with_two_commits_counts_as_the_same(repository):
     drawn = history(repository, "main: a b", "fix@a: c")
     merge(repository, "conv-001", "fix", target="main")
     found = diff(repository, "conv-001", "main..fix")
-    assert words(drawn, found.only_left) == "b Merge fix into main"
+    assert words(drawn, found.only_left) == "b Merge 1 message"
     assert found.only_right == ()
 
 

@@ -72,7 +72,7 @@ def test_diverged_branches_without_conflicts_get_a_merge_commit_with_two_parents
     assert isinstance(done, Merged)
     assert read_commit(repository, done.tip).parents == (drawn.oids["b"], drawn.oids["d"])
     assert done.messages == (drawn.ids["c"], drawn.ids["d"])
-    assert texts(repository, "conv-001/main") == ["a", "b", "c", "d", "Merge fix into main"]
+    assert texts(repository, "conv-001/main") == ["a", "b", "c", "d", "Merge 2 messages"]
     assert_sound(repository)
 
 
@@ -164,7 +164,7 @@ def test_histories_without_a_common_message_are_refused(repository):
         merge(repository, "conv-001", "conv-002", target="main")
     done = merge(repository, "conv-001", "conv-002", target="main", options=MergeOptions(allow_unrelated=True))
     assert isinstance(done, Merged)
-    assert texts(repository, "conv-001/main")[-3:] == ["a", "b", "Merge conv-002/main into main"]
+    assert texts(repository, "conv-001/main")[-3:] == ["a", "b", "Merge 1 message"]
 
 
 @pytest.fixture

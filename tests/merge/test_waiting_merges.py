@@ -14,7 +14,7 @@ from scopes.errors import NotFound
 from scopes.history.revisions import list_branch_tips
 from scopes.model.message import Author
 from tests.merge.test_recorded_conflicts import RESOLUTION, decision_on, fork
-from tests.support.history import say
+from tests.support.history import history, say
 from tests.support.store import assert_sound
 
 CAROL = Author("carol")
@@ -60,6 +60,17 @@ def test_an_aborted_merge_counts_the_messages_that_go_with_it(repository):
     assert done.notes[0].text.startswith("2 messages")
     undo(repository, done.operation)
     assert RESOLUTION.partition("/")[2] in list_branch_tips(repository, "conv-001")
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_the_same_tips_give_the_same_merge_commit_whatever_the_branches_are_called(repository, stops):
+    """M13, S4-19."""
+    fork(repository, main="sqlite", fix="my") if stops else history(repository, "main: a b", "fix@a: c")
+    branch(repository, "conv-001", name="other", start="fix", switch=False)
+    branch(repository, "conv-001", name="copy", start="main", switch=False)
+    one = merge(repository, "conv-001", "fix", target="main")
+    two = merge(repository, "conv-001", "other", target="copy")
+    assert one.tip == two.tip
 
 
 def test_an_aborted_merge_without_messages_says_nothing(repository):

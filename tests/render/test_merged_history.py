@@ -48,10 +48,10 @@ def test_the_graph_shows_both_sides_of_every_merge(merged):
     )
     drawn = [re.split(r"(?:SYSTEM|carol) +(?:\(.*\) )?", line)[-1] for line in lines if "●" in line]
     assert drawn[:4] == [
-        "Merge docs into main",
+        "Merge 1 message",
         "Conflict detected, creating resolution branch",
         "stone",
-        "Merge docs into main",
+        "Merge 1 message",
     ]
     assert sum("─╮" in line or "─┤" in line for line in lines) == 4
     assert all(len(line) <= 100 for line in lines)
