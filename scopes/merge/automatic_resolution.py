@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, get_args
 
 from scopes.errors import Invalid, Refused
-from scopes.merge.conflict_keys import group_of
+from scopes.merge.conflict_keys import folded, group_of, shown_key, value_field
 from scopes.model.conflicts import CONFLICT_TYPES, PRIORITIES, Choice, Conflict, Position, Resolution
 from scopes.model.message import URGENCIES
 from scopes.result import Note
@@ -18,6 +18,7 @@ STRATEGIES: Final[tuple[str, ...]] = get_args(MergeStrategy)
 RULES: Final = ("first", "second", "skip", "fail")
 _CHOICE_OF_RULE: Final[Mapping[str, Choice]] = {"first": "target", "second": "source", "skip": "base"}
 _CHOICE_OF_STRATEGY: Final[Mapping[str, Choice]] = {"ours": "target", "theirs": "source"}
+_SPELLING: Final = "spelling"
 _ACTOR: Final = "scopes"  # not who runs the merge: the merge commit is the same on every machine
 
 
@@ -62,7 +63,29 @@ def auto_resolve(conflicts: Iterable[Conflict], policy: Policy) -> tuple[list[Co
         text = f"the rules of the settings are not used: they do not cover {', '.join(uncovered)}"
         notes.append(Note(text, f"for example: scopes config set scopes.merge.rule.{uncovered[0]} first"))
     rules = {} if uncovered else policy.rules
-    return [_resolve_one(conflict, rules.get(conflict.type), policy) for conflict in proposed], notes
+    resolved = [_resolve_one(conflict, rules.get(conflict.type), policy) for conflict in proposed]
+    notes += [_spelling_note(conflict) for conflict in resolved if _is_spelling(conflict)]
+    return resolved, notes
+
+
+def _is_spelling(conflict: Conflict) -> bool:
+    return conflict.resolution is not None and conflict.resolution.strategy == _SPELLING
+
+
+def _spelling_note(conflict: Conflict) -> Note:
+    values = " and ".join(sorted({repr(each.value) for each in (*conflict.target, *conflict.source)}))
+    return Note(f"{shown_key(conflict.key)}: {values} are taken as the same")
+
+
+def _choose_spelling(conflict: Conflict) -> Choice | None:
+    """Return the side to take if values differ in letter case and outer spaces only, the same in both directions."""
+    target, source = ([each.value for each in side] for side in (conflict.target, conflict.source))
+    values = [*target, *source]
+    if not target or not source or not all(isinstance(value, str) for value in values):
+        return None
+    if value_field(conflict.key) is None or len({folded(value) for value in values}) != 1:
+        return None
+    return "target" if sorted(target) <= sorted(source) else "source"
 
 
 def _automatic(conflict: Conflict, policy: Policy) -> Choice | None:
@@ -95,6 +118,9 @@ def _resolve_one(conflict: Conflict, rule: str | None, policy: Policy) -> Confli
     if rule is not None:
         return resolve(conflict, _CHOICE_OF_RULE[rule], f"rule {rule}", "scopes.merge.rule", _ACTOR)
     strategy = policy.strategy
+    spelling = None if policy.strict or strategy == "manual" else _choose_spelling(conflict)
+    if spelling is not None:
+        return resolve(conflict, spelling, _SPELLING, "", _ACTOR)
     automatic = conflict.automatic_resolution
     stops = policy.strict and conflict.type != "delete-delete"
     if automatic is not None and strategy != "manual" and not stops:

@@ -5,10 +5,12 @@ A key is the path of a claim below `state/`, without the agent: claims of two ag
 
 from __future__ import annotations
 
+from unicodedata import normalize
+
 from scopes.errors import Invalid
 from scopes.ids import MessageId
 from scopes.model.conflicts import CONFLICT_TYPES, ENTITIES, MESSAGES, PROPOSALS
-from scopes.model.path_encoding import decode_component
+from scopes.model.path_encoding import decode_component, encode_component
 
 _TYPE_OF_GROUP = {row.group: name for name, row in CONFLICT_TYPES.items() if row.group is not None}
 
@@ -57,6 +59,21 @@ def can_have_value(key: str) -> bool:
 def message_key(message: MessageId | str) -> str:
     """Return the key of the claims about a message."""
     return f"{MESSAGES}/{message}"
+
+
+def comparable_key(key: str) -> str:
+    """Return a key in the spelling that topics are compared in: casefolded, without outer spaces, in NFC.
+
+    Keys of files, messages and proposals are names, not words: they are compared as they are.
+    """
+    if value_field(key) is None:
+        return key
+    return "/".join(encode_component(folded(_decode(name))) for name in key.split("/"))
+
+
+def folded(text: str) -> str:
+    """Return a text in the spelling that topics and values are compared in."""
+    return normalize("NFC", normalize("NFC", text).casefold()).strip()
 
 
 def shown_key(key: str) -> str:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from scopes.history.messages import KIND_TRAILER, is_root, message_id_of, read_message
 from scopes.ids import MessageId, Oid
-from scopes.merge.conflict_keys import group_of, message_key, type_of
+from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path, message_key, type_of
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
+from scopes.merge.statements import Restated
 from scopes.model import encoding
 from scopes.model.claims import content_of
 from scopes.model.conflicts import CONFLICTS, MESSAGES
@@ -24,6 +25,7 @@ from scopes.store.objects import Commit
 from scopes.store.repository import Objects, read_commit
 from scopes.store.trees import read_blob
 
+_Value = TypeVar("_Value")
 _RETRACTED = {"retracted": True}
 _KINDS_BY_POSITION = frozenset({"answer", "tool-results"})
 
@@ -59,11 +61,15 @@ def find_disagreements(objects: Objects, divergence: Divergence) -> tuple[Disagr
 
 def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disagreement]:
     """Compare what both sides did to the keys that both changed or stated, and at least one of them changed."""
-    sides = divergence.target, divergence.source
-    stated = [side.changes.keys() | side.restated.keys() for side in sides]
-    changed = divergence.target.changes.keys() | divergence.source.changes.keys()
-    for key in stated[0] & stated[1] & changed:
-        target, source = (_changes_with_restated(key, *pair) for pair in (sides, sides[::-1]))
+    changes = [_by_comparable_key(side.changes) for side in (divergence.target, divergence.source)]
+    restated = [_by_comparable_key(side.restated) for side in (divergence.target, divergence.source)]
+    stated = [changes[side].keys() | restated[side].keys() for side in (0, 1)]
+    for topic in stated[0] & stated[1] & (changes[0].keys() | changes[1].keys()):
+        own = [each.get(topic, {}) for each in changes]
+        again = [each.get(topic, {}) for each in restated]
+        target, source = (_changes_with_restated(own[side], again[side], own[1 - side]) for side in (0, 1))
+        spelled = {key_of_path(path) for path in (*target, *source)}
+        key = spelled.pop() if len(spelled) == 1 else topic
         if group_of(key) == CONFLICTS:
             continue  # `records` merges them
         if group_of(key) == MESSAGES:
@@ -74,14 +80,23 @@ def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disag
             added = all(change.old is None for changes in (target, source) for change in changes.values())
             kind = type_of(key, added=added)
         if kind is not None:
-            authors = [{path: each.commit for path, each in side.restated.get(key, {}).items()} for side in sides]
+            authors = [{path: each.commit for path, each in paths.items()} for paths in again]
             yield Disagreement(key, kind, target, source, target_restated=authors[0], source_restated=authors[1])
 
 
-def _changes_with_restated(key: str, side: Side, other: Side) -> PathChanges:
+def _by_comparable_key(by_key: Mapping[str, Mapping[str, _Value]]) -> dict[str, dict[str, _Value]]:
+    """Group values by path under the comparable keys: `Database` and `database ` are one topic."""
+    found: dict[str, dict[str, _Value]] = {}
+    for key, by_path in by_key.items():
+        found.setdefault(comparable_key(key), {}).update(by_path)
+    return found
+
+
+def _changes_with_restated(
+    changes: PathChanges, restated: Mapping[str, Restated], changed_by_other: PathChanges
+) -> PathChanges:
     """Return the changes of a side to a key, with what it stated again: all, or what the other side changed."""
-    changes, restated = side.changes.get(key, {}), side.restated.get(key, {})
-    added = restated if not changes else restated.keys() & other.changes.get(key, {}).keys()
+    added = restated if not changes else restated.keys() & changed_by_other.keys()
     return {**changes, **{path: PathChange(restated[path].blob, restated[path].blob) for path in added}}
 
 

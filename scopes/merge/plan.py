@@ -11,7 +11,7 @@ from scopes.history.messages import is_root, message_id_of
 from scopes.ids import MessageId, Oid
 from scopes.merge.attribution import describe
 from scopes.merge.automatic_resolution import Policy, auto_resolve
-from scopes.merge.conflict_keys import group_of
+from scopes.merge.conflict_keys import comparable_key, group_of
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side, find_divergence
 from scopes.merge.records import conflict_path, list_inherited, merge_records
@@ -105,13 +105,13 @@ def merged_state(
     changes = merge_records(objects, divergence)
     conflicting: set[str] = set()
     for disagreement, conflict in zip(disagreements, conflicts, strict=True):
-        conflicting.add(disagreement.key)
+        conflicting.add(comparable_key(disagreement.key))
         if conflict.resolution is not None:
             changes |= apply_choice(objects, disagreement.target, disagreement.source, conflict.resolution.choice)
         else:
             changes[conflict_path(conflict)] = encode_conflict(conflict)
     for key, source_changes in divergence.source.changes.items():
-        if key not in conflicting and group_of(key) != CONFLICTS:
+        if comparable_key(key) not in conflicting and group_of(key) != CONFLICTS:
             changes |= {path: change.new for path, change in source_changes.items()}
     state = divergence.target.state
     return update_tree(objects, state, changes) if changes else state

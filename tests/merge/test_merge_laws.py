@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import list_conflicts
-from scopes.conversation.merge import MergeConflicted, MergeOptions, UpToDate, abort_merge, merge
+from scopes.conversation.merge import MergeConflicted, MergeOptions, UpToDate, abort_merge, continue_merge, merge
+from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.history.revisions import list_branch_tips
 from scopes.merge.divergence import state_of
+from scopes.model.message import Author
 from scopes.store.trees import walk_blobs
 from tests.support.examples import examples
 from tests.support.history import history, say
@@ -203,3 +205,23 @@ def test_a_criss_cross_merge_gives_the_same_result_in_both_directions(repository
     assert [(c.type, c.key, c.id) for c in one.conflicts] == [(c.type, c.key, c.id) for c in two.conflicts]
     if not isinstance(one, MergeConflicted):
         assert states(repository, first, main) == states(repository, second, fix)
+
+
+@settings(on_store, max_examples=examples(20))
+@given(st.lists(steps, max_size=3), st.lists(steps, max_size=6), st.sampled_from(["source", "target"]), st.booleans())
+def test_no_conflict_is_a_dead_end_for_a_branch_that_holds_it(repository, below, above, take, aborted):
+    """From a branch that began at open conflicts some commands lead to a state without any."""
+    conversation = draw_history(repository, below, above)
+    stopped = merge(repository, conversation, "fix", target="main")
+    if not isinstance(stopped, MergeConflicted):
+        return
+    branch(repository, conversation, name="talk", start=stopped.branch, switch=False)
+    say(repository, f"{conversation}/talk", "more")
+    if aborted:
+        abort_merge(repository, conversation)
+    for row in list_conflicts(repository, conversation).conflicts:
+        resolve_conflict(repository, conversation, row.conflict.id, take=take, author=Author("judge"))
+    if not aborted:
+        continue_merge(repository, conversation)
+    merge(repository, conversation, "talk", target="main")
+    assert not list_conflicts(repository, conversation).conflicts

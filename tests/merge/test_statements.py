@@ -162,3 +162,31 @@ def test_the_author_of_a_new_value_is_who_resolved_the_conflict_with_it(reposito
     (conflict,) = merge(repository, "conv-001", "third", target="main").conflicts
     (position,) = conflict.target
     assert (position.value, position.agent, position.resolved_by) == ("duckdb", "judge", None)
+
+
+@pytest.mark.parametrize("other", ["Database", "database ", "DATABASE"])
+@pytest.mark.parametrize(("source", "target"), [("fix", "main"), ("main", "fix")])
+def test_topics_that_differ_in_case_or_outer_spaces_are_one_topic(repository, other, source, target):
+    """M9: they never met."""
+    history(repository, "main: a")
+    branch(repository, "conv-001", name="fix", start="main", switch=False)
+    decide(repository, "conv-001/main", "pg", topic="database")
+    decide(repository, "conv-001/fix", "my", topic=other)
+    (conflict,) = merge(repository, "conv-001", source, target=target).conflicts
+    assert (conflict.type, conflict.key) == ("decision-disagreement", "decisions/database")
+    resolve_conflict(repository, "conv-001", "1", take="source", author=CAROL)
+    continue_merge(repository, "conv-001")
+    rows = decisions(repository, f"conv-001/{target}").decisions
+    assert [row.decision for row in rows if row.current] == ["my" if source == "fix" else "pg"]
+    assert_sound(repository)
+
+
+def test_values_that_differ_in_case_only_are_a_note_and_no_open_conflict(repository):
+    """M9; the merged state does not depend on the direction."""
+    fork(repository, main="PostgreSQL", fix="postgresql")
+    branch(repository, "conv-001", name="copy", start="main", switch=False)
+    for source, target in (("fix", "main"), ("copy", "fix")):
+        done = merge(repository, "conv-001", source, target=target)
+        assert isinstance(done, Merged)
+        assert "taken as the same" in done.notes[0].text
+        assert b"PostgreSQL" in decision_on(repository, target)
