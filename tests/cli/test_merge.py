@@ -309,3 +309,10 @@ def test_a_rewound_resolution_branch_is_not_a_finished_merge(stopped):
     stopped.run("undo")
     stopped.resolve(stopped.conflict, "--take", "target")
     assert stopped.continue_merge()["result"] == "merged"
+
+
+def test_a_merge_in_progress_is_named_by_its_branch_as_hints_name_it(stopped):
+    """M12."""
+    where = f"{stopped.id}/{stopped.stop['branch']}"
+    done = stopped.run("conv", "merge", where, "--abort", "--json")
+    assert (done["kind"], done["branch"]) == ("merge-abort", stopped.stop["branch"])

@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from scopes.cli.arguments import LATEST, split_source
+from scopes.cli.arguments import LATEST, split_branch, split_source
 from scopes.cli.invocation import Invocation
 from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge
 from scopes.conversation.merge import merge as run_merge
@@ -78,6 +78,8 @@ def merge(
     conversation = conversation or LATEST
     options = (source, target, strategy, message, no_ff, auto_priority, strict, allow_unrelated, dry_run)
     _check_options(source, branch, continue_=continue_, abort=abort, merge_options=any(options))
+    if continue_ or abort:
+        conversation, branch = split_branch(conversation, branch)
     if continue_:
         return invocation.show(continue_merge(invocation.repository(), conversation, branch))
     if abort:
