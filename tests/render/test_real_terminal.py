@@ -78,7 +78,7 @@ def test_quitting_less_early_is_silent_and_successful(terminal):
 
 
 def test_an_interrupt_in_less_leaves_the_terminal_to_less(terminal):
-    """less forgets keys that were typed before it has handled the interrupt, so `q` is typed until it has ended."""
+    """The pager less forgets keys that were typed before it has handled the interrupt, so `q` is typed until it ends."""
     talk = terminal(80, 100)
     wait_for_less(talk)
     talk("send-keys", "C-c")
