@@ -99,6 +99,8 @@ DOCUMENTS = {
     "config list": "config-list",
     "help": "help",
 }
+# Fields of a document that a command does not print: `log` and `cat` share one.
+ABSENT = {"conversations log": ["conversation", "branch"], "conversations cat": ["branches"]}
 WITHOUT_DOCUMENT = {"completion", "version"}
 # Objects whose keys are data, such as names of authors, and values of any form.
 _MAPS = {
@@ -304,6 +306,8 @@ def make_schemas() -> dict[str, Any]:
             names = DOCUMENTS[path].split()
             shown, hidden = ([], []) if path not in ROW_COMMANDS else columns[names[0]]
             commands[path] = {"documents": names, "columns": shown, "hidden": hidden}
+            if path in ABSENT:
+                commands[path]["absent"] = ABSENT[path]
     return {"commands": commands, "documents": dict(sorted(documents.items()))}
 
 

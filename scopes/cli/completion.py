@@ -206,7 +206,7 @@ def _field_values(placeholder: str, current: str, parsed: ParsedWords) -> Candid
     rows = load("scopes.cli.schemas:read_rows")(parsed.path)
     if placeholder == "NAMES":
         before, comma, _ = current.rpartition(",")
-        return [(f"{before}{comma}{name}", "field") for name in rows.fields if name not in before.split(",")]
+        return [(f"{before}{comma}{name}", "field") for name in rows.names if name not in before.split(",")]
     before, brace, typed = current.rpartition("{")
     before = before if brace and "}" not in typed else current
     return [(f"{before}{{{name}}}", "field") for name in rows.names]

@@ -30,8 +30,8 @@ class Rows(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """Every name that a template may use, each once."""
-        return list(dict.fromkeys((*self.columns, *self.hidden, *self.fields)))
+        """Every name that `--fields` or a template may use, each once: first the fields of the JSON."""
+        return list(dict.fromkeys((*self.fields, *self.columns, *self.hidden)))
 
 
 def read_schemas() -> dict[str, Any]:
@@ -53,7 +53,10 @@ def read_rows(path: tuple[str, ...]) -> Rows:
         rows = document.get("x-rows")
         row = document if rows is None else document["properties"][rows].get("items", {})
         fields |= dict.fromkeys(_walk_fields(row))
-    return Rows(tuple(command["columns"]), tuple(command["hidden"]), tuple(fields))
+    absent = command.get("absent", ())
+    return Rows(
+        tuple(command["columns"]), tuple(command["hidden"]), tuple(each for each in fields if each not in absent)
+    )
 
 
 def _walk_fields(schema: dict[str, Any], prefix: str = "") -> Iterator[str]:
@@ -66,8 +69,8 @@ def _walk_fields(schema: dict[str, Any], prefix: str = "") -> Iterator[str]:
 
 def print_fields(path: tuple[str, ...], invocation: Invocation) -> int:
     """Print the fields that `--fields` knows for a command, one a line; 0 is the exit code."""
-    fields = _require_rows(path).fields
-    invocation.stdout.write("".join(f"{field}\n" for field in fields))
+    names = _require_rows(path).names
+    invocation.stdout.write("".join(f"{name}\n" for name in names))
     return 0
 
 
@@ -81,13 +84,24 @@ def check_fields(path: tuple[str, ...], invocation: Invocation) -> None:
     """
     rows = _require_rows(path)
     for name in invocation.fields:
-        known_field(name, rows.fields, braces=False)
+        known_field(name, rows.names, braces=False)
     if invocation.template is not None:
         names = template_fields(invocation.template)
         columns = (*rows.columns, *rows.hidden)
         invocation.template_of_fields = not columns or not set(names) <= set(columns)
-        for name in names if invocation.template_of_fields else ():
-            known_field(name, rows.fields if set(names) & (set(rows.fields) - set(columns)) else rows.names)
+        if not names:
+            example = " ".join(f"{{{name}}}" for name in _example_names(rows))
+            raise Invalid(
+                f"the template {invocation.template!a} names no field", hint=f"for example: --format '{example}'"
+            )
+        for name in names:
+            known_field(name, rows.names)
+
+
+def _example_names(rows: Rows) -> list[str]:
+    """Return two fields for an example of a template: the id and what describes the row, if the command has them."""
+    best = [name for name in ("id", "subject", "title", "snippet", "text") if name in rows.names]
+    return (best + [name for name in rows.names if name not in best])[:2]
 
 
 def _require_rows(path: tuple[str, ...]) -> Rows:

@@ -1,16 +1,20 @@
-"""Select fields of a result's JSON: the rows of a document, dotted paths in a row, and their text in a cell."""
+"""Select fields of a result: keys and dotted paths in the rows of its JSON, and columns of its text form."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from scopes.render.dispatch import to_wire
+from scopes.render.dispatch import render_text, to_wire
 from scopes.render.template import compile_template, template_fields
+from scopes.render.view import Cell, Column, PlainView, plain_text
 from scopes.render.view_options import ViewOptions
 from scopes.result import Result, Stream
 from scopes.sanitize import clean, clean_line
+
+if TYPE_CHECKING:
+    from scopes.history.messages import MessageHeader
 
 Row = Mapping[str, Any]
 
@@ -40,26 +44,23 @@ def find_rows_key(document: Row) -> str | None:
     return lists[-1] if kind.endswith("-list") and lists else None
 
 
-def walk_rows(result: Result, options: ViewOptions) -> Iterator[Row]:
-    """Yield the rows of a result; of a stream, those of its items as they are produced."""
+def walk_rows(result: Result, options: ViewOptions, fields: Sequence[str]) -> Iterator[Row]:
+    """Yield the values of the fields of each row of a result; of a stream, those of its items as they are produced."""
     for item in result.items if isinstance(result, Stream) else (result,):
         document: Row = to_wire(item, options)
         key = find_rows_key(document)
-        if key is None:
-            yield document
-        else:
-            yield from document.get(key, ())
+        yield from _pick(item, options, [document] if key is None else document.get(key, ()), fields)
 
 
-def reduce_document(document: Row, fields: Sequence[str]) -> dict[str, object]:
-    """Return a document with only these fields in it or in its rows; `scopes`, `kind` and `notes` stay."""
+def reduce_document(document: Row, result: Result, options: ViewOptions, fields: Sequence[str]) -> dict[str, object]:
+    """Return the document of a result with only these fields in it or in its rows; `scopes`, `kind`, `notes` stay."""
     envelope = {key: document[key] for key in _ENVELOPE if key in document}
     key = find_rows_key(document)
     if key is not None and key not in document:
         return dict(document)  # the last line of a search, which has no rows
-    if key is None:
-        return envelope | _pick(document, fields)
-    return envelope | {key: [_pick(row, fields) for row in document.get(key, ())]}
+    rows = _pick(result, options, [document] if key is None else document[key], fields)
+    found = [{field: value for field, value in row.items() if value is not None} for row in rows]
+    return envelope | (found[0] if key is None else {key: found})
 
 
 def find_value(row: Row, field: str) -> Any:
@@ -89,11 +90,44 @@ def format_rows(result: Result, options: ViewOptions, form: str | Sequence[str],
     """
     fields = template_fields(form) if isinstance(form, str) else form
     fill = compile_template(form, fields) if isinstance(form, str) else None
-    for row in walk_rows(result, options):
-        cells = [cell_text(find_value(row, field), multiline=end == "\0") for field in fields]
-        yield ("\t".join(cells) if fill is None else fill(dict(zip(fields, cells, strict=True)))) + end
+    for row in walk_rows(result, options, fields):
+        cells = {field: cell_text(value, multiline=end == "\0") for field, value in row.items()}
+        yield ("\t".join(cells[field] for field in fields) if fill is None else fill(cells)) + end
 
 
-def _pick(row: Row, fields: Sequence[str]) -> dict[str, object]:
-    found = ((field, find_value(row, field)) for field in fields)
-    return {field: value for field, value in found if value is not None}
+def _pick(result: Result, options: ViewOptions, rows: Sequence[Row], fields: Sequence[str]) -> Iterator[Row]:
+    """Yield the values of the fields of each row; those that its JSON lacks are from the columns of the text form."""
+    columns: list[dict[str, str]] | None = None
+    for number, row in enumerate(rows):
+        values = {field: find_value(row, field) for field in fields}
+        missing = [field for field, value in values.items() if value is None and "." not in field]
+        if missing and columns is None:
+            columns = _read_columns(result, options, len(rows))
+        yield values | {field: columns[number].get(field) or None for field in missing if columns}
+
+
+class _ColumnView(PlainView):
+    """Collects the rows of the text form, with those columns that only templates see."""
+
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__(lambda _: None, options=options)
+        self.found: list[dict[str, str]] = []
+
+    def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:  # noqa: ARG002  a row has no title
+        """Add each row as the texts of its columns."""
+        names = [column.field for column in columns]
+        self.found += (dict(zip(names, map(plain_text, row), strict=True)) for row in rows)
+
+
+def _read_columns(result: Result, options: ViewOptions, count: int) -> list[dict[str, str]]:
+    """Return the columns of each of `count` rows; nothing if the text form has other rows than the JSON.
+
+    Of one message that is not shown as a row there is the subject.
+    """
+    view = _ColumnView(options)
+    render_text(result, view)
+    rows = [row for row in view.found if row.get("offset", "0") == "0"]  # not the messages around a hit
+    head: MessageHeader | None = getattr(result, "head", None)
+    if head is not None and not rows:
+        rows = [{"subject": head.subject}]
+    return rows if len(rows) == count else []

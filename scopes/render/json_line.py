@@ -26,7 +26,7 @@ def result_line(result: Result, options: ViewOptions = DEFAULT_OPTIONS, fields: 
     if result.notes:
         document["notes"] = [without_none(text=note.text, hint=note.hint) for note in result.notes]
     if fields:
-        document = load("scopes.render.fields:reduce_document")(document, fields)
+        document = load("scopes.render.fields:reduce_document")(document, result, options, fields)
     return json_line(document)
 
 

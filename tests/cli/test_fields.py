@@ -82,6 +82,52 @@ def test_fields_and_a_template_exclude_each_other(conversation):
     )
 
 
+def test_the_subject_of_a_message_is_a_field_of_its_row_and_of_the_json(conversation):
+    log = ("log", conversation.id, "-1")
+    assert conversation.run(*log, "--fields", "author,subject") == "carol\tHow shall we do it?\n"
+    assert conversation.run(*log, "--fields", "subject", "--json")["subject"] == "How shall we do it?"
+    assert conversation.run(*log, "--format", "{subject} {text}") == "How shall we do it? How shall we do it?\n"
+    assert conversation.run(*log, "--format", "{subject} {message_kind}") == "How shall we do it? plain\n"
+    assert conversation.run("cat", conversation.first, "--fields", "subject") == "How shall we do it?\n"
+
+
+@pytest.mark.parametrize("field", ["conversation", "branch"])
+def test_a_log_has_no_field_that_it_does_not_print(field, conversation):
+    error = conversation.run_refused("log", conversation.id, "--fields", field, code=2)
+    assert (error["message"], "branches, subject" in error["hint"]) == (f"there is no field {field!r}", True)
+    conversation.run_refused("log", conversation.id, "--format", f"{{{field}}}", code=2)
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (("search", "shall"), "conversation,branch,id,author,time,state"),
+        (("search", "shall", "--context", "1"), "conversation,id"),
+        (("decisions", "@"), "topic,author,id"),
+        (("tag", "@"), "tag,id,subject"),
+    ],
+)
+def test_fields_and_templates_accept_the_same_names(words, names, conversation):
+    conversation.append_typed("main", "decision", {"topic": "db", "decision": "SQLite"}, "alice")
+    conversation.run("tag", conversation.id, "v1")
+    words = [conversation.id if word == "@" else word for word in words]
+    template = "\\t".join(f"{{{name}}}" for name in names.split(","))
+    shown = conversation.run(*words, "--fields", names)
+    assert set(shown.splitlines()) <= set(conversation.run(*words, "--format", template).splitlines())
+    assert shown
+
+
+def test_search_hits_have_the_names_of_the_columns_in_json(conversation):
+    *_, hit, _ = conversation.run("search", "shall", "--json", "--fields", "id,author")
+    assert (hit["id"], hit["author"]) == (conversation.first, "carol")
+
+
+def test_a_template_without_a_field_is_refused_with_an_example(conversation):
+    error = conversation.run_refused("log", conversation.id, "--format", "%h %s", code=2)
+    assert error["message"] == "the template '%h %s' names no field"
+    assert error["hint"] == "for example: --format '{id} {subject}'"
+
+
 def test_a_command_without_rows_has_no_fields(conversation):
     assert (
         conversation.run_refused("version", "--fields", "id", code=2)["message"]
