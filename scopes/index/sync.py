@@ -77,15 +77,15 @@ def sync_index(
     before = _known_tips(connection)
     read = 0
     lost = False
-    for conversation in sorted({*before, *tips}):
-        old, new = before.get(conversation, {}), tips.get(conversation, {})
-        if old != new:
-            with repository.limit_packed():
+    with repository.limit_packed():
+        for conversation in sorted({*before, *tips}):
+            old, new = before.get(conversation, {}), tips.get(conversation, {})
+            if old != new:
                 commits = _new_commits(repository, new, writer)
                 for commit in commits or ():
                     writer.add(commit)
                     read += 1
-            lost |= _move(connection, writer, conversation, old, {} if commits is None else new)
+                lost |= _move(connection, writer, conversation, old, {} if commits is None else new)
     if lost:
         _delete_unreachable(connection, repository, writer)
     _save_status(connection, refs, len(tips))

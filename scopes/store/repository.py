@@ -11,10 +11,11 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from scopes.errors import Corrupt, Inaccessible, NotFound, TooNew
 from scopes.ids import Oid, is_oid
+from scopes.loading import load
 from scopes.model.operation import Operation, decode_operation
 from scopes.store import refs
 from scopes.store.config import Config, Setting
@@ -28,6 +29,9 @@ from scopes.store.loose import CODES, MAX_OBJECT_BYTES, LooseReader, find_loose
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, CommitStub, TreeEntry, parse_commit, parse_tip, parse_tree
 from scopes.store.projects import Project
 from scopes.store.raw_refs import RefFiles, read_loose_ref, read_ref_files
+
+if TYPE_CHECKING:
+    from scopes.store.packs.sizes import PackSizes
 
 KINDS = {code: kind for kind, code in CODES.items()}
 OPERATION_FILE = "operation.json"
@@ -76,7 +80,7 @@ class Repository:
         self._objects = os.path.join(path, "objects")
         self._packs = _open_packs(self._objects)
         self._last_was_packed = True
-        self._limits_packed = False
+        self._pack_sizes: PackSizes | None = None
         self._unpacked: set[str] = set()
         self._unpacked_since: tuple[int, int, int] | None = None
         self._last_stamp: _Stamp | None = None
@@ -147,7 +151,7 @@ class Repository:
         if len(oid) != _OID_LENGTH:
             return None  # libgit2 takes a shorter id as a prefix
         try:
-            if self._limits_packed and self._packs.read_header(oid)[1] > MAX_OBJECT_BYTES:
+            if self._pack_sizes is not None and self._pack_sizes.largest(oid) > MAX_OBJECT_BYTES:
                 raise _damage(oid)
             code, data = self._packs.read(oid)
         except KeyError:
@@ -158,13 +162,15 @@ class Repository:
     def limit_packed(self) -> Iterator[None]:
         """Refuse packed objects above MAX_OBJECT_BYTES, as loose ones always are, for commands that read all objects.
 
-        A delta can expand a thousandfold and more. Reading its header first takes as long as reading a small object.
+        A delta can expand a thousandfold and more.
         """
-        before, self._limits_packed = self._limits_packed, True
+        sizes: PackSizes = load("scopes.store.packs.sizes:PackSizes")(f"{self._objects}/pack")
+        before, self._pack_sizes = self._pack_sizes, sizes
         try:
             yield
         finally:
-            self._limits_packed = before
+            self._pack_sizes = before
+            sizes.close()
 
     def has(self, oid: Oid) -> bool:
         """Return True if the object is in the store."""
