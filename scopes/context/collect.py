@@ -10,6 +10,7 @@ from typing import NamedTuple
 from scopes.context.file_states import file_states
 from scopes.context.pair_results import ReadMessage, pair_results
 from scopes.context.project_files import TouchedFile
+from scopes.context.resolutions import resolution_line
 from scopes.context.turns import Turn, has_content, make_turn, may_be_turn
 from scopes.errors import NotFound
 from scopes.history.amendments import Amendment, find_amendments, latest
@@ -27,7 +28,7 @@ from scopes.history.revisions import Revision, choose_active_branch, resolve_rev
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.codec import decode
 from scopes.model.encoding import dump
-from scopes.model.message import Message, file_operations
+from scopes.model.message import Message, file_operations, text_parts
 from scopes.result import Note
 from scopes.sanitize import for_prompt
 from scopes.store.graph import walk_oldest_first
@@ -204,6 +205,8 @@ def _add_turns(
         message, excluded = _amended(stored, amendments, known, limits.work_item)
         if message is not None:
             _note_files(message, number, files)
+            if head.kind == "notice":
+                message = replace(message, parts=text_parts(resolution_line(repository, head, message)))
             if may_be_turn(head) and has_content(message):
                 read.append(ReadMessage(number, head, message))
                 continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 
@@ -18,16 +19,19 @@ from scopes.context.result import Context, ContextFile, ContextMessage, Explaine
 from scopes.context.selection import MIN_TURN_TOKENS, best_first
 from scopes.context.truncate import Count
 from scopes.fence import draw_mark, fenced
-from scopes.history.messages import count_messages, display_time, subject_of
+from scopes.history.messages import NO_TEXT, count_messages, display_time, subject_of
 from scopes.history.revisions import Revision, list_branch_tips
+from scopes.model.tool_calls import summarize_calls
 from scopes.result import Note
 from scopes.store.graph import walk_newest_first
+from scopes.store.objects import SUBJECT_LENGTH
 from scopes.store.repository import Repository, read_commit_stub
 from scopes.tokens.choose import Tokenizer, TokenizerChoice
 from scopes.tokens.count_cache import CountCache, with_cache
 
 _MIN_READ = 1000  # messages that are read at least, because they may have touched files
 _ID_LENGTH = 24
+_MAX_TRIED = 4096  # tokens; every turn can be cut to fewer
 
 
 def context(repository: Repository, request: Request, choice: TokenizerChoice, cache_directory: str) -> Context:
@@ -56,6 +60,25 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
     return replace(result, notes=(*result.notes, *notes))
 
 
+def find_smallest_budget(repository: Repository, request: Request, choice: TokenizerChoice) -> int | None:
+    """Return the smallest budget above `max_tokens` with which a context has recorded text.
+
+    None if a budget of `_MAX_TRIED` is too small, too. Raises as `context` does.
+    """
+    request = check_request(request)
+    revisions = resolve_revisions(repository, request.where, request.work_item, request.at)
+    tokenizer, _ = calibrate(repository, revisions[-1], choice)
+    collected, project = _read(repository, request, revisions)
+    title = _title(revisions[-1], request.work_item)
+
+    def has_text(budget: int) -> bool:
+        return bool(assemble(collected, title, replace(request, max_tokens=budget), project, tokenizer).body)
+
+    budgets = range(request.max_tokens + 1, _MAX_TRIED)
+    found = bisect_left(budgets, True, key=has_text)
+    return budgets[found] if found < len(budgets) else None
+
+
 def _cache_key(request: Request, revisions: Sequence[Revision], choice: TokenizerChoice) -> str:
     """Return the key of a context; different names of the same revision (`where`) have the same key."""
     return key_of(
@@ -72,19 +95,24 @@ def _build(
 ) -> tuple[UnfencedContext, list[str]]:
     """Build a context; return also the paths of all files that were considered."""
     last = revisions[-1]
-    is_newest_only = request.task is None and not request.explain
-    max_messages = max(_MIN_READ, request.max_tokens // MIN_TURN_TOKENS) if is_newest_only else sys.maxsize
     tokenizer, notes = calibrate(repository, last, choice)
-    is_past = request.at is not None or _is_past(repository, last)  # the project may have changed since
-    whole = request.include_all or request.task is not None  # a compaction ends a prompt, not what may be relevant
-    limits = ReadLimits(whole, request.work_item, max_messages, as_recorded=is_past)
-    collected = collect(repository, revisions, limits)
-    project = ReadableFolder(request.project, as_recorded=is_past, include_ignored=request.include_ignored)
+    collected, project = _read(repository, request, revisions)
     assembled = assemble(collected, _title(last, request.work_item), request, project, tokenizer)
     result = _describe(last, request, tokenizer, collected, assembled)
     result = replace(result, notes=(*notes, *result.notes))
     paths = [file.path for file in collected.files] + ignore_files(collected.files, project)
     return UnfencedContext(result, assembled.header, assembled.body), paths
+
+
+def _read(repository: Repository, request: Request, revisions: Sequence[Revision]) -> tuple[Collected, ReadableFolder]:
+    """Read the messages that a context may have, and prepare to read the files of the project."""
+    is_newest_only = request.task is None and not request.explain
+    max_messages = max(_MIN_READ, request.max_tokens // MIN_TURN_TOKENS) if is_newest_only else sys.maxsize
+    is_past = request.at is not None or _is_past(repository, revisions[-1])  # the project may have changed since
+    whole = request.include_all or request.task is not None  # a compaction ends a prompt, not what may be relevant
+    limits = ReadLimits(whole, request.work_item, max_messages, as_recorded=is_past)
+    project = ReadableFolder(request.project, as_recorded=is_past, include_ignored=request.include_ignored)
+    return collect(repository, revisions, limits), project
 
 
 def _with_fence(unfenced: UnfencedContext, mark: str | None) -> Context:
@@ -214,6 +242,8 @@ def _explain_turn(assembled: Assembled, position: int, count: Count) -> list[Exp
     prefix = f"{turn.conversation}:" if turn.named else ""
     score = None if score is None else round(score, 4)
     subject = subject_of(turn.head, turn.message)
+    if subject == NO_TEXT:
+        subject = summarize_calls(turn.message)[:SUBJECT_LENGTH] or subject
     rows = [Explained("turn", f"{prefix}{turn.number}", score, tokens, kept, reason, subject)]
     with_call = f"with its call, {turn.number}"
     for number, head in turn.results:

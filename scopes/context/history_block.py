@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scopes.context.collect import Collected, ReadLimits, collect
-from scopes.context.part_text import part_text
+from scopes.context.part_text import part_text, payload_text
 from scopes.context.truncate import Count, cut_to_fit
 from scopes.context.turns import Turn
 from scopes.errors import Invalid
@@ -23,7 +23,7 @@ from scopes.memory.context import MAX_CHARACTERS
 from scopes.memory.prompt_preface import build_preface
 from scopes.model.message import Part
 from scopes.result import Note, Result
-from scopes.sanitize import clip, for_prompt
+from scopes.sanitize import clip, for_prompt, line_for_prompt
 from scopes.store.repository import Repository
 from scopes.tokens.choose import TokenizerChoice, prepare_for_room
 
@@ -236,22 +236,20 @@ def _call_statuses(turns: list[Turn]) -> Mapping[str, str]:
 
 
 def _text_of(turn: Turn, statuses: Mapping[str, str], *, full: bool) -> tuple[str, bool]:
-    """Return the text of a message and its tool results, each clipped, and whether one was.
+    """Return the text of a message, its document and its tool results, each clipped, and whether one was.
 
     Tool calls have their status, or all input and output.
     """
     lines, truncated, left = [], False, MAX_MESSAGE_CHARACTERS
-    for part in turn.message.parts:
-        line = _line(part, statuses, full=full)
-        is_result = part.type == "tool_result" and bool(turn.results)
+    texts = [(part.type, _line(part, statuses, full=full)) for part in turn.message.parts]
+    for kind, line in [*texts, ("payload", line_for_prompt(payload_text(turn.message)))]:
+        is_result = kind == "tool_result" and bool(turn.results)
         limit = MAX_MESSAGE_CHARACTERS if is_result else max(left, 0)
         if line and (limit or not truncated):
             lines.append(clip(line, limit))
             truncated |= len(line) > limit
             left -= 0 if is_result else len(line) + 1
-    if turn.message.parts:
-        return "\n".join(lines), truncated
-    return clip(turn.content, MAX_MESSAGE_CHARACTERS), len(turn.content) > MAX_MESSAGE_CHARACTERS
+    return "\n".join(lines), truncated
 
 
 def _line(part: Part, statuses: Mapping[str, str], *, full: bool) -> str:

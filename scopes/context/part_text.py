@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from scopes.history.messages import summarize_payload
 from scopes.model.message import Message, Part
 
 CATEGORIES = ("text", "reasoning", "tool_input", "tool_result")
@@ -14,9 +15,13 @@ _CATEGORY = {"text": "text", "reasoning": "reasoning", "tool_call": "tool_input"
 def texts_of(message: Message) -> list[tuple[str, str]]:
     """Return (category, text) of every part that has text, in order; images and files have none."""
     texts = [(_CATEGORY[part.type], part_text(part)) for part in message.parts if part.type in _CATEGORY]
-    if message.payload is not None and not any(category == "text" and text for category, text in texts):
-        texts.append(("text", _to_json(message.payload)))
+    texts.append(("text", payload_text(message)))
     return [(category, text) for category, text in texts if text]
+
+
+def payload_text(message: Message) -> str:
+    """Return the document of a typed message as one line, worded as in a log; empty if it has none."""
+    return summarize_payload(message.payload) if message.payload else ""
 
 
 def part_text(part: Part) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scopes.context.part_text import part_text, texts_of
+from scopes.context.part_text import part_text, payload_text
+from scopes.context.resolutions import may_be_resolution
 from scopes.history.messages import MessageHeader, display_time
 from scopes.model.message import Message, Part
 from scopes.sanitize import clip, for_prompt, line_for_prompt
@@ -83,8 +84,11 @@ def make_turn(number: int, conversation: str, head: MessageHeader, message: Mess
 
 
 def may_be_turn(head: MessageHeader) -> bool:
-    """Return False if the commit alone shows that the message is not for a model (injected, meta, notice, system)."""
-    return head.author_kind != "injected" and head.kind not in _HIDDEN_KINDS
+    """Return False if the commit alone shows that the message is not for a model (injected, meta, notice, system).
+
+    Of notices, only the resolution of a conflict is for a model.
+    """
+    return head.author_kind != "injected" and (head.kind not in _HIDDEN_KINDS or may_be_resolution(head))
 
 
 def role_of(head: MessageHeader) -> str:
@@ -95,7 +99,7 @@ def role_of(head: MessageHeader) -> str:
 def has_content(message: Message) -> bool:
     """Return False if `content_of` would be empty, without building it."""
     parts = (part.type in _TOOL_PARTS or (part.type == "text" and bool(part.text)) for part in message.parts)
-    return any(parts) or (message.payload is not None and not message.text)
+    return any(parts) or bool(message.payload)
 
 
 def content_of(message: Message, limit: int) -> str:
@@ -120,8 +124,8 @@ def _walk_texts(message: Message, limit: int) -> Iterable[str]:
             text = ""
         if text:
             yield text
-    if message.payload is not None and not message.text:
-        yield from (for_prompt(text) for _, text in texts_of(message)[-1:])
+    if message.payload:
+        yield line_for_prompt(payload_text(message))
 
 
 def _tool_length(part: Part) -> int:

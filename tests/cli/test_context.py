@@ -89,9 +89,23 @@ def test_impossible_options_are_refused(conv, words, code):
     assert (done.returncode, done.stdout) == (code, "")
 
 
-def test_a_budget_of_nothing_is_an_empty_context(conv):
+def test_a_budget_of_zero_is_refused(conv):
     done = conv("context", "conv-001", "--max-tokens", "0")
-    assert (done.returncode, done.stdout) == (0, "")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "a context of 0 tokens is empty" in done.stderr
+
+
+@pytest.mark.parametrize("task", [(), ("--task", "Safari")])
+def test_a_budget_in_which_nothing_fits_is_refused_with_the_smallest_one(conv, task):
+    done = conv("context", "conv-001", "--max-tokens", "20", *task)
+    assert (done.returncode, done.stdout) == (9, "")
+    assert "nothing of the conversation fits into 20 tokens" in done.stderr
+    smallest = int(re.search(r"--max-tokens (\d+)", done.stderr)[1])
+    assert conv("context", "conv-001", "--max-tokens", str(smallest - 1), *task).returncode == 9
+    fitting = conv("context", "conv-001", "--max-tokens", str(smallest), *task)
+    assert fitting.returncode == 0
+    assert "### " in fitting.stdout
+    assert conv("context", "conv-001", "--max-tokens", "20", "--stats", *task).returncode == 0
 
 
 def test_the_example_in_the_budget_help_is_right(conv):

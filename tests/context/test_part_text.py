@@ -33,4 +33,4 @@ def test_empty_and_unknown_parts_have_no_category():
 
 def test_a_payload_is_the_text_of_a_message_without_text():
     message = Message(id="m", author=Author("a"), parts=(), payload={"goal": "ship"})
-    assert texts_of(message) == [("text", '{"goal": "ship"}')]
+    assert texts_of(message) == [("text", "goal: ship")]

@@ -10,7 +10,9 @@ from scopes.cli.arguments import FenceMark
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import ModelName, Strict, known_model, project_directory, tokenizer_for
 from scopes.context.context import context as run_context
+from scopes.context.context import find_smallest_budget
 from scopes.context.request import new_request
+from scopes.errors import BudgetExhausted, Invalid
 from scopes.render.view_options import ViewOptions, check_layout
 
 
@@ -64,6 +66,8 @@ def context(
       scopes conv context conv-001/main --json
     """
     invocation: Invocation = context.obj
+    if max_tokens == 0:
+        raise Invalid("a context of 0 tokens is empty", hint="for example: --max-tokens 8000")
     request = new_request(
         invocation.config(), known_model(invocation, model),
         where=conversation, max_tokens=max_tokens, mode=mode, task=task, at=at,
@@ -74,4 +78,11 @@ def context(
     options = ViewOptions(layout=check_layout(layout), explain=explain, stats=stats)
     tokenizer = tokenizer_for(invocation, model, strict=strict)
     result = run_context(invocation.repository(), request, tokenizer, invocation.cache_directory)
+    if not (result.formatted_history or explain or stats):
+        smallest = find_smallest_budget(invocation.repository(), request, tokenizer)
+        if smallest is not None:
+            raise BudgetExhausted(
+                f"nothing of the conversation fits into {result.max_tokens} tokens",
+                hint=f"at least: --max-tokens {smallest}",
+            )
     return invocation.show(result, options=options)

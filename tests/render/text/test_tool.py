@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from scopes.model.message import Part
-from scopes.render.text.tool import call_line, calls_line, main_argument
+from scopes.model.tool_calls import main_argument
+from scopes.render.text.tool import call_line, calls_line
 
 PATCH = "*** Begin Patch\n*** Add File: a.py\n+x\n*** Update File: b.py\n@@\n*** Delete File: c.py\n*** End Patch"
 

@@ -1,0 +1,75 @@
+"""Write the resolution of a conflict as one line: `resolved decision db: took source (SQLite), by lead: cheaper`.
+
+A resolution is a notice that records how a conflict was resolved; the conflict's values are in the state of its commit.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from scopes.history.messages import MessageHeader
+from scopes.merge.conflict_keys import group_of, shown_key
+from scopes.merge.records import list_conflicts_at
+from scopes.model.conflicts import (
+    ANALYSES,
+    DECISIONS,
+    FILES,
+    MESSAGES,
+    METHODS,
+    PRIORITIES,
+    PROPOSALS,
+    Conflict,
+    Resolution,
+    decode_resolution,
+)
+from scopes.model.message import Message
+from scopes.store.repository import Repository
+
+_SUBJECT = "Resolved "  # how the text of a resolution begins
+_SINGULAR = {
+    ANALYSES: "analysis", DECISIONS: "decision", FILES: "file", MESSAGES: "message", METHODS: "method",
+    PRIORITIES: "priority", PROPOSALS: "proposal",
+}  # fmt: skip
+
+
+def may_be_resolution(head: MessageHeader) -> bool:
+    """Return False if the commit alone shows that the message does not resolve a conflict."""
+    return head.kind == "notice" and head.author_kind != "system" and head.subject.startswith(_SUBJECT)
+
+
+def resolution_line(repository: Repository, head: MessageHeader, message: Message) -> str:
+    """Return how a message resolved a conflict, as one line; empty if it did not.
+
+    Raises:
+        Corrupt, NotFound: the state of the message is damaged or missing.
+    """
+    document = message.extra.get("conflict")
+    if not may_be_resolution(head) or not isinstance(document, dict):
+        return ""
+    key, resolution = document.get("key"), decode_resolution(document)
+    if not isinstance(key, str) or resolution is None or document.get("status") != "resolved":
+        return ""
+    record = list_conflicts_at(repository, head.oid).get(str(document.get("id")))
+    because = f": {resolution.reason}" if resolution.reason else ""
+    line = f"resolved {_name(key)}: {_outcome(resolution, record)}, by {resolution.actor}{because}"
+    return " ".join(line.split())
+
+
+def _name(key: str) -> str:
+    """Return a key as a phrase: `decision db`."""
+    group, _, name = shown_key(key).partition("/")
+    return f"{_SINGULAR.get(group_of(key), group)} {name}".strip()
+
+
+def _outcome(resolution: Resolution, record: Conflict | None) -> str:
+    if resolution.choice == "value":
+        return _value_text(resolution.value)
+    sides = {"source": ("source",), "target": ("target",), "base": ("base",), "both": ("source", "target")}
+    positions = [each for side in sides.get(resolution.choice, ()) for each in getattr(record, side, ())]
+    values = " | ".join(dict.fromkeys(_value_text(each.value) for each in positions))
+    return f"took {resolution.choice}" + (f" ({values})" if values else "")
+
+
+def _value_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
