@@ -99,7 +99,7 @@ def _check_stays_resolved(repository: Repository, branch: BranchHandle, old: Oid
     if any(each.branch == branch.name for each in list_in_progress(repository, branch.conversation.id)):
         return
     raise Refused(
-        f"{branch} would keep a merge without the resolution of its {plural(len(conflicts), 'conflict')}",
+        f"{branch} would keep a merge without the resolution of its {len(conflicts)} {plural(len(conflicts), 'conflict')}",
         hint=f"take back the merge too: scopes conv rewind {branch} --to {_before_merge(repository, new)[:8]}",
     )
 
