@@ -79,6 +79,17 @@ class BranchRow(Result):
     sub_agent: SubAgent | None = None
 
 
+class OpenMerge(NamedTuple):
+    """A merge, rebase or cherry-pick in progress; `conflict` is the id of its first open conflict."""
+
+    kind: str
+    source: str
+    target: str
+    branch: BranchName
+    open_conflicts: int
+    conflict: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationView(Result):
     """A conversation (S4-48); `recent` is oldest first, `recent_bodies` are its bodies in the same order.
@@ -111,6 +122,7 @@ class ConversationView(Result):
     models: tuple[str, ...] = ()
     tokens: int | None = None
     tokens_method: str | None = None
+    in_progress: tuple[OpenMerge, ...] = ()
 
 
 class ContextSize(NamedTuple):
@@ -179,8 +191,24 @@ def show(
         models=size.models,
         tokens=size.tokens,
         tokens_method=size.method,
+        in_progress=_list_in_progress(repository, handle.id, metadata),
         notes=tuple(Note(f"the branch {name} is left out: it is damaged", "see: scopes verify") for name in damaged),
     )
+
+
+def _list_in_progress(
+    repository: Repository, conversation: ConversationId, metadata: Metadata
+) -> tuple[OpenMerge, ...]:
+    """Return what is in progress; the modules of merges are imported only if a branch may hold the conflicts of one."""
+    if not any(entry.purpose == "conflict-resolution" and entry.extra for entry in metadata.branches.values()):
+        return ()
+    found: list[OpenMerge] = []
+    list_conflicts_of = load("scopes.merge.in_progress:list_conflicts_of")
+    for each in load("scopes.merge.in_progress:list_in_progress")(repository, conversation):
+        unresolved = [record.id for record in list_conflicts_of(repository, each) if record.status != "resolved"]
+        first = unresolved[0] if unresolved else None
+        found.append(OpenMerge(each.kind, each.source, each.target, each.branch, len(unresolved), first))
+    return tuple(found)
 
 
 def _read_branches(

@@ -30,6 +30,8 @@ HELD = "branch"
 _ENTRY_KEY = "waiting"
 _BRANCH_FIELDS = "target", "source", "before", "branch", "parent"
 _MAX_STEM_LENGTH = 150
+_MAX_TRIED = 50  # conversations; more would delay an error
+_MAX_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ def read_merge_in_progress(repository: Repository, conversation: ConversationId,
     merges = [in_progress for in_progress in named if in_progress.kind == "merge"]
     where = conversation if branch is None else f"{conversation}/{branch}"
     if not named:
-        hint = f"see: scopes conflicts list {conversation}"
+        hint = elsewhere_hint(repository, conversation)
         raise NotFound(f"no merge, rebase or cherry-pick is in progress in {where}", hint=hint)
     if not merges:
         hint = f"a {named[0].kind} is: scopes conv {named[0].kind} {conversation} --continue"
@@ -166,6 +168,25 @@ def read_merge_in_progress(repository: Repository, conversation: ConversationId,
         names = ", ".join(str(in_progress.branch) for in_progress in merges)
         raise Ambiguous(f"several merges are in progress in {conversation}", hint=f"name one with --branch: {names}")
     return merges[0]
+
+
+def elsewhere_hint(repository: Repository, conversation: ConversationId) -> str:
+    """Return the conversations that have something in progress, or how to list conflicts if there are none.
+
+    Only conversations with a branch below `conflict-resolution/` are looked at, and only the first of these.
+    """
+    found: dict[ConversationId, str] = {}
+    for ref in repository.list_refs(refs.HEADS):
+        pair = refs.split_branch_ref(ref)
+        if pair is not None and pair[0] != conversation and pair[1].startswith(f"{PURPOSE}/"):
+            found.setdefault(pair[0], "")
+    for other in list(found)[:_MAX_TRIED]:
+        found[other] = next((in_progress.kind for in_progress in list_in_progress(repository, other)), "")
+    commands = [f"scopes {kind} {other} --continue" for other, kind in found.items() if kind]
+    if not commands:
+        return f"see: scopes conflicts list {conversation}"
+    more = f" and {len(commands) - _MAX_NAMED} more" if len(commands) > _MAX_NAMED else ""
+    return f"in progress elsewhere: {', '.join(commands[:_MAX_NAMED])}{more}"
 
 
 def end_resolution(tx: Transaction, in_progress: InProgress, entry: BranchEntry | None) -> BranchName:

@@ -20,6 +20,7 @@ from scopes.merge.in_progress import (
     PURPOSE,
     InProgress,
     branch_after,
+    elsewhere_hint,
     entry_finished,
     entry_in_progress,
     list_in_progress,
@@ -98,7 +99,7 @@ def read_replay(repository: Repository, conversation: ConversationId, branch: st
         found = [state for state in found if branch in (state.branch, state.resolution.branch)]
     if not found:
         where = conversation if branch is None else f"{conversation}/{branch}"
-        raise NotFound(f"no {kind} of {where} is in progress", hint=f"see: scopes conflicts list {conversation}")
+        raise NotFound(f"no {kind} of {where} is in progress", hint=elsewhere_hint(repository, conversation))
     if len(found) > 1:
         names = ", ".join(state.branch for state in found)
         raise Ambiguous(f"several {kind}s are in progress in {conversation}", hint=f"name one with --branch: {names}")

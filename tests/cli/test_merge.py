@@ -316,3 +316,30 @@ def test_a_merge_in_progress_is_named_by_its_branch_as_hints_name_it(stopped):
     where = f"{stopped.id}/{stopped.stop['branch']}"
     done = stopped.run("conv", "merge", where, "--abort", "--json")
     assert (done["kind"], done["branch"]) == ("merge-abort", stopped.stop["branch"])
+
+
+def test_show_tells_what_is_in_progress(stopped):
+    branch = "conflict-resolution/fix-into-main"
+    assert stopped.run("show", stopped.id, "--json")["in_progress"] == [
+        {
+            "kind": "merge",
+            "source": "fix",
+            "target": "main",
+            "branch": branch,
+            "open_conflicts": 1,
+            "conflict": stopped.conflict["id"],
+        }
+    ]
+    assert "\nmerge of fix into main in progress, 1 open conflict\n" in stopped.run("show", stopped.id)
+    stopped.run("merge", stopped.id, "--abort")
+    assert "in progress" not in stopped.run("show", stopped.id)
+
+
+@pytest.mark.parametrize("command", ["merge", "rebase", "cherry-pick"])
+def test_continuing_names_the_conversations_with_something_in_progress(command, stopped):
+    other = stopped.run("new", "--json")["id"]
+    error = stopped.run_refused(command, other, "--continue", code=4)
+    assert error["hint"] == f"in progress elsewhere: scopes merge {stopped.id} --continue"
+    stopped.run("merge", stopped.id, "--abort")
+    error = stopped.run_refused(command, other, "--continue", code=4)
+    assert error["hint"] == f"see: scopes conflicts list {other}"

@@ -36,7 +36,7 @@ from scopes.conversation.rename import Renamed
 from scopes.conversation.repair import Repaired
 from scopes.conversation.resolve import ConflictResolved
 from scopes.conversation.rewind import BranchRewound
-from scopes.conversation.show import BranchRow, ConversationView
+from scopes.conversation.show import BranchRow, ConversationView, OpenMerge
 from scopes.conversation.stats import Stats
 from scopes.conversation.switch import BranchSwitched
 from scopes.conversation.tag import Tagged, TagList
@@ -530,6 +530,9 @@ SAMPLES = {
         "show": VIEW,
         "show-empty": EMPTY_VIEW,
         "one-branch": BRANCHES[1],
+        "show-in-progress": replace(
+            EMPTY_VIEW, in_progress=(OpenMerge("merge", "fix", "main", RESOLUTION, 1, "3f2a" * 10),)
+        ),
     },
     "conversation": {
         "new": ConversationCreated(

@@ -6,11 +6,12 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from scopes.clock import now_nanoseconds
-from scopes.conversation.show import INTERRUPTED, SYNTHETIC, BranchRow, ConversationView
+from scopes.conversation.show import INTERRUPTED, SYNTHETIC, BranchRow, ConversationView, OpenMerge
 from scopes.history.messages import NO_TEXT, MessageHeader, display_time
 from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago
 from scopes.render.text.phrases import (
+    SHORT_ID_LENGTH,
     UNKNOWN_TIME,
     WIDE,
     author,
@@ -74,18 +75,43 @@ def render_conversation_view(result: ConversationView, view: View) -> None:
     view.line(Span("Details:", "key"))
     for name, *value in _details(result):
         _write_line(view, f"{name}:".ljust(_KEY_WIDTH), *value)
-    if view.terminal:
-        _write_next_steps(result, view)
+    _write_next_steps(result, view)
 
 
 def _write_next_steps(result: ConversationView, view: View) -> None:
-    """Write how to go on, on a narrow terminal as one line each."""
+    """Write what is in progress and, on a terminal, how to go on, on a narrow one with a line for each command."""
+    if result.in_progress:
+        view.line()
+    for each in result.in_progress:
+        _write_line(view, Span(_progress_text(each), "warn"))
+    if not view.terminal:
+        return
     commands = (f"log {result.id}", f"context {result.id} --max-tokens 8000", f"branch {result.id} NAME")
-    steps = [f"scopes {command}" for command in commands]
+    steps = [f"scopes {command}" for command in (*_merge_commands(result), *commands)]
     together = f"go on: {' · '.join(steps)}"
-    lines = [together] if len(together) <= view.width else [f"go on: {steps[0]}", *(f"       {s}" for s in steps[1:])]
+    fits = len(together) <= view.width and not result.in_progress
+    lines = [together] if fits else [f"go on: {steps[0]}", *(f"       {step}" for step in steps[1:])]
     for line in lines:
         write_hint(view, line)
+
+
+def _progress_text(merge: OpenMerge) -> str:
+    """Return `merge of fix into main in progress, 1 open conflict`."""
+    preposition = "onto" if merge.kind == "rebase" else "into"
+    conflicts = counted(merge.open_conflicts, "open conflict") if merge.open_conflicts else "no open conflicts"
+    return f"{merge.kind} of {merge.source} {preposition} {merge.target} in progress, {conflicts}"
+
+
+def _merge_commands(result: ConversationView) -> Iterator[str]:
+    """Yield the next commands for what is in progress; with several, for the first."""
+    for each in result.in_progress[:1]:
+        where = result.id if len(result.in_progress) == 1 else f"{result.id}/{each.branch}"
+        if each.conflict is not None:
+            conflict = each.conflict[:SHORT_ID_LENGTH]
+            yield f"conflicts show {result.id} {conflict}"
+            yield f"conflicts resolve {result.id} {conflict} --take source"
+        yield f"{each.kind} {where} --continue"
+        yield f"{each.kind} {where} --abort"
 
 
 def _details(result: ConversationView) -> Iterator[tuple[str | Span, ...]]:

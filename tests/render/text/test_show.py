@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from scopes.conversation.show import OpenMerge
 from scopes.history.sub_agents import SubAgent
 from scopes.model.message import Part
 from scopes.render.wrap import count_cells
@@ -73,6 +74,23 @@ def test_the_details_end_with_how_to_go_on(at_one_moment):
     assert "go on" not in piped(KNOWN)
     assert "go on" not in seen(KNOWN, hints=False)
     assert "Tokens:    ~85,123 of text\n" in seen(replace(KNOWN, tokens_method="estimate"))
+
+
+def test_what_is_in_progress_is_above_the_commands_that_end_it(at_one_moment):
+    merge = OpenMerge("merge", "fix", "main", BRANCHES[0].name, 1, "3f2a" * 10)
+    lines = seen_lines(replace(KNOWN, in_progress=(merge,)), 200)
+    assert lines[lines.index("merge of fix into main in progress, 1 open conflict") + 1 :] == [
+        "go on: scopes conflicts show conv-001 3f2a3f2a",
+        "       scopes conflicts resolve conv-001 3f2a3f2a --take source",
+        "       scopes merge conv-001 --continue",
+        "       scopes merge conv-001 --abort",
+        "       scopes log conv-001",
+        "       scopes context conv-001 --max-tokens 8000",
+        "       scopes branch conv-001 NAME",
+    ]
+    resolved = replace(KNOWN, in_progress=(merge._replace(kind="rebase", open_conflicts=0, conflict=None),))
+    assert "rebase of fix onto main in progress, no open conflicts\n" in piped(resolved)
+    assert "go on: scopes rebase conv-001 --continue\n" in seen(resolved)
 
 
 def test_one_branch_tells_how_many_there_are(at_one_moment):
