@@ -6,11 +6,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 from scopes.errors import Invalid, NotFound, Refused
-from scopes.history.handles import StoreHandle
+from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import MessageHeader, header_of, is_root, message_id_of, walk_headers_newest_first
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.result import Result
+from scopes.merge.in_progress import list_in_progress
+from scopes.merge.records import open_conflicts_at
+from scopes.result import Result, plural
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import exclusive_write
@@ -48,7 +50,8 @@ def rewind(
     By default the last message is taken back, and if that is a merge, all that it brought.
 
     Raises:
-        Refused: the message is not in the history of the branch, or a merge brought a part of the last messages.
+        Refused: the message is not in the history of the branch, or a merge brought a part of the last messages, or the
+            merge would stay without the resolution of its conflicts.
         Invalid: both are given, or the count is not positive.
         NotFound: the branch has fewer messages than `count`.
     """
@@ -68,6 +71,7 @@ def rewind(
                 f"that message is not in the history of {handle}",
                 hint=f"see: scopes conv log {handle}",
             )
+        _check_stays_resolved(repository, handle, old, new)
         remaining = {commit.oid for commit in walk_newest_first(repository, [new])}
         removed = tuple(walk_headers_newest_first(repository, [old], remaining))
         tx = Transaction(repository, handle.conversation.id)
@@ -86,6 +90,26 @@ def rewind(
         dry_run=dry_run,
         removed=removed if dry_run else (),
     )
+
+
+def _check_stays_resolved(repository: Repository, branch: BranchHandle, old: Oid, new: Oid) -> None:
+    """Refuse to end a branch between a merge and its resolution, except a conflict-resolution branch."""
+    if open_conflicts_at(repository, old) or not (conflicts := open_conflicts_at(repository, new)):
+        return
+    if any(each.branch == branch.name for each in list_in_progress(repository, branch.conversation.id)):
+        return
+    raise Refused(
+        f"{branch} would keep a merge without the resolution of its {plural(len(conflicts), 'conflict')}",
+        hint=f"take back the merge too: scopes conv rewind {branch} --to {_before_merge(repository, new)[:8]}",
+    )
+
+
+def _before_merge(repository: Repository, oid: Oid) -> str:
+    """Return the newest commit on the line of first parents whose conflicts are resolved."""
+    commit = read_commit(repository, oid)
+    while commit.parents and open_conflicts_at(repository, commit.oid):
+        commit = read_commit(repository, commit.parents[0])
+    return commit.oid if is_root(commit) else message_id_of(commit)
 
 
 def _find_before(repository: Repository, conversation: ConversationId, where: str, tip: Oid, count: int) -> Oid:

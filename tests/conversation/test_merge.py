@@ -20,6 +20,7 @@ from scopes.conversation.merge import (
     merge,
 )
 from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.rewind import rewind
 from scopes.conversation.switch import switch
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
@@ -207,6 +208,21 @@ def test_a_resolved_merge_moves_its_target(repository, stopped, take, value, exp
     assert decided(repository) == expected
     assert list_in_progress(repository, drawn.conversation) == []
     assert_sound(repository)
+
+
+def test_a_rewind_does_not_leave_a_merge_without_its_resolution(repository, stopped):
+    """The contradicting decision would be in effect again, and nobody would know of the conflict."""
+    drawn, _ = stopped
+    resolve_conflict(repository, "conv-001", "1", take="source", author=Author("erin", "human"))
+    rewind(repository, "conv-001/conflict-resolution/fix-into-main", count=1)  # there it is a change of mind
+    resolve_conflict(repository, "conv-001", "1", take="source", author=Author("erin", "human"))
+    continue_merge(repository, "conv-001")
+    with pytest.raises(Refused, match="without the resolution of its 1 conflict") as refused:
+        rewind(repository, "conv-001", count=1)
+    before = refused.value.hint.rpartition(" ")[2]
+    rewind(repository, "conv-001", to=before)
+    assert decided(repository) == ["jwt"]
+    assert drawn.conversation == "conv-001"
 
 
 def test_a_target_that_moved_meanwhile_is_merged_again(repository, stopped):
