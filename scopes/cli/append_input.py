@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import difflib
 import json
 import re
 from base64 import b64encode
@@ -20,7 +21,7 @@ from scopes.history.revisions import resolve_revision
 from scopes.ids import ConversationId, MessageId, is_message_id
 from scopes.loading import load
 from scopes.model.codec import MAX_MESSAGE_BYTES
-from scopes.model.message import FILE_OPERATIONS, TYPED_KINDS, Author, Message, payload_key
+from scopes.model.message import FILE_OPERATIONS, KINDS, TYPED_KINDS, Author, Message, payload_key
 from scopes.store.maintenance import pack_when_needed
 from scopes.store.repository import Repository, read_commit
 
@@ -28,8 +29,8 @@ _LINES_BETWEEN_PACKING = 500
 _MAX_BINARY_BYTES = MAX_MESSAGE_BYTES * 3 // 4 - (1 << 16)  # base64 takes four bytes for three
 _OCTETS = "application/octet-stream"
 _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
-
-
+_LINE_EXAMPLE = '{"author": "carol", "text": "hello"}'
+_PART_EXAMPLE = """--part '{"type": "text", "text": "hello"}'"""
 EXAMPLES = {
     "proposal": '{"entity_type": "file", "entity_id": "app.py", "changes": [{"field_path": "port", "after": 80}]}',
     "analysis": '{"subject": "login", "finding": "the token never expires"}',
@@ -135,8 +136,8 @@ def walk_documents(invocation: Invocation, path: str) -> Iterator[tuple[int, Any
                 yield number, parse_document(line, f"line {number}")
 
 
-def parse_document(data: bytes | str, name: str) -> Any:
-    """Parse one JSON document; `name` names it in error messages.
+def parse_document(data: bytes | str, name: str, example: str = _LINE_EXAMPLE) -> Any:
+    """Parse one JSON document; `name` names it in error messages, whose hint is the example.
 
     Raises:
         Invalid: it is not UTF-8, not JSON, or nested too deeply.
@@ -148,9 +149,7 @@ def parse_document(data: bytes | str, name: str) -> Any:
     except RecursionError as error:
         raise Invalid(f"{name} is nested too deeply") from error
     except ValueError as error:
-        raise Invalid(
-            f"{name} is not valid JSON: {error}", hint='for example: {"author": "carol", "text": "hello"}'
-        ) from error
+        raise Invalid(f"{name} is not valid JSON: {error}", hint=f"for example: {example}") from error
 
 
 def compose_message(author: Author, text: str | None, fields: Fields) -> Message:
@@ -159,6 +158,9 @@ def compose_message(author: Author, text: str | None, fields: Fields) -> Message
     Raises:
         Invalid: there is no content, or a field is invalid.
     """
+    near = difflib.get_close_matches(fields.kind, KINDS, n=1) if fields.kind not in KINDS else []
+    if near:
+        raise Invalid(f"there is no kind {fields.kind!a}", hint=f"did you mean {near[0]}?")
     if fields.data is not None and fields.kind not in TYPED_KINDS:
         raise Invalid("--data needs a typed kind", hint=f"--kind: {', '.join(sorted(TYPED_KINDS))}")
     if fields.data is None and fields.kind in EXAMPLES:
@@ -250,9 +252,11 @@ def _documents(fields: Fields) -> dict[str, Any]:
     if fields.files:
         given["files"] = [_file_document(text) for text in fields.files]
     if fields.parts:
-        given["parts"] = [parse_document(text, "--part") for text in fields.parts]
+        given["parts"] = [parse_document(text, "--part", _PART_EXAMPLE) for text in fields.parts]
     if fields.data is not None:
-        given[payload_key(fields.kind)] = parse_document(fields.data, "--data")
+        given[payload_key(fields.kind)] = parse_document(
+            fields.data, "--data", f"--data '{EXAMPLES.get(fields.kind, '{}')}'"
+        )
     return given
 
 

@@ -24,7 +24,15 @@ _GIT_COMMANDS = {
     "fsck": "verify",
     "prune": "gc",
     "grep": "search",
-}  # commands of git whose names are not similar to ours
+    "mv": "rename",
+    "fork": "branch",
+    "resume": "context",
+    "handoff": "context",
+    "resolve": "conflicts resolve",
+    "continue": "merge --continue",
+    "abort": "merge --abort",
+}  # words of git and of other programs whose names are not similar to ours
+_WITHOUT_EQUIVALENT = {"push", "pull", "stash"}  # commands of git whose names are similar to other ones of ours
 _RATIO_RANGE = 0.1  # suggestions are at most this much worse than the best one
 
 
@@ -58,8 +66,11 @@ def did_you_mean(near: list[str], fallback: str) -> str:
 def _nearest_commands(table: Table, path: tuple[str, ...], word: str) -> list[str]:
     """Return the nearest commands of a group; at the top level also those of the default group."""
     meant = _GIT_COMMANDS.get(word)
-    if meant is not None and (meant in table.aliases or (meant,) in table.commands):
+    first = meant.partition(" ")[0] if meant is not None else ""
+    if meant is not None and (first in table.aliases or (first,) in table.commands):
         return [f"scopes {meant}"]
+    if word in _WITHOUT_EQUIVALENT:
+        return []
     spellings = {node.path[-1]: table.spelling(node.path) for node in table.members(path)}
     if not path:
         default_group = {node.path[-1]: table.spelling(node.path) for node in table.members(table.default)}

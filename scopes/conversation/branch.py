@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from scopes.clock import now
 from scopes.conversation.show import BranchRow, show
-from scopes.errors import Refused
-from scopes.history.handles import StoreHandle
+from scopes.errors import Ambiguous, Invalid, NotFound, Refused
+from scopes.history.handles import ConversationHandle, StoreHandle
+from scopes.history.revisions import Revision, resolve_revision
 from scopes.history.transaction import Transaction
 from scopes.ids import (
     AgentName,
@@ -92,7 +93,7 @@ def branch(
         notes: tuple[Note, ...] = ()
         if start is None:
             start, notes = _default_start(repository, handle.id, active, handle.tips)
-        revision = handle.revision(start)
+        revision = _resolve_start(repository, handle, start)
         new_name = _choose_name(handle.id, handle.tips, name, given)
         entry = replace(given, parent=revision.branch or active, fork=revision.oid, created=now())
         tx = Transaction(repository, handle.id)
@@ -135,6 +136,20 @@ def _default_start(
             text = f"the branch begins at {target}, not at {active}, which has open conflicts"
             return target, (Note(text, f"to begin there: --from {active}"),)
     return active, ()
+
+
+def _resolve_start(repository: Repository, handle: ConversationHandle, start: str) -> Revision:
+    """Resolve where a branch begins; raise NotFound that names the other conversation if the message is in one."""
+    try:
+        return handle.revision(start)
+    except NotFound as error:
+        try:
+            other = resolve_revision(repository, start).conversation
+        except (NotFound, Ambiguous, Invalid):
+            raise error from None
+        if other != handle.id:
+            error.hint = f"it is in {other}: scopes branch {other} NAME --from {start}"
+        raise
 
 
 def _choose_name(

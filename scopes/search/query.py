@@ -137,7 +137,7 @@ def unknown_fields(text: str) -> Iterator[str]:
 
 def query_error(text: str, at: int, problem: str, *advice: str) -> Invalid:
     """Return an error that names a character of a query; the hint shows the query with a caret if it is short."""
-    pointer = (text, " " * at + "^") if len(text) <= 200 and text.isprintable() else ()
+    pointer = (text, " " * at + "^") if text.strip() and len(text) <= 200 and text.isprintable() else ()
     return Invalid(f"{problem}, at character {at + 1} of the query", hint="\n".join((*pointer, *advice)) or None)
 
 

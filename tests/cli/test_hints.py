@@ -109,3 +109,30 @@ def test_a_command_or_an_option_that_does_not_exist_is_found(text):
 )
 def test_commands_that_exist_and_prose_are_not_mistakes(text):
     assert mistakes(text) == []
+
+
+def test_an_empty_query_has_no_caret(conversation):
+    assert conversation.run_refused("search", "", code=2)["hint"].startswith("for example: parser")
+
+
+def test_the_hint_of_invalid_data_is_an_example_of_its_kind(conversation):
+    words = ("append", conversation.id, "--kind", "decision", "--data", "{topic: db}")
+    error = conversation.run_refused(*words, code=2)
+    assert error["message"].startswith("--data is not valid JSON")
+    assert error["hint"] == """for example: --data '{"topic": "db", "decision": "SQLite"}'"""
+
+
+def test_a_misspelled_kind_has_the_nearest_one_as_hint(conversation):
+    error = conversation.run_refused("append", conversation.id, "x", "--kind", "decison", code=2)
+    assert (error["message"], error["hint"]) == ("there is no kind 'decison'", "did you mean decision?")
+
+
+def test_a_branch_from_a_message_of_another_conversation_names_that_conversation(conversation):
+    other = conversation.run("new", "--json")["id"]
+    error = conversation.run_refused("branch", other, "x", "--from", conversation.first, code=4)
+    assert error["hint"].startswith(f"it is in {conversation.id}: ")
+
+
+def test_head_in_a_log_has_the_branch_main_as_hint(conversation):
+    error = conversation.run_refused("log", conversation.id, "HEAD~2", code=2)
+    assert error["hint"] == f"did you mean scopes log {conversation.id}/main~2?"

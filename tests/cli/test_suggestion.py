@@ -59,6 +59,27 @@ def test_a_command_of_a_group_is_suggested_from_that_group():
     }
 
 
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("resolve", "conflicts resolve"),
+        ("continue", "merge --continue"),
+        ("abort", "merge --abort"),
+        ("resume", "context"),
+        ("handoff", "context"),
+        ("fork", "branch"),
+        ("mv", "rename"),
+    ],
+)
+def test_a_word_of_another_program_suggests_the_command_that_does_it(word, meant):
+    assert hint(word) == f"did you mean scopes {meant}?"
+
+
+@pytest.mark.parametrize("word", ["push", "pull", "stash"])
+def test_nothing_is_suggested_for_a_command_of_git_without_an_equivalent(word):
+    assert hint(word) == "see: scopes help"
+
+
 def test_the_error_names_the_group_and_the_word():
     refusal = unknown_word(TABLE, split_words(TABLE, ["conv", "x\x1by"]))
     assert refusal.message == "scopes conv has no command 'x\\x1by'"

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.append_input import parse_document, read_text, refuse_blank
+from scopes.cli.append_input import EXAMPLES, parse_document, read_text, refuse_blank
 from scopes.cli.arguments import AuthorKind, AuthorName, ConversationArgument, MessageArgument, OnBranch, author_of
 from scopes.cli.invocation import Invocation
 from scopes.conversation.amend import amend as run_amend
@@ -49,6 +49,6 @@ def amend(
             new_text,
             author=author_of(invocation, author, author_kind),
             branch=branch,
-            data=None if data is None else parse_document(data, "--data"),
+            data=None if data is None else parse_document(data, "--data", f"--data '{EXAMPLES['decision']}'"),
         )
     )

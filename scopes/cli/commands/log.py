@@ -118,4 +118,8 @@ def _split_range(
     first = inside.partition("..")[0]
     if "/" not in where and ".." not in where and names_revision(invocation.repository(), first):
         return inside, None
+    if paths[0].startswith("HEAD") and paths[0][4:5] in ("", "~", "^"):
+        raise Invalid(
+            f"there is no branch 'HEAD' in {where}", hint=f"did you mean scopes log {where}/main{paths[0][4:]}?"
+        )
     raise Invalid(f"no message touched {paths[0]!a}", hint=hint)
