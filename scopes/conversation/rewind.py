@@ -98,8 +98,9 @@ def _check_stays_resolved(repository: Repository, branch: BranchHandle, old: Oid
         return
     if any(each.branch == branch.name for each in list_in_progress(repository, branch.conversation.id)):
         return
+    count = f"{len(conflicts)} {plural(len(conflicts), 'conflict')}"
     raise Refused(
-        f"{branch} would keep a merge without the resolution of its {len(conflicts)} {plural(len(conflicts), 'conflict')}",
+        f"{branch} would keep a merge without the resolution of its {count}",
         hint=f"take back the merge too: scopes conv rewind {branch} --to {_before_merge(repository, new)[:8]}",
     )
 
