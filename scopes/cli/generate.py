@@ -26,6 +26,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "memory search --kind": ("decision", "action", "summary"),
     "--author-kind": AUTHOR_KINDS,
     "--strategy": ("automatic", "ours", "theirs", "manual"),
+    "--take": ("source", "target", "base", "both"),
     "--purpose": PURPOSES,
     "--level": ("store", "user"),
 }

@@ -149,6 +149,7 @@ def test_projects_agents_models_and_tags_are_offered_from_the_index(conversation
         ("memory search x --kind a", ["action"]),
         ("append conv-001 --author-kind h", ["human"]),
         ("merge conv-001 --strategy t", ["theirs"]),
+        ("conflicts resolve conv-001 1 --take b", ["base", "both"]),
         ("branch conv-001 x --purpose v", ["verification"]),
         ("config set scopes.durability f", ["full", "fast"]),
         ("config scopes.color a", ["auto", "always"]),
