@@ -11,8 +11,8 @@ One message is one commit in a real git object database; branches, merges and hi
             print(message.author.name, message.text)
 
 `open_store` returns a `Store`, whose methods return handles (`Conversation`, `Branch`), values (`Message`, `Revision`)
-and results (`Merged`, `MergeConflicted`, ...). All exceptions are `ScopesError`. The `hint` of
-an exception tells a user of the command line what to do: it names commands and options, not methods.
+and results (`Merged`, `MergeConflicted`, ...). All exceptions are `ScopesError`. The `hint` of an exception tells a
+user of the command line what to do: it names commands and options, not methods.
 
 The names below are loaded at first use (PEP 562): the command line, which lives in `scopes.cli`, has to start quickly.
 """

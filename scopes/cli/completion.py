@@ -274,7 +274,7 @@ def _plain_word(
 
 
 def _aliases(names: Candidates) -> Candidates:
-    """Return the aliases of the user with what they stand for, but those that have the name of a command."""
+    """Return the aliases of the user and their expansions, except those named like a command."""
     found: Candidates = load("scopes.cli.user_aliases:list_aliases")()
     commands = {name for name, _ in names}
     return [(name, text) for name, text in found if name not in commands]

@@ -102,7 +102,7 @@ def _in_latest(invocation: Invocation, where: str) -> str:
 def _split_range(
     invocation: Invocation, where: str, paths: list[str], *, include_all: bool
 ) -> tuple[str, list[str] | None]:
-    """Return what to show, and the path: a word after the conversation that is no path in it may be a range.
+    """Return what to show and the path; a word after the conversation that is not a path may be a range.
 
     Raises:
         Invalid: there are several words, or one is neither a revision nor a path that a message touched.
