@@ -120,7 +120,8 @@ def _import_queue(
     if options.dry_run:
         with overlay_of(repository) as overlay, bulk_objects(overlay, keep=False) as objects:
             run = _import_all(overlay, objects, queue, options, notes=notes, on_progress=on_progress)
-            return _build_result(run, number_conversations(run), skipped, None, options)
+            changed, unchanged = _preview_conversations(run)
+            return replace(_build_result(run, changed, skipped, None, options), unchanged=unchanged)
     for _ in range(_ATTEMPTS):
         with shared_write(repository), bulk_objects(repository) as objects:
             run = _import_all(repository, objects, queue, options, notes=notes, on_progress=on_progress)
@@ -156,9 +157,7 @@ def collect_changes(
     for conversation, target in number_conversations(run).items():
         new = target.root in unnumbered
         if new and not run.again and _was_deleted(run, target):
-            hint = "restore it with --again, or with: scopes undo"
-            text = f"session {target.document.native_id} was deleted here and stays deleted"
-            run.notes.append(GroupedNote(text, "{} sessions were deleted here and stay deleted", hint))
+            run.notes.append(_note_deleted(target))
             continue
         updates = _update_branches(run, conversation, target, new=new)
         current = read_metadata(run.repository, conversation).title
@@ -173,6 +172,28 @@ def collect_changes(
     if updated:
         tx.include(run.records)
     return updated, tx
+
+
+def _preview_conversations(run: ImportRun) -> tuple[dict[ConversationId, ImportTarget], int]:
+    """Return the conversations that the run would change, and the number of those that stay as they are."""
+    changed: dict[ConversationId, ImportTarget] = {}
+    unchanged = 0
+    unnumbered = {target.root for target in run.targets if target.conversation is None}
+    for conversation, target in number_conversations(run).items():
+        new = target.root in unnumbered
+        if new and not run.again and _was_deleted(run, target):
+            run.notes.append(_note_deleted(target))
+        elif new or target.sessions:
+            changed[conversation] = target
+        else:
+            unchanged += 1
+    return changed, unchanged
+
+
+def _note_deleted(target: ImportTarget) -> GroupedNote:
+    hint = "restore it with --again, or with: scopes undo"
+    text = f"session {target.document.native_id} was deleted here and stays deleted"
+    return GroupedNote(text, "{} sessions were deleted here and stay deleted", hint)
 
 
 def _import_all(

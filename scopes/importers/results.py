@@ -105,6 +105,7 @@ def group_notes(notes: Iterable[Note | GroupedNote]) -> tuple[tuple[Note, ...], 
 class Imported(Result):
     """What an import did; `operation` is None if nothing was new, or in a dry run.
 
+    unchanged: in a dry run, the number of conversations that would stay as they are; they are not in `conversations`.
     other_sessions: the number of sessions that were left out because they belong to other projects.
     missing_parents: sessions that continue one which is not imported, and that one.
     details: the texts of the notes of which `notes` have only the number.
@@ -115,6 +116,7 @@ class Imported(Result):
     skipped: tuple[Skipped, ...] = ()
     dry_run: bool = False
     operation: OperationId | None = None
+    unchanged: int = 0
     other_sessions: int = 0
     missing_parents: Mapping[str, str] = field(default_factory=dict)
     details: tuple[str, ...] = ()

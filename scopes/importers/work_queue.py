@@ -8,14 +8,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from scopes.clock import parse_time
-from scopes.errors import CannotImport
+from scopes.errors import CannotImport, ScopesError
 from scopes.importers.archive import digest_of
 from scopes.importers.branch_names import SHORT_ID
-from scopes.importers.formats.base import Format, Source, choose_format, has_message, read_session
+from scopes.importers.formats.base import UNKNOWN_FORMAT, Format, Source, choose_format, has_message, read_session
 from scopes.importers.formats.events import Draft, Event, Session
 from scopes.importers.identity import parent_source_keys, source_key_of
 from scopes.importers.results import Skipped, skip_unreadable
 from scopes.result import Note
+
+_MAX_NAMED = 5  # files in one error
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +53,15 @@ def open_sources(
     `select` may leave out sources when only their headers have been read.
 
     Raises:
-        CannotImport, Inaccessible: a file that the user asked for was skipped, and `strict` is set or nothing is left.
+        CannotImport, Inaccessible: a file that the user asked for was skipped, and `strict` is set or nothing is left;
+            in a folder too, files are asked for if no source at all could be opened.
     """
     queued = _sort(_merge_copies(select(_open_all(sources, formats, skipped)), skipped))
-    errors = [found.error for found in skipped if found.error is not None]
+    errors = [(found, found.error) for found in skipped if found.error is not None]
     if errors and (strict or not queued):
-        raise errors[0]
+        unknown = [found.path for found, _ in errors if found.reason == UNKNOWN_FORMAT]
+        first, error = errors[0]
+        raise _unknown_formats(unknown, error) if first.path in unknown and len(unknown) > 1 else error
     return queued
 
 
@@ -77,6 +82,7 @@ def drop_older(queue: list[QueuedSource], since: int, notes: list[Note]) -> list
 
 def _open_all(sources: Sequence[Source], formats: Sequence[Format], skipped: list[Skipped]) -> list[QueuedSource]:
     queue = []
+    refused: list[int] = []  # positions in `skipped`
     for source in sources:
         try:
             chosen = choose_format(formats, source)
@@ -84,13 +90,8 @@ def _open_all(sources: Sequence[Source], formats: Sequence[Format], skipped: lis
             if session is not None and not has_message(chosen, source):
                 session = None
         except CannotImport as error:
-            asked_for = error if source.named or len(sources) == 1 else None
-            reason = error.message.removeprefix(f"{source.path}: ").removeprefix(f"{source.path} ")
-            skipped.append(
-                Skipped(
-                    path=source.path, reason=reason, error=asked_for, named=source.named, noted=asked_for is not None
-                )
-            )
+            refused.append(len(skipped))
+            skipped.append(skip_failed(source, error))
             continue
         except OSError as error:
             skipped.append(skip_unreadable(source.path, error, named=source.named))
@@ -99,7 +100,17 @@ def _open_all(sources: Sequence[Source], formats: Sequence[Format], skipped: lis
             queue.append(QueuedSource(source, chosen, session))
         else:
             skipped.append(Skipped(path=source.path, reason="contains no message"))
+    for position in refused if len(refused) < len(sources) else ():
+        found = skipped[position]
+        skipped[position] = found if found.named else replace(found, error=None, noted=False)
     return queue
+
+
+def _unknown_formats(paths: Sequence[str], first: ScopesError) -> CannotImport:
+    """Return one error for several files of unknown format; `first` is the error of the first of them."""
+    named = ", ".join(paths[:_MAX_NAMED])
+    more = f" and {len(paths) - _MAX_NAMED} more" if len(paths) > _MAX_NAMED else ""
+    return CannotImport(f"{len(paths)} files are of no known format: {named}{more}", hint=first.hint)
 
 
 def drop_unreadable(queue: list[QueuedSource], skipped: list[Skipped]) -> list[QueuedSource]:

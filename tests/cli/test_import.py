@@ -89,10 +89,20 @@ def test_given_files_that_are_not_transcripts_exit_with_7(folder):
     for name in ("x.jsonl", "y.jsonl"):
         (folder / name).write_text("no transcript\n")
     done = run(folder, str(folder / "x.jsonl"), str(folder / "y.jsonl"))
-    assert (done.returncode, "unknown format" in done.stderr) == (7, True)
+    listed = f"error: 2 files are of no known format: {folder}/x.jsonl, {folder}/y.jsonl\n"
+    assert (done.returncode, done.stderr.startswith(listed), done.stdout) == (7, True, "")
     done = run(folder, str(folder / "x.jsonl"), str(folder / "elsewhere.jsonl"))
     assert (done.returncode, "x.jsonl: unknown format" in done.stderr) == (1, True)
     assert done.stdout.startswith("conv-001\t")
+
+
+def test_a_dry_run_counts_unchanged_conversations_in_a_note(folder):
+    run(folder, str(folder / "elsewhere.jsonl"))
+    done = run(folder, "--dry-run", str(folder / "elsewhere.jsonl"), str(folder / ".claude"))
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["conv-002"]
+    assert "note: 1 conversation unchanged\n" in done.stderr
+    answer = json.loads(run(folder, "--dry-run", "--json", str(folder / "elsewhere.jsonl")).stdout)
+    assert (answer["conversations"], answer["unchanged"]) == ([], 1)
 
 
 @pytest.mark.parametrize("through", ["-", "pipe"])

@@ -17,7 +17,7 @@ from scopes.errors import CannotImport, Invalid
 from scopes.history.messages import plain_message, read_message, walk_headers_oldest_first
 from scopes.history.revisions import list_branch_tips
 from scopes.history.sources import SOURCES, walk_chunks
-from scopes.ids import Oid
+from scopes.ids import ConversationId, Oid
 from scopes.importers import import_sources
 from scopes.importers.archive import walk_segments
 from scopes.importers.discovery import find_sources
@@ -300,8 +300,34 @@ def alien(path):
 
 def test_named_files_of_unknown_format_are_an_error_if_nothing_is_imported(repository, tmp_path):
     aliens = [alien(tmp_path / name) for name in ("x.jsonl", "y.jsonl")]
-    with pytest.raises(CannotImport, match=r"x\.jsonl: unknown format"):
+    with pytest.raises(CannotImport, match=r"2 files are of no known format: \S+x\.jsonl, \S+y\.jsonl$") as refused:
         import_demo(repository, *aliens)
+    assert refused.value.hint == "formats: demo"
+
+
+def test_an_error_names_only_the_first_files_of_unknown_format(repository, tmp_path):
+    aliens = [alien(tmp_path / f"{number}.jsonl") for number in range(7)]
+    with pytest.raises(CannotImport, match=r"7 files are of no known format: .*4\.jsonl and 2 more$"):
+        import_demo(repository, *aliens)
+
+
+def test_a_folder_with_nothing_but_unknown_formats_is_an_error(repository, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("x.jsonl", "y.jsonl"):
+        alien(folder / name)
+    with pytest.raises(CannotImport, match="2 files are of no known format"):
+        import_demo(repository, *find_sources(str(folder)))
+    assert repository.list_refs() == {}
+
+
+def test_a_folder_with_a_file_of_a_known_format_without_messages_is_no_error(repository, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    alien(folder / "x.jsonl")
+    write_transcript(folder / "empty.jsonl", *session_records("s1", ""))
+    done = import_demo(repository, *find_sources(str(folder)))
+    assert ({found.reason for found in done.skipped}, done.exit_code) == ({"unknown format", "contains no message"}, 0)
 
 
 def test_a_named_file_of_unknown_format_is_a_note_among_others_and_refused_by_strict(repository, tmp_path):
@@ -332,6 +358,26 @@ def test_a_dry_run_changes_no_file_of_the_store(repository, tmp_path):
         repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")), dry_run=True
     )
     assert (done.conversations[0].new_messages, files(repository)) == (1, before)
+
+
+def test_a_dry_run_lists_only_conversations_that_would_change(repository, tmp_path):
+    sources = [write_transcript(tmp_path / f"{name}.jsonl", *session_records(name, "a b")) for name in ("s1", "s2")]
+    import_demo(repository, *sources)
+    grown = write_transcript(tmp_path / "s2.jsonl", *session_records("s2", "a b c"))
+    new = write_transcript(tmp_path / "s3.jsonl", *session_records("s3", "a"))
+    done = import_demo(repository, sources[0], grown, new, dry_run=True)
+    assert [(row.id, row.new_messages) for row in done.conversations] == [("conv-002", 1), ("conv-003", 1)]
+    assert done.unchanged == 1
+
+
+def test_a_dry_run_lists_no_deleted_conversation_that_stays_deleted(repository, tmp_path):
+    source = write_transcript(tmp_path / "s1.jsonl", *session_records("s1", "a b"))
+    import_demo(repository, source)
+    delete(repository, ConversationId("conv-001"))
+    done = import_demo(repository, source, dry_run=True)
+    assert (done.conversations, done.unchanged) == ((), 0)
+    assert done.notes == import_demo(repository, source).notes != ()
+    assert len(import_demo(repository, source, dry_run=True, again=True).conversations) == 1
 
 
 def files(repository):

@@ -638,6 +638,7 @@ SAMPLES = {
         "sources-report": WithOptions(
             replace(IMPORTED, operation=None, dry_run=True, skipped=(), notes=()), ViewOptions(report=True)
         ),
+        "sources-dry-run": replace(IMPORTED, operation=None, dry_run=True, unchanged=2, skipped=(), notes=()),
     },
     "verify_source": {
         "whole": WHOLE,

@@ -55,6 +55,10 @@ def import_(
     that repository or its worktrees; a note counts the others. --all-projects imports them as well, --project those of
     another project. A file that you name is always imported.
 
+    A named file of no known format is an error: the exit code is 7 if nothing could be imported, and 1 if other files
+    were. Such files in a folder are counted in a note, unless nothing else is in it. --dry-run lists only conversations
+    that would change, and counts the others.
+
     Examples:
       scopes conv import
       scopes conv import ~/.claude/projects/-home-carol-shop

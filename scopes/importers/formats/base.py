@@ -12,6 +12,7 @@ from scopes.importers.formats.events import Draft, Event, Session
 from scopes.regular_file import open_regular
 
 SNIFF_BYTES = 1 << 18
+UNKNOWN_FORMAT = "unknown format"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def choose_format(formats: Sequence[Format], source: Source) -> Format:
         if candidate.sniff(head):
             return candidate
     known = ", ".join(candidate.name for candidate in formats)
-    raise CannotImport(f"{source.path}: unknown format", hint=f"formats: {known}")
+    raise CannotImport(f"{source.path}: {UNKNOWN_FORMAT}", hint=f"formats: {known}")
 
 
 def read_session(chosen: Format, source: Source) -> Session | None:

@@ -74,9 +74,12 @@ def render_imported(result: Imported, view: View) -> None:
     if view.terminal and result.other_sessions and not result.sources:
         view.line("There are no sessions of this project to import.")
         return
-    view.rows(columns, rows, title="Would Be Imported" if result.dry_run else "Imported")
+    if result.conversations or not result.unchanged:
+        view.rows(columns, rows, title="Would Be Imported" if result.dry_run else "Imported")
     if view.terminal:
         _write_totals(result, view)
+    if result.unchanged:
+        view.aside(f"{counted(result.unchanged, 'conversation')} unchanged")
 
 
 @render_text.register

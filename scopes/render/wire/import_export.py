@@ -41,6 +41,7 @@ def format_imported(result: Imported, options: ViewOptions = DEFAULT_OPTIONS) ->
         missing_parents=dict(result.missing_parents) or None,
         details=list(result.details) or None,
         dry_run=result.dry_run or None,
+        unchanged=result.unchanged or None,
         operation=result.operation,
     )
 
