@@ -42,7 +42,7 @@ AMENDMENT, OTHER_WORK = "amendment", "other_work_item"
 _REASONS = {
     NO_CONTENT: "no content for a model",
     RETRACTED: "retracted",
-    AMENDMENT: "it amends an earlier message, which has its text",
+    AMENDMENT: "its text is in the amended message",
     OTHER_WORK: "for another work item",
 }
 
