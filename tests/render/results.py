@@ -63,6 +63,7 @@ from scopes.memory.summaries import SummaryList, SummaryRow
 from scopes.memory.summarize import Summarized
 from scopes.memory.update import MemoryUpdated
 from scopes.merge.conflict_list import ConflictRow
+from scopes.merge.manual_resolution import SIDES
 from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.merge.rewrite import Rewrite
 from scopes.model.codec import encode
@@ -692,11 +693,11 @@ SAMPLES = {
             conflicts=(*CONFLICT_ROWS[:1], replace(CONFLICT_ROWS[2], conversation="conv-002", source="conv-001/main")),
         ),
         "empty-list": ConflictList(conversation=CONVERSATION, conflicts=()),
-        "show": ConflictView(row=CONFLICT_ROWS[0], texts=RECORDED_TEXTS, talk=(COVERAGE, PROMPT)),
-        "show-several": ConflictView(row=CONFLICT_ROWS[1], texts={}, talk=()),
+        "show": ConflictView(row=CONFLICT_ROWS[0], texts=RECORDED_TEXTS, talk=(COVERAGE, PROMPT), takes=SIDES[:3]),
+        "show-several": ConflictView(row=CONFLICT_ROWS[1], texts={}, talk=(), takes=SIDES),
         "show-resolved": ConflictView(row=CONFLICT_ROWS[3], texts={}, talk=()),
         "show-ended": ConflictView(row=ENDED_ROW, texts={}, talk=(), escalated_to="lead"),
-        "show-edit": ConflictView(row=CONFLICT_ROWS[2], texts={}, talk=()),
+        "show-edit": ConflictView(row=CONFLICT_ROWS[2], texts={}, talk=(), takes=SIDES[:3]),
         "resolved": ConflictResolved(
             conversation=CONVERSATION, branch=RESOLUTION, number=1, conflict=CONFLICT_ROWS[3].conflict, message=message_id("settle"),
             remaining=0, operation=OPERATION,
