@@ -85,7 +85,7 @@ FenceMark: TypeAlias = Annotated[
 OfAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only entries of this agent")]
 OfProjects: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it (may be repeated)"),
+    typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it"),
 ]
 AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects, not only this one")]
 

@@ -44,7 +44,7 @@ MERGE_NOTICE = "merge notices of scopes, which cost no tokens"
 _REASONS = {
     NO_CONTENT: "no content for a model",
     RETRACTED: "retracted",
-    AMENDMENT: "it amends an earlier message, which has its text",
+    AMENDMENT: "its text is in the amended message",
     OTHER_WORK: "for another work item",
 }
 

@@ -32,6 +32,7 @@ from scopes.conversation.log import Log, LogEntry
 from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, UpToDate
 from scopes.conversation.new import ConversationCreated
 from scopes.conversation.operations import OperationList, OperationView
+from scopes.conversation.range_diff import NumberedMessage, RangeDifference, RangePair, RangeSide
 from scopes.conversation.rename import Renamed
 from scopes.conversation.repair import Repaired
 from scopes.conversation.resolve import ConflictResolved
@@ -332,6 +333,20 @@ DIFFERENCE = Difference(
     ),
 )  # fmt: skip
 
+RANGES = RangeDifference(
+    old=RangeSide("main..fix@{1}", CONVERSATION, oid("old"), 3),
+    new=RangeSide("main..fix", CONVERSATION, oid("fix"), 3),
+    pairs=(
+        RangePair(equal=True, old=NumberedMessage(1, PROMPT, PROMPT.subject), new=NumberedMessage(1, PROMPT, PROMPT.subject), similarity=1.0),
+        RangePair(old=NumberedMessage(2, SECURE, SECURE.subject)),
+        RangePair(
+            old=NumberedMessage(3, CALL, CALL.subject), new=NumberedMessage(2, CALL, CALL.subject), similarity=0.75,
+            lines=("@@ -1,2 +1,2 @@", " same", "-old [bold]line", "+new line"),
+        ),
+        RangePair(new=NumberedMessage(3, LONG, LONG.subject)),
+    ),
+)  # fmt: skip
+
 STATS = Stats(
     conversation=CONVERSATION, conversations=1, branches=3, messages=1200, characters=45_678, files=12, files_changed=0, tool_calls=1,
     authors={"carol": 1000, "planner": 200}, kinds={"prompt": 1200}, models={}, tools={"Bash": 1}, tool_errors={}, tokens={},
@@ -508,6 +523,12 @@ SAMPLES = {
         "diff": DIFFERENCE,
         "stat": WithOptions(DIFFERENCE, ViewOptions(stat=True)),
         "equal": replace(DIFFERENCE, only_left=(), only_right=(), changed=(), claims=()),
+    },
+    "range_diff": {
+        "range-diff": RANGES,
+        "no-patch": WithOptions(RANGES, ViewOptions(oneline=True)),
+        "equal": replace(RANGES, pairs=RANGES.pairs[:1]),
+        "empty": replace(RANGES, pairs=()),
     },
     "blame": {
         "blame": BlameList(
