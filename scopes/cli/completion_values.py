@@ -105,6 +105,8 @@ def _conflicts(repository: Repository, conversation: str, typed: str, *, resolve
         yield str(row.number), text
         if typed and row.conflict.id.startswith(typed):
             yield _shorten(row.conflict.id, typed), text
+        if typed:
+            yield shown_key(row.conflict.key), text
 
 
 def _sides(repository: Repository, conversation: str, conflict: str) -> Candidates:

@@ -11,6 +11,7 @@ from scopes.history.messages import KIND_TRAILER, TO_TRAILER, MessageHeader, rea
 from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.attribution import describe
+from scopes.merge.conflict_keys import shown_key
 from scopes.merge.detection import find_disagreements
 from scopes.merge.divergence import find_divergence
 from scopes.merge.in_progress import InProgress, holding, list_conflicts_of, list_in_progress
@@ -60,7 +61,7 @@ def walk_conflicts(
 
 
 def read_conflict(repository: Repository, conversation: ConversationId, name: str) -> tuple[ConflictRow, InProgress]:
-    """Return a conflict by its id, its number, or a prefix of its id; up to three digits are always a number.
+    """Return a conflict by its id, its number, a prefix of its id, or its key; up to three digits are always a number.
 
     Raises:
         NotFound, Ambiguous: none or several match.
@@ -104,7 +105,8 @@ def is_id_prefix(name: str) -> bool:
 def _find_named(rows: list[_Row], name: str) -> list[_Row]:
     found = [pair for pair in rows if pair[0].conflict.id == name]
     found = found or [pair for pair in rows if name.isdecimal() and name == str(pair[0].number)]
-    return found or [pair for pair in rows if is_id_prefix(name) and pair[0].conflict.id.startswith(name)]
+    found = found or [pair for pair in rows if is_id_prefix(name) and pair[0].conflict.id.startswith(name)]
+    return found or [pair for pair in rows if name in {pair[0].conflict.key, shown_key(pair[0].conflict.key)}]
 
 
 def find_addressee(repository: Repository, tip: Oid, conflict: str) -> str | None:
