@@ -26,6 +26,9 @@ Value: TypeAlias = Annotated[
     str | None, typer.Option("--value", metavar="VALUE", help="Another value: a text, or JSON for the value of a field")
 ]
 Edit: TypeAlias = Annotated[bool, typer.Option("--edit", "-e", help="Write the value in your editor")]
+AsBefore: TypeAlias = Annotated[
+    bool, typer.Option("--as-before", help="Resolve it as the same question was resolved before")
+]
 Reason: TypeAlias = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")]
 
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")
@@ -41,20 +44,21 @@ class ResolveOptions(NamedTuple):
     edit: bool
     reason: str
     author: Author
+    as_before: bool = False
 
 
 def resolve_from_options(
     invocation: Invocation, conversation: str, conflict: str, options: ResolveOptions, *, intervening: bool = False
 ) -> int:
-    """Resolve a conflict with exactly one of `take`, `value` and `edit`, and show the result.
+    """Resolve a conflict with exactly one of `take`, `value`, `edit` and `as_before`, and show the result.
 
     Raises:
-        Invalid: none or several of the three are given.
+        Invalid: none or several of these are given.
         Refused: the text from the editor is empty.
     """
-    take, value, edit, reason, author = options
-    if [take is not None, value is not None, edit].count(True) != 1:
-        raise Invalid("give exactly one resolution", hint="one of --take SIDE, --value VALUE and --edit")
+    take, value, edit, reason, author, as_before = options
+    if [take is not None, value is not None, edit, as_before].count(True) != 1:
+        raise Invalid("give exactly one resolution", hint="one of --take SIDE, --value VALUE, --edit and --as-before")
     repository = invocation.repository()
     if edit:
         value = _edited_value(invocation, show_conflict(repository, conversation, conflict))
@@ -66,6 +70,7 @@ def resolve_from_options(
         value=value,
         reason=reason,
         author=author,
+        as_before=as_before,
         intervening=intervening,
     )
     return invocation.show(result)
