@@ -1,7 +1,7 @@
 # bash completion for scopes. Load it in ~/.bashrc: eval "$(scopes completion bash)"
 _scopes()
 {
-    local word glued="" line
+    local word glued="" rows
     local -a words=()
     # Bash splits at "=", "@" and ":"; scopes wants words as they were typed.
     for word in "${COMP_WORDS[@]:1:COMP_CWORD}"; do
@@ -19,8 +19,10 @@ _scopes()
     # The quote that begins an unfinished word is not a part of it.
     words[${#words[@]}-1]=$before${last#[\'\"]}
     COMPREPLY=()
+    # The exit code is not 0 if a name is expected and none matches; file names would be wrong then.
+    rows=$(command scopes __complete -- "${words[@]}" 2>/dev/null) || compopt +o bashdefault +o default 2>/dev/null
     while IFS=$'\t' read -r word _; do
-        COMPREPLY+=("${word#"$before"}")
-    done < <(command scopes __complete -- "${words[@]}" 2>/dev/null)
+        [[ $word ]] && COMPREPLY+=("${word#"$before"}")
+    done <<< "$rows"
 }
 complete -o bashdefault -o default -F _scopes scopes

@@ -6,8 +6,9 @@ surrogates and default-ignorable characters are shown as visible signs. Two defa
 emoji or text presentation selector directly after a symbol, and a joiner between two emoji.
 
 For models (`for_prompt` and its variants): recorded text must not look like the instructions of the program that runs
-the model. Everything recorded that goes into a prompt goes through them, and then into a fence. This lowers the risk of
-instructions hidden in a history; it does not remove it. Nothing here looks for secrets in a text.
+the model. Everything recorded that goes into a prompt goes through them, and then into a fence. The Markdown export
+uses them as well, because people paste it into prompts. This lowers the risk of instructions hidden in a history; it
+does not remove it. Nothing here looks for secrets in a text.
 """
 
 from __future__ import annotations
@@ -96,19 +97,21 @@ def clean_line(text: str) -> str:
     return _pattern(r"[\t\n]+").sub(" ", clean(text))
 
 
-def for_prompt(text: str) -> str:
+def for_prompt(text: str, *, strip: bool = True) -> str:
     """Make recorded text safe inside the fence of a prompt; code and other languages stay readable.
 
     Line ends become newlines. Control, direction and invisible characters become U+FFFD, except where they cannot hide
     text: one joiner between two emoji or between two letters of a script that needs it (Persian, Hindi), and one
     presentation selector after a symbol. `<` is escaped before tags that models obey (S3-12). A backslash is put before
     lines that begin like another speaker, a system prompt, our headings and tool calls, or a fence. Comparisons ignore
-    case, accents, invisible characters and look-alikes of ASCII. Doing it twice changes nothing.
+    case, accents, invisible characters and look-alikes of ASCII. Doing it twice changes nothing. Unless `strip` is
+    False, white space at both ends is removed.
     """
-    plain = _escape_tags(_visible(text), _MARKERS)
+    plain = _escape_tags(visible(text), _MARKERS)
     if any(word in plain for word in _INSTRUCTION_WORDS):
         plain = _pattern(_INSTRUCTION).sub(r"\\[", plain)
-    return _escape_lines(plain, _LINE, _LINE_WORDS).strip()
+    escaped = _escape_lines(plain, _LINE, _LINE_WORDS)
+    return escaped.strip() if strip else escaped
 
 
 def line_for_prompt(text: str) -> str:
@@ -121,8 +124,18 @@ def file_for_prompt(text: str) -> str:
 
     Escaped are only tags of the programs around a model, our own headings and fences: other lines are code.
     """
-    plain = _escape_tags(_visible(text.removeprefix("\ufeff")), _HOSTS)
+    plain = _escape_tags(visible(text.removeprefix("\ufeff")), _HOSTS)
     return _escape_lines(plain, _FILE_LINE, _FILE_LINE_WORDS)
+
+
+def visible(text: str) -> str:
+    """Replace line ends by newlines, and characters that cannot be seen or that act on a terminal by U+FFFD."""
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():  # nearly every text
+        return text
+    lines = _pattern(_LINE_END).sub("\n", text)
+    if _pattern(_UNSEEN).search(lines) is None:
+        return lines
+    return _pattern(_HIDDEN).sub(lambda match: match[0] if match.lastgroup else _REPLACEMENT * len(match[0]), lines)
 
 
 def cut(text: str, characters: int) -> str:
@@ -147,16 +160,6 @@ def _sign(match: re.Match[str]) -> str:
     if code < 0x20 or code == 0x7F:
         return "^" + chr(code ^ 0x40)
     return f"<U+{code:04X}>"
-
-
-def _visible(text: str) -> str:
-    """Replace line ends by newlines, and characters that cannot be seen or that act on a terminal by U+FFFD."""
-    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():  # nearly every text
-        return text
-    lines = _pattern(_LINE_END).sub("\n", text)
-    if _pattern(_UNSEEN).search(lines) is None:
-        return lines
-    return _pattern(_HIDDEN).sub(lambda match: match[0] if match.lastgroup else _REPLACEMENT * len(match[0]), lines)
 
 
 def _escape_tags(text: str, names: str) -> str:

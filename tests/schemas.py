@@ -47,6 +47,7 @@ DOCUMENTS = {
     "conversations files": "file-list",
     "conversations decisions": "decision-list",
     "conversations diff": "diff",
+    "conversations range-diff": "range-diff",
     "conversations blame": "blame",
     "conversations changes": "change",
     "conversations stats": "stats",

@@ -54,8 +54,16 @@ AuthorKind: TypeAlias = Annotated[
     str | None,
     typer.Option("--author-kind", metavar="KIND", help="Kind of author: human, agent, tool, system or injected"),
 ]
-ConflictArgument: TypeAlias = Annotated[
-    str, typer.Argument(metavar="CONFLICT", help="The conflict: its id, a unique prefix, or its number in the list")
+ConversationOrConflict: TypeAlias = Annotated[
+    str, typer.Argument(metavar="CONV|CONFLICT", help="The conversation; or the conflict alone, by its id")
+]
+ConflictAfterConversation: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="CONFLICT",
+        help="The conflict: its id, a unique prefix, or its number in the list",
+        show_default=False,
+    ),
 ]
 OfConversation: TypeAlias = Annotated[
     str | None, typer.Option("--conversation", metavar="CONV", help="Only what changed this conversation")
@@ -77,7 +85,7 @@ FenceMark: TypeAlias = Annotated[
 OfAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only entries of this agent")]
 OfProjects: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it (may be repeated)"),
+    typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it"),
 ]
 AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects, not only this one")]
 

@@ -37,9 +37,17 @@ Candidates = list[tuple[str, str]]
 
 OPTIONS_FILE = os.path.join(os.path.dirname(__file__), "options.tsv")
 # Placeholders whose values are revisions: conversations, branches, messages.
-_REVISIONS = ("MESSAGE", "SOURCE", "A..B")
+_REVISIONS = ("MESSAGE", "SOURCE", "A..B", "B")
 # Placeholders whose values are in the index of conversations, and their columns there.
 _INDEX_COLUMNS = {"AGENT": "participants", "MODEL": "model", "PROJECT": "directory", "TAG": "tags"}
+
+
+# The exit code if the word is one of scopes, such as an id, and none matches: the shell should offer no file names.
+NO_FILES = 1
+# Placeholders of names that completion knows, where a path is possible too; and of words that are never a path.
+_NAME_OR_PATH = frozenset({"PROJECT", "VALUE", "-- PATH", "CONV[/BRANCH]|FILE"})
+_NEVER_A_PATH = frozenset({"COMMAND", "ID", "N", "NAME", "NEW", "SHARE", "TOKENS", "TOPIC", "WHEN"})
+_SIDES = ("source", "target", "base", "both")
 
 
 class OptionRow:
@@ -57,6 +65,8 @@ class OptionRow:
 class ParsedWords:
     """The words before the current one: arguments, options with values, and the option that still needs its value."""
 
+    __slots__ = ("arguments", "environ", "open_option", "options", "options_ended", "path")
+
     def __init__(self, environ: Mapping[str, str], path: tuple[str, ...] = ()) -> None:
         self.environ = environ
         self.path = path
@@ -66,45 +76,91 @@ class ParsedWords:
         self.options_ended = False
 
 
+class Request:
+    """A word to complete: the command line before it, and the option or argument that it is the value of, if any."""
+
+    __slots__ = ("current", "line", "parsed", "prefix", "row", "rows")
+
+    def __init__(self, line: CommandLine, current: str, environ: Mapping[str, str]) -> None:
+        self.line = line
+        self.rows = [] if line.command is None else read_rows(line.command)
+        self.parsed = _parse_words(line, self.rows, environ)
+        self.prefix, self.current = "", current
+        self.row = self.parsed.open_option
+        name, equals, value = current.partition("=")
+        if self.row is None and self.is_plain:
+            self.row = _argument_row(self.rows, len(self.parsed.arguments) + 1)
+        elif self.row is None and equals:
+            self.row = _row(self.rows, name)
+            self.prefix, self.current = f"{name}=", value
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the word is a command or an argument: neither an option nor the value of one."""
+        dashed = self.current.startswith("-") and not self.parsed.options_ended
+        return self.parsed.open_option is None and not dashed and not self.prefix
+
+    @property
+    def may_be_path(self) -> bool:
+        """Whether the shell may offer file names if there are no candidates."""
+        row = self.row
+        if row is None or row.choices or not row.value:
+            return False
+        if self.parsed.options_ended and row.value == "WHERE":  # `log -- PATH`
+            return True
+        return row.value in _NAME_OR_PATH or not (row.value in _SOURCES or row.value in _NEVER_A_PATH)
+
+
 def answer(table: Table, arguments: list[str], environ: Mapping[str, str]) -> NoReturn:
-    """Print the candidates for the last word after `--`, and end the process with exit code 0.
+    """Print the candidates for the last word after `--`, and end the process with exit code 0, or NO_FILES.
 
     Errors print nothing, because a completion must not disturb the line being typed. `os._exit` avoids the
     interpreter's shutdown, which would take longer than the completion.
     """
+    code = 0
     try:
         words = arguments[1:] if arguments[:1] == ["--"] else arguments
-        found = complete(table, words or [""], environ)
+        request = parse_request(table, words or [""], environ)
+        found = [] if request is None else find_candidates(table, request)
+        code = NO_FILES if request is not None and not found and not request.may_be_path else 0
         lines = "".join(f"{word}\t{text}\n" for word, text in found if word.isprintable() and text.isprintable())
         sys.stdout.buffer.write(lines.encode())
         sys.stdout.buffer.flush()
     finally:
-        os._exit(0)
+        os._exit(code)
 
 
 def complete(table: Table, words: list[str], environ: Mapping[str, str]) -> Candidates:
     """Return the candidates for the last word, with their descriptions."""
+    request = parse_request(table, words, environ)
+    return [] if request is None else find_candidates(table, request)
+
+
+def parse_request(table: Table, words: list[str], environ: Mapping[str, str]) -> Request | None:
+    """Parse a command line whose last word is to be completed; None if its command is unknown."""
     *before, current = with_optional_values(words)
     line = split_words(table, before)
     if line.unknown is not None:  # an alias, or `config KEY`, whose meaning depends on what follows
         line = split_words(table, expand_words(table, words)[0][:-1])
-    if line.unknown is not None:
-        return []
-    rows = [] if line.command is None else read_rows(line.command)
-    parsed = _parse_words(line, rows, environ)
-    name, equals, typed = current.partition("=")
-    if parsed.open_option is not None:
-        found = values(parsed.open_option, current, parsed)
-    elif parsed.options_ended or not current.startswith("-"):
-        found = _plain_word(table, line, rows, current, parsed)
-    elif equals:
-        row = _row(rows, name)
-        found = [] if row is None else [(f"{name}={value}", text) for value, text in values(row, typed, parsed)]
+    return Request(line, current, environ) if line.unknown is None else None
+
+
+def find_candidates(table: Table, request: Request) -> Candidates:
+    """Return the candidates for a word, with their descriptions."""
+    current, prefix, parsed = request.current, request.prefix, request.parsed
+    if request.is_plain and request.line.command is None:
+        found = _commands(table, request.line, parsed)
+    elif request.is_plain and request.line.command is not None and request.line.command.path == ("help",):
+        found = members(table, split_words(table, request.line.rest).path)
+    elif request.row is not None:
+        found = values(request.row, current, parsed)
+    elif request.is_plain or prefix:
+        found = []
     else:
-        found = [(row.name, row.help) for row in rows if row.name.startswith("-")]
+        found = [(row.name, row.help) for row in request.rows if row.name.startswith("-")]
         own = {name for name, _ in found}
         found += [(name, option.help) for option in GLOBAL_OPTIONS for name in option.names if name not in own]
-    return [pair for pair in found if pair[0].startswith(current)]
+    return [(f"{prefix}{word}", text) for word, text in found if word.startswith(current)]
 
 
 def members(table: Table, path: tuple[str, ...]) -> Candidates:
@@ -174,18 +230,52 @@ def _revisions(placeholder: str, current: str, parsed: ParsedWords) -> Candidate
     if named or prefix:
         branches = list_branches(_store_path(parsed), conversation)
         found += [(f"{prefix}{name}", f"branch of {conversation}") for name in branches]
-    messages = load("scopes.cli.completion_values:list_values")(
-        "MESSAGE", _store_path(parsed), conversation, current.removeprefix(prefix)
-    )
+    list_values = load("scopes.cli.completion_values:list_values")
+    messages = list_values("MESSAGE", _store_path(parsed), conversation, current.removeprefix(prefix))
+    if not (messages or named or prefix or any(name.startswith(current) for name, _ in found)):
+        messages = list_values("MESSAGE ANYWHERE", _store_path(parsed), "@", current)
     return found + [(f"{prefix}{name}", text) for name, text in messages]
 
 
+def _ranges_or_paths(_placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
+    """Return the revisions of `log CONV A..B`; none after `--` and as a second path."""
+    is_path = parsed.options_ended or len(parsed.arguments) != 1
+    return [] if is_path else _revisions("A..B", current, parsed)
+
+
+def _conversations_or_paths(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
+    """Return the conversations of `log CONV`; none in `log -- PATH`."""
+    return [] if parsed.options_ended else _conversations(placeholder, current, parsed)
+
+
 def _stored_values(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
-    """Return conflicts, memory entries or action items."""
-    conversation = _find_conversation(parsed, _named_conversation(parsed) or "@")
-    list_values = load("scopes.cli.completion_values:list_values")
-    found: Candidates = list_values(placeholder, _store_path(parsed), conversation, current)
+    """Return conflicts, memory entries, action items or keys of the state; resolved conflicts only for `show`."""
+    name = _find_conversation(parsed, _named_conversation(parsed) or "@")
+    if placeholder == "CONFLICT" and parsed.path[-1:] == ("show",):
+        placeholder = "RESOLVED OR OPEN CONFLICT"
+    if placeholder == "GROUP/NAME" and parsed.arguments:
+        name += parsed.arguments[0].removeprefix(_named_conversation(parsed) or "")  # of CONV/BRANCH
+    found: Candidates = load("scopes.cli.completion_values:list_values")(
+        placeholder, _store_path(parsed), name, current
+    )
     return found
+
+
+def _conflicts_or_conversations(_placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
+    """Return the conflicts of the latest conversation, which need no conversation before them, and conversations."""
+    return _stored_values("CONFLICT", current, parsed) + _conversations("CONV", current, parsed)
+
+
+def _sides(_placeholder: str, _current: str, parsed: ParsedWords) -> Candidates:
+    """Return the sides that the conflict can take, with their values; all of them if it is not known."""
+    arguments = parsed.arguments[:2]
+    found: Candidates = []
+    if arguments:
+        conversation = _find_conversation(parsed, arguments[0]) if len(arguments) == 2 else ""
+        found = load("scopes.cli.completion_values:list_values")(
+            "SIDE", _store_path(parsed), conversation, arguments[-1]
+        )
+    return found or [(side, "") for side in _SIDES]
 
 
 def _named_conversation(parsed: ParsedWords) -> str | None:
@@ -229,6 +319,11 @@ def _index_values(placeholder: str, current: str, parsed: ParsedWords) -> Candid
         return []
     directory = load("scopes.index.database:index_directory")(cache_directory(parsed.environ), _store_path(parsed))
     found = load("scopes.index.conversation_table:list_values")(directory, _INDEX_COLUMNS[placeholder])
+    if not found and placeholder == "AGENT":  # there is no index yet
+        agents: Candidates = load("scopes.cli.completion_values:list_values")(
+            placeholder, _store_path(parsed), "@", current
+        )
+        return agents
     if placeholder != "PROJECT":
         return [(name, placeholder.lower()) for name in found]
     projects = {project.name: path for path in found if (project := find_project(path)) is not None}
@@ -259,18 +354,10 @@ def _choices_of(key: str) -> Candidates:
     return [(choice, "") for row in rows if row.name == key for choice in row.choices]
 
 
-def _plain_word(
-    table: Table, line: CommandLine, rows: list[OptionRow], current: str, parsed: ParsedWords
-) -> Candidates:
-    """Return the candidates for a word that is not an option: a command, or an argument of one."""
-    if line.command is None:
-        names = members(table, line.path) + (read_keys() if line.path == ("config",) else [])
-        return names if line.path or not may_have_aliases(parsed.environ) else names + _aliases(names)
-    if line.command.path == ("help",):
-        path = split_words(table, line.rest).path
-        return members(table, path)
-    row = _argument_row(rows, len(parsed.arguments) + 1)
-    return [] if row is None else values(row, current, parsed)
+def _commands(table: Table, line: CommandLine, parsed: ParsedWords) -> Candidates:
+    """Return the commands that may follow: also settings after `config`, and aliases of the user as the first word."""
+    names = members(table, line.path) + (read_keys() if line.path == ("config",) else [])
+    return names if line.path or not may_have_aliases(parsed.environ) else names + _aliases(names)
 
 
 def _aliases(names: Candidates) -> Candidates:
@@ -351,9 +438,13 @@ _SOURCES: dict[str, Callable[[str, str, ParsedWords], Candidates]] = {
     "OPERATION|CONV": _operations_or_conversations,
     "CONV": _conversations,
     "CONV[/BRANCH]": _conversations,
-    "WHERE": _conversations,
+    "CONV[/BRANCH]|FILE": _conversations,
+    "CONV|CONFLICT": _conflicts_or_conversations,
+    "WHERE": _conversations_or_paths,
+    "-- PATH": _ranges_or_paths,
+    "SIDE": _sides,
     "BRANCH": _branches,
     **dict.fromkeys(_REVISIONS, _revisions),
-    **dict.fromkeys(("CONFLICT", "ENTRY", "ACTION"), _stored_values),
+    **dict.fromkeys(("CONFLICT", "ENTRY", "ACTION", "GROUP/NAME"), _stored_values),
     **dict.fromkeys(_INDEX_COLUMNS, _index_values),
 }

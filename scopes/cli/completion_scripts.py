@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 BASH = r"""# bash completion for scopes. Load it in ~/.bashrc: eval "$(scopes completion bash)"
 _scopes()
 {
-    local word glued="" line
+    local word glued="" rows
     local -a words=()
     # Bash splits at "=", "@" and ":"; scopes wants words as they were typed.
     for word in "${COMP_WORDS[@]:1:COMP_CWORD}"; do
@@ -30,9 +30,11 @@ _scopes()
     # The quote that begins an unfinished word is not a part of it.
     words[${#words[@]}-1]=$before${last#[\'\"]}
     COMPREPLY=()
+    # The exit code is not 0 if a name is expected and none matches; file names would be wrong then.
+    rows=$(command scopes __complete -- "${words[@]}" 2>/dev/null) || compopt +o bashdefault +o default 2>/dev/null
     while IFS=$'\t' read -r word _; do
-        COMPREPLY+=("${word#"$before"}")
-    done < <(command scopes __complete -- "${words[@]}" 2>/dev/null)
+        [[ $word ]] && COMPREPLY+=("${word#"$before"}")
+    done <<< "$rows"
 }
 complete -o bashdefault -o default -F _scopes scopes
 """
@@ -42,14 +44,16 @@ ZSH = r"""#compdef scopes
 _scopes()
 {
     local -a rows described
-    local row
-    rows=("${(@f)$(command scopes __complete -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
+    local row output
+    integer files=1
+    output=$(command scopes __complete -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null) || files=0
+    rows=("${(@f)output}")
     for row in $rows; do
         described+=("${${row%%$'\t'*}//:/\\:}:${row#*$'\t'}")
     done
     if (( $#described )); then
         _describe -V scopes described
-    else
+    elif (( files )); then
         _files
     fi
 }
@@ -65,9 +69,10 @@ function __scopes_complete
     set -l before (commandline -opc)
     set -l current (commandline -ct)
     set -l rows (command scopes __complete -- $before[2..-1] "$current" 2>/dev/null)
+    set -l code $status
     if test (count $rows) -gt 0
         printf '%s\n' $rows
-    else
+    else if test $code -eq 0
         __fish_complete_path "$current"
     end
 end

@@ -1,36 +1,49 @@
-"""The values of completion that need more than file names: messages, conflicts, memory entries, fields and aliases.
+"""The values of completion that are read from the objects of a store: messages, conflicts, keys, memory entries.
 
-Only these values cost the import of the store, the schemas or git's configuration.
+Only these values cost the import of the store.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from scopes.errors import ScopesError
+from scopes.history.conversations import participants_of
 from scopes.history.messages import shown_author, walk_headers_newest_first
-from scopes.history.revisions import list_branch_tips, resolve_conversation
-from scopes.ids import ConversationId
+from scopes.history.revisions import list_branch_tips, list_latest, resolve_conversation, resolve_revision
+from scopes.ids import ConversationId, Oid
 from scopes.loading import load
-from scopes.merge.conflict_keys import shown_key
+from scopes.merge.conflict_keys import key_of_path, shown_key
+from scopes.merge.divergence import state_of
+from scopes.model.conflicts import CONFLICTS, FILES, MESSAGES, PARTICIPANTS
+from scopes.model.encoding import dump
 from scopes.sanitize import clean_line
 from scopes.store.projects import find_project
-from scopes.store.repository import Repository, open_repository
+from scopes.store.refs import HEADS
+from scopes.store.repository import Repository, open_repository, read_commit, read_tree
+from scopes.store.trees import walk_blobs
+
+if TYPE_CHECKING:
+    from scopes.model.conflicts import Position
 
 Candidates = Iterator[tuple[str, str]]
 
 MAX_CANDIDATES = 50
 _MAX_READ = 1000  # messages that are compared with what was typed
+_MAX_READ_ANYWHERE = 5000  # the same if no message of the conversation matches
 _ID_LETTERS = 8
+_NOT_BLAMED = frozenset({PARTICIPANTS, CONFLICTS, MESSAGES})  # groups of keys
 _MAX_DESCRIPTION = 60
 
 
 def list_values(placeholder: str, store: str, conversation: str, typed: str) -> list[tuple[str, str]]:
-    """Return the newest MESSAGE, CONFLICT, ENTRY or ACTION values that start with `typed`, with descriptions.
+    """Return the values for a placeholder in _SOURCES that start with `typed`, newest first, with descriptions.
 
-    A conversation named `@` is the latest one. If the store cannot be read, there are none.
+    A conversation named `@` is the latest one. For SIDE, `typed` is the conflict. If the store cannot be read, there
+    are none.
     """
     try:
         repository = _open(store)
@@ -64,13 +77,67 @@ def _messages(repository: Repository, conversation: str, typed: str) -> Candidat
             yield _shorten(head.id, typed), f"{shown_author(head)}: {head.subject}"
 
 
-def _conflicts(repository: Repository, conversation: str, typed: str) -> Candidates:
+def _messages_anywhere(repository: Repository, _conversation: str, typed: str) -> Candidates:
+    """Yield the messages of all conversations, those of the latest conversation first."""
+    left = _MAX_READ_ANYWHERE
+    for conversation in list_latest(repository):
+        tips = list_branch_tips(repository, conversation).values()
+        for head in islice(walk_headers_newest_first(repository, tips), left):
+            left -= 1
+            if head.id.startswith(typed):
+                yield _shorten(head.id, typed), f"{conversation}, {shown_author(head)}: {head.subject}"
+
+
+def _open_conflicts(repository: Repository, conversation: str, typed: str) -> Candidates:
+    return _conflicts(repository, conversation, typed, resolved=False)
+
+
+def _all_conflicts(repository: Repository, conversation: str, typed: str) -> Candidates:
+    return _conflicts(repository, conversation, typed, resolved=True)
+
+
+def _conflicts(repository: Repository, conversation: str, typed: str, *, resolved: bool) -> Candidates:
     conversation_id: ConversationId = resolve_conversation(repository, conversation)
-    for row in load("scopes.merge.conflict_list:walk_conflicts")(repository, conversation_id):
+    for row in load("scopes.merge.conflict_list:walk_conflicts")(repository, conversation_id, ended=resolved):
+        if row.conflict.status == "resolved" and not resolved:
+            continue
         text = f"{row.conflict.type}: {shown_key(row.conflict.key)} ({row.conflict.status})"
         yield str(row.number), text
         if typed and row.conflict.id.startswith(typed):
             yield _shorten(row.conflict.id, typed), text
+
+
+def _sides(repository: Repository, conversation: str, conflict: str) -> Candidates:
+    if not conversation:
+        conversation = load("scopes.conversation.conflicts:find_conflict_anywhere")(repository, conflict)
+    view = load("scopes.conversation.conflicts:show_conflict")(repository, conversation, conflict)
+    for side in view.takes:
+        positions: Iterable[Position] = getattr(view.row.conflict, side, ())
+        values = (f"{each.agent or 'unknown'}: {_as_text(each.value)}" for each in positions)
+        yield side, "the values of both" if side == "both" else "; ".join(values) or "no value"
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else dump(value).decode()
+
+
+def _keys(repository: Repository, where: str, typed: str) -> Candidates:
+    """Yield the groups of keys in the state, then the keys of the group that was typed; files have an option."""
+    state = state_of(repository, resolve_revision(repository, where).oid)
+    if state is None:
+        return
+    groups = {name: entry for name, entry in read_tree(repository, state).items() if name not in _NOT_BLAMED}
+    yield from ((group, "all keys of the group") for group in sorted(groups))
+    for group, entry in sorted(groups.items()):
+        if entry.is_tree and (group != FILES or typed.startswith(f"{FILES}/")):
+            paths = (path for path, _ in walk_blobs(repository, entry.oid, f"{group}/"))
+            keys = {shown_key(key_of_path(path)) for path in paths}
+            yield from ((key, "key") for key in sorted(keys) if key.startswith(typed))
+
+
+def _agents(repository: Repository, _conversation: str, _typed: str) -> Candidates:
+    tips = [read_commit(repository, Oid(oid)) for oid in repository.list_refs(HEADS).values()]
+    yield from ((name, "agent") for name in participants_of(repository, tips))
 
 
 def _entries(repository: Repository, _conversation: str, typed: str) -> Candidates:
@@ -93,7 +160,12 @@ def _shorten(name: str, typed: str) -> str:
 
 _SOURCES: dict[str, Callable[[Repository, str, str], Candidates]] = {
     "MESSAGE": _messages,
-    "CONFLICT": _conflicts,
+    "MESSAGE ANYWHERE": _messages_anywhere,
+    "CONFLICT": _open_conflicts,
+    "RESOLVED OR OPEN CONFLICT": _all_conflicts,
+    "SIDE": _sides,
+    "GROUP/NAME": _keys,
+    "AGENT": _agents,
     "ENTRY": _entries,
     "ACTION": _actions,
 }

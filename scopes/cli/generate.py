@@ -14,7 +14,7 @@ from scopes.cli.completion_scripts import SCRIPTS
 from scopes.cli.inspect_command import inspect_command
 from scopes.cli.man_pages import command_page, page_name, root_page
 from scopes.cli.table import TABLE, Table
-from scopes.model.conflicts import CONFLICT_TYPES
+from scopes.model.conflicts import CONFLICT_TYPES, STATUSES
 from scopes.model.conversation import PURPOSES
 from scopes.model.message import AUTHOR_KINDS, KINDS
 from scopes.store.settings import CHOICES, SETTINGS
@@ -26,11 +26,11 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "memory search --kind": ("decision", "action", "summary"),
     "--author-kind": AUTHOR_KINDS,
     "--strategy": ("automatic", "ours", "theirs", "manual"),
-    "--take": ("source", "target", "base", "both"),
+    "--status": STATUSES,
     "--purpose": PURPOSES,
     "--level": ("store", "user"),
 }
-_AGENT_OPTIONS = {"--as", "--author", "--agent"}
+_AGENT_OPTIONS = {"--as", "--author", "--agent", "--to", "--participant"}
 SCRIPT_NAMES = {"bash": "scopes.bash", "zsh": "_scopes", "fish": "scopes.fish"}
 
 

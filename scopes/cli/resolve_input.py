@@ -1,4 +1,4 @@
-"""Resolve a conflict from command-line options: take a side, give a value, or write a text in the user's editor."""
+"""Resolve a conflict from command-line options: take a side, give a value, or edit both texts in the user's editor."""
 
 from __future__ import annotations
 
@@ -6,26 +6,29 @@ import json
 import os
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
 from scopes.cli.invocation import Invocation
-from scopes.conversation.conflicts import ConflictView, show_conflict
+from scopes.conversation.conflicts import ConflictView, find_conflict_anywhere, show_conflict
 from scopes.conversation.resolve import resolve_conflict
 from scopes.errors import Inaccessible, Invalid, Refused
-from scopes.merge.conflict_keys import shown_key
+from scopes.merge.conflict_keys import can_have_value, shown_key
 from scopes.model.conflicts import Position
 from scopes.model.message import Author
 from scopes.sanitize import clean
+from scopes.store.repository import Repository
 
 Take: TypeAlias = Annotated[
-    str | None, typer.Option("--take", metavar="SIDE", help="The value to take: source, target, base or both")
+    str | None,
+    typer.Option("--take", metavar="SIDE", help="The value to take: source, target, base, or both if it can have both"),
 ]
 Value: TypeAlias = Annotated[
     str | None, typer.Option("--value", metavar="VALUE", help="Another value: a text, or JSON for the value of a field")
 ]
-Edit: TypeAlias = Annotated[bool, typer.Option("--edit", "-e", help="Write the value in your editor")]
+Edit: TypeAlias = Annotated[bool, typer.Option("--edit", "-e", help="Edit the texts of both sides in your editor")]
 AsBefore: TypeAlias = Annotated[
     bool, typer.Option("--as-before", help="Resolve it as the same question was resolved before")
 ]
@@ -33,7 +36,11 @@ Reason: TypeAlias = Annotated[str, typer.Option("--reason", metavar="TEXT", help
 
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")
 _SCISSORS = "# ------------------------ >8 ------------------------"
-_INSTRUCTIONS = "# Write above the line. The text below it is ignored; an empty text changes nothing."
+_INSTRUCTIONS = (
+    "# Make one text of both sides above the line, and delete the marks. The text below it is ignored;\n"
+    "# an empty or unchanged text changes nothing."
+)
+_TARGET_MARK, _MIDDLE_MARK, _SOURCE_MARK = "<<<<<<<", "=======", ">>>>>>>"
 
 
 class ResolveOptions(NamedTuple):
@@ -47,19 +54,31 @@ class ResolveOptions(NamedTuple):
     as_before: bool = False
 
 
+def split_conflict(repository: Repository, first: str, conflict: str | None) -> tuple[str, str]:
+    """Split the words `CONV CONFLICT`, or CONFLICT alone, into conversation and conflict.
+
+    Raises:
+        NotFound, Ambiguous: no conversation or several have a conflict that is named alone.
+        Invalid: a conversation is named alone.
+    """
+    return (find_conflict_anywhere(repository, first), first) if conflict is None else (first, conflict)
+
+
 def resolve_from_options(
-    invocation: Invocation, conversation: str, conflict: str, options: ResolveOptions, *, intervening: bool = False
+    invocation: Invocation, first: str, second: str | None, options: ResolveOptions, *, intervening: bool = False
 ) -> int:
     """Resolve a conflict with exactly one of `take`, `value`, `edit` and `as_before`, and show the result.
 
     Raises:
         Invalid: none or several of these are given.
-        Refused: the text from the editor is empty.
+        Refused: the text from the editor is empty or unchanged.
     """
     take, value, edit, reason, author, as_before = options
-    if [take is not None, value is not None, edit, as_before].count(True) != 1:
-        raise Invalid("give exactly one resolution", hint="one of --take SIDE, --value VALUE, --edit and --as-before")
     repository = invocation.repository()
+    conversation, conflict = split_conflict(repository, first, second)
+    if [take is not None, value is not None, edit, as_before].count(True) != 1:
+        hint = _list_options(show_conflict(repository, conversation, conflict))
+        raise Invalid("give exactly one resolution", hint=hint)
     if edit:
         value = _edited_value(invocation, show_conflict(repository, conversation, conflict))
     result = resolve_conflict(
@@ -76,8 +95,16 @@ def resolve_from_options(
     return invocation.show(result)
 
 
-def edit_text(invocation: Invocation, comments: str, *, name: str) -> str:
-    """Open the user's editor on an empty file with `comments` below a line, and return the text above that line.
+def _list_options(view: ConflictView) -> str:
+    """Return the options that can resolve a conflict."""
+    if not view.takes:
+        return "one of --take SIDE, --value VALUE and --edit"
+    take = f"--take with {', '.join(view.takes[:-1])} or {view.takes[-1]}"
+    return f"one of {take}; --value VALUE; --edit" if can_have_value(view.row.conflict.key) else take
+
+
+def edit_text(invocation: Invocation, text: str, comments: str, *, name: str) -> str:
+    """Open the user's editor on a file with `text`, and `comments` below a line; return the text above that line.
 
     Raises:
         Refused: no editor is set, or it failed.
@@ -90,10 +117,10 @@ def edit_text(invocation: Invocation, comments: str, *, name: str) -> str:
         with tempfile.TemporaryDirectory(prefix="scopes-") as directory:
             path = os.path.join(directory, name)
             with open(path, "w", encoding="utf-8") as file:
-                file.write(_template(comments))
+                file.write(_template(text, comments))
             _run_editor(invocation, command, path)
             with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                return file.read().split(_SCISSORS)[0].strip()
+                return _above_line(file.read())
     except OSError as error:
         raise Inaccessible(f"cannot use a temporary file for the editor: {error.strerror}") from error
 
@@ -112,36 +139,60 @@ def _edited_value(invocation: Invocation, view: ConflictView) -> str:
     conflict = view.row.conflict
     if conflict.status == "resolved":
         raise Refused(f"conflict {conflict.id} is resolved already", hint="to revert the resolution: scopes undo")
-    text = edit_text(invocation, _describe_conflict(view), name=f"conflict-{conflict.id}.md")
+    if not can_have_value(conflict.key):
+        raise Invalid(f"{shown_key(conflict.key)} cannot be set to a value", hint=_list_options(view))
+    before = clean(_both_texts(view)).strip()
+    text = edit_text(invocation, before, _describe_base(view), name=f"conflict-{conflict.id}.md")
+    again = "the conflict is unchanged; edit it again, or give the text: --value TEXT"
     if not text:
-        raise Refused("the text is empty; the conflict is unchanged")
+        raise Refused("the text is empty", hint=again)
+    if text == before:
+        raise Refused("the text was not edited", hint=again)
+    if _has_marks(before.split("\n"), text.split("\n")):
+        raise Refused("the text still has the marks of the two sides", hint=again)
     return text
 
 
-def _describe_conflict(view: ConflictView) -> str:
-    """Return the conflict's key and the value of each side, as comments for the editor."""
+def _has_marks(before: list[str], after: list[str]) -> bool:
+    """Return True if a mark is left; a side may have lines like the middle mark itself, as Markdown does."""
+    outer = before[0] in after or before[-1] in after
+    return outer or after.count(_MIDDLE_MARK) >= before.count(_MIDDLE_MARK)
+
+
+def _both_texts(view: ConflictView) -> str:
+    """Return the values of target and source between the marks of git."""
     row = view.row
-    sides = (
-        ("Base", row.conflict.base),
-        (f"Target: {row.target}", row.conflict.target),
-        (f"Source: {row.source}", row.conflict.source),
-    )
-    positions = [_describe_position(name, position) for name, positions in sides for position in positions]
-    return "\n".join([f"The value of {shown_key(row.conflict.key)}", *positions])
+    target, source = row.conflict.target, row.conflict.source
+    lines = [f"{_TARGET_MARK} target: {row.target}{_agents(target)}", *(_as_text(each.value) for each in target)]
+    lines += [_MIDDLE_MARK, *(_as_text(each.value) for each in source)]
+    return "\n".join([*lines, f"{_SOURCE_MARK} source: {row.source}{_agents(source)}"])
 
 
-def _describe_position(name: str, position: Position) -> str:
-    agent = f" ({position.agent})" if position.agent is not None else ""
-    return f"\n{name}{agent}\n{_as_text(position.value)}"
+def _agents(positions: Sequence[Position]) -> str:
+    names = ", ".join(position.agent for position in positions if position.agent is not None)
+    return f" ({names})" if names else ""
+
+
+def _describe_base(view: ConflictView) -> str:
+    """Return the conflict's key and its value at the merge base, as comments for the editor."""
+    conflict = view.row.conflict
+    base = [line for each in conflict.base for line in ("", f"Base{_agents((each,))}", _as_text(each.value))]
+    return "\n".join([f"The value of {shown_key(conflict.key)}", *(base or ["", "Base: nothing"])])
 
 
 def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _template(comments: str) -> str:
+def _template(text: str, comments: str) -> str:
     commented = "".join(f"# {line}".rstrip() + "\n" for line in clean(comments).split("\n"))
-    return f"\n{_SCISSORS}\n{_INSTRUCTIONS}\n#\n{commented}"
+    return f"{text}\n{_SCISSORS}\n{_INSTRUCTIONS}\n#\n{commented}"
+
+
+def _above_line(content: str) -> str:
+    """Return the text above the last scissors line, or all of it if that was deleted."""
+    above, line, below = f"\n{content}\n".rpartition(f"\n{_SCISSORS}\n")
+    return (above if line else below).strip()
 
 
 def _run_editor(invocation: Invocation, command: str, path: str) -> None:

@@ -130,6 +130,7 @@ TABLE = Table(
         _command(READ, "conv files", "List the files that a conversation touched"),
         _command(READ, "conv decisions", "List the decisions of a conversation"),
         _command(READ, "conv diff", "Compare two branches, messages or conversations"),
+        _command(READ, "conv range-diff", "Compare two versions of a branch, or two runs"),
         _command(READ, "conv blame", "Show which message made a decision or wrote a file"),
         _command(READ, "conv changes", "List every change of a conversation and its cause"),
         _command(READ, "conv stats", "Count messages, authors, tools, files and tokens"),

@@ -7,7 +7,7 @@ conflict-resolution branch and records strategy, choice, reason, actor and the r
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 from scopes.clock import new_id, now, seconds_of
 from scopes.errors import Invalid, Refused
@@ -32,7 +32,6 @@ from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange, update_tree
 
 ConflictSide: TypeAlias = Literal["source", "target", "base", "both"]
-TAKES: tuple[str, ...] = get_args(ConflictSide)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,14 +65,12 @@ def resolve_conflict(
     Raises:
         NotFound, Ambiguous: there is no such conflict.
         Refused: it is resolved already; or it was not resolved before, or in ways that contradict each other.
-        Invalid: none or several of side, value and `as_before` are given, there is no such side, the key cannot have
-            the value, or an intervention has no reason.
+        Invalid: none or several of side, value and `as_before` are given, the conflict cannot take the side, the key
+            cannot have the value, or an intervention has no reason.
     """
     if [take is not None, value is not None, as_before].count(True) != 1:
         hint = "give one: --take, --value, --edit or --as-before"
         raise Invalid("a resolution takes a side or has a new value", hint=hint)
-    if take is not None and take not in TAKES:
-        raise Invalid(f"{take!a} is not a valid side of a conflict", hint="one of: " + ", ".join(TAKES))
     if intervening and not reason.strip():
         raise Invalid("an intervention needs a reason", hint="for example: --reason 'the audit is next week'")
     strategy = "intervention" if intervening else "manual"

@@ -1,5 +1,8 @@
 """Export format `markdown`: a transcript to read. Reasoning and tool calls are folded; nothing is truncated.
 
+People paste transcripts into prompts, so recorded text goes through `sanitize`: no line of a message looks like another
+speaker, and no character is invisible. Inputs of tools, patches and documents are code, and are treated like files.
+
 A message begins below a horizontal rule with a heading line that message text cannot imitate, because all HTML outside
 of code is written by this module: the author in bold, the other facts as `<sub>`, whose id is the target of links.
 """
@@ -20,13 +23,13 @@ from scopes.exporters.markdown_escape import (
     escape_block,
     escape_html,
     escape_inline,
-    show_controls,
 )
 from scopes.exporters.selection import BranchSlice, ExportSelection
 from scopes.history.amendments import Amendment, find_amendments
 from scopes.history.messages import MessageHeader, read_message
 from scopes.ids import BranchName, MessageId, Oid
 from scopes.model.message import FileTouch, Message, Part
+from scopes.sanitize import file_for_prompt, for_prompt, line_for_prompt, visible
 from scopes.store.repository import Repository
 
 _SHORT_ID = 8
@@ -53,12 +56,12 @@ class _Transcript:
 def write_markdown(repository: Repository, selection: ExportSelection) -> Iterator[bytes]:
     """Yield a heading, the messages oldest first and, if selected, the other branches."""
     transcript = _read_transcript(repository, selection)
-    yield utf8(show_controls(_title_section(selection)))
+    yield utf8(visible(_title_section(selection)))
     for number, branch_slice in enumerate(selection.slices):
         if number:
-            yield utf8(show_controls(_branch_heading(selection, branch_slice, transcript, number)))
+            yield utf8(visible(_branch_heading(selection, branch_slice, transcript, number)))
         for head in branch_slice.heads:
-            yield utf8(show_controls(_message_section(head, read_message(repository, head.oid), transcript)))
+            yield utf8(visible(_message_section(head, read_message(repository, head.oid), transcript)))
 
 
 def write_part(part: Part) -> str:
@@ -66,13 +69,13 @@ def write_part(part: Part) -> str:
     fields = part.fields
     match part.type:
         case "text":
-            markdown = escape_block(part.text).strip("\n")
+            markdown = _write_text(part.text)
         case "reasoning":
-            markdown = _fold("Reasoning", part.text, escape_block(part.text).strip("\n")) if part.text else ""
+            markdown = _fold("Reasoning", part.text, _write_text(part.text)) if part.text else ""
         case "tool_call":
             markdown = _fold_value(f"Tool call: {_as_text(fields.get('name'))}", _field_or_text(fields, "input"))
         case "tool_result":
-            markdown = _fold_value(_result_label(fields), _field_or_text(fields, "output"))
+            markdown = _fold_value(_result_label(fields), _field_or_text(fields, "output"), is_code=False)
         case "image" | "file":
             facts = (part.type, fields.get("media_type"), fields.get("path"))
             markdown = f"*[{escape_inline(' '.join(_as_text(fact) for fact in facts if fact))}]*"
@@ -85,7 +88,7 @@ def write_part(part: Part) -> str:
 
 def write_document(kind: str, document: Mapping[str, Any]) -> str:
     """Return the document of a typed message, folded."""
-    return _fold(f"Document: {kind}", "", code_block(_as_text(dict(document)), "json"))
+    return _fold(f"Document: {kind}", "", _code(_as_text(dict(document)), "json"))
 
 
 def write_files(files: tuple[FileTouch, ...]) -> str:
@@ -120,7 +123,8 @@ def _title_section(selection: ExportSelection) -> str:
         "Imported from": escape_inline(view.source or ""),
     }
     lines = [f"- {name}: {value}" for name, value in facts.items() if value]
-    return "\n".join([f"# {escape_inline(view.title or '') or escape_inline(view.id)}", "", *lines, ""])
+    title = escape_inline(line_for_prompt(view.title or ""))
+    return "\n".join([f"# {title or escape_inline(view.id)}", "", *lines, ""])
 
 
 def _branch_heading(selection: ExportSelection, branch_slice: BranchSlice, transcript: _Transcript, number: int) -> str:
@@ -202,7 +206,7 @@ def _branch_link(branch: BranchRow, transcript: _Transcript) -> str:
 def _write_file_reference(fields: Mapping[str, Any]) -> str:
     line = write_files((FileTouch(_as_text(fields.get("path")), _as_text(fields.get("op"))),))
     patch = _as_text(fields.get("patch"))
-    return f"{line}\n\n{_fold('Patch', '', code_block(patch, 'diff'))}" if patch else line
+    return f"{line}\n\n{_fold('Patch', '', _code(patch, 'diff'))}" if patch else line
 
 
 def _result_label(fields: Mapping[str, Any]) -> str:
@@ -210,13 +214,22 @@ def _result_label(fields: Mapping[str, Any]) -> str:
     return label if fields.get("exit_code") is None else f"{label} (exit code {_as_text(fields['exit_code'])})"
 
 
-def _fold_value(label: str, value: Any) -> str:
+def _write_text(text: str) -> str:
+    return escape_block(for_prompt(text, strip=False)).strip("\n")
+
+
+def _code(text: str, language: str = "") -> str:
+    return code_block(file_for_prompt(text), language)
+
+
+def _fold_value(label: str, value: Any, *, is_code: bool = True) -> str:
     """Fold the input or output of a tool: text as it is, any other value as JSON."""
     if isinstance(value, list) and value and all(isinstance(b, dict) and isinstance(b.get("text"), str) for b in value):
         value = "\n".join(block["text"] for block in value)
     if value is None or isinstance(value, str):
-        return _fold(label, value or "", code_block(value or ""))
-    return _fold(label, json.dumps(value, ensure_ascii=False), code_block(_as_text(value), "json"))
+        text = value or ""
+        return _fold(label, text, _code(text) if is_code else code_block(for_prompt(text, strip=False)))
+    return _fold(label, json.dumps(value, ensure_ascii=False), _code(_as_text(value), "json"))
 
 
 def _fold(label: str, preview: str, body: str) -> str:

@@ -31,18 +31,6 @@ _SPACE = re.compile(r"[ \t]")
 _BLANKS = re.compile(r"\s+")
 _BEFORE_TEXT = " \t>-+*.)0123456789"
 _DELIMITERS = frozenset(" \t|:->+*.)0123456789")
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-_CONTROL_PICTURES = 0x2400  # the first character of this Unicode block
-
-
-def show_controls(text: str) -> str:
-    """Replace characters that control a terminal or the text direction by visible ones: `␛`, `[U+202E]`."""
-    return _CONTROLS.sub(_visible_form, text.replace("\r\n", "\n"))
-
-
-def _visible_form(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return f"[U+{code:04X}]" if code > 0x7F else "␡" if code == 0x7F else chr(_CONTROL_PICTURES + code)
 
 
 def escape_block(text: str) -> str:

@@ -8,6 +8,7 @@ User text is never passed to the revision parser of libgit2: that has had memory
     conv-001/main            a branch; the message at its tip
     conv-001/main~3          three messages before it
     conv-001@{2 hours ago}   the tip of the branch at that time
+    conv-001/main@{1}        the tip before the branch was last moved, as in git
     k3x9                     a message by a prefix of its id (or of its commit's id)
     v1                       a tag
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import NamedTuple
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_date
@@ -25,15 +27,17 @@ from scopes.history.messages import header_of, is_root, read_root
 from scopes.history.metadata import read_metadata
 from scopes.ids import MAX_NAME_BYTES, BranchName, ConversationId, Oid, is_message_id, is_name
 from scopes.model.conversation import Root
+from scopes.result import plural
 from scopes.store import refs
 from scopes.store.graph import walk_oldest_first
 from scopes.store.projects import Project
-from scopes.store.reflog import find_value_at
+from scopes.store.reflog import find_value_at, walk_moves
 from scopes.store.repository import Repository, read_commit
 
 MAIN = BranchName("main")
 _STEP = re.compile(r"[~^]([0-9]*)")
 _LATEST = re.compile(r"@(?:(?P<one>-)|\{(?P<count>[0-9]{1,9})\})?")
+_POSITION = re.compile(r"[0-9]{1,9}")
 _TIME_SUFFIX = re.compile(r"(?P<name>.*)@\{(?P<time>[^{}]*)\}", re.DOTALL)
 MIN_PREFIX_LENGTH = 4
 _MAX_STEPS = 10**9
@@ -341,14 +345,30 @@ def _resolve_id(repository: Repository, prefix: str, conversations: Iterable[Con
 def _resolve_time(repository: Repository, revision: Revision, text: str) -> Revision:
     if revision.branch is None:
         raise Invalid("a time needs a branch before it", hint="for example: conv-001/main@{2 hours ago}")
-    nanoseconds = parse_date(text, now_nanoseconds())
     ref = refs.branch_ref(revision.conversation, revision.branch)
+    if _POSITION.fullmatch(text):
+        return revision._replace(oid=_find_earlier_tip(repository, revision, ref, int(text)))
+    nanoseconds = parse_date(text, now_nanoseconds())
     oid = find_value_at(repository, ref, nanoseconds // 1_000_000_000)
     if oid is None or not repository.has(oid):
         when = format_seconds(nanoseconds // 1_000_000_000)
         where = f"{revision.conversation}/{revision.branch}"
         raise NotFound(f"no reflog entry for {where} at {when}", hint=f"see: scopes conv log {where}")
     return Revision(revision.conversation, revision.branch, oid)
+
+
+def _find_earlier_tip(repository: Repository, revision: Revision, ref: str, position: int) -> Oid:
+    """Return the tip of a branch before its last `position` moves; each append is one move."""
+    if position == 0:
+        return revision.oid
+    move = next(islice(walk_moves(repository, ref), position - 1, None), None)
+    if move is None or not repository.has(move.old):
+        where = f"{revision.conversation}/{revision.branch}"
+        raise NotFound(
+            f"the reflog of {where} does not go back {position} {plural(position, 'move')}",
+            hint=f"see: scopes conv log {where}",
+        )
+    return move.old
 
 
 def _step_back(repository: Repository, revision: Revision, count: int) -> Oid:

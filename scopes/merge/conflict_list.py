@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from scopes.errors import Ambiguous, NotFound
 from scopes.history.messages import KIND_TRAILER, TO_TRAILER, MessageHeader, read_message, walk_headers_newest_first
-from scopes.history.revisions import list_branch_tips
+from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.attribution import describe
 from scopes.merge.automatic_resolution import read_reuse
@@ -82,11 +82,31 @@ def read_conflict(repository: Repository, conversation: ConversationId, name: st
     return found[0]
 
 
+def find_conversations_of_conflict(repository: Repository, name: str) -> list[ConversationId]:
+    """Return the conversations that have a conflict with this id or prefix of an id, never a number."""
+    if not is_id_prefix(name):
+        return []
+    conversations = conversation_ids(repository)
+    for ended in (False, True):  # the histories are read only if no open conflict has that id
+        found = [
+            conversation
+            for conversation in conversations
+            if any(row.conflict.id.startswith(name) for row in walk_conflicts(repository, conversation, ended=ended))
+        ]
+        if found:
+            break
+    return found
+
+
+def is_id_prefix(name: str) -> bool:
+    """Return True if a name can be the beginning of an id; up to three digits are always a number."""
+    return bool(name) and not (name.isdecimal() and len(name) <= _MAX_NUMBER_DIGITS)
+
+
 def _find_named(rows: list[_Row], name: str) -> list[_Row]:
     found = [pair for pair in rows if pair[0].conflict.id == name]
     found = found or [pair for pair in rows if name.isdecimal() and name == str(pair[0].number)]
-    is_prefix = name and not (name.isdecimal() and len(name) <= _MAX_NUMBER_DIGITS)
-    return found or [pair for pair in rows if is_prefix and pair[0].conflict.id.startswith(name)]
+    return found or [pair for pair in rows if is_id_prefix(name) and pair[0].conflict.id.startswith(name)]
 
 
 def find_addressee(repository: Repository, tip: Oid, conflict: str) -> str | None:

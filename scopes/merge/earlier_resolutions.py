@@ -15,11 +15,12 @@ from scopes.clock import format_seconds
 from scopes.history.messages import KIND_TRAILER, read_message
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, Oid
-from scopes.merge.conflict_keys import comparable_key, folded, value_field
+from scopes.merge.conflict_keys import comparable_key, folded, group_of, per_agent, value_field
 from scopes.merge.divergence import state_of
 from scopes.model import encoding
 from scopes.model.conflicts import (
     CONFLICTS,
+    FILES,
     Choice,
     Conflict,
     EarlierResolution,
@@ -171,13 +172,19 @@ def _earlier(conflict: Conflict, found: _Found, time: int | None) -> EarlierReso
 def _choice_with(conflict: Conflict, found: _Found) -> Choice | None:
     """Return the choice that gives a conflict the outcome of an earlier one; None if there is none."""
     if found.outcome.both:
-        return "both"
+        return "both" if _can_hold_both(conflict) else None
     sides = {"target": conflict.target, "source": conflict.source, "base": conflict.base}
     for choice, positions in sides.items():
         if _comparable(conflict.key, _values(positions)) == found.outcome.values:
             return choice
     is_text = value_field(conflict.key) is not None and len(found.outcome.values) == 1
     return "value" if found.resolution.choice == "value" or is_text else None
+
+
+def _can_hold_both(conflict: Conflict) -> bool:
+    """Return True if the claims of both sides fit below the key: files, or claims of different agents."""
+    agents = [{position.agent for position in side} for side in (conflict.target, conflict.source)]
+    return group_of(conflict.key) == FILES or (per_agent(conflict.key) and not agents[0] & agents[1])
 
 
 def _name(found: _Found) -> tuple[Any, ...]:

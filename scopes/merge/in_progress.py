@@ -283,7 +283,12 @@ def require_resolved_on_branch(repository: Repository, in_progress: InProgress) 
 
 
 def resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str, *, joined: str = "into") -> BranchName:
-    """Return `conflict-resolution/<source>-into-<target>`, with `-2`, `-3` ... appended if that name is taken."""
-    flat = f"{source}-{joined}-{target}".replace("/", "-")[:_MAX_STEM_LENGTH].rstrip(".")
+    """Return `conflict-resolution/<source>-into-<target>`, with `-2`, `-3` ... appended if that name is taken.
+
+    Several picked messages (`a, b, c`) are the first of them and a number: `a-and-2-more`.
+    """
+    first, *others = source.split(", ")
+    shown = f"{first}-and-{len(others)}-more" if others else first
+    flat = f"{shown}-{joined}-{target}".replace("/", "-")[:_MAX_STEM_LENGTH].rstrip(".")
     stem = f"{PURPOSE}/{flat if is_name(flat) else 'merge'}"
     return parse_branch_name(free_name(stem, taken))

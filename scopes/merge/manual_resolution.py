@@ -10,7 +10,7 @@ from scopes.errors import Invalid
 from scopes.history.messages import message_id_of, read_message
 from scopes.ids import Oid
 from scopes.merge.apply_resolution import BOTH, apply_choice, set_value
-from scopes.merge.conflict_keys import group_of, per_agent, shown_key, value_field
+from scopes.merge.conflict_keys import can_have_value, group_of, per_agent, shown_key, value_field
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChange, changes_on, find_divergence, state_of
 from scopes.merge.in_progress import HELD, InProgress
@@ -23,6 +23,8 @@ from scopes.store.graph import list_new_commits, walk_newest_first
 from scopes.store.objects import BLOB
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import BlobChange
+
+SIDES: tuple[str, ...] = ("source", "target", "base", "both")
 
 
 def find_disagreement(repository: Repository, in_progress: InProgress, conflict: Conflict) -> Disagreement:
@@ -99,28 +101,52 @@ def _divergence(repository: Repository, in_progress: InProgress) -> Divergence |
     return divergence_of(repository, in_progress.target_tip, stopped, new_in_target)
 
 
+def list_takes(disagreement: Disagreement) -> tuple[str, ...]:
+    """Return the sides that a resolution can take: `both` only if the key can hold the values of both."""
+    return SIDES if _find_obstacle_to_both(disagreement) is None else SIDES[:-1]
+
+
+def _find_obstacle_to_both(disagreement: Disagreement) -> str | None:
+    """Return why a key cannot hold the values of both sides; None if it can."""
+    key, target, source = disagreement.key, disagreement.target, disagreement.source
+    if group_of(key) == MESSAGES:
+        return "a message cannot have two texts"
+    has_one_value = value_field(key) is not None or group_of(key) == PROPOSALS
+    if has_one_value and any(target[path].new != source[path].new for path in target.keys() & source.keys()):
+        return f"{shown_key(key)} holds one value"
+    return None
+
+
+def _check_side(disagreement: Disagreement, side: str) -> None:
+    """Raise Invalid, with the sides that can be taken, if this one cannot."""
+    takes = list_takes(disagreement)
+    if side in takes:
+        return
+    hint = f"take {', '.join(takes[:-1])} or {takes[-1]}"
+    if can_have_value(disagreement.key):
+        hint += ", or give a new value: --value 'as we agreed'"
+    obstacle = _find_obstacle_to_both(disagreement) if side == SIDES[-1] else None
+    raise Invalid(obstacle or f"{side!a} is not a valid side of a conflict", hint=hint)
+
+
 def resolved_changes(
     repository: Repository, disagreement: Disagreement, choice: Choice, value: Any, actor: str
 ) -> dict[str, BlobChange]:
     """Return the changes to the target's state that apply a resolution; `value` is used for the choice "value".
 
     Raises:
-        Invalid: the key cannot hold both values, or not this one.
+        Invalid: there is no such side, or the key cannot hold both values, or not this one.
     """
-    key, target, source = disagreement.key, disagreement.target, disagreement.source
-    if choice == "both" and group_of(key) == MESSAGES:
-        raise Invalid("a message cannot have two texts", hint="take a side, or give it a new text: --value TEXT")
-    shared = target.keys() & source.keys() if choice == "both" else ()
-    if _has_single_value(key) and any(target[path].new != source[path].new for path in shared):
-        hint = "take a side, or give a new value: --value 'as we agreed'"
-        raise Invalid(f"{shown_key(key)} holds one value", hint=hint)
+    target, source = disagreement.target, disagreement.source
     if choice != "value":
+        _check_side(disagreement, choice)
         return apply_choice(repository, target, source, choice)
+    if not can_have_value(disagreement.key):
+        takes = ", ".join(list_takes(disagreement))
+        raise Invalid(
+            f"{shown_key(disagreement.key)} cannot be set to a value", hint=f"take a side with --take: {takes}"
+        )
     return set_value(disagreement, value, actor)
-
-
-def _has_single_value(key: str) -> bool:
-    return value_field(key) is not None or group_of(key) == PROPOSALS
 
 
 def read_value(key: str, text: str) -> Any:

@@ -28,6 +28,7 @@ _ROWS = {
     "log": "messages",
     "memory-actions": "actions",
     "memory-search": "hits",
+    "range-diff": "pairs",
     "search": "messages_found",
     "token-status": "encodings",
     "verification": "findings",

@@ -104,6 +104,31 @@ def test_text_and_files_are_left_to_the_shell(words):
     assert words("conv", "read", "") == words("--store", "") == []
 
 
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("conv state nowhere", 1),
+        ("conv state conv-001 --branch nope", 1),
+        ("conv state conv-001 --branch=nope", 1),
+        ("conv state c --kind nope", 1),
+        ("conv nope", 1),
+        ("conv state --nope", 1),
+        ("help nope", 1),
+        ("conv state c some", 0),
+        ("conv read some", 0),
+        ("--store some", 0),
+        ("--store=some", 0),
+        ("bogus some", 0),
+    ],
+)
+def test_the_exit_code_tells_the_shell_whether_a_file_name_is_possible(store, sample_options, line, code):
+    """Where no id matched, the shell offered the files of the directory."""
+    done = scopes(
+        "__complete", "--", *line.split(" "), program=with_options(sample_options), env={"SCOPES_STORE": store}
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
+
+
 def test_an_unknown_word_completes_to_nothing(words):
     assert words("bogus", "") == words("conv", "bogus", "") == words("--bogus", "") == []
 
@@ -132,10 +157,10 @@ def test_names_with_control_characters_are_left_out(store, sample_options, name)
 
 
 @pytest.mark.parametrize(
-    "words", [(), ("--",), ("--", "-C", "/nowhere", "conv", "state", ""), ("--", "\udcff", "\udcfe")]
+    "words", [(), ("--",), ("--", "-C", "/dev/null/nowhere", "conv", "state", ""), ("--", "\udcff", "\udcfe")]
 )
-def test_an_error_prints_nothing(words):
-    done = scopes("__complete", *words)
+def test_an_error_prints_nothing(words, sample_options):
+    done = scopes("__complete", *words, program=with_options(sample_options))
     assert (done.returncode, done.stderr) == (0, "")
 
 

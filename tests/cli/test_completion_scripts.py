@@ -34,6 +34,7 @@ def shell(tmp_path, store, sample_options):
 
 
 BASH = """\
+compopt() {{ echo compopt "$@"; }}
 source {root}/completions/scopes.bash
 COMP_WORDS=({words}); COMP_CWORD=$(({count} - 1)); _scopes; printf '%s\\n' "${{COMPREPLY[@]}}"
 """
@@ -61,6 +62,12 @@ def test_bash_completes_a_word_after_an_open_quote(shell):
     assert bash(shell, "scopes", "--color", "=", '"a') == ["auto", "always"]
 
 
+def test_bash_offers_no_file_names_where_an_id_is_expected(shell):
+    """`compopt` works only while readline completes a word."""
+    assert bash(shell, "scopes", "conv", "state", "nowhere") == ["compopt +o bashdefault +o default", ""]
+    assert bash(shell, "scopes", "conv", "read", "") == [""]
+
+
 def test_bash_finds_the_function_by_the_name_of_the_command(shell):
     assert shell("bash", "--norc", "-c", f"source {ROOT}/completions/scopes.bash; complete -p scopes") == [
         "complete -o bashdefault -o default -F _scopes scopes"
@@ -85,6 +92,7 @@ def test_zsh_completes_with_descriptions_and_offers_files_otherwise(shell):
     assert zsh(shell, "scopes", "conv", "state", "log") == ["login-bug:conversation"]
     assert zsh(shell, "scopes", "conv", "state", "login-bug", "--branch=") == ["--branch=main:branch of login-bug"]
     assert zsh(shell, "scopes", "conv", "read", "") == ["files"]
+    assert zsh(shell, "scopes", "conv", "state", "nowhere") == []
 
 
 def test_fish_completes_commands_with_their_summaries(shell):

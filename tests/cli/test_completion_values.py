@@ -132,7 +132,8 @@ def test_projects_agents_models_and_tags_are_offered_from_the_index(conversation
     conversation.run("conv", "new", "--project", str(tmp_path / "shop"), "--json")
     conversation.run("conv", "append", "conv-002", "x", "--as", "zoe", "--json")
     parsed = ParsedWords({"SCOPES_STORE": conversation.store, "XDG_CACHE_HOME": str(tmp_path / "cache")})
-    assert values(row("AGENT"), "", parsed) == []
+    assert names(values(row("AGENT"), "", parsed)) == ["carol", "zoe"]  # from the store, there is no index yet
+    assert values(row("PROJECT"), "", parsed) == []
     conversation.run("conv", "list", "--json")
     assert names(values(row("AGENT"), "", parsed)) == ["carol", "zoe"]
     assert "shop" in names(values(row("PROJECT"), "", parsed))
@@ -152,7 +153,7 @@ def test_projects_agents_models_and_tags_are_offered_from_the_index(conversation
         ("conflicts resolve conv-001 1 --take b", ["base", "both"]),
         ("branch conv-001 x --purpose v", ["verification"]),
         ("config set scopes.durability f", ["full", "fast"]),
-        ("config set scopes.merge.reuse ", ["show", "apply", "off"]),
+        ("config set scopes.merge.reuse a", ["show", "apply"]),
         ("config scopes.color a", ["auto", "always"]),
         ("config scopes.dur", ["scopes.durability"]),
         ("config get scopes.dur", ["scopes.durability"]),
@@ -221,6 +222,21 @@ def test_message_ids_come_newest_first_with_author_and_subject(conversation, off
     assert offered(f"cat {second[:9]}") == [second]
 
 
+def test_a_path_is_left_to_the_shell_in_log(offered):
+    for words in ("log -- ", "log conv-001 -- ", "log conv-001 main "):
+        assert offered(words) == []
+
+
+def test_message_ids_of_other_conversations_are_offered_if_none_of_the_latest_matches(conversation, offered):
+    other = conversation.run("conv", "new", "--json")["id"]
+    second = conversation.run("conv", "append", other, "newest", "--json")["id"]
+    assert offered(f"cat {second[:2]}") == [second[:8]]
+    assert offered(f"cat {conversation.first[:3]}", described=True) == [
+        (conversation.first[:8], "conv-001, carol: How shall we do it?")
+    ]
+    assert offered(f"cat --in {other} {conversation.first[:3]}") == []
+
+
 def test_message_ids_are_offered_after_a_conversation_and_a_slash(conversation, offered):
     assert offered("cat conv-001/") == ["conv-001/fix", "conv-001/main", f"conv-001/{conversation.first[:8]}"]
     assert offered(f"cat @/{conversation.first[:3]}") == [f"@/{conversation.first[:8]}"]
@@ -235,6 +251,10 @@ def test_message_ids_are_offered_after_a_conversation_and_a_slash(conversation, 
         ("diff main..", "main.."),
         ("diff conv-001 main..", "main.."),
         ("diff conv-001 ..", ".."),
+        ("log conv-001 main..", "main.."),
+        ("log main..", "main.."),
+        ("log conv-001 ", ""),
+        ("diff conv-001 main ", ""),
     ],
 )
 def test_the_second_revision_of_a_range_completes(conversation, offered, words, prefix):
@@ -259,8 +279,54 @@ def test_conflicts_are_offered_by_number_and_by_the_first_letters_of_their_id(co
         assert offered(f"conflicts {command} conv-001 ", described=True) == [
             ("1", "decision-disagreement: decisions/db (open)")
         ]
+        assert offered(f"conflicts {command} ") == ["1", "conv-001"]
     letters = next(conflict[:length] for length in range(1, 9) if not conflict[:length].isdecimal())
     assert offered(f"conflicts resolve conv-001 {letters}") == [conflict[:8]]
+    assert offered(f"conflicts resolve {letters}") == [conflict[:8]]
+
+
+def test_resolved_conflicts_are_offered_to_show_only(conversation, offered):
+    conversation.append_on_both("decision", {"topic": "db", "decision": "SQLite"}, {"topic": "db", "decision": "files"})
+    conversation.merge(code=3)
+    conversation.resolve(conversation.list_conflicts()[0], "--take", "source")
+    assert offered("conflicts resolve conv-001 ") == []
+    resolved = [("1", "decision-disagreement: decisions/db (resolved)")]
+    assert offered("conflicts show conv-001 ", described=True) == resolved
+    conversation.continue_merge()
+    assert offered("conflicts show conv-001 ", described=True) == resolved
+
+
+def test_the_sides_that_a_conflict_can_take_are_offered_with_their_values(conversation, offered):
+    conversation.append_on_both("decision", {"topic": "db", "decision": "SQLite"}, {"topic": "db", "decision": "files"})
+    ours, theirs = ({"subject": "login", "aspect": "security", "finding": word} for word in ("safe", "leaky"))
+    conversation.append_on_both("analysis", ours, theirs)
+    conversation.merge(code=3)
+    analysis, decision = ("source", "target", "base", "both"), ("source", "target", "base")
+    assert offered("conflicts resolve conv-001 2 --take ", described=True) == [
+        ("source", "bob: files"), ("target", "alice: SQLite"), ("base", "no value"),
+    ]  # fmt: skip
+    assert offered("conflicts intervene conv-001 1 --take b") == ["base", "both"]
+    conflict = conversation.list_conflicts()[1]["id"]
+    for words, sides in (("1", analysis), ("2", decision), (conflict, decision), ("conv-001 9", analysis)):
+        assert offered(f"conflicts resolve {words} --take ") == [*sides]
+
+
+def test_keys_of_the_state_are_offered_after_key(conversation, offered):
+    """Completion had nothing for `blame --key`."""
+    conversation.append_typed("main", "decision", {"topic": "data base", "decision": "SQLite"}, "alice")
+    conversation.append_typed("fix", "method", {"goal": "speed", "approach": "cache"}, "bob")
+    conversation.append("main", "wrote", "--file", "edit:src/app.py")
+    assert offered("blame conv-001 --key ") == ["decisions", "files", "decisions/data base"]
+    assert offered("blame --key de") == ["decisions", "decisions/data base"]
+    assert offered("blame conv-001 --key files/") == ["files/src/app.py"]
+    assert offered("blame conv-001/fix --key m") == ["methods", "methods/speed"]
+    assert offered("blame conv-001/nothing --key ") == []
+
+
+def test_agents_are_offered_for_the_recipient_too(conversation, offered, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for words in ("append conv-001 --to ", "conflicts escalate conv-001 1 --to ", "list --agent ", "log --author "):
+        assert offered(words) == ["carol"]
 
 
 def test_memory_entries_and_open_action_items_are_offered(conversation, offered):

@@ -161,6 +161,74 @@ def test_json_that_cannot_be_stored_is_refused_or_taken_as_text(conversation, te
     assert conversation.run("verify", "--json")["sound"]
 
 
+def test_a_conflict_is_offered_only_the_sides_that_it_can_take(stopped):
+    """`--take both` was offered for a decision, which holds one value."""
+    offered = {name: stopped.run("conflicts", "show", stopped.id, name, "--json")["takes"] for name in "12"}
+    assert offered == {"1": ["source", "target", "base", "both"], "2": ["source", "target", "base"]}
+    for side, message in (
+        ("both", "decisions/db holds one value"),
+        ("left", "'left' is not a valid side of a conflict"),
+    ):
+        error = stopped.run_refused("conflicts", "resolve", stopped.id, "2", "--take", side, code=2)
+        hint = "take source, target or base, or give a new value: --value 'as we agreed'"
+        assert (error["message"], error["hint"]) == (message, hint)
+    hint = "one of --take with source, target or base; --value VALUE; --edit"
+    assert stopped.run_refused("conflicts", "resolve", stopped.id, "2", code=2)["hint"] == hint
+    stopped.resolve(stopped.decision, "--take", "base")
+    assert stopped.run("conflicts", "show", stopped.id, "2", "--json")["takes"] == []
+
+
+def test_a_conflict_without_values_does_not_open_the_editor(conversation, tmp_path):
+    for branch, text in (("main", "mine"), ("fix", "yours")):
+        conversation.append(branch, text, "--file", "edit:a.py")
+    conversation.merge("--strict", code=3)
+    program = editor(tmp_path / "ed", f"touch {tmp_path}/ran")
+    words = ("conflicts", "resolve", conversation.id, "1")
+    done = conversation.run_process(*words, "--edit", env={"EDITOR": program})
+    assert (done.returncode, (tmp_path / "ran").exists()) == (2, False)
+    assert "--take with source, target, base or both" in done.stderr
+    assert "take a side" in conversation.run_refused(*words, "--value", "x", code=2)["hint"]
+
+
+def test_a_conflict_is_named_without_its_conversation(stopped):
+    """`scopes conflicts show ID` needed the conversation, although the id is unique."""
+    assert stopped.run("conflicts", "show", "2", "--json")["id"] == stopped.decision["id"]
+    other = stopped.run("conv", "new", "--json")["id"]
+    stopped.run("conv", "append", other, "newest", "--json")
+    assert stopped.run("conflicts", "show", stopped.decision["id"][:6], "--json")["conversation"] == stopped.id
+    error = stopped.run_refused("conflicts", "show", "2", code=4)
+    assert error["message"] == f"there is no conflict '2' in {other}, the latest conversation"
+    assert "a number needs its conversation before it" in error["hint"]
+    assert "scopes conflicts list" in stopped.run_refused("conflicts", "show", "ffffffff", code=4)["hint"]
+    error = stopped.run_refused("conflicts", "resolve", stopped.id, "--take", "source", code=2)
+    assert (error["message"], error["hint"]) == (
+        f"{stopped.id} is a conversation",
+        f"name its conflict too: {stopped.id} 1",
+    )
+    stopped.run("conflicts", "escalate", stopped.decision["id"], "--to", "lead", "--json")
+    stopped.run("conflicts", "intervene", stopped.analysis["id"], "--take", "both", "--reason", "x", "--json")
+    stopped.run("conflicts", "resolve", stopped.decision["id"], "--take", "source", "--json")
+    assert stopped.list_conflicts() == []
+    assert stopped.run("conflicts", "show", stopped.decision["id"], "--json")["status"] == "resolved"
+
+
+def test_a_conflict_id_of_two_conversations_needs_one_of_them(stopped):
+    """The same values conflict in a second conversation: the id is the same."""
+    other = stopped.run("conv", "new", "--json")["id"]
+    stopped.run("conv", "append", other, "start", "--json")
+    stopped.run("conv", "branch", other, "fix", "--no-switch", "--json")
+    for branch, value in (("main", "SQLite"), ("fix", "files")):
+        data = f'{{"topic": "db", "decision": "{value}"}}'
+        stopped.run("conv", "append", other, "--branch", branch, "--kind", "decision", "--data", data, "x", "--json")
+    stopped.run("conv", "merge", other, "--source", "fix", "--target", "main", "--json", code=3)
+    conflict = stopped.decision["id"]
+    assert stopped.run("conflicts", "show", conflict, "--json")["conversation"] == other
+    third = stopped.run("conv", "new", "--json")["id"]
+    stopped.run("conv", "append", third, "newest", "--json")
+    error = stopped.run_refused("conflicts", "show", conflict, code=5)
+    assert error["hint"] == f"name one of: {stopped.id} {conflict}, {other} {conflict}"
+
+
 def editor(path, script):
     """Write an editor program that runs a script with the file as `$1`."""
     path.write_text(f"#!/bin/sh\n{script}\n")
@@ -176,17 +244,43 @@ def edited(conversation, name, program):
 
 @pytest.mark.parametrize("name", ["GIT_EDITOR", "VISUAL", "EDITOR"])
 def test_a_resolution_is_written_in_the_users_editor(stopped, tmp_path, name):
-    script = 'cp "$1" "$0.seen"; { printf "# a heading\\nPostgreSQL\\n"; cat "$1"; } > "$0.new"; cat "$0.new" > "$1"'
+    script = 'cp "$1" "$0.seen"; { printf "# a heading\\nPostgreSQL\\n"; sed -n "/>8/,$ p" "$1"; } > "$0.new"; cat "$0.new" > "$1"'
     program = editor(tmp_path / "ed", script)
     done = edited(stopped, name, program)
     assert done.returncode == 0, done.stderr
     (resolved,) = stopped.list_conflicts("--status", "resolved")
     assert resolved["resolution"]["value"] == "# a heading\nPostgreSQL"
     seen = (tmp_path / "ed.seen").read_text()
-    assert "# Target: main (alice)\n# SQLite\n#\n# Source: fix (bob)\n# files\n" in seen
+    assert seen.startswith("<<<<<<< target: main (alice)\nSQLite\n=======\nfiles\n>>>>>>> source: fix (bob)\n# ---")
+    assert "\n# Base: nothing\n" in seen
 
 
-@pytest.mark.parametrize(("script", "trouble"), [("true", "the text is empty"), ("exit 3", "exited with code 3")])
+def test_the_editor_opens_the_texts_of_both_sides_and_the_base_as_comments(conversation, tmp_path):
+    conversation.append_typed("main", "decision", {"topic": "db", "decision": "one\ntwo"}, "zoe")
+    conversation.run("conv", "merge", conversation.id, "--source", "main", "--target", "fix", "--json")
+    conversation.append_on_both("decision", {"topic": "db", "decision": "A\n======="}, {"topic": "db", "decision": "B"})
+    conversation.merge(code=3)
+    program = editor(tmp_path / "ed", 'cp "$1" "$0.seen"; sed -i "/^<<<<<<</d; /^>>>>>>>/d; 3d" "$1"')
+    done = conversation.run_process("conflicts", "resolve", conversation.id, "1", "--edit", env={"EDITOR": program})
+    assert done.returncode == 0, done.stderr
+    seen = (tmp_path / "ed.seen").read_text()
+    assert seen.startswith("<<<<<<< target: main (alice)\nA\n=======\n=======\nB\n>>>>>>> source: fix (bob)\n# ---")
+    assert "\n# Base (zoe)\n# one\n# two\n" in seen
+    assert conversation.list_conflicts("--status", "resolved")[0]["resolution"]["value"] == "A\n=======\nB"
+
+
+@pytest.mark.parametrize(
+    ("script", "trouble"),
+    [
+        ("true", "the text was not edited"),
+        ('echo >> "$1"', "the text was not edited"),
+        (': > "$1"', "the text is empty"),
+        ('sed -i "1,/>8/{/>8/!d}" "$1"', "the text is empty"),
+        ('sed -i "/files/d" "$1"', "the text still has the marks of the two sides"),
+        ('sed -i "/^<<<<<<</d; /^>>>>>>>/d" "$1"', "the text still has the marks of the two sides"),
+        ("exit 3", "exited with code 3"),
+    ],
+)
 def test_an_editor_that_writes_nothing_or_fails_changes_nothing(stopped, tmp_path, script, trouble):
     done = edited(stopped, "EDITOR", editor(tmp_path / "ed", script))
     assert done.returncode == 1

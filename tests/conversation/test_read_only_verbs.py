@@ -13,6 +13,7 @@ from scopes.conversation.files import files
 from scopes.conversation.list import list_conversations
 from scopes.conversation.log import LogFilter, log
 from scopes.conversation.operations import list_operations, show_operation
+from scopes.conversation.range_diff import range_diff
 from scopes.conversation.show import show
 from scopes.conversation.stats import stats
 from scopes.conversation.tag import list_tags, tag
@@ -31,6 +32,7 @@ READERS = {
     "tags": lambda r: list_tags(r, "conv-001"),
     "files": lambda r: files(r, "conv-001"),
     "decisions": lambda r: decisions(r, "conv-001"),
+    "range-diff": lambda r: range_diff(r, ["main", "fix"], conversation="conv-001"),
     "stats": lambda r: stats(r, "conv-001"),
     "changes": lambda r: changes(r, "conv-001"),
     "operations": list_operations,

@@ -32,6 +32,7 @@ from scopes.conversation.log import Log, LogEntry
 from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, UpToDate
 from scopes.conversation.new import ConversationCreated
 from scopes.conversation.operations import OperationList, OperationView
+from scopes.conversation.range_diff import NumberedMessage, RangeDifference, RangePair, RangeSide
 from scopes.conversation.rename import Renamed
 from scopes.conversation.repair import Repaired
 from scopes.conversation.resolve import ConflictResolved
@@ -62,6 +63,7 @@ from scopes.memory.summaries import SummaryList, SummaryRow
 from scopes.memory.summarize import Summarized
 from scopes.memory.update import MemoryUpdated
 from scopes.merge.conflict_list import ConflictRow
+from scopes.merge.manual_resolution import SIDES
 from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.merge.rewrite import Rewrite
 from scopes.model.codec import encode
@@ -331,6 +333,20 @@ DIFFERENCE = Difference(
     ),
 )  # fmt: skip
 
+RANGES = RangeDifference(
+    old=RangeSide("main..fix@{1}", CONVERSATION, oid("old"), 3),
+    new=RangeSide("main..fix", CONVERSATION, oid("fix"), 3),
+    pairs=(
+        RangePair(equal=True, old=NumberedMessage(1, PROMPT, PROMPT.subject), new=NumberedMessage(1, PROMPT, PROMPT.subject), similarity=1.0),
+        RangePair(old=NumberedMessage(2, SECURE, SECURE.subject)),
+        RangePair(
+            old=NumberedMessage(3, CALL, CALL.subject), new=NumberedMessage(2, CALL, CALL.subject), similarity=0.75,
+            lines=("@@ -1,2 +1,2 @@", " same", "-old [bold]line", "+new line"),
+        ),
+        RangePair(new=NumberedMessage(3, LONG, LONG.subject)),
+    ),
+)  # fmt: skip
+
 STATS = Stats(
     conversation=CONVERSATION, conversations=1, branches=3, messages=1200, characters=45_678, files=12, files_changed=0, tool_calls=1,
     authors={"carol": 1000, "planner": 200}, kinds={"prompt": 1200}, models={}, tools={"Bash": 1}, tool_errors={}, tokens={},
@@ -526,6 +542,12 @@ SAMPLES = {
         "stat": WithOptions(DIFFERENCE, ViewOptions(stat=True)),
         "equal": replace(DIFFERENCE, only_left=(), only_right=(), changed=(), claims=()),
     },
+    "range_diff": {
+        "range-diff": RANGES,
+        "no-patch": WithOptions(RANGES, ViewOptions(oneline=True)),
+        "equal": replace(RANGES, pairs=RANGES.pairs[:1]),
+        "empty": replace(RANGES, pairs=()),
+    },
     "blame": {
         "blame": BlameList(
             revision=Revision(CONVERSATION, "main", oid("main")),
@@ -689,8 +711,8 @@ SAMPLES = {
             conflicts=(*CONFLICT_ROWS[:1], replace(CONFLICT_ROWS[2], conversation="conv-002", source="conv-001/main")),
         ),
         "empty-list": ConflictList(conversation=CONVERSATION, conflicts=()),
-        "show": ConflictView(row=CONFLICT_ROWS[0], texts=RECORDED_TEXTS, talk=(COVERAGE, PROMPT)),
-        "show-several": ConflictView(row=CONFLICT_ROWS[1], texts={}, talk=()),
+        "show": ConflictView(row=CONFLICT_ROWS[0], texts=RECORDED_TEXTS, talk=(COVERAGE, PROMPT), takes=SIDES[:3]),
+        "show-several": ConflictView(row=CONFLICT_ROWS[1], texts={}, talk=(), takes=SIDES),
         "show-resolved": ConflictView(row=CONFLICT_ROWS[3], texts={}, talk=()),
         "show-ended": ConflictView(row=ENDED_ROW, texts={}, talk=(), escalated_to="lead"),
         "list-decided-before": ConflictList(
@@ -699,7 +721,7 @@ SAMPLES = {
         "show-decided-before": ConflictView(row=replace(CONFLICT_ROWS[0], conflict=DECIDED_BEFORE), texts={}, talk=()),
         "show-contradicted": ConflictView(row=replace(CONFLICT_ROWS[0], conflict=CONTRADICTED), texts={}, talk=()),
         "show-reused": ConflictView(row=REUSED_ROW, texts={}, talk=()),
-        "show-edit": ConflictView(row=CONFLICT_ROWS[2], texts={}, talk=()),
+        "show-edit": ConflictView(row=CONFLICT_ROWS[2], texts={}, talk=(), takes=SIDES[:3]),
         "resolved": ConflictResolved(
             conversation=CONVERSATION, branch=RESOLUTION, number=1, conflict=CONFLICT_ROWS[3].conflict, message=message_id("settle"),
             remaining=0, operation=OPERATION,

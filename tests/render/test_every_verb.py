@@ -28,6 +28,7 @@ from scopes.conversation.log import log
 from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations, show_operation
+from scopes.conversation.range_diff import range_diff
 from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
 from scopes.conversation.repair import repair
 from scopes.conversation.resolve import escalate_conflict, resolve_conflict
@@ -83,6 +84,7 @@ READS = {
     "tag": lambda repo: list_tags(repo, SAMPLE),
     "files": lambda repo: files(repo, SAMPLE),
     "decisions": lambda repo: decisions(repo, SAMPLE),
+    "range-diff": lambda repo: range_diff(repo, ["main", "analysis/security-review"], conversation=SAMPLE),
     "stats": lambda repo: stats(repo, SAMPLE),
     "search": lambda repo: search(repo, "login OR security", index_directory=repo.path + "-index", context=1),
     "changes": lambda repo: changes(repo, SAMPLE),

@@ -15,7 +15,10 @@ from scopes.errors import Invalid
 def blame(
     context: typer.Context,
     where: Annotated[
-        str | None, typer.Argument(metavar="CONV[/BRANCH]", help="The conversation (default: the latest) or a branch")
+        str | None,
+        typer.Argument(
+            metavar="CONV[/BRANCH]|FILE", help="The conversation (default: the latest) or a branch; or the file alone"
+        ),
     ] = None,
     path: Annotated[str | None, typer.Argument(metavar="FILE", help="A file, as with --file")] = None,
     key: Annotated[

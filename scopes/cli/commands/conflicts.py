@@ -6,9 +6,18 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import AuthorKind, AuthorName, ConflictArgument, ConversationArgument, author_of
+from scopes.cli.arguments import AuthorKind, AuthorName, ConflictAfterConversation, ConversationOrConflict, author_of
 from scopes.cli.invocation import Invocation
-from scopes.cli.resolve_input import AsBefore, Edit, Reason, ResolveOptions, Take, Value, resolve_from_options
+from scopes.cli.resolve_input import (
+    AsBefore,
+    Edit,
+    Reason,
+    ResolveOptions,
+    Take,
+    Value,
+    resolve_from_options,
+    split_conflict,
+)
 from scopes.conversation.conflicts import list_conflicts, show_conflict
 from scopes.conversation.resolve import escalate_conflict
 
@@ -40,24 +49,29 @@ def conflicts_list(
     return invocation.show(result)
 
 
-def conflicts_show(context: typer.Context, conversation: ConversationArgument, conflict: ConflictArgument) -> int:
+def conflicts_show(
+    context: typer.Context, first: ConversationOrConflict, second: ConflictAfterConversation = None
+) -> int:
     """Show both sides of a conflict.
 
     For each side: the value, its author, the confidence and the message. Also the value at the merge base, and the
-    messages that were added to the conflict-resolution branch.
+    messages that were added to the conflict-resolution branch. Without CONV, an id names a conflict of any
+    conversation, and a number one of the latest conversation.
 
     Examples:
       scopes conflicts show conv-001 1
+      scopes conflicts show 3f2a
       scopes conflicts show conv-001 3f2a --json
     """
     invocation: Invocation = context.obj
-    return invocation.show(show_conflict(invocation.repository(), conversation, conflict))
+    repository = invocation.repository()
+    return invocation.show(show_conflict(repository, *split_conflict(repository, first, second)))
 
 
 def conflicts_resolve(
     context: typer.Context,
-    conversation: ConversationArgument,
-    conflict: ConflictArgument,
+    first: ConversationOrConflict,
+    second: ConflictAfterConversation = None,
     take: Take = None,
     value: Value = None,
     edit: Edit = False,
@@ -68,9 +82,10 @@ def conflicts_resolve(
 ) -> int:
     """Resolve a conflict.
 
-    Take the value of one side, of both, or of the merge base; or give another value. The resolution becomes a message
-    on the conflict-resolution branch, with author, reason and the rejected values. When no conflict is open, run
-    `scopes conv merge CONV --continue`.
+    Take the value of one side, of the merge base, or of both if the key can hold both; or give another value. `scopes
+    conflicts show` lists what a conflict can take. --edit opens the texts of both sides in your editor. The resolution
+    becomes a message on the conflict-resolution branch, with author, reason and the rejected values. When no conflict
+    is open, run `scopes conv merge CONV --continue`.
 
     If the same two values for the same key were resolved before on any branch of the conversation, `conflicts show`
     says how, and --as-before takes the same value again. `scopes config set scopes.merge.reuse apply` lets merge,
@@ -86,13 +101,13 @@ def conflicts_resolve(
     """
     invocation: Invocation = context.obj
     options = ResolveOptions(take, value, edit, reason, author_of(invocation, author, author_kind), as_before)
-    return resolve_from_options(invocation, conversation, conflict, options)
+    return resolve_from_options(invocation, first, second, options)
 
 
 def conflicts_intervene(
     context: typer.Context,
-    conversation: ConversationArgument,
-    conflict: ConflictArgument,
+    first: ConversationOrConflict,
+    second: ConflictAfterConversation = None,
     take: Take = None,
     value: Value = None,
     edit: Edit = False,
@@ -110,14 +125,14 @@ def conflicts_intervene(
     """
     invocation: Invocation = context.obj
     options = ResolveOptions(take, value, edit, reason, author_of(invocation, author, author_kind))
-    return resolve_from_options(invocation, conversation, conflict, options, intervening=True)
+    return resolve_from_options(invocation, first, second, options, intervening=True)
 
 
 def conflicts_escalate(
     context: typer.Context,
-    conversation: ConversationArgument,
-    conflict: ConflictArgument,
+    first: ConversationOrConflict,
     to: Annotated[str, typer.Option("--to", metavar="NAME", help="Who should resolve it")],
+    second: ConflictAfterConversation = None,
     reason: Reason = "",
     author: AuthorName = None,
     author_kind: AuthorKind = None,
@@ -133,8 +148,7 @@ def conflicts_escalate(
     repository = invocation.repository()
     result = escalate_conflict(
         repository,
-        conversation,
-        conflict,
+        *split_conflict(repository, first, second),
         to=to,
         reason=reason,
         author=author_of(invocation, author, author_kind),

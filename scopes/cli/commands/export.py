@@ -35,8 +35,11 @@ def export(
 ) -> int:
     """Export a conversation as Markdown, JSON or original.
 
-    markdown is a transcript to read: reasoning and tool calls are folded, nothing is cut. json is one document with
-    everything that is stored; jsonl is one message per line, as append --jsonl reads them.
+    markdown is a transcript to read: reasoning and tool calls are folded, nothing is cut. Because transcripts are
+    pasted into prompts, it is written as in a context: lines that look like another speaker (Human:) or a system prompt
+    begin with a backslash, and control and invisible characters are U+FFFD. All other formats keep every character.
+
+    json is one document with everything that is stored; jsonl is one message per line, as append --jsonl reads them.
 
     openai is one branch as chat completion messages: amended messages with their new text, without retracted messages
     and reasoning. A branch that was imported from such messages keeps their names, developer messages, images and

@@ -38,16 +38,12 @@ def log(
     reverse: Annotated[bool, typer.Option("--reverse", help="Oldest first")] = False,
     count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="Print at most N messages")] = None,
     author: Annotated[
-        list[str] | None, typer.Option("--author", metavar="NAME", help="Only this author's messages (may be repeated)")
+        list[str] | None, typer.Option("--author", metavar="NAME", help="Only this author's messages")
     ] = None,
-    kind: Annotated[
-        list[str] | None, typer.Option("--kind", metavar="KIND", help="Only messages of this kind (may be repeated)")
-    ] = None,
+    kind: Annotated[list[str] | None, typer.Option("--kind", metavar="KIND", help="Only messages of this kind")] = None,
     grep: Annotated[
         list[str] | None,
-        typer.Option(
-            "--grep", metavar="PATTERN", help="Only messages in which a regular expression matches (may be repeated)"
-        ),
+        typer.Option("--grep", metavar="PATTERN", help="Only messages in which a regular expression matches"),
     ] = None,
     ignore_case: Annotated[bool, typer.Option("-i", "--ignore-case", help="Ignore case in --grep")] = False,
     since: Since = None,

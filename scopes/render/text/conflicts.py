@@ -195,7 +195,7 @@ def _write_conflict(result: ConflictView, view: View) -> None:
         when = short_time(view, display_time(head))
         view.line(*fit_line(view, ("[", when, "] ", author(head.author, head.author_kind), ": ", subject(head))))
     if view.terminal and view.hints:
-        _write_next_steps(row, view)
+        _write_next_steps(row, result.takes, view)
 
 
 def _write_fields(result: ConflictView, view: View) -> None:
@@ -300,7 +300,7 @@ def _write_resolution(conflict: Conflict, resolution: Resolution, view: View) ->
         write_field(view, "Also", f"took {other.choice} ({other.strategy}) by ", Span(other.actor, "agent"), because)
 
 
-def _write_next_steps(row: ConflictRow, view: View) -> None:
+def _write_next_steps(row: ConflictRow, takes: Sequence[str], view: View) -> None:
     view.line()
     if row.conflict.status == "resolved":
         if row.kind == _HELD:
@@ -309,6 +309,8 @@ def _write_next_steps(row: ConflictRow, view: View) -> None:
         return
     resolve = f"scopes conflicts resolve {row.conversation} {row.conflict.id[:8]}"
     write_hint(view, f"take a side:    {resolve} --take source")
+    if takes:
+        write_hint(view, f"or another:     {', '.join(f'--take {side}' for side in takes[1:])}")
     if can_repeat(row.conflict):
         write_hint(view, f"as before:      {resolve} --as-before")
     if can_have_value(row.conflict.key):

@@ -57,6 +57,7 @@ def format_conflict_view(result: ConflictView) -> dict[str, object]:
     row = result.row
     shape = conflict_object(row.number, row.conflict, result.texts) | _place(row)
     shape["talk"] = [header_object(head) for head in result.talk]
+    shape["takes"] = list(result.takes)
     return {"kind": "conflict", **shape, **without_none(escalated_to=result.escalated_to)}
 
 

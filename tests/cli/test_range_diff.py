@@ -1,0 +1,55 @@
+"""`scopes conv range-diff`: words, output and exit codes."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def rebased(conversation):
+    """A conversation in which fix was rebased onto a longer main."""
+    conversation.append("fix", "one")
+    conversation.append("main", "two")
+    conversation.run("conv", "rebase", f"{conversation.id}/fix", "--onto", "main")
+    return conversation
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("main", "fix@{1}", "fix"),
+        ("conv-001", "main", "fix@{1}", "fix"),
+        ("conv-001", "main~1..fix@{1}", "main..fix"),
+        ("main~1..fix@{1}", "main..fix"),
+        ("conv-001/main", "conv-001/fix@{1}", "conv-001/fix"),
+    ],
+)
+def test_a_rebased_branch_is_equal_to_itself_before(rebased, words):
+    done = rebased.run_main("range-diff", *words)
+    old, new = (rebased.run("conv", "cat", name, "--json")["oid"] for name in ("conv-001/fix@{1}", "conv-001/fix"))
+    assert done.stdout == f"1\t{old}\t=\t1\t{new}\tcarol\tone\n"
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_difference_is_exit_code_1_and_json_has_the_pairs(rebased):
+    rebased.append("fix", "three")
+    words = "range-diff", "conv-001", "main", "fix@{1}", "fix"
+    document = rebased.run(*words, "--json", code=1)
+    assert document["counts"] == {"equal": 1, "changed": 0, "only_old": 0, "only_new": 1}
+    assert [pair["status"] for pair in document["pairs"]] == ["equal", "only-new"]
+    assert rebased.run(*words, "--fields", "mark,new.subject", code=1) == "=\tone\n>\tthree\n"
+
+
+def test_a_changed_message_has_its_changed_lines_below_it(rebased):
+    for name, text in (("x", "one two three four"), ("y", "one two three five")):
+        rebased.run("conv", "branch", "conv-001", name, "--no-switch")
+        rebased.append(name, text)
+    shown = rebased.run("range-diff", "x", "y", code=1).splitlines()
+    assert shown[1:] == ["    @@ -1 +1 @@", "    -one two three four", "    +one two three five"]
+    assert len(rebased.run("range-diff", "x...y", "--no-patch", code=1).splitlines()) == 1
+    assert "similarity" in rebased.run("range-diff", "x", "y", "--oneline", "--json", code=1)["pairs"][0]
+
+
+def test_one_name_alone_is_refused_with_the_forms(rebased):
+    assert "A..B C..D" in rebased.run_refused("range-diff", "conv-001", code=2)["message"]
+    assert "A..B C..D" in rebased.run_refused("range-diff", "main..fix", code=2)["message"]
