@@ -26,6 +26,7 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.automatic_resolution import read_policy
 from scopes.merge.commits import merge_text, write_merge_commit, write_notice
 from scopes.merge.divergence import state_of
+from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.in_progress import (
     PURPOSE,
     InProgress,
@@ -166,12 +167,14 @@ def merge(
     if dry_run:
         with bulk_objects(repository, keep=False) as objects:
             request = _resolve(repository, conversation, source, target)
+            policy = policy.with_earlier(_earlier(repository, request))
             plan = plan_merge(repository, objects, request.target_tip, request.source_tip, policy, unrelated=unrelated)
             _require_resolved(objects, request, plan)
             return _preview(request, plan, fast_forward=chosen.fast_forward)
     with exclusive_write(repository):
         request = _resolve(repository, conversation, source, target)
         _require_not_in_progress(repository, request)
+        policy = policy.with_earlier(_earlier(repository, request))
         plan = plan_merge(repository, repository, request.target_tip, request.source_tip, policy, unrelated=unrelated)
         _require_resolved(repository, request, plan)
         if plan.up_to_date:
@@ -204,9 +207,9 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
                 hint=restore_hint(repository, conversation_id, in_progress.target)
                 + f", or abort the merge: scopes conv merge {conversation_id} --abort",
             )
-        policy = read_policy(repository.config, "automatic")
-        plan = plan_merge(repository, repository, target_tip, in_progress.tip, policy)
         request = _Request(conversation_id, in_progress.target, target_tip, in_progress.source, in_progress.tip)
+        policy = read_policy(repository.config, "automatic").with_earlier(_earlier(repository, request))
+        plan = plan_merge(repository, repository, target_tip, in_progress.tip, policy)
         if plan.open_conflicts:
             return _stop_again(repository, request, plan, in_progress)
         return _finish(repository, request, plan, in_progress)
@@ -253,6 +256,10 @@ def _resolve(repository: Repository, conversation: str, source: str, target: str
     if revision.conversation != conversation_id:
         source_name = f"{revision.conversation}/{revision.branch}" if revision.branch else source
     return _Request(conversation_id, name, tip, source_name, revision.oid)
+
+
+def _earlier(repository: Repository, request: _Request) -> EarlierResolutions:
+    return EarlierResolutions(repository, request.conversation, request.target_tip, request.source_tip)
 
 
 def _require_not_in_progress(repository: Repository, request: _Request) -> None:
