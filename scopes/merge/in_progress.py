@@ -17,7 +17,7 @@ from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name, is_name, parse_branch_name
 from scopes.merge.records import list_conflicts_at, open_conflicts_at
 from scopes.model.conflicts import Conflict
-from scopes.model.conversation import BranchEntry
+from scopes.model.conversation import CONFLICT_RESOLUTION, BranchEntry
 from scopes.model.operation import Operation
 from scopes.result import Note
 from scopes.store import refs
@@ -25,7 +25,7 @@ from scopes.store.graph import list_new_commits
 from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Objects, Repository
 
-PURPOSE = "conflict-resolution"
+PURPOSE = CONFLICT_RESOLUTION
 HELD = "branch"
 _ENTRY_KEY = "waiting"
 _BRANCH_FIELDS = "target", "source", "before", "branch", "parent"
