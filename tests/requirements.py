@@ -27,10 +27,13 @@ OTHER_FORM = re.compile(
 _NO_TEST = "  - no test yet"
 
 
-def walk_docstrings(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the name and the docstring of a module, its classes and its functions; "" is the module's own name."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
+def walk_docstrings(path: Path, pattern: re.Pattern[str] = NUMBER) -> Iterator[tuple[str, str]]:
+    """Yield the name and the docstring of a module, its classes and its functions; "" is the module's own name.
+
+    A file whose text does not contain the pattern is not parsed.
+    """
+    text = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)) if pattern.search(text) else ():
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and (text := ast.get_docstring(node)):
             yield getattr(node, "name", ""), text
 

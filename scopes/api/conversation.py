@@ -338,18 +338,20 @@ class Conversation(ConversationHandle):
         *,
         take: ConflictSide | None = None,
         value: str | None = None,
+        as_before: bool = False,
         reason: str = "",
         author: Author | str | None = None,
     ) -> ConflictResolved:
-        """Resolve a conflict, named by its id or number: take a side, or give another value.
+        """Resolve a conflict, named by its id or number: take a side, give another value, or repeat what was decided.
 
         take: `source`, `target`, `base` or `both`.
         value: a text, or JSON for the value of a field.
+        as_before: resolve it as the same question was resolved before, see `decided_before` of the conflict.
 
         Raises:
             NotFound, Ambiguous: there is no such conflict.
-            Refused: it is resolved already.
-            Invalid: both or none of side and value are given, or the key cannot have the value.
+            Refused: it is resolved already; or it was not resolved before, or in ways that contradict each other.
+            Invalid: none or several of the three are given, or the key cannot have the value.
         """
         return resolve_conflict(
             self.repository,
@@ -357,6 +359,7 @@ class Conversation(ConversationHandle):
             str(conflict),
             take=take,
             value=value,
+            as_before=as_before,
             reason=reason,
             author=self._author(author),
         )

@@ -16,6 +16,7 @@ from scopes.store.projects import Project, find_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from scopes.ids import ConversationId
     from scopes.store.repository import Repository
 
 ConversationArgument: TypeAlias = Annotated[
@@ -85,7 +86,7 @@ FenceMark: TypeAlias = Annotated[
 OfAgent: TypeAlias = Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only entries of this agent")]
 OfProjects: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it (may be repeated)"),
+    typer.Option("--project", metavar="PROJECT", help="Only this project: a directory in it"),
 ]
 AllProjects: TypeAlias = Annotated[bool, typer.Option("--all-projects", help="All projects, not only this one")]
 
@@ -102,20 +103,27 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
     return checked
 
 
-def names_conversation(repository: Repository, text: str) -> bool:
-    """Return True if a word names a conversation, or several; then it is not the name of a branch, message or file."""
-    return _is_name("scopes.history.revisions:resolve_conversation", repository, text.partition("/")[0])
+def find_conversation(repository: Repository, text: str) -> ConversationId | None:
+    """Return the conversation of a word `CONV` or `CONV/BRANCH`; None if it is a branch, message or file.
+
+    Raises:
+        Ambiguous: it may be several conversations.
+    """
+    if load("scopes.history.revisions:find_latest_with_branch")(repository, text) is not None:
+        return None
+    try:
+        found: ConversationId = load("scopes.history.revisions:resolve_conversation")(
+            repository, text.partition("/")[0]
+        )
+    except NotFound:
+        return None
+    return found
 
 
 def names_revision(repository: Repository, text: str) -> bool:
     """Return True if a word names a conversation or a message, or several, without a conversation before it."""
-    return _is_name("scopes.history.revisions:resolve_revision", repository, text)
-
-
-def _is_name(resolve: str, repository: Repository, text: str) -> bool:
-    """Return True if a function that resolves names finds one or several for a word."""
     try:
-        load(resolve)(repository, text)
+        load("scopes.history.revisions:resolve_revision")(repository, text)
     except NotFound:
         return False
     except Ambiguous:
@@ -132,10 +140,11 @@ def split_source(repository: Repository, words: Sequence[str | None]) -> tuple[s
     first, second = words
     if first is None or second is not None:
         return first or LATEST, second
-    conversation, slash, branch = first.partition("/")
-    if names_conversation(repository, conversation):
-        return conversation, branch if slash else None
-    return LATEST, first
+    conversation = find_conversation(repository, first)
+    if conversation is None:
+        return LATEST, first
+    _, slash, branch = first.partition("/")
+    return conversation, branch if slash else None
 
 
 def find_named_project(invocation: Invocation, path: str) -> Project:

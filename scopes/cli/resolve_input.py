@@ -29,6 +29,9 @@ Value: TypeAlias = Annotated[
     str | None, typer.Option("--value", metavar="VALUE", help="Another value: a text, or JSON for the value of a field")
 ]
 Edit: TypeAlias = Annotated[bool, typer.Option("--edit", "-e", help="Edit the texts of both sides in your editor")]
+AsBefore: TypeAlias = Annotated[
+    bool, typer.Option("--as-before", help="Resolve it as the same question was resolved before")
+]
 Reason: TypeAlias = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")]
 
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")
@@ -48,6 +51,7 @@ class ResolveOptions(NamedTuple):
     edit: bool
     reason: str
     author: Author
+    as_before: bool = False
 
 
 def split_conflict(repository: Repository, first: str, conflict: str | None) -> tuple[str, str]:
@@ -63,16 +67,16 @@ def split_conflict(repository: Repository, first: str, conflict: str | None) -> 
 def resolve_from_options(
     invocation: Invocation, first: str, second: str | None, options: ResolveOptions, *, intervening: bool = False
 ) -> int:
-    """Resolve a conflict with exactly one of `take`, `value` and `edit`, and show the result.
+    """Resolve a conflict with exactly one of `take`, `value`, `edit` and `as_before`, and show the result.
 
     Raises:
-        Invalid: none or several of the three are given.
+        Invalid: none or several of these are given.
         Refused: the text from the editor is empty or unchanged.
     """
-    take, value, edit, reason, author = options
+    take, value, edit, reason, author, as_before = options
     repository = invocation.repository()
     conversation, conflict = split_conflict(repository, first, second)
-    if [take is not None, value is not None, edit].count(True) != 1:
+    if [take is not None, value is not None, edit, as_before].count(True) != 1:
         hint = _list_options(show_conflict(repository, conversation, conflict))
         raise Invalid("give exactly one resolution", hint=hint)
     if edit:
@@ -85,6 +89,7 @@ def resolve_from_options(
         value=value,
         reason=reason,
         author=author,
+        as_before=as_before,
         intervening=intervening,
     )
     return invocation.show(result)

@@ -27,6 +27,7 @@ from scopes.history.metadata import read_metadata
 from scopes.history.revisions import Revision, choose_active_branch, resolve_revision
 from scopes.history.staleness import walk_compactions
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.merge.commits import is_own_notice
 from scopes.model.codec import decode
 from scopes.model.encoding import dump
 from scopes.model.message import Message, file_operations, text_parts
@@ -39,10 +40,11 @@ from scopes.store.repository import Repository
 _READING = frozenset({"read", "mention"})
 BEFORE_COMPACTION, NO_CONTENT, RETRACTED = "before_compaction", "no_content", "retracted"
 AMENDMENT, OTHER_WORK = "amendment", "other_work_item"
+MERGE_NOTICE = "merge notices of scopes, which cost no tokens"
 _REASONS = {
     NO_CONTENT: "no content for a model",
     RETRACTED: "retracted",
-    AMENDMENT: "it amends an earlier message, which has its text",
+    AMENDMENT: "its text is in the amended message",
     OTHER_WORK: "for another work item",
 }
 
@@ -212,7 +214,8 @@ def _add_turns(
                 continue
             excluded = NO_CONTENT
         collected.filtered += 1
-        collected.excluded.append(ExcludedMessage(conversation, number, head, _REASONS[excluded], excluded))
+        reason = MERGE_NOTICE if is_own_notice(head) else _REASONS[excluded]
+        collected.excluded.append(ExcludedMessage(conversation, number, head, reason, excluded))
     for number, head, message, results in pair_results(read):
         turn = make_turn(number, conversation, head, message)
         if turn is not None:

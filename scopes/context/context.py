@@ -11,7 +11,7 @@ from dataclasses import asdict, fields, replace
 from scopes.clock import now_nanoseconds
 from scopes.context.assemble import FENCE, Assembled, assemble
 from scopes.context.calibrate import calibrate
-from scopes.context.collect import Collected, ReadLimits, collect, resolve_revisions
+from scopes.context.collect import MERGE_NOTICE, Collected, ReadLimits, collect, resolve_revisions
 from scopes.context.context_cache import ContextCache, key_of, stat_files
 from scopes.context.project_files import ReadableFolder, ignore_files
 from scopes.context.request import Request, check_request
@@ -214,7 +214,7 @@ def _message(assembled: Assembled, position: int) -> ContextMessage:
 def _explain(assembled: Assembled, collected: Collected, count: Count) -> list[Explained]:
     """Return a row for every message and file: what was kept, then the best of what was dropped (S4-40).
 
-    Turns have the order in which they were selected: by score, otherwise newest first.
+    Turns have the order in which they were selected: by score, otherwise newest first. All merge notices have one row.
     """
     selection, files, turns = assembled.selection, assembled.files, assembled.turns
     kept: list[Explained] = []
@@ -223,9 +223,16 @@ def _explain(assembled: Assembled, collected: Collected, count: Count) -> list[E
         rows = _explain_turn(assembled, position, count)
         (kept if position in selection.kept else dropped).extend(rows)
     named = any(turn.named for turn in turns)
+    notices: list[str] = []
     for conversation, number, head, reason, _ in reversed(collected.excluded):
         name = f"{conversation}:{number}" if named else str(number)
+        if reason == MERGE_NOTICE:
+            notices.append(name)
+            continue
         dropped.append(Explained("message", name, None, None, kept=False, reason=reason, subject=head.subject))
+    if notices:
+        name = ", ".join(reversed(notices))
+        dropped.append(Explained("messages", name, None, 0, kept=False, reason=MERGE_NOTICE))
     kept += [Explained("file", file.path, None, file.tokens, kept=True, reason="fits") for file in files.embedded]
     dropped += [Explained("file", file.path, None, None, kept=False, reason=file.reason) for file in files.skipped]
     return kept + dropped

@@ -38,7 +38,8 @@ class ContextFile(NamedTuple):
 class Explained(NamedTuple):
     """Why a turn, message or file was kept or dropped; `tokens` is None if they were not counted.
 
-    `subject` is the beginning of the message's first line; None for a file.
+    `subject` is the beginning of the message's first line; None for a file. Merge notices of scopes have one row, whose
+    `name` lists their numbers.
     """
 
     what: str

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from scopes.context.part_text import part_text, payload_text
 from scopes.context.resolutions import may_be_resolution
 from scopes.history.messages import MessageHeader, display_time
+from scopes.merge.commits import is_own_notice
 from scopes.model.message import Message, Part
 from scopes.sanitize import clip, for_prompt, line_for_prompt
 
@@ -86,9 +87,11 @@ def make_turn(number: int, conversation: str, head: MessageHeader, message: Mess
 def may_be_turn(head: MessageHeader) -> bool:
     """Return False if the commit alone shows that the message is not for a model (injected, meta, notice, system).
 
-    Of notices, only the resolution of a conflict is for a model.
+    Of notices, only the resolution of a conflict is for a model; of merges, those whose text somebody wrote.
     """
-    return head.author_kind != "injected" and (head.kind not in _HIDDEN_KINDS or may_be_resolution(head))
+    if head.author_kind == "injected" or is_own_notice(head):
+        return False
+    return head.kind not in _HIDDEN_KINDS or may_be_resolution(head)
 
 
 def role_of(head: MessageHeader) -> str:

@@ -12,10 +12,10 @@ from scopes.history.messages import MessageHeader, header_of, read_message, read
 from scopes.history.revisions import Revision, read_active_branch, resolve_revision
 from scopes.history.tool_calls import TOOL_RESULTS, find_call_message
 from scopes.ids import Oid
+from scopes.merge.apply_resolution import BOTH
 from scopes.merge.attribution import blame_paths, blob_at, claim_value
 from scopes.merge.conflict_keys import agent_of, key_of_path, shown_key
 from scopes.merge.divergence import state_of
-from scopes.merge.plan import BOTH
 from scopes.model import encoding
 from scopes.model.conflicts import CONFLICTS, FILES, MESSAGES, PARTICIPANTS
 from scopes.model.message import Part

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass, replace
+from unicodedata import combining, normalize
 
 from scopes.clock import now
 from scopes.conversation.show import BranchRow, show
@@ -56,7 +57,7 @@ class BranchList(Result):
 
 
 def list_branches(repository: Repository, conversation: str, *, abandoned: bool = False) -> BranchList:
-    """List the branches of a conversation; abandoned ones only with `abandoned`."""
+    """List the branches of a conversation; abandoned ones, and those of closed conflicts, only with `abandoned`."""
     view = show(repository, conversation, recent=0, abandoned=abandoned)
     return BranchList(conversation=view.id, branches=view.branches)
 
@@ -118,9 +119,11 @@ def branch(
 def default_branch_name(taken: Container[str], purpose: str | None, agent: AgentName | None) -> BranchName:
     """Return the first free name of `<purpose>/<slug>`, `<purpose>/<slug>-2`, ...; the default purpose is `branch`.
 
-    A slug that is not valid in a ref, such as `con` or `build.lock`, is replaced by `agent`.
+    Accents are removed: `Zoë X` becomes `zoe-x`. A slug that is not valid in a ref, such as `con` or `build.lock`, is
+    replaced by `agent`.
     """
-    stem = f"{purpose or 'branch'}/{slug(agent or 'agent')[:_MAX_SLUG_LENGTH]}"
+    plain = "".join(character for character in normalize("NFKD", agent or "agent") if not combining(character))
+    stem = f"{purpose or 'branch'}/{slug(plain)[:_MAX_SLUG_LENGTH]}"
     if not is_name(stem):
         stem = f"{purpose or 'branch'}/agent"
     return parse_branch_name(free_name(stem, taken))

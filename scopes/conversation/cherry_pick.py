@@ -14,6 +14,7 @@ from scopes.history.messages import message_id_of
 from scopes.history.revisions import resolve_revision_anywhere
 from scopes.ids import Oid
 from scopes.merge.automatic_resolution import Policy, read_policy
+from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.in_progress import require_resolved
 from scopes.merge.records import open_conflicts_at
 from scopes.merge.replay_control import (
@@ -54,7 +55,9 @@ def cherry_pick(
 
     def prepare(objects: Objects) -> tuple[ReplayState, ReplayPlan]:
         state, commits, notes = _resolve(repository, conversation, messages, branch)
-        plan = plan_picks(repository, objects, state.original, commits, policy)
+        tips = [commit.oid for commit in commits]  # perhaps of another conversation
+        informed = policy.with_earlier(EarlierResolutions(repository, state.conversation, *tips))
+        plan = plan_picks(repository, objects, state.original, commits, informed)
         return state, replace(plan, notes=(*notes, *plan.notes))
 
     return begin_replay(_CHERRY_PICK, repository, prepare, dry_run=dry_run)

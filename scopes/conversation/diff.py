@@ -10,9 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from scopes.errors import Invalid
+from scopes.errors import Invalid, NotFound
 from scopes.history.messages import NO_TEXT, MessageHeader, header_of, is_root, read_message
-from scopes.history.revisions import Revision, resolve_conversation, resolve_revision, resolve_revision_anywhere
+from scopes.history.revisions import (
+    LATEST,
+    Revision,
+    find_latest_with_branch,
+    resolve_conversation,
+    resolve_revision,
+    resolve_revision_anywhere,
+    resolve_with_latest,
+)
 from scopes.history.tool_calls import TOOL_RESULTS, find_call_message
 from scopes.ids import MessageId, Oid
 from scopes.merge.attribution import claim_value
@@ -95,7 +103,8 @@ class Difference(Result):
 def diff(repository: Repository, left: str, right: str | None = None, *, details: bool = False) -> Difference:
     """Compare two revisions: two anywhere in the store, or a conversation and a range `A..B` in it.
 
-    With `details` the result has the bodies and tool results that a person wants to see.
+    A revision may be named without its conversation if that is the latest one. With `details` the result has the bodies
+    and tool results that a person wants to see.
 
     Raises:
         NotFound, Ambiguous: a revision cannot be resolved.
@@ -124,15 +133,28 @@ def _resolve_sides(repository: Repository, left: str, right: str | None) -> tupl
     text = left if right is None else right
     one, dots, two = text.partition("..")
     if not dots:
-        if right is None:
+        if right is None and not _is_in_latest(repository, left):
             raise Invalid("name two revisions to compare", hint="for example: scopes conv diff conv-001 main..fix")
-        one, two, conversation = left, right, None
+        one, two = (left, right) if right is not None else (LATEST, left)
+    if dots and right is not None:
+        revision = resolve_revision(repository, one or left, resolve_conversation(repository, left))
     else:
-        conversation = None if right is None else resolve_conversation(repository, left)
-    first = DiffSide(name=one or left, revision=resolve_revision(repository, one or left, conversation))
+        revision = resolve_with_latest(repository, one or left)
+    first = DiffSide(name=one or left, revision=revision)
     name = two.removeprefix(".") or first.revision.conversation
     second = DiffSide(name=name, revision=resolve_revision_anywhere(repository, name, first.revision.conversation))
     return (_merge_base(repository, first, second), second) if two.startswith(".") else (first, second)
+
+
+def _is_in_latest(repository: Repository, text: str) -> bool:
+    """Return True if a word is not a conversation or message of the store, but may be a name in the latest one."""
+    if find_latest_with_branch(repository, text) is not None:
+        return True
+    try:
+        resolve_revision(repository, text)
+    except NotFound:
+        return True
+    return False
 
 
 def _merge_base(repository: Repository, first: DiffSide, second: DiffSide) -> DiffSide:

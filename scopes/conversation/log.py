@@ -23,7 +23,7 @@ from scopes.history.messages import (
     walk_headers_newest_first,
 )
 from scopes.history.metadata import read_tags
-from scopes.history.revisions import MIN_PREFIX_LENGTH, list_branch_tips, resolve_revision
+from scopes.history.revisions import MIN_PREFIX_LENGTH, list_branch_tips, resolve_revision, resolve_with_latest
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.history.tool_calls import BETWEEN_CALL_AND_RESULT, MAX_RESULTS, TOOL_RESULTS, find_call_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
@@ -103,6 +103,8 @@ def log(
     unique_prefixes: bool = False,
 ) -> Log:
     """Walk the messages of `where`: `CONV`, `CONV/BRANCH`, any revision, or a range `A..B` or `A...B`.
+
+    A branch or message may be named without its conversation if that is the latest one.
 
     Args:
         repository: the store.
@@ -203,12 +205,12 @@ def _resolve_range(
     symmetric = "..." in where
     left, dots, right = where.partition("..." if symmetric else "..")
     if not dots:
-        revision = resolve_revision(repository, where)
+        revision = resolve_with_latest(repository, where)
         conversation = revision.conversation
         if all_branches:
             return conversation, list_tips_by_time(repository, conversation), frozenset()
         return conversation, [revision.oid], frozenset()
-    first = resolve_revision(repository, left)
+    first = resolve_with_latest(repository, left)
     second = resolve_revision(repository, right or first.conversation, first.conversation)
     ancestors_of_first = frozenset(commit.oid for commit in walk_newest_first(repository, [first.oid]))
     if not symmetric:

@@ -24,8 +24,9 @@ from scopes.history.revisions import (
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.automatic_resolution import read_policy
-from scopes.merge.commits import write_merge_commit, write_notice
+from scopes.merge.commits import merge_text, write_merge_commit, write_notice
 from scopes.merge.divergence import state_of
+from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.in_progress import (
     PURPOSE,
     InProgress,
@@ -166,19 +167,21 @@ def merge(
     if dry_run:
         with bulk_objects(repository, keep=False) as objects:
             request = _resolve(repository, conversation, source, target)
+            policy = policy.with_earlier(_earlier(repository, request))
             plan = plan_merge(repository, objects, request.target_tip, request.source_tip, policy, unrelated=unrelated)
             _require_resolved(objects, request, plan)
             return _preview(request, plan, fast_forward=chosen.fast_forward)
     with exclusive_write(repository):
         request = _resolve(repository, conversation, source, target)
         _require_not_in_progress(repository, request)
+        policy = policy.with_earlier(_earlier(repository, request))
         plan = plan_merge(repository, repository, request.target_tip, request.source_tip, policy, unrelated=unrelated)
         _require_resolved(repository, request, plan)
         if plan.up_to_date:
             return UpToDate(**_merge_fields(request, plan), branch=request.target, tip=request.target_tip)
         if plan.fast_forward and chosen.fast_forward:
             return _fast_forward(repository, request, plan)
-        message = chosen.message or _default_text(plan)
+        message = chosen.message or merge_text(len(plan.messages))
         if plan.open_conflicts:
             return _stop(repository, request, plan, message)
         return _merge(repository, request, plan, message)
@@ -204,9 +207,9 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
                 hint=restore_hint(repository, conversation_id, in_progress.target)
                 + f", or abort the merge: scopes conv merge {conversation_id} --abort",
             )
-        policy = read_policy(repository.config, "automatic")
-        plan = plan_merge(repository, repository, target_tip, in_progress.tip, policy)
         request = _Request(conversation_id, in_progress.target, target_tip, in_progress.source, in_progress.tip)
+        policy = read_policy(repository.config, "automatic").with_earlier(_earlier(repository, request))
+        plan = plan_merge(repository, repository, target_tip, in_progress.tip, policy)
         if plan.open_conflicts:
             return _stop_again(repository, request, plan, in_progress)
         return _finish(repository, request, plan, in_progress)
@@ -253,6 +256,10 @@ def _resolve(repository: Repository, conversation: str, source: str, target: str
     if revision.conversation != conversation_id:
         source_name = f"{revision.conversation}/{revision.branch}" if revision.branch else source
     return _Request(conversation_id, name, tip, source_name, revision.oid)
+
+
+def _earlier(repository: Repository, request: _Request) -> EarlierResolutions:
+    return EarlierResolutions(repository, request.conversation, request.target_tip, request.source_tip)
 
 
 def _require_not_in_progress(repository: Repository, request: _Request) -> None:
@@ -306,12 +313,6 @@ def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) ->
     )
 
 
-def _default_text(plan: MergePlan) -> str:
-    """Return the text of a merge message; it has no names of branches, which differ between machines (S4-19)."""
-    count = len(plan.messages)
-    return f"Merge {count} message{'' if count == 1 else 's'}"
-
-
 def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str) -> Merged:
     parents = request.target_tip, request.source_tip
     state = write_state(repository, plan)
@@ -361,7 +362,7 @@ def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str)
 def _stop_again(repository: Repository, request: _Request, plan: MergePlan, in_progress: InProgress) -> MergeConflicted:
     """Put the merge with the moved target on the same conflict-resolution branch; what was resolved stays resolved."""
     parents = request.target_tip, in_progress.tip
-    text = _default_text(plan)
+    text = merge_text(len(plan.messages))
     state = write_state(repository, plan)
     _, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)
     tx = Transaction(repository, request.conversation)
@@ -383,7 +384,7 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
     tip = in_progress.tip
     message = message_id_of(read_commit(repository, in_progress.stopped))
     if not plan.fast_forward:
-        text = _default_text(plan)
+        text = merge_text(len(plan.messages))
         state = write_state(repository, plan)
         parents = request.target_tip, tip
         message, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)

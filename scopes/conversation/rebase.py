@@ -14,6 +14,7 @@ from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.revisions import MAIN, Revision
 from scopes.ids import Oid
 from scopes.merge.automatic_resolution import Policy, read_policy
+from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.in_progress import require_resolved
 from scopes.merge.replay_control import (
     ReplayAborted,
@@ -49,7 +50,8 @@ def rebase(
 
     def prepare(objects: Objects) -> tuple[ReplayState, ReplayPlan]:
         state, fork = _resolve(repository, conversation, branch, onto)
-        return state, plan_rebase(repository, objects, state.original, fork, state.onto, policy)
+        informed = policy.with_earlier(EarlierResolutions(repository, state.conversation, state.onto))
+        return state, plan_rebase(repository, objects, state.original, fork, state.onto, informed)
 
     return begin_replay(_REBASE, repository, prepare, dry_run=dry_run)
 

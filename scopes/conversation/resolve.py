@@ -15,16 +15,16 @@ from scopes.history.messages import check_author, write_commit_over, write_messa
 from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId, parse_agent_name
-from scopes.merge.automatic_resolution import resolve
+from scopes.merge.automatic_resolution import outcome_of, resolve, resolve_as_before
 from scopes.merge.conflict_keys import group_of, shown_key
-from scopes.merge.conflict_list import read_conflict
+from scopes.merge.conflict_list import list_earlier, read_conflict
 from scopes.merge.divergence import state_of
 from scopes.merge.in_progress import HELD, InProgress
 from scopes.merge.manual_resolution import changes_made_since, find_disagreement, read_value, resolved_changes
-from scopes.merge.records import conflict_path, list_conflicts_at, open_conflicts_at
+from scopes.merge.records import conflict_path, keep_resolutions, list_conflicts_at, open_conflicts_at
 from scopes.model import encoding
 from scopes.model.claims import participant_claim
-from scopes.model.conflicts import MESSAGES, Choice, Conflict, encode_conflict, resolution_document
+from scopes.model.conflicts import MESSAGES, Conflict, EarlierResolution, encode_conflict, resolution_document
 from scopes.model.message import Author, Message, text_parts
 from scopes.result import Result
 from scopes.store.repository import Repository
@@ -57,21 +57,22 @@ def resolve_conflict(
     value: str | None = None,
     reason: str = "",
     author: Author,
+    as_before: bool = False,
     intervening: bool = False,
 ) -> ConflictResolved:
-    """Resolve a conflict by taking a side, or with a new value: text or JSON.
+    """Resolve a conflict by taking a side, with a new value (text or JSON), or as it was resolved before.
 
     Raises:
         NotFound, Ambiguous: there is no such conflict.
-        Refused: it is resolved already.
-        Invalid: both or none of side and value are given, the conflict cannot take the side, the key cannot have the
-            value, or an intervention has no reason.
+        Refused: it is resolved already; or it was not resolved before, or in ways that contradict each other.
+        Invalid: none or several of side, value and `as_before` are given, the conflict cannot take the side, the key
+            cannot have the value, or an intervention has no reason.
     """
-    if (take is None) == (value is None):
-        raise Invalid("a resolution takes a side or has a new value", hint="give one: --take, --value or --edit")
+    if [take is not None, value is not None, as_before].count(True) != 1:
+        hint = "give one: --take, --value, --edit or --as-before"
+        raise Invalid("a resolution takes a side or has a new value", hint=hint)
     if intervening and not reason.strip():
         raise Invalid("an intervention needs a reason", hint="for example: --reason 'the audit is next week'")
-    choice: Choice = "value" if take is None else take
     strategy = "intervention" if intervening else "manual"
     conversation_id = resolve_conversation(repository, conversation)
     actor = check_author(author)
@@ -79,12 +80,18 @@ def resolve_conflict(
         row, in_progress = read_conflict(repository, conversation_id, conflict)
         record = _read_open_conflict(repository, in_progress, row.conflict)
         disagreement = find_disagreement(repository, in_progress, record)
-        new_value = None if value is None else read_value(record.key, value)
+        if as_before:
+            earlier = _read_earlier(repository, in_progress, record)
+            choice, new_value = outcome_of(earlier)
+            resolved = resolve_as_before(record, earlier, reason or earlier.reason, actor.name)
+        else:
+            choice, new_value = take or "value", None if value is None else read_value(record.key, value)
+            resolved = resolve(record, choice, strategy, reason, actor.name, new_value)
         changes = resolved_changes(repository, disagreement, choice, new_value, actor.name)
         changes = changes_made_since(repository, in_progress, record.key) | changes
-        resolved = resolve(record, choice, strategy, reason, actor.name, new_value)
-        if group_of(record.key) == MESSAGES and value is not None:
-            text = value  # the resolution amends the message: its text is the new text
+        resolved = keep_resolutions(resolved, _list_former(repository, in_progress, record))
+        if group_of(record.key) == MESSAGES and choice == "value":
+            text = str(new_value)  # the resolution amends the message: its text is the new text
         else:
             text = f"Resolved {shown_key(record.key)}: {_describe(resolved)}" + (f" ({reason})" if reason else "")
         return _write(repository, in_progress, row.number, resolved, actor, text, changes)
@@ -124,6 +131,31 @@ def _read_open_conflict(repository: Repository, in_progress: InProgress, conflic
     return record
 
 
+def _read_earlier(repository: Repository, in_progress: InProgress, conflict: Conflict) -> EarlierResolution:
+    """Return the only earlier resolution of the same question.
+
+    Raises:
+        Refused: there is none, there are several that contradict each other, or it does not fit.
+    """
+    found = list_earlier(repository, in_progress).find(conflict)
+    command = f"scopes conflicts resolve {in_progress.conversation} {conflict.id[:8]} --take source"
+    if not found:
+        raise Refused(f"the question of conflict {conflict.id} was not decided before", hint=f"take a side: {command}")
+    if len(found) > 1:
+        names = ", ".join(f"{each.actor} in {each.conflict}" for each in found)
+        raise Refused(f"it was decided before in different ways: {names}", hint=f"take a side: {command}")
+    if found[0].choice is None:
+        text = f"conflict {found[0].conflict} was resolved with a value that this one does not have"
+        raise Refused(text, hint=f"take a side: {command}")
+    return found[0]
+
+
+def _list_former(repository: Repository, in_progress: InProgress, conflict: Conflict) -> list[Conflict]:
+    """Return the resolved records that a conflict had on both sides before it was opened again."""
+    records = [list_conflicts_at(repository, tip) for tip in (in_progress.target_tip, in_progress.source_tip)]
+    return [found[conflict.id] for found in records if conflict.id in found]
+
+
 def _amended_message(conflict: Conflict) -> str | None:
     """Return the id of the message that the resolution gives a new text; None if it does not."""
     new_value = conflict.resolution is not None and conflict.resolution.choice == "value"
@@ -136,7 +168,7 @@ def _describe(conflict: Conflict) -> str:
     if conflict.resolution.choice == "value":
         value = conflict.resolution.value
         return value if isinstance(value, str) else encoding.dump(value).decode().rstrip()
-    return f"took {conflict.resolution.choice}"
+    return f"took {conflict.resolution.choice}{'' if conflict.resolution.reused is None else ' as before'}"
 
 
 def _write(  # noqa: PLR0917 - the parts of a decision

@@ -89,7 +89,8 @@ def next_conversation_id(repository: Repository) -> ConversationId:
 
 def refuse_taken(repository: Repository, conversation: ConversationId) -> None:
     """Raise Refused if a conversation with this id exists; the id of a deleted one may be used again."""
-    if repository.list_refs(f"{refs.HEADS}{conversation}/", refs.meta_ref(conversation)):
+    has_branches = bool(repository.list_refs(f"{refs.HEADS}{conversation}/"))
+    if has_branches or repository.find_ref(refs.meta_ref(conversation)) is not None:
         raise Refused(f"conversation {conversation} already exists", hint="choose another name")
 
 

@@ -35,6 +35,7 @@ from scopes.store.reflog import find_value_at, walk_moves
 from scopes.store.repository import Repository, read_commit
 
 MAIN = BranchName("main")
+LATEST = "@"
 _STEP = re.compile(r"[~^]([0-9]*)")
 _LATEST = re.compile(r"@(?:(?P<one>-)|\{(?P<count>[0-9]{1,9})\})?")
 _POSITION = re.compile(r"[0-9]{1,9}")
@@ -242,6 +243,39 @@ def resolve_revision_anywhere(repository: Repository, text: str, conversation: C
             return resolve_revision(repository, text)
         except NotFound:
             raise error from None
+
+
+def resolve_with_latest(repository: Repository, text: str) -> Revision:
+    """Resolve a revision that need not name its conversation: `main~2` for `@/main~2`.
+
+    An exact branch of the latest conversation comes first, then any name in the store, then other names in the latest
+    conversation. Raises as `resolve_revision` does; the error is the one of the whole store.
+    """
+    latest = find_latest_with_branch(repository, text)
+    if latest is not None:
+        return resolve_revision(repository, text, latest)
+    try:
+        return resolve_revision(repository, text)
+    except NotFound as error:
+        try:
+            return resolve_revision(repository, text, _resolve_latest(repository, 0))
+        except NotFound:
+            raise error from None
+
+
+def find_latest_with_branch(repository: Repository, text: str) -> ConversationId | None:
+    """Return the latest conversation if `text` is exactly a branch of it, with or without `~2`, and no conversation."""
+    name, _ = _split_steps(text)
+    head = name.partition("/")[0]
+    if name.startswith(LATEST) or len(name) > MAX_NAME_BYTES or not is_name(name) or not is_name(head):
+        return None
+    if repository.find_ref(f"{refs.HEADS}{head}/{MAIN}") is not None:
+        return None
+    try:
+        latest = _resolve_latest(repository, 0)
+    except NotFound:
+        return None
+    return latest if repository.find_ref(refs.branch_ref(latest, BranchName(name))) is not None else None
 
 
 def _split_steps(text: str) -> tuple[str, int]:

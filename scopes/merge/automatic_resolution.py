@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from scopes.errors import Invalid, Refused
 from scopes.merge.conflict_keys import folded, group_of, shown_key, value_field
-from scopes.model.conflicts import CONFLICT_TYPES, PRIORITIES, Choice, Conflict, Position, Resolution
+from scopes.merge.earlier_resolutions import EarlierResolutions
+from scopes.model.conflicts import (
+    CONFLICT_TYPES,
+    MESSAGES,
+    PRIORITIES,
+    Choice,
+    Conflict,
+    EarlierResolution,
+    Position,
+    Resolution,
+    Reused,
+)
 from scopes.model.message import URGENCIES
 from scopes.result import Note
 from scopes.store.config import Config
@@ -16,6 +27,9 @@ from scopes.store.config import Config
 MergeStrategy: TypeAlias = Literal["automatic", "ours", "theirs", "manual"]
 STRATEGIES: Final[tuple[str, ...]] = get_args(MergeStrategy)
 RULES: Final = ("first", "second", "skip", "fail")
+REUSES: Final = ("show", "apply", "off")
+REUSED: Final = "reused"
+_REUSE_SETTING: Final = "scopes.merge.reuse"
 _CHOICE_OF_RULE: Final[Mapping[str, Choice]] = {"first": "target", "second": "source", "skip": "base"}
 _CHOICE_OF_STRATEGY: Final[Mapping[str, Choice]] = {"ours": "target", "theirs": "source"}
 _SPELLING: Final = "spelling"
@@ -24,19 +38,29 @@ _ACTOR: Final = "scopes"  # not who runs the merge: the merge commit is the same
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """How to resolve conflicts (S4-14, S4-15): `rules` by conflict type, which come before the strategy."""
+    """How to resolve conflicts (S4-14, S4-15).
+
+    The order is: `rules` by conflict type; with `reuse` "apply", what was decided before, if the strategy is automatic
+    and the type has no rule; the strategy. `earlier` finds what was decided before; None if nobody wants to know.
+    """
 
     strategy: str = "automatic"
     rules: Mapping[str, str] = field(default_factory=dict)
     auto_priority: bool = False
     strict: bool = False
+    reuse: str = "show"
+    earlier: EarlierResolutions | None = None
+
+    def with_earlier(self, earlier: EarlierResolutions) -> Policy:
+        """Return the policy with what was decided before, unless the settings turn that off."""
+        return self if self.reuse == "off" else replace(self, earlier=earlier)
 
 
 def read_policy(config: Config, strategy: str, *, auto_priority: bool = False, strict: bool = False) -> Policy:
-    """Read the rules from the settings `scopes.merge.rule.<type>`, and check the strategy.
+    """Read `scopes.merge.rule.<type>` and `scopes.merge.reuse` from the settings, and check the strategy.
 
     Raises:
-        Invalid: there is no such strategy or rule.
+        Invalid: there is no such strategy or rule, or the setting has another value.
     """
     if strategy not in STRATEGIES:
         raise Invalid(f"{strategy!a} is not a valid merge strategy", hint="strategies: " + ", ".join(STRATEGIES))
@@ -45,7 +69,19 @@ def read_policy(config: Config, strategy: str, *, auto_priority: bool = False, s
         if rule not in RULES:
             key = f"scopes.merge.rule.{kind}"
             raise Invalid(f"{rule!a} is not a valid value of {key}", hint=f"it is one of: {', '.join(RULES)}")
-    return Policy(strategy=strategy, rules=rules, auto_priority=auto_priority, strict=strict)
+    return Policy(strategy=strategy, rules=rules, auto_priority=auto_priority, strict=strict, reuse=read_reuse(config))
+
+
+def read_reuse(config: Config) -> str:
+    """Return the setting `scopes.merge.reuse`: "show" (the default), "apply" or "off".
+
+    Raises:
+        Invalid: it has another value.
+    """
+    reuse = config.find(_REUSE_SETTING) or REUSES[0]
+    if reuse not in REUSES:
+        raise Invalid(f"{reuse!a} is not a valid value of {_REUSE_SETTING}", hint=f"it is one of: {', '.join(REUSES)}")
+    return reuse
 
 
 def auto_resolve(conflicts: Iterable[Conflict], policy: Policy) -> tuple[list[Conflict], list[Note]]:
@@ -65,6 +101,7 @@ def auto_resolve(conflicts: Iterable[Conflict], policy: Policy) -> tuple[list[Co
     rules = {} if uncovered else policy.rules
     resolved = [_resolve_one(conflict, rules.get(conflict.type), policy) for conflict in proposed]
     notes += [_spelling_note(conflict) for conflict in resolved if _is_spelling(conflict)]
+    notes += [note for conflict in resolved for note in _reuse_notes(conflict)]
     return resolved, notes
 
 
@@ -118,6 +155,11 @@ def _resolve_one(conflict: Conflict, rule: str | None, policy: Policy) -> Confli
     if rule is not None:
         return resolve(conflict, _CHOICE_OF_RULE[rule], f"rule {rule}", "scopes.merge.rule", _ACTOR)
     strategy = policy.strategy
+    earlier = () if policy.earlier is None else policy.earlier.find(conflict)
+    if policy.reuse == "apply" and strategy == "automatic" and conflict.type not in policy.rules:
+        reused = _reuse(conflict, earlier)
+        if reused is not None:
+            return reused
     spelling = None if policy.strict or strategy == "manual" else _choose_spelling(conflict)
     if spelling is not None:
         return resolve(conflict, spelling, _SPELLING, "", _ACTOR)
@@ -127,16 +169,57 @@ def _resolve_one(conflict: Conflict, rule: str | None, policy: Policy) -> Confli
         return resolve(conflict, automatic, "automatic", "", _ACTOR)
     if strategy in _CHOICE_OF_STRATEGY:
         return resolve(conflict, _CHOICE_OF_STRATEGY[strategy], strategy, "", _ACTOR)
-    return conflict
+    return replace(conflict, decided_before=earlier)
+
+
+def _reuse(conflict: Conflict, earlier: Sequence[EarlierResolution]) -> Conflict | None:
+    """Return a conflict as resolved in the way it was resolved before; None if that is contradictory or impossible.
+
+    A new text of a message is a message of its own, which a merge does not write.
+    """
+    if len(earlier) != 1 or earlier[0].choice is None:
+        return None
+    if earlier[0].choice == "value" and group_of(conflict.key) == MESSAGES:
+        return None
+    return resolve_as_before(conflict, earlier[0], earlier[0].reason, _ACTOR)
+
+
+def outcome_of(earlier: EarlierResolution) -> tuple[Choice, Any]:
+    """Return choice and value that repeat an earlier resolution; its choice must not be None."""
+    choice = earlier.choice or "target"
+    return choice, earlier.values[0] if choice == "value" else None
+
+
+def resolve_as_before(conflict: Conflict, earlier: EarlierResolution, reason: str, actor: str) -> Conflict:
+    """Return the conflict as resolved with the outcome of an earlier resolution; its choice must not be None."""
+    choice, value = outcome_of(earlier)
+    reused = Reused(earlier.conflict, earlier.actor, earlier.reason)
+    return resolve(conflict, choice, REUSED, reason, actor, value, reused)
+
+
+def _reuse_notes(conflict: Conflict) -> list[Note]:
+    """Return a note about a conflict that was resolved as before."""
+    reused = None if conflict.resolution is None else conflict.resolution.reused
+    if reused is None:
+        return []
+    because = f", because {reused.reason}" if reused.reason else ""
+    text = f"{shown_key(conflict.key)}: resolved as before by {reused.actor}{because} (conflict {reused.conflict})"
+    return [Note(text, "to decide again: scopes undo, then merge with -c scopes.merge.reuse=show")]
 
 
 def resolve(  # noqa: PLR0917 - the record of S4-57, in its order
-    conflict: Conflict, choice: Choice, strategy: str, reason: str, actor: str, value: object = None
+    conflict: Conflict,
+    choice: Choice,
+    strategy: str,
+    reason: str,
+    actor: str,
+    value: object = None,
+    reused: Reused | None = None,
 ) -> Conflict:
     """Return the conflict as resolved, with the rejected values of both sides."""
     positions = {"target": conflict.target, "source": conflict.source, "base": conflict.base}.get(choice, ())
     values = [position.value for position in (*conflict.target, *conflict.source)]
     kept = values if choice == "both" else [position.value for position in positions]
     rejected = [value for number, value in enumerate(values) if value not in kept and value not in values[:number]]
-    resolution = Resolution(strategy, choice, reason, actor, tuple(rejected), value)
+    resolution = Resolution(strategy, choice, reason, actor, tuple(rejected), value, reused=reused)
     return replace(conflict, status="resolved", resolution=resolution)

@@ -6,13 +6,14 @@ merged, and when, is in the operation log.
 
 from __future__ import annotations
 
+import re
 from base64 import b32encode
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
 from scopes.clock import format_seconds
-from scopes.history.messages import write_commit_over, write_message_blob
+from scopes.history.messages import MessageHeader, write_commit_over, write_message_blob
 from scopes.ids import ID_LENGTH, MessageId, Oid
 from scopes.model import encoding
 from scopes.model.conflicts import Conflict, resolution_document
@@ -21,6 +22,19 @@ from scopes.store.repository import Objects, read_commit
 
 SCOPES = Author("scopes", "system")
 NOTICE = "Conflict detected, creating resolution branch"
+_OWN_TEXTS = re.compile(r"Merge (?:[0-9]+ messages?|\S+ into \S+)")  # the second form was written by earlier versions
+
+
+def merge_text(count: int) -> str:
+    """Return the text of a merge of `count` messages; names of branches differ between machines (S4-19)."""
+    return f"Merge {count} message{'' if count == 1 else 's'}"
+
+
+def is_own_notice(head: MessageHeader) -> bool:
+    """Return True if a message is a merge with a text of scopes, or the notice that begins a resolution."""
+    if (head.author, head.author_kind) != (SCOPES.name, SCOPES.kind):
+        return False
+    return head.kind == "system" or (head.kind == "merge" and _OWN_TEXTS.fullmatch(head.subject) is not None)
 
 
 def derived_id(*values: Any) -> MessageId:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -11,11 +11,13 @@ from scopes.history.messages import KIND_TRAILER, TO_TRAILER, MessageHeader, rea
 from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.attribution import describe
+from scopes.merge.automatic_resolution import read_reuse
 from scopes.merge.detection import find_disagreements
 from scopes.merge.divergence import find_divergence
+from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.in_progress import InProgress, holding, list_conflicts_of, list_in_progress
 from scopes.merge.records import list_conflicts_at
-from scopes.model.conflicts import Conflict, decode_resolution
+from scopes.model.conflicts import Conflict, EarlierResolution, decode_resolution
 from scopes.model.message import Message
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.objects import Commit
@@ -126,14 +128,29 @@ def list_discussion(repository: Repository, in_progress: InProgress) -> list[Mes
 
 def _walk_rows(repository: Repository, conversation: ConversationId, *, ended: bool) -> Iterator[_Row]:
     number, seen = 0, set[str]()
-    for in_progress in list_in_progress(repository, conversation):
+    waiting = list_in_progress(repository, conversation)
+    earlier = list_earlier(repository, *waiting) if waiting else EarlierResolutions(repository, conversation)
+    find = earlier.find if read_reuse(repository.config) != "off" else lambda _: ()
+    for in_progress in waiting:
         seen |= {record.id for record in list_conflicts_of(repository, in_progress)}
         for row in _rows(repository, in_progress, number):
-            yield row, in_progress
+            yield _with_earlier(row, find), in_progress
             number = row.number
     for in_progress, record in _walk_held(repository, conversation, seen, ended=ended):
         number += 1
-        yield _row(in_progress, number, record, record.status), in_progress
+        yield _with_earlier(_row(in_progress, number, record, record.status), find), in_progress
+
+
+def list_earlier(repository: Repository, in_progress: InProgress, *others: InProgress) -> EarlierResolutions:
+    """Return the resolutions that may answer the conflicts of branches of one conversation."""
+    tips = [tip for each in (in_progress, *others) for tip in (each.target_tip, each.source_tip)]
+    return EarlierResolutions(repository, in_progress.conversation, *tips)
+
+
+def _with_earlier(row: ConflictRow, find: Callable[[Conflict], tuple[EarlierResolution, ...]]) -> ConflictRow:
+    """Return a row with the earlier resolutions of the same question, if its conflict is open."""
+    found = () if row.conflict.status == "resolved" else find(row.conflict)
+    return replace(row, conflict=replace(row.conflict, decided_before=found)) if found else row
 
 
 def _rows(repository: Repository, in_progress: InProgress, before: int) -> Iterator[ConflictRow]:

@@ -17,7 +17,7 @@ from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name, is_name, parse_branch_name
 from scopes.merge.records import list_conflicts_at, open_conflicts_at
 from scopes.model.conflicts import Conflict
-from scopes.model.conversation import BranchEntry
+from scopes.model.conversation import CONFLICT_RESOLUTION, BranchEntry
 from scopes.model.operation import Operation
 from scopes.result import Note
 from scopes.store import refs
@@ -25,7 +25,7 @@ from scopes.store.graph import list_new_commits
 from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Objects, Repository
 
-PURPOSE = "conflict-resolution"
+PURPOSE = CONFLICT_RESOLUTION
 HELD = "branch"
 _ENTRY_KEY = "waiting"
 _BRANCH_FIELDS = "target", "source", "before", "branch", "parent"
@@ -283,7 +283,12 @@ def require_resolved_on_branch(repository: Repository, in_progress: InProgress) 
 
 
 def resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str, *, joined: str = "into") -> BranchName:
-    """Return `conflict-resolution/<source>-into-<target>`, with `-2`, `-3` ... appended if that name is taken."""
-    flat = f"{source}-{joined}-{target}".replace("/", "-")[:_MAX_STEM_LENGTH].rstrip(".")
+    """Return `conflict-resolution/<source>-into-<target>`, with `-2`, `-3` ... appended if that name is taken.
+
+    Several picked messages (`a, b, c`) are the first of them and a number: `a-and-2-more`.
+    """
+    first, *others = source.split(", ")
+    shown = f"{first}-and-{len(others)}-more" if others else first
+    flat = f"{shown}-{joined}-{target}".replace("/", "-")[:_MAX_STEM_LENGTH].rstrip(".")
     stem = f"{PURPOSE}/{flat if is_name(flat) else 'merge'}"
     return parse_branch_name(free_name(stem, taken))

@@ -9,16 +9,15 @@ from typing import Any
 from scopes.errors import Invalid
 from scopes.history.messages import message_id_of, read_message
 from scopes.ids import Oid
+from scopes.merge.apply_resolution import BOTH, apply_choice, set_value
 from scopes.merge.conflict_keys import can_have_value, group_of, per_agent, shown_key, value_field
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChange, changes_on, find_divergence, state_of
 from scopes.merge.in_progress import HELD, InProgress
-from scopes.merge.plan import BOTH, apply_choice
 from scopes.merge.rewrite import divergence_of
 from scopes.model import encoding
-from scopes.model.claims import content_hash, parts_hash
-from scopes.model.conflicts import ENTITIES, MESSAGES, PRIORITIES, PROPOSALS, Choice, Conflict, Position
-from scopes.model.message import URGENCIES, text_parts
+from scopes.model.claims import content_hash
+from scopes.model.conflicts import ENTITIES, MESSAGES, PROPOSALS, Choice, Conflict, Position
 from scopes.model.path_encoding import encode_component
 from scopes.store.graph import list_new_commits, walk_newest_first
 from scopes.store.objects import BLOB
@@ -142,10 +141,12 @@ def resolved_changes(
     if choice != "value":
         _check_side(disagreement, choice)
         return apply_choice(repository, target, source, choice)
-    path, claim = _claim_of_value(disagreement, value, actor)
-    changes: dict[str, BlobChange] = dict.fromkeys([*target, *source])
-    changes[path] = encoding.dump(claim)
-    return changes
+    if not can_have_value(disagreement.key):
+        takes = ", ".join(list_takes(disagreement))
+        raise Invalid(
+            f"{shown_key(disagreement.key)} cannot be set to a value", hint=f"take a side with --take: {takes}"
+        )
+    return set_value(disagreement, value, actor)
 
 
 def read_value(key: str, text: str) -> Any:
@@ -162,23 +163,3 @@ def read_value(key: str, text: str) -> Any:
         return text
     encoding.dump(value)
     return value
-
-
-def _claim_of_value(disagreement: Disagreement, value: Any, actor: str) -> tuple[str, Any]:
-    """Return the path and the claim that set the key to a value."""
-    key = disagreement.key
-    group, field = group_of(key), value_field(key)
-    if group == PRIORITIES and value not in URGENCIES:
-        raise Invalid(f"{value!a} is not a valid urgency", hint="one of: " + ", ".join(URGENCIES))
-    if (field is not None or group == MESSAGES) and not value.strip():
-        what = f"the {field} of {shown_key(key)}" if field is not None else "the new text of a message"
-        raise Invalid(f"{what} cannot be empty", hint="for example: --value 'as we agreed'")
-    if field is not None:
-        agent = f"/{encode_component(actor)}" if per_agent(key) else ""
-        return f"{key}{agent}=", {field: value}
-    if group == MESSAGES:
-        return f"{key}=", {"amended": parts_hash(text_parts(value))}
-    if group == PROPOSALS:
-        return f"{ENTITIES}/{key.partition('/')[2]}=", {"value": value}
-    takes = ", ".join(list_takes(disagreement))
-    raise Invalid(f"{shown_key(key)} cannot be set to a value", hint=f"take a side with --take: {takes}")

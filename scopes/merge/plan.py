@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from scopes.errors import Refused
 from scopes.history.messages import is_root, message_id_of
 from scopes.ids import MessageId, Oid
+from scopes.merge.apply_resolution import apply_resolution
 from scopes.merge.attribution import describe
 from scopes.merge.automatic_resolution import Policy, auto_resolve
 from scopes.merge.conflict_keys import comparable_key, group_of
 from scopes.merge.detection import Disagreement, find_disagreements
-from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side, find_divergence
+from scopes.merge.divergence import Divergence, Side, find_divergence
 from scopes.merge.records import conflict_path, list_inherited, merge_records
-from scopes.model import encoding
-from scopes.model.conflicts import CONFLICTS, Choice, Conflict, encode_conflict
+from scopes.model.conflicts import CONFLICTS, Conflict, encode_conflict
 from scopes.result import Note
 from scopes.store.repository import Objects, Repository
-from scopes.store.trees import BlobChange, read_blob, update_tree
-
-BOTH = "both"
+from scopes.store.trees import update_tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +104,7 @@ def merged_state(
     for disagreement, conflict in zip(disagreements, conflicts, strict=True):
         conflicting.add(comparable_key(disagreement.key))
         if conflict.resolution is not None:
-            changes |= apply_choice(objects, disagreement.target, disagreement.source, conflict.resolution.choice)
+            changes |= apply_resolution(objects, disagreement, conflict.resolution)
         else:
             changes[conflict_path(conflict)] = encode_conflict(conflict)
     for key, source_changes in divergence.source.changes.items():
@@ -115,41 +112,3 @@ def merged_state(
             changes |= {path: change.new for path, change in source_changes.items()}
     state = divergence.target.state
     return update_tree(objects, state, changes) if changes else state
-
-
-def apply_choice(objects: Objects, target: PathChanges, source: PathChanges, choice: Choice) -> dict[str, BlobChange]:
-    """Return the changes to the target's state that apply a resolution to the paths of one key."""
-    changes: dict[str, BlobChange] = {}
-    for path in target.keys() | source.keys():
-        in_target, in_source = target.get(path), source.get(path)
-        change = in_target or in_source
-        old = None if change is None else change.old
-        match choice:
-            case "target":
-                changes[path] = old if in_target is None else in_target.new
-            case "source":
-                changes[path] = old if in_source is None else in_source.new
-            case "base":
-                changes[path] = old
-            case "both":
-                changes[path] = _keep_both(objects, in_target, in_source)
-    return changes
-
-
-def _keep_both(objects: Objects, target: PathChange | None, source: PathChange | None) -> BlobChange:
-    """Return a value that holds the claims of both sides, in an order that does not depend on the side."""
-    if target is None or source is None or target.new == source.new:
-        return (target or source or PathChange(None, None)).new
-    claims = [claim for change in (target, source) for claim in _read_claims(objects, change.new)]
-    unique = {encoding.dump(claim): claim for claim in claims}
-    return encoding.dump({BOTH: [unique[data] for data in sorted(unique)]})
-
-
-def _read_claims(objects: Objects, blob: Oid | None) -> list[Any]:
-    if blob is None:
-        return [None]
-    claim: Any = encoding.load(read_blob(objects, blob))
-    match claim:
-        case {"both": list(several), **rest} if not rest:
-            return several
-    return [claim]

@@ -6,6 +6,7 @@ record replaces an open one. Of two resolved ones both resolutions are kept, the
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from scopes.ids import Oid
@@ -15,6 +16,7 @@ from scopes.model import encoding
 from scopes.model.conflicts import (
     CONFLICTS,
     Conflict,
+    Position,
     Resolution,
     decode_conflict,
     encode_conflict,
@@ -78,27 +80,35 @@ def list_inherited(objects: Objects, divergence: Divergence) -> list[Conflict]:
     return [record for record in found.values() if record.status != "resolved"]
 
 
+def keep_resolutions(conflict: Conflict, others: Iterable[Conflict]) -> Conflict:
+    """Return a resolved conflict that also has the resolutions of other records of the same conflict."""
+    if conflict.resolution is None:
+        return conflict
+    mine = conflict.resolution._replace(also=())
+    unique = {_dump(each): each for each in conflict.resolution.also}
+    for other in others:
+        if other.resolution is not None:
+            flipped = _values(conflict.source) != _values(other.source)
+            for each in (other.resolution._replace(also=()), *other.resolution.also):
+                oriented = _flip(each) if flipped else each
+                unique.setdefault(_dump(oriented), oriented)
+    also = tuple(unique[data] for data in sorted(unique) if data != _dump(mine))
+    return replace(conflict, resolution=mine._replace(also=also))
+
+
 def _merge_pair(one: Conflict, other: Conflict) -> Conflict:
     """Merge two records of one conflict; the result does not depend on their order."""
     first, second = sorted((one, other), key=lambda each: (each.resolution is None, encode_conflict(each)))
-    if first.resolution is None or second.resolution is None:
-        return first
-    flipped = (first.source, first.target) != (second.source, second.target)
-    mine = first.resolution._replace(also=())
-    unique = {_dump(mine): mine}
-    for each in (*first.resolution.also, *(_flip(each, flipped) for each in _all_of(second.resolution))):
-        unique.setdefault(_dump(each), each)
-    others = sorted((data, each) for data, each in unique.items() if data != _dump(mine))
-    return replace(first, resolution=mine._replace(also=tuple(each for _, each in others)))
+    return keep_resolutions(first, [second])
 
 
-def _all_of(resolution: Resolution) -> tuple[Resolution, ...]:
-    return resolution._replace(also=()), *resolution.also
+def _values(positions: Iterable[Position]) -> list[bytes]:
+    return [encoding.dump(position.value) for position in positions]
 
 
-def _flip(resolution: Resolution, flipped: bool) -> Resolution:  # noqa: FBT001 - private
+def _flip(resolution: Resolution) -> Resolution:
     """Return a resolution whose record has source and target in the other order."""
-    choices = {"source": "target", "target": "source"} if flipped else {}
+    choices = {"source": "target", "target": "source"}
     return resolution._replace(choice=choices.get(resolution.choice, resolution.choice))
 
 

@@ -15,6 +15,7 @@ from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.automatic_resolution import Policy, read_policy
+from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.in_progress import abort
 from scopes.merge.replay_plan import ReplayPlan
 from scopes.merge.replay_state import (
@@ -209,7 +210,8 @@ def abort_replay(verb: ReplayVerb, repository: Repository, conversation: str, br
 
 def _replay_rest(verb: ReplayVerb, repository: Repository, state: ReplayState, tip: Oid, status: str) -> ReplayOutcome:
     current = read_current_tip(repository, state)
-    policy = read_policy(repository.config, "automatic")
+    earlier = EarlierResolutions(repository, state.conversation, tip)
+    policy = read_policy(repository.config, "automatic").with_earlier(earlier)
     state, plan = verb.plan_rest(repository, state, tip, current, policy)
     return _carry_out(verb, repository, state, plan, current, status=status)
 

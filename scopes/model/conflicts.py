@@ -82,10 +82,34 @@ class Position(NamedTuple):
     resolved_by: str | None = None
 
 
+class Reused(NamedTuple):
+    """The earlier resolution that was applied again: its conflict, its actor and its reason."""
+
+    conflict: str
+    actor: str
+    reason: str
+
+
+class EarlierResolution(NamedTuple):
+    """How the same question was resolved before: two equal values, in whatever order, about the same key.
+
+    `choice` is the choice that gives this conflict the same outcome, or None if there is none. `values` are the values
+    of the outcome. `time` is that of the message that resolved `conflict`, or None if that is unknown.
+    """
+
+    conflict: str
+    choice: Choice | None
+    values: tuple[Any, ...]
+    actor: str
+    reason: str
+    time: str | None = None
+
+
 class Resolution(NamedTuple):
     """How a conflict was resolved (S4-57); `value` is set only if `choice` is "value", `rejected` holds lost values.
 
-    `also` are the resolutions of the same conflict on branches that were merged afterwards.
+    `also` are the other resolutions of the same conflict: on branches that were merged afterwards, and those before it
+    was opened again. `reused` is the earlier resolution that this one repeats.
     """
 
     strategy: str
@@ -95,13 +119,15 @@ class Resolution(NamedTuple):
     rejected: tuple[Any, ...] = ()
     value: Any = None
     also: tuple[Resolution, ...] = ()
+    reused: Reused | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
     """One conflict (S4-12). A side has one position for each agent that set a value, the newest last.
 
-    `key` is a path below `state/`, percent-encoded, without the agent.
+    `key` is a path below `state/`, percent-encoded, without the agent. `decided_before` is how it was resolved before,
+    the newest first, one for each outcome; it is looked up when a conflict is shown, and not stored.
     """
 
     id: str
@@ -113,6 +139,7 @@ class Conflict:
     automatic_resolution: Choice | None = None
     status: Status = "open"
     resolution: Resolution | None = None
+    decided_before: tuple[EarlierResolution, ...] = ()
 
     @property
     def severity(self) -> Severity:
@@ -194,6 +221,8 @@ def resolution_document(resolution: Resolution) -> dict[str, Any]:
         document["value"] = resolution.value
     if resolution.also:
         document["also"] = [resolution_document(each) for each in resolution.also]
+    if resolution.reused is not None:
+        document["reused"] = resolution.reused._asdict()
     return document
 
 
@@ -230,5 +259,13 @@ def decode_resolution(document: object) -> Resolution | None:
                 tuple(rejected) if isinstance(rejected, list) else (),
                 rest.get("value"),
                 tuple(each for each in others if each is not None),
+                _reused(rest.get("reused")),
             )
+    return None
+
+
+def _reused(document: object) -> Reused | None:
+    match document:
+        case {"conflict": str(conflict), "actor": str(actor), "reason": str(reason)}:
+            return Reused(conflict, actor, reason)
     return None

@@ -34,13 +34,14 @@ MODEL_SETTING = re.compile(
     r"scopes\.model\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>window|encoding|factor)", re.IGNORECASE
 )
 _KEY = re.compile(
-    rf"scopes\.[a-z][a-z0-9-]*|{re.escape(_RULE)}[a-z-]+|{re.escape(ALIAS)}[a-z][a-z0-9-]{{0,63}}|{MODEL_SETTING.pattern}",
+    rf"scopes\.[a-z][a-z0-9-]*|scopes\.merge\.reuse|{re.escape(_RULE)}[a-z-]+|{re.escape(ALIAS)}[a-z][a-z0-9-]{{0,63}}|{MODEL_SETTING.pattern}",
     re.IGNORECASE,
 )
 _VALUES = {
     "scopes.durability": re.compile("|".join(CHOICES["scopes.durability"])),
     "scopes.hints": re.compile("|".join(BOOLEANS), re.IGNORECASE),
     "scopes.color": re.compile("|".join((*CHOICES["scopes.color"], *BOOLEANS)), re.IGNORECASE),
+    "scopes.merge.reuse": re.compile("|".join(CHOICES["scopes.merge.reuse"])),
     "scopes.locktimeout": _WHOLE_NUMBER,
     "scopes.packthreshold": _WHOLE_NUMBER,
     "scopes.summarizertimeout": _WHOLE_NUMBER,

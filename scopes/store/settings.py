@@ -13,6 +13,7 @@ SETTINGS = {
     "scopes.pager": "the pager (a command: your own configuration only; default: less)",
     "scopes.editor": "the editor (a command: your own configuration only; default: VISUAL or EDITOR)",
     "scopes.merge.rule.<type>": "how to resolve conflicts of a type: first (the target's side), second, skip or fail",
+    "scopes.merge.reuse": "a conflict that was resolved before: show (default) how, apply it again, or off",
     "scopes.model.<name>.window": "the context window, in tokens, of models whose names begin with <name>",
     "scopes.model.<name>.encoding": "the encoding that counts the tokens of such models: o200k_base or cl100k_base",
     "scopes.model.<name>.factor": "tokens of such a model for each token of the encoding, such as 1.2",
@@ -34,6 +35,7 @@ DEFAULTS = {
     "scopes.hints": "true",
     "scopes.color": "auto",
     "scopes.pager": "less",
+    "scopes.merge.reuse": "show",
     "scopes.budgetWindow": "60/20/20",
     "scopes.budgetContent": "50/30/20",
     "scopes.contextSeconds": "600",
@@ -47,6 +49,7 @@ CHOICES = {
     "scopes.hints": ("true", "false"),
     "scopes.color": ("auto", "always", "never"),
     "scopes.merge.rule.<type>": ("first", "second", "skip", "fail"),
+    "scopes.merge.reuse": ("show", "apply", "off"),
     "scopes.model.<name>.encoding": ("o200k_base", "cl100k_base"),
 }
 # Git's spellings of true and false.

@@ -303,3 +303,28 @@ def test_the_settings_of_a_store_cannot_name_an_editor(stopped, tmp_path):
     done = stopped.run_process("conflicts", "resolve", stopped.id, "2", "--edit", env=environ | {"EDITOR": ""})
     assert (done.returncode, (tmp_path / "ran").exists()) == (1, False)
     assert "no editor is set" in done.stderr
+
+
+def test_a_question_that_was_decided_before_is_shown_and_resolved_in_the_same_way(conversation):
+    """M7."""
+    conversation.append_on_both("decision", {"topic": "db", "decision": "pg"}, {"topic": "db", "decision": "my"})
+    for name in ("one", "two"):
+        conversation.run("conv", "branch", conversation.id, name, "--from", "main", "--no-switch", "--json")
+    merge = ("conv", "merge", conversation.id, "--source", "fix", "--target")
+    conversation.run(*merge, "one", code=3)
+    (conflict,) = conversation.list_conflicts()
+    conversation.resolve(conflict, "--take", "source", "--reason", "it is fast")
+    conversation.continue_merge()
+    notes = conversation.run_main(*merge, "two", "--dry-run").stderr
+    assert "decided before: my (source), by user, 20" in notes
+    assert f"because it is fast (conflict {conflict['id']})" in notes
+    reused = conversation.run("-c", "scopes.merge.reuse=apply", *merge, "two", "--dry-run", "--json")
+    assert reused["conflicts"][0]["resolution"]["reused"]["conflict"] == conflict["id"]
+    (earlier,) = conversation.run(*merge, "two", "--json", code=3)["conflicts"][0]["decided_before"]
+    assert (earlier["choice"], earlier["values"], earlier["reason"]) == ("source", ["my"], "it is fast")
+    assert "decided before: my" in conversation.run_main("conflicts", "list", conversation.id).stderr
+    assert "Decided before: my (source), by user" in conversation.run("conflicts", "show", conversation.id, "1")
+    assert conversation.run_refused("conflicts", "resolve", conversation.id, "1", "--as-before", "--edit", code=2)
+    done = conversation.run("conflicts", "resolve", conversation.id, "1", "--as-before", "--json")
+    assert (done["conflict"]["resolution"]["strategy"], done["remaining"]) == ("reused", 0)
+    conversation.continue_merge()

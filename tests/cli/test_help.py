@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 
 import pytest
 
@@ -51,6 +52,17 @@ global options (see: scopes help --all): -C --store -c --json --fields --format
 -z --porcelain --quiet --verbose --debug --color --no-pager --no-hints
 --no-input --yes --help
 """
+
+
+@pytest.mark.parametrize("path", TABLE.commands, ids=" ".join)
+def test_no_help_text_says_a_thing_twice(path):
+    """`import --help` had "(may be repeated)" twice for --project."""
+    docs = inspect_command(TABLE, TABLE.commands[path])
+    for part in (*docs.arguments, *docs.options):
+        text = parameter_text(part)
+        assert [each for each in ("may be repeated", "one of:", "default:", "required") if text.count(each) > 1] == []
+        brackets = re.findall(r"\(.*?\)", text)
+        assert len(brackets) == len(set(brackets)), text
 
 
 def invocation():

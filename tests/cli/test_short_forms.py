@@ -7,6 +7,7 @@ import json
 import pytest
 
 from scopes.cli.table import TABLE
+from scopes.history import revisions
 
 
 @pytest.fixture
@@ -121,6 +122,53 @@ def test_a_source_is_also_named_after_its_conversation(conversation):
     assert conversation.run_refused("merge", conversation.id, "fix", "--source", "fix", code=2)
 
 
+@pytest.mark.parametrize(
+    ("words", "reads"),
+    [
+        ("log main", 0),
+        ("log main~1", 0),
+        ("log main..fix", 0),
+        ("diff main fix", 0),
+        ("diff main..fix", 0),
+        ("diff fix", 0),
+        ("merge fix --dry-run", 0),
+        ("switch fix", 0),
+        ("log MESSAGE", 1),
+        ("log MESSAGE..fix", 1),
+        ("diff MESSAGE fix", 1),
+    ],
+)
+def test_a_name_is_resolved_once(conversation, monkeypatch, words, reads):
+    """To decide what a word is, all messages of the store were read, and then again to resolve it."""
+    conversation.append("main", "more")
+    calls = []
+    resolve_id = revisions._resolve_id
+    monkeypatch.setattr(revisions, "_resolve_id", lambda *words: calls.append(words) or resolve_id(*words))
+    done = conversation.run_main(*words.replace("MESSAGE", conversation.first[:6]).split(), "--json")
+    assert (done.returncode in {0, 1}, len(calls)) == (True, reads), done.stderr
+
+
+def test_a_branch_of_the_latest_conversation_comes_before_the_beginning_of_another_name(conversation):
+    """A conversation `mainline` hid the branch `main` of the latest conversation."""
+    conversation.run("new", "--id", "mainline")
+    conversation.run("append", "mainline", "older", "--as", "carol")
+    conversation.append("main", "newest")
+    assert log_texts(conversation, "main", "-1") == ["newest"]
+    assert conversation.run("switch", "main", "--json")["conversation"] == conversation.id
+    assert log_texts(conversation, "mainl", "-1") == ["older"]
+    conversation.run("rename", "mainline", "main")
+    assert log_texts(conversation, "main", "-1") == ["older"]
+
+
+def test_one_word_is_compared_with_the_active_branch_of_the_latest_conversation(conversation):
+    conversation.append("fix", "fixed")
+    conversation.run("tag", conversation.id, "v1", "fix")
+    for name in ("fix", "v1"):
+        assert [each["subject"] for each in conversation.run("diff", name, "--json", code=1)["only_right"]] == ["fixed"]
+    assert "name two revisions" in conversation.run_refused("diff", conversation.id, code=2)["message"]
+    assert "name two revisions" in conversation.run_refused("diff", conversation.first, code=2)["message"]
+
+
 def test_a_mistyped_conversation_does_not_become_a_branch(conversation):
     assert conversation.run_refused("branch", "conv-999", code=4)
 
@@ -179,3 +227,11 @@ def test_an_alias_in_the_configuration_of_a_store_is_ignored(conversation):
     assert conversation.run_refused("pwn", code=2)["message"] == "scopes has no command 'pwn'"
     refusal = conversation.run_refused("config", "set", "scopes.alias.x", "log", "--level", "store", code=2)
     assert "is read from your own settings only" in refusal["message"]
+
+
+def test_a_conversation_may_have_the_name_with_which_another_one_begins(conversation):
+    """`new --id main` said that `main` exists, if there was a conversation `mainline`."""
+    conversation.run("new", "--id", "mainline", "--title", "has metadata")
+    assert conversation.run("new", "--id", "main", "--json")["id"] == "main"
+    conversation.run("rename", "main", "mainl")
+    assert conversation.run_refused("rename", "mainl", "mainline", code=1)["message"].endswith("already exists")

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.context.history_block import HistoryRequest
 from scopes.context.history_block import history as history_block
-from scopes.conversation.merge import continue_merge, merge
+from scopes.conversation.merge import MergeOptions, continue_merge, merge
 from scopes.conversation.resolve import escalate_conflict, resolve_conflict
 from scopes.model.message import Author
 from tests.context.building import built
@@ -43,6 +43,30 @@ def test_a_resolution_is_one_line_with_the_value_that_was_taken(stopped, exact, 
         assert f"resolved decision db: {outcome}, by lead: it was measured\n" in text
         assert "decision: SQLite · topic: db\n" in text
         assert "Conflict detected" not in text
+
+
+def test_merge_notices_of_scopes_cost_no_tokens(stopped, exact, tmp_path):
+    """M14: the merge, the notice that begins a resolution, and a merge with a moved target."""
+    resolve_conflict(stopped, "conv-001", "1", take="source", author=LEAD)
+    say(stopped, "conv-001/main", "moved on")
+    continue_merge(stopped, "conv-001")
+    result = built(stopped, exact, tmp_path, "conv-001/main", explain=True)
+    block = history_block(stopped, HistoryRequest(where="conv-001/main"), exact)
+    assert ("Merge" in result.formatted_history, "Merge" in block.text) == (False, False)
+    (row,) = [row for row in result.explained if row.what == "messages"]
+    numbers = {message.number for message in result.messages}
+    assert (row.kept, row.tokens, row.reason) == (False, 0, "merge notices of scopes, which cost no tokens")
+    assert len(names := row.name.split(", ")) == 3
+    assert numbers.isdisjoint(map(int, names))
+    assert not [row for row in result.explained if (row.subject or "").startswith(("Merge", "Conflict detected"))]
+
+
+@pytest.mark.parametrize("text", ["because fix is faster", "Merge 2 messages about tea"])
+def test_a_merge_message_that_somebody_wrote_is_a_turn(repository, exact, tmp_path, text):
+    history(repository, "main: a", "fix@a: b")
+    say(repository, "conv-001/main", "c")
+    merge(repository, "conv-001", "fix", target="main", options=MergeOptions(message=text))
+    assert text in [turn.text for turn in built(repository, exact, tmp_path, "conv-001/main").messages]
 
 
 def test_recorded_text_in_a_resolution_is_escaped(stopped, exact, tmp_path):

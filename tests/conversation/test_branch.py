@@ -87,12 +87,13 @@ def test_the_default_branch_name_is_purpose_and_agent_and_is_unique(repository):
     assert made == ["analysis/code-analyzer", "analysis/code-analyzer-2", "analysis/code-analyzer-3"]
     assert branch(repository, "conv-001", purpose="Verification").name == "verification/agent"
     assert branch(repository, "conv-001", agent="carol").name == "branch/carol"
+    assert branch(repository, "conv-001", agent="Zoë X").name == "branch/zoe-x"
     assert branch(repository, "conv-001").name == "branch/agent"
     assert branch(repository, "conv-001", start="main").name == "branch/agent-2"
 
 
 @pytest.mark.parametrize(
-    ("agent", "name"), [("日本", "agent"), ("Ünï", "n"), ("a/b", "a-b"), ("x" * 60, "x" * 60), ("v1.2", "v1.2")]
+    ("agent", "name"), [("日本", "agent"), ("Ünï", "uni"), ("a/b", "a-b"), ("x" * 60, "x" * 60), ("v1.2", "v1.2")]
 )
 def test_the_default_branch_name_uses_the_slug_of_the_agent(agent, name):
     assert default_branch_name([], "analysis", agent) == f"analysis/{name}"

@@ -125,6 +125,12 @@ def resolve(repository, take="source"):
     return resolve_conflict(repository, "conv-001", "1", take=take, author=Author("erin", "human"))
 
 
+def test_the_branch_of_several_picks_is_named_after_the_first_one(repository, stopped):
+    """M14."""
+    picked = stopped.replayed[0].id[:8]
+    assert stopped.branch == f"conflict-resolution/{picked}-and-2-more-into-main"
+
+
 def test_a_conflict_stops_at_the_message_and_is_recorded(repository, stopped):
     assert isinstance(stopped, ReplayConflicted)
     assert (stopped.exit_code, stopped.remaining, len(stopped.messages)) == (3, 1, 1)

@@ -68,7 +68,7 @@ from scopes.merge.manual_resolution import SIDES
 from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.merge.rewrite import Rewrite
 from scopes.model.codec import encode
-from scopes.model.conflicts import Conflict, Position, Resolution
+from scopes.model.conflicts import Conflict, EarlierResolution, Position, Resolution, Reused
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.model.operation import Operation, RefChange
 from scopes.render.view_options import ViewOptions
@@ -367,6 +367,13 @@ DISAGREED = Conflict(
     source=(Position("server-side sessions\nwith a short life", SECURE.id, "reviewer", 0.55),),
     target=(Position("JWT", CALL.id, "planner", 0.85),),
 )
+BEFORE = EarlierResolution(
+    "3c1f00aa9911", "target", ("JWT",), "lead", "it needs no store", format_seconds(NOW_SECONDS - 86_400)
+)
+DECIDED_BEFORE = replace(DISAGREED, decided_before=(BEFORE,))
+CONTRADICTED = replace(
+    DISAGREED, decided_before=(BEFORE, EarlierResolution("77aa00aa9911", None, (30, "JWT"), "carol", ""))
+)
 COMPETING = Conflict(
     id="b34443c322fd",
     type="competing-proposals",
@@ -415,6 +422,17 @@ CONFLICT_ROWS = tuple(
     )
     for number, conflict in enumerate((DISAGREED, COMPETING, EDITED, DECIDED_OTHERWISE), 1)
 )
+REUSED_ROW = replace(
+    CONFLICT_ROWS[0],
+    conflict=replace(
+        DISAGREED,
+        status="resolved",
+        resolution=Resolution(
+            "reused", "target", "it needs no store", "scopes", ("server-side sessions",),
+            reused=Reused("3c1f00aa9911", "lead", "it needs no store"),
+        ),
+    ),
+)  # fmt: skip
 ENDED_ROW = replace(
     CONFLICT_ROWS[3],
     branch="main",
@@ -698,6 +716,12 @@ SAMPLES = {
         "show-several": ConflictView(row=CONFLICT_ROWS[1], texts={}, talk=(), takes=SIDES),
         "show-resolved": ConflictView(row=CONFLICT_ROWS[3], texts={}, talk=()),
         "show-ended": ConflictView(row=ENDED_ROW, texts={}, talk=(), escalated_to="lead"),
+        "list-decided-before": ConflictList(
+            conversation=CONVERSATION, conflicts=(replace(CONFLICT_ROWS[0], conflict=CONTRADICTED),)
+        ),
+        "show-decided-before": ConflictView(row=replace(CONFLICT_ROWS[0], conflict=DECIDED_BEFORE), texts={}, talk=()),
+        "show-contradicted": ConflictView(row=replace(CONFLICT_ROWS[0], conflict=CONTRADICTED), texts={}, talk=()),
+        "show-reused": ConflictView(row=REUSED_ROW, texts={}, talk=()),
         "show-edit": ConflictView(row=CONFLICT_ROWS[2], texts={}, talk=(), takes=SIDES[:3]),
         "resolved": ConflictResolved(
             conversation=CONVERSATION, branch=RESOLUTION, number=1, conflict=CONFLICT_ROWS[3].conflict, message=message_id("settle"),
@@ -728,6 +752,10 @@ SAMPLES = {
             **MERGE, branch=RESOLUTION, tip=oid("strife"), messages=(SECURE.id,), conflicts=(DISAGREED, COMPETING, AUTO_RESOLVED),
             operation=OPERATION,
         ),
+        "conflict-decided-before": MergeConflicted(
+            **MERGE, branch=RESOLUTION, tip=oid("strife"), messages=(SECURE.id,), conflicts=(DECIDED_BEFORE, CONTRADICTED, REUSED_ROW.conflict),
+            operation=OPERATION,
+        ),
         "conflict-dry-run": MergeConflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": MergeConflicted(**MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,) * 23, operation=OPERATION),
         "aborted": MergeAborted(conversation=CONVERSATION, branch=RESOLUTION, active_branch="main", operation=OPERATION),
@@ -739,6 +767,9 @@ SAMPLES = {
         "rebased-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, replayed=MOVED, conflicts=(AUTO_RESOLVED,), dry_run=True),
         "many-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, replayed=MOVED[:1] * 23, dry_run=True),
         "conflict": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DECIDED_OTHERWISE, COMPETING), operation=OPERATION),
+        "conflict-decided-before": ReplayConflicted(
+            **REBASE, **STOPPED, conflicts=(CONTRADICTED, REUSED_ROW.conflict), operation=OPERATION
+        ),
         "conflict-dry-run": ReplayConflicted(**REBASE, **(STOPPED | {"branch": SECURITY, "tip": None}), conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DISAGREED,) * 23, operation=OPERATION),
         "aborted": ReplayAborted(
@@ -750,6 +781,9 @@ SAMPLES = {
         "picked": Replayed(**PICKED, branch="main", tip=MOVED[1].new, replayed=MOVED, conflicts=(AUTO_RESOLVED,), operation=OPERATION),
         "picked-dry-run": Replayed(**PICKED, branch="main", tip=None, replayed=MOVED, dry_run=True),
         "conflict": ReplayConflicted(**PICKED, **STOPPED, conflicts=(DISAGREED,), operation=OPERATION),
+        "conflict-decided-before": ReplayConflicted(
+            **PICKED, **STOPPED, conflicts=(CONTRADICTED, REUSED_ROW.conflict), operation=OPERATION
+        ),
         "conflict-dry-run": ReplayConflicted(**PICKED, **(STOPPED | {"branch": "main", "tip": None}), conflicts=(DISAGREED,), dry_run=True),
         "aborted": ReplayAborted(
             kind="cherry-pick", conversation=CONVERSATION, moved_branch="main", branch=RESOLUTION, active_branch="main", operation=OPERATION

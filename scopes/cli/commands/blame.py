@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import LATEST, names_conversation
+from scopes.cli.arguments import LATEST, find_conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.blame import blame as run_blame
 from scopes.errors import Invalid
@@ -40,13 +40,7 @@ def blame(
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    if (
-        path is None
-        and key is None
-        and file is None
-        and where is not None
-        and not names_conversation(repository, where)
-    ):
+    if where is not None and path is None and key is None and file is None and not find_conversation(repository, where):
         where, path = None, where
     if path is not None and file is not None:
         raise Invalid("the file is given twice", hint="leave out FILE or --file")

@@ -8,7 +8,16 @@ import typer
 
 from scopes.cli.arguments import AuthorKind, AuthorName, ConflictAfterConversation, ConversationOrConflict, author_of
 from scopes.cli.invocation import Invocation
-from scopes.cli.resolve_input import Edit, Reason, ResolveOptions, Take, Value, resolve_from_options, split_conflict
+from scopes.cli.resolve_input import (
+    AsBefore,
+    Edit,
+    Reason,
+    ResolveOptions,
+    Take,
+    Value,
+    resolve_from_options,
+    split_conflict,
+)
 from scopes.conversation.conflicts import list_conflicts, show_conflict
 from scopes.conversation.resolve import escalate_conflict
 
@@ -66,6 +75,7 @@ def conflicts_resolve(
     take: Take = None,
     value: Value = None,
     edit: Edit = False,
+    as_before: AsBefore = False,
     reason: Reason = "",
     author: AuthorName = None,
     author_kind: AuthorKind = None,
@@ -77,14 +87,20 @@ def conflicts_resolve(
     becomes a message on the conflict-resolution branch, with author, reason and the rejected values. When no conflict
     is open, run `scopes conv merge CONV --continue`.
 
+    If the same two values for the same key were resolved before on any branch of the conversation, `conflicts show`
+    says how, and --as-before takes the same value again. `scopes config set scopes.merge.reuse apply` lets merge,
+    rebase and cherry-pick do that by themselves, unless the type has a rule (scopes.merge.rule.TYPE) or the merge has
+    another strategy than automatic; `off` shows nothing. Earlier resolutions that contradict each other are only shown.
+
     Examples:
       scopes conflicts resolve conv-001 1 --take source --reason "measured twice"
       scopes conflicts resolve conv-001 1 --value "PostgreSQL for both"
       scopes conflicts resolve conv-001 1 --edit
+      scopes conflicts resolve conv-001 1 --as-before
       scopes conv merge conv-001 --continue
     """
     invocation: Invocation = context.obj
-    options = ResolveOptions(take, value, edit, reason, author_of(invocation, author, author_kind))
+    options = ResolveOptions(take, value, edit, reason, author_of(invocation, author, author_kind), as_before)
     return resolve_from_options(invocation, first, second, options)
 
 

@@ -54,10 +54,11 @@ def context(
     current content in the project around the current directory. Files have a share of the budget. With --task the most
     relevant turns of the whole history are chosen instead, also from before a compaction. A tool result is below its
     call. At an earlier message, files have the content that the tools of the conversation recorded, never the current
-    one. Notes count what was left out, by reason. Recorded text stands as data
-    between two lines with a random mark (--mark fixes it); tags, lines like another speaker or heading, and invisible
-    characters in it are made harmless. Left out are files that may hold secrets, by their names,
-    that git ignores, or that a link leads outside the project; their contents are not searched for secrets.
+    one. Notes count what was left out, by reason. Messages that scopes itself writes in a merge are never contained;
+    --explain has one row for them. Recorded text stands as data between two lines with a random mark (--mark fixes it);
+    tags, lines like another speaker or heading, and invisible characters in it are made harmless. Left out are files
+    that may hold secrets, by their names, that git ignores, or that a link leads outside the project; their contents
+    are not searched for secrets.
 
     Examples:
       scopes conv context conv-001 --max-tokens 8000

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import LATEST, names_conversation, names_revision
+from scopes.cli.arguments import find_conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.diff import diff as run_diff
 from scopes.errors import Invalid
@@ -44,10 +44,7 @@ def diff(
         if ".." in right or ".." in other:
             raise Invalid(f"too many arguments: {other}", hint="give CONV A..B, or CONV A B")
         right = f"{right}..{other}"
-    elif right is not None and ".." in left and ".." not in right and names_conversation(repository, right):
+    elif right is not None and ".." in left and ".." not in right and find_conversation(repository, right):
         raise Invalid(f"{left!a} stands before its conversation", hint=f"name it first: scopes diff {right} {left}")
-    first = left.partition("..")[0]
-    if first and not names_conversation(repository, first) and not names_revision(repository, first):
-        left, right = LATEST, left if right is None else f"{left}..{right}"
     result = run_diff(repository, left, right, details=not stat and not invocation.json)
     return invocation.show(result, options=ViewOptions(stat=stat))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import LATEST, Since, Until, names_conversation, names_revision
+from scopes.cli.arguments import LATEST, Since, Until, names_revision
 from scopes.cli.command_line import after_separator
 from scopes.cli.invocation import Invocation
 from scopes.conversation.log import LogFilter, parse_kinds
@@ -38,16 +38,12 @@ def log(
     reverse: Annotated[bool, typer.Option("--reverse", help="Oldest first")] = False,
     count: Annotated[int | None, typer.Option("-n", min=0, metavar="N", help="Print at most N messages")] = None,
     author: Annotated[
-        list[str] | None, typer.Option("--author", metavar="NAME", help="Only this author's messages (may be repeated)")
+        list[str] | None, typer.Option("--author", metavar="NAME", help="Only this author's messages")
     ] = None,
-    kind: Annotated[
-        list[str] | None, typer.Option("--kind", metavar="KIND", help="Only messages of this kind (may be repeated)")
-    ] = None,
+    kind: Annotated[list[str] | None, typer.Option("--kind", metavar="KIND", help="Only messages of this kind")] = None,
     grep: Annotated[
         list[str] | None,
-        typer.Option(
-            "--grep", metavar="PATTERN", help="Only messages in which a regular expression matches (may be repeated)"
-        ),
+        typer.Option("--grep", metavar="PATTERN", help="Only messages in which a regular expression matches"),
     ] = None,
     ignore_case: Annotated[bool, typer.Option("-i", "--ignore-case", help="Ignore case in --grep")] = False,
     since: Since = None,
@@ -73,8 +69,6 @@ def log(
     separated = after_separator(invocation.arguments)
     if separated and len(separated) > len(paths or ()):
         where, paths = LATEST, separated  # `log -- PATH`
-    if where != LATEST and not where.startswith(LATEST):
-        where = _in_latest(invocation, where)
     if paths and not separated:
         where, paths = _split_range(invocation, where, paths, include_all=include_all)
     log_filter = LogFilter(
@@ -89,14 +83,6 @@ def log(
     )  # fmt: skip
     options = ViewOptions(graph=graph, oneline=oneline, full=full)
     return invocation.show(result, options=options)
-
-
-def _in_latest(invocation: Invocation, where: str) -> str:
-    """Return a branch or a range without a conversation as one of the latest conversation, if it has such a branch."""
-    repository, first = invocation.repository(), where.partition("..")[0]
-    if names_conversation(repository, first) or names_revision(repository, first):
-        return where
-    return f"{LATEST}/{where}" if names_revision(repository, f"{LATEST}/{first}") else where
 
 
 def _split_range(

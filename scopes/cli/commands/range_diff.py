@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import LATEST, names_conversation, names_revision
+from scopes.cli.arguments import LATEST, find_conversation, names_revision
 from scopes.cli.invocation import Invocation
 from scopes.conversation.range_diff import range_diff as run_range_diff
 from scopes.render.view_options import ViewOptions
@@ -48,8 +48,8 @@ def _split_conversation(repository: Repository, names: list[str]) -> tuple[str |
     """Split the words into the conversation, if it is the first one or has to be the latest, and the versions."""
     first, *rest = names
     is_name = ".." not in first and "/" not in first
-    if is_name and rest and (len(rest) > 1 or ".." in rest[0]) and names_conversation(repository, first):
+    if is_name and rest and (len(rest) > 1 or ".." in rest[0]) and find_conversation(repository, first):
         return first, rest
     name = first.partition("..")[0]
-    found = bool(name) and (names_conversation(repository, name) or names_revision(repository, name))
+    found = bool(name) and (find_conversation(repository, name) is not None or names_revision(repository, name))
     return None if found else LATEST, names

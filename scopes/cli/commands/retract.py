@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import AuthorKind, AuthorName, OnBranch, author_of, names_conversation
+from scopes.cli.arguments import AuthorKind, AuthorName, OnBranch, author_of, find_conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.amend import retract as run_retract
 from scopes.errors import Invalid
@@ -38,7 +38,7 @@ def retract(
     invocation: Invocation = context.obj
     repository = invocation.repository()
     if message is None:
-        if names_conversation(repository, conversation):
+        if find_conversation(repository, conversation):
             raise Invalid("no message given", hint=f"list them: scopes log {conversation}")
         conversation, message = resolve_revision(repository, conversation).conversation, conversation
     return invocation.show(

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.model.conflicts import MESSAGES
 from scopes.render.text.claims import claim_text
-from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, identifier, write_hint, write_outcome
+from scopes.render.text.phrases import (
+    SHORT_ID_LENGTH,
+    counted,
+    identifier,
+    short_time,
+    write_hint,
+    write_outcome,
+)
 from scopes.render.view import Span, View
 from scopes.render.wrap import truncate_line
 
@@ -17,7 +25,7 @@ if TYPE_CHECKING:
     from scopes.conversation.merge import MergeAborted
     from scopes.ids import BranchName
     from scopes.merge.replay_control import ReplayAborted
-    from scopes.model.conflicts import Conflict, Position
+    from scopes.model.conflicts import Conflict, EarlierResolution, Position
     from scopes.render.color import Style
 
 MAX_LINES = 20
@@ -66,6 +74,28 @@ def _side_spans(key: str, positions: Sequence[Position]) -> Iterator[str | Span]
             yield Span(position.agent, "agent")
 
 
+def earlier_resolution(view: View, key: str, earlier: EarlierResolution) -> Iterator[str | Span]:
+    """Yield how a question was decided before: value and side, actor, date, reason and conflict."""
+    values = "; ".join(claim_text(key, value) for value in earlier.values) or "nothing"
+    yield f"{values} ({earlier.choice})" if earlier.choice not in {None, "value"} else values
+    yield ", by "
+    yield Span(earlier.actor, "agent")
+    if earlier.time is not None:
+        yield ", "
+        yield short_time(view, earlier.time)
+    if earlier.reason:
+        yield f", because {earlier.reason}"
+    yield " (conflict "
+    yield identifier(view, earlier.conflict)
+    yield ")"
+
+
+def decided_before(view: View, key: str, earlier: EarlierResolution) -> str:
+    """Return how a question was decided before, as one line of plain text."""
+    parts = earlier_resolution(view, key, earlier)
+    return "decided before: " + "".join(part if isinstance(part, str) else part.text for part in parts)
+
+
 def write_resolution_branch(view: View, branch: BranchName) -> None:
     """Name the conflict-resolution branch after a stop."""
     view.line("resolve the conflicts on this branch, which is now active:")
@@ -94,6 +124,10 @@ def write_next_commands(view: View, conversation: str, kind: str, conflicts: Seq
         view.line()
     write_hint(view, f"show one:        scopes conflicts show {conversation} {first}")
     write_hint(view, f"resolve it:      scopes conflicts resolve {conversation} {first} --take source")
+    repeatable = (each for each in conflicts if can_repeat(each))
+    for conflict in islice(repeatable, 1):
+        name = conflict.id[:SHORT_ID_LENGTH]
+        write_hint(view, f"or as before:    scopes conflicts resolve {conversation} {name} --as-before")
     write_hint(view, f"then continue:   scopes conv {kind} {conversation} --continue")
     if kind != "merge":
         write_hint(view, f"or skip it:      scopes conv {kind} {conversation} --skip")
@@ -108,6 +142,8 @@ def write_conflict_notes(
     unresolved = [each for each in conflicts if each.status != "resolved"]
     for conflict in unresolved[:MAX_LINES]:
         view.aside(f"conflict {conflict.id[:SHORT_ID_LENGTH]}: {conflict.type} {shown_key(conflict.key)}")
+        for earlier in conflict.decided_before:
+            view.aside(f"conflict {conflict.id[:SHORT_ID_LENGTH]} {decided_before(view, conflict.key, earlier)}")
     if len(unresolved) > MAX_LINES:
         view.aside(f"{len(unresolved) - MAX_LINES:,} more: scopes conflicts list {conversation}")
     if kind is not None and unresolved and view.hints:
@@ -126,7 +162,7 @@ def write_aborted(view: View, result: MergeAborted | ReplayAborted) -> None:
 
 
 def _write_conflict(view: View, number: int, conflict: Conflict, sides: tuple[str, str]) -> None:
-    """Write a conflict in three lines, with both sides."""
+    """Write a conflict in three lines, with both sides, and a line for each earlier resolution."""
     kind = Span(conflict.type, "heading")
     name = identifier(view, conflict.id)
     line = (f"{number:>2}  ", kind, "  ", severity(conflict), "  ", conflict_key(view, conflict), "  ", name)
@@ -135,6 +171,14 @@ def _write_conflict(view: View, number: int, conflict: Conflict, sides: tuple[st
     for word, branch, positions in (("target", sides[0], conflict.target), ("source", sides[1], conflict.source)):
         where = (f"    {word} ", Span(f"{branch:<{width}}", "branch"), "  ")
         view.line(*fit_line(view, (*where, *_side_spans(conflict.key, positions))))
+    for earlier in conflict.decided_before:
+        parts = earlier_resolution(view, conflict.key, earlier)
+        view.line(*fit_line(view, ("    ", Span("decided before: ", "key"), *parts)))
+
+
+def can_repeat(conflict: Conflict) -> bool:
+    """Return True if an open conflict can be resolved as it was before."""
+    return conflict.status != "resolved" and [each.choice is None for each in conflict.decided_before] == [False]
 
 
 def fit_line(view: View, line: tuple[str | Span, ...]) -> Iterable[str | Span]:

@@ -10,7 +10,17 @@ from scopes.history.messages import display_time
 from scopes.merge.conflict_keys import can_have_value, shown_key
 from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_text
-from scopes.render.text.conflict_phrases import confidence, conflict_agents, conflict_key, fit_line, severity, status
+from scopes.render.text.conflict_phrases import (
+    can_repeat,
+    confidence,
+    conflict_agents,
+    conflict_key,
+    decided_before,
+    earlier_resolution,
+    fit_line,
+    severity,
+    status,
+)
 from scopes.render.text.phrases import (
     author,
     counted,
@@ -70,6 +80,9 @@ def render_conflict_list(result: ConflictList, view: View) -> None:
     """Write a table per branch with open conflicts; in a pipe one row per conflict."""
     if not view.terminal:
         view.rows(_PIPED_COLUMNS, (_piped_row(row, view) for row in result.conflicts))
+        for row in result.conflicts:
+            for earlier in row.conflict.decided_before:
+                view.aside(f"conflict {row.conflict.id[:8]} {decided_before(view, row.conflict.key, earlier)}")
         return
     if not result.conflicts:
         view.line("There are no open conflicts.")
@@ -115,6 +128,10 @@ def _write_branch_conflicts(rows: list[ConflictRow], view: View) -> None:
     title = f"{first.conversation}: {sides}on {first.branch}"
     if view.width >= _WIDE:
         view.rows(_TERMINAL_COLUMNS, (_terminal_row(row, view) for row in rows), title=title)
+        for row in rows:
+            for earlier in row.conflict.decided_before:
+                line = (f"{row.number} decided before: ", *earlier_resolution(view, row.conflict.key, earlier))
+                view.line(*fit_line(view, line))
         return
     view.line(*fit_line(view, (Span(title, "heading"),)))
     for row in rows:
@@ -133,6 +150,9 @@ def _write_branch_conflicts(rows: list[ConflictRow], view: View) -> None:
             short_time(view, row.since),
         )
         view.line(*fit_line(view, below))
+        for earlier in conflict.decided_before:
+            line = ("     decided before: ", *earlier_resolution(view, conflict.key, earlier))
+            view.line(*fit_line(view, line))
 
 
 def _terminal_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
@@ -164,6 +184,10 @@ def _write_conflict(result: ConflictView, view: View) -> None:
     _write_sides(result, view)
     if conflict.resolution is not None:
         _write_resolution(conflict, conflict.resolution, view)
+    if conflict.decided_before:
+        view.line()
+    for earlier in conflict.decided_before:
+        write_field(view, "Decided before", *earlier_resolution(view, conflict.key, earlier))
     if result.talk:
         view.line()
         view.line(Span("Messages since:", "key"))
@@ -264,6 +288,11 @@ def _write_resolution(conflict: Conflict, resolution: Resolution, view: View) ->
     write_field(view, "Resolved", what, f" ({resolution.strategy}) by ", Span(resolution.actor, "agent"))
     if resolution.reason:
         write_field(view, "Reason", resolution.reason)
+    if resolution.reused is not None:
+        reused = resolution.reused
+        because = f", because {reused.reason}" if reused.reason else ""
+        name = identifier(view, reused.conflict)
+        write_field(view, "As before", "decided by ", Span(reused.actor, "agent"), because, " (conflict ", name, ")")
     for value in resolution.rejected:
         write_field(view, "Rejected", claim_text(conflict.key, value))
     for other in resolution.also:
@@ -282,6 +311,8 @@ def _write_next_steps(row: ConflictRow, takes: Sequence[str], view: View) -> Non
     write_hint(view, f"take a side:    {resolve} --take source")
     if takes:
         write_hint(view, f"or another:     {', '.join(f'--take {side}' for side in takes[1:])}")
+    if can_repeat(row.conflict):
+        write_hint(view, f"as before:      {resolve} --as-before")
     if can_have_value(row.conflict.key):
         write_hint(view, f"edit a value:   {resolve} --edit")
     write_hint(view, f"discuss it:     scopes conv append {row.conversation}/{row.branch} TEXT")

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from scopes.history.messages import NO_TEXT
 from scopes.render.dispatch import render_text
 from scopes.render.json_line import SCHEMA_VERSION
 from scopes.render.text.phrases import mark_cut, write_field
 from scopes.render.text.tokens import format_tokens
-from scopes.render.view import Column, Span, View
+from scopes.render.view import Cell, Column, Span, View
 from scopes.render.wire.context import chat_messages, context_document
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scopes.context.budget import Budget
     from scopes.context.history_block import HistoryBlock
     from scopes.context.result import Context, Explained
@@ -26,7 +29,21 @@ _EXPLAINED = (
     Column("Reason", flexible=True),
     Column("Subject", flexible=True),
 )
-_ROWS_ON_TERMINAL, _KEPT_ON_TERMINAL = 20, 12
+# On a terminal a subject is cut before its reason, because it is the end of one column.
+_EXPLAINED_MESSAGES = (
+    Column("What"),
+    Column("Name"),
+    Column("Score", align="right"),
+    Column("Tokens", align="right"),
+    Column("Reason · subject", flexible=True),
+)
+_EXPLAINED_FILES = (
+    Column("File", flexible=True, paths=True),
+    Column("Tokens", align="right"),
+    Column("Reason"),
+)
+_ROWS_ON_TERMINAL, _KEPT_ON_TERMINAL, _FILES_ON_TERMINAL = 20, 12, 10
+_FILE = "file"
 _PARTS = (Column("Part"), Column("Tokens", align="right"))
 
 
@@ -81,24 +98,57 @@ def _write_explained(result: Context, view: View) -> None:
     """Write why each message and file was kept or dropped; on a terminal only the first of both."""
     kept = [each for each in result.explained if each.kept]
     dropped = [each for each in result.explained if not each.kept]
-    if view.terminal:
-        kept_shown = max(_KEPT_ON_TERMINAL, _ROWS_ON_TERMINAL - len(dropped))
-        shown = kept[:kept_shown] + dropped[: _ROWS_ON_TERMINAL - len(kept[:kept_shown])]
-    else:
-        shown = kept + dropped
-    view.rows(_EXPLAINED, [_row(result, each, view) for each in shown], title="What was kept, and why")
-    hidden = len(result.explained) - len(shown)
+    if not view.terminal:
+        view.rows(_EXPLAINED, [_row(result, each) for each in kept + dropped])
+        return
+    files = [each for each in kept + dropped if each.what == _FILE]
+    kept, dropped = ([each for each in rows if each.what != _FILE] for rows in (kept, dropped))
+    kept_shown = kept[: max(_KEPT_ON_TERMINAL, _ROWS_ON_TERMINAL - len(dropped))]
+    dropped_shown = dropped[: _ROWS_ON_TERMINAL - len(kept_shown)]
+    files_shown = files[:_FILES_ON_TERMINAL]
+    for heading, columns, rows, count in (
+        ("Kept", _EXPLAINED_MESSAGES, [_message_row(result, each) for each in kept_shown], len(kept)),
+        ("Left out", _EXPLAINED_MESSAGES, [_message_row(result, each) for each in dropped_shown], len(dropped)),
+        ("Files", _EXPLAINED_FILES, [_file_row(result, each) for each in files_shown], len(files)),
+    ):
+        _write_used_columns(columns, rows, _title(heading, len(rows), count), view)
+    hidden = len(result.explained) - len(kept_shown) - len(dropped_shown) - len(files_shown)
     if hidden:
-        view.aside(
-            f"{len(kept):,} kept, {len(dropped):,} left out; {hidden:,} rows are not shown: see --json, or a pipe"
-        )
+        view.aside(f"{hidden:,} rows are not shown: see --json, or a pipe")
 
 
-def _row(result: Context, each: Explained, view: View) -> tuple[str | Span, ...]:
-    tokens = "" if each.tokens is None else format_tokens(each.tokens, result.method)
-    score = "" if each.score is None else f"{each.score:.3f}"
-    subject = mark_cut(each.subject or "") if view.terminal else each.subject or ""
-    return each.what, each.name, score, tokens, "kept" if each.kept else "dropped", each.reason, subject
+def _write_used_columns(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], title: str, view: View) -> None:
+    """Write a table without its empty columns; nothing if it has no rows."""
+    used = [number for number in range(len(columns)) if any(row[number] for row in rows)]
+    if rows:
+        view.rows([columns[number] for number in used], [[row[number] for number in used] for row in rows], title=title)
+
+
+def _title(heading: str, shown: int, count: int) -> str:
+    return f"{heading}: {count:,}" + (f", the first {shown:,}" if shown < count else "")
+
+
+def _file_row(result: Context, each: Explained) -> tuple[Cell, ...]:
+    return each.name, _tokens(result, each), each.reason if each.kept else f"left out: {each.reason}"
+
+
+def _message_row(result: Context, each: Explained) -> tuple[Cell, ...]:
+    subject = mark_cut(each.subject or "")
+    why: Cell = each.reason if subject in {"", NO_TEXT} else (each.reason, Span(" · ", "dim"), subject)
+    return each.what, each.name, _score(each), _tokens(result, each), why
+
+
+def _row(result: Context, each: Explained) -> tuple[str, ...]:
+    kept = "kept" if each.kept else "dropped"
+    return each.what, each.name, _score(each), _tokens(result, each), kept, each.reason, each.subject or ""
+
+
+def _score(each: Explained) -> str:
+    return "" if each.score is None else f"{each.score:.3f}"
+
+
+def _tokens(result: Context, each: Explained) -> str:
+    return "" if each.tokens is None else format_tokens(each.tokens, result.method)
 
 
 def _write_stats(result: Context, view: View) -> None:

@@ -115,7 +115,11 @@ def _write_messages(
     """Write one line for each message; a tool call with its outcome stands for the message with its result."""
     if not heads:
         return
-    _write_heading(view, f"Only in {side}: {counted(len(heads), 'message')}")
+    folded = sum(detail.folded for head in heads if (detail := details.get(head.oid)) is not None)
+    count = counted(len(heads), "message")
+    if folded:
+        count += f" ({len(heads) - folded:,} shown, {counted(folded, 'result')} folded into the calls)"
+    _write_heading(view, f"Only in {side}: {count}")
     for head in heads:
         detail = details.get(head.oid)
         if detail is not None and detail.folded:

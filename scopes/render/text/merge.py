@@ -13,7 +13,14 @@ from scopes.render.text.conflict_phrases import (
     write_resolution_branch,
     write_resolved,
 )
-from scopes.render.text.phrases import UNDO_HINT, counted, identifier, write_hint, write_outcome
+from scopes.render.text.phrases import (
+    UNDO_HINT,
+    counted,
+    identifier,
+    write_hint,
+    write_outcome,
+    write_preview,
+)
 from scopes.render.view import Span, View
 
 if TYPE_CHECKING:
@@ -23,7 +30,8 @@ if TYPE_CHECKING:
 @render_text.register
 def render_up_to_date(result: UpToDate, view: View) -> None:
     """Write that the target has all messages of the source."""
-    write_outcome(view, result.target, _target(result), " is already up to date with ", _source(result))
+    write = write_preview if result.dry_run else write_outcome
+    write(view, result.target, _target(result), " is already up to date with ", _source(result))
 
 
 @render_text.register
@@ -31,9 +39,8 @@ def render_fast_forwarded(result: FastForwarded, view: View) -> None:
     """Write that the target was fast-forwarded, and by how many messages."""
     count = counted(len(result.messages), "message")
     if result.dry_run:
-        write_outcome(
-            view, result.target, _target(result), " would be fast-forwarded to ", _source(result), f": {count}"
-        )
+        sentence = (_target(result), " would be fast-forwarded to ", _source(result), f": {count}")
+        write_preview(view, result.target, *sentence)
         return
     sentence = (_target(result), " fast-forwarded to ", _source(result), f": {count}")
     write_outcome(view, result.target, *sentence)
@@ -47,7 +54,7 @@ def render_merged(result: Merged, view: View) -> None:
     """Write how many messages were merged, and list the automatically resolved conflicts."""
     count = counted(len(result.messages), "message")
     if result.dry_run:
-        write_outcome(view, result.target, _source(result), " would be merged into ", _target(result), f": {count}")
+        write_preview(view, result.target, _source(result), " would be merged into ", _target(result), f": {count}")
     else:
         by = () if result.message is None else (" by ", identifier(view, result.message))
         write_outcome(view, result.target, "merged ", _source(result), " into ", _target(result), *by, f": {count}")

@@ -127,6 +127,13 @@ def write_outcome(
         write_hint(view, UNDO_HINT)
 
 
+def write_preview(view: View, name: str | Span, *sentence: str | Span) -> None:
+    """Write what a dry run found; in a pipe only the name of the object, and the sentence as a note."""
+    write_outcome(view, name, *sentence)
+    if not view.terminal:
+        view.aside("".join(part if isinstance(part, str) else part.text for part in sentence))
+
+
 def write_hint(view: View, text: str) -> None:
     """Write a next step, unless hints are disabled."""
     if view.hints:

@@ -15,7 +15,7 @@ from scopes.render.text.conflict_phrases import (
     write_resolution_branch,
     write_resolved,
 )
-from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, identifier, write_hint, write_outcome
+from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, identifier, write_hint, write_outcome, write_preview
 from scopes.render.view import Span, View
 
 if TYPE_CHECKING:
@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 @render_text.register
 def render_replay_up_to_date(result: ReplayUpToDate, view: View) -> None:
     """Write that there was nothing to replay."""
+    write = write_preview if result.dry_run else write_outcome
     if result.kind == "rebase":
-        write_outcome(view, result.moved_branch, _branch(result), " is already based on ", _base(result))
+        write(view, result.moved_branch, _branch(result), " is already based on ", _base(result))
     else:
-        write_outcome(view, result.moved_branch, _branch(result), " already has these messages")
+        write(view, result.moved_branch, _branch(result), " already has these messages")
 
 
 @render_text.register
@@ -48,7 +49,8 @@ def render_replayed(result: Replayed, view: View) -> None:
             words = f"picked {count} onto ", _branch(result)
         case _:
             words = f"{count} would be picked onto ", _branch(result)
-    write_outcome(view, result.moved_branch, *words)
+    write = write_preview if result.dry_run else write_outcome
+    write(view, result.moved_branch, *words)
     if not view.terminal:
         return
     if result.dry_run:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scopes.conversation.conflicts import ConflictList, ConflictView
     from scopes.conversation.resolve import ConflictResolved
     from scopes.merge.conflict_list import ConflictRow
-    from scopes.model.conflicts import Conflict, Position, Resolution
+    from scopes.model.conflicts import Conflict, EarlierResolution, Position, Resolution
 
 _NO_TEXTS: Mapping[str, str] = {}
 
@@ -39,6 +39,8 @@ def conflict_object(number: int, conflict: Conflict, texts: Mapping[str, str] = 
     }
     if conflict.resolution is not None:
         shape["resolution"] = _resolution(conflict.resolution)
+    if conflict.decided_before:
+        shape["decided_before"] = [_earlier(each) for each in conflict.decided_before]
     return shape
 
 
@@ -97,7 +99,21 @@ def _resolution(resolution: Resolution) -> dict[str, object]:
         "actor": resolution.actor,
         "rejected": list(resolution.rejected),
     }
+    if resolution.reused is not None:
+        shape["reused"] = resolution.reused._asdict()
     return shape | ({"also": [_resolution(each) for each in resolution.also]} if resolution.also else {})
+
+
+def _earlier(earlier: EarlierResolution) -> dict[str, object]:
+    """Return an earlier resolution; without a choice if none gives this conflict the same outcome."""
+    return without_none(
+        conflict=earlier.conflict,
+        choice=earlier.choice,
+        values=list(earlier.values),
+        actor=earlier.actor,
+        reason=earlier.reason,
+        time=utc(earlier.time),
+    )
 
 
 def _place(row: ConflictRow) -> dict[str, object]:
