@@ -99,7 +99,7 @@ def _all_conflicts(repository: Repository, conversation: str, typed: str) -> Can
 def _conflicts(repository: Repository, conversation: str, typed: str, *, resolved: bool) -> Candidates:
     conversation_id: ConversationId = resolve_conversation(repository, conversation)
     for row in load("scopes.merge.conflict_list:walk_conflicts")(repository, conversation_id, ended=resolved):
-        if row.conflict.status == "resolved" and not resolved:
+        if row.conflict.status in {"resolved", "abandoned"} and not resolved:
             continue
         text = f"{row.conflict.type}: {shown_key(row.conflict.key)} ({row.conflict.status})"
         yield str(row.number), text
