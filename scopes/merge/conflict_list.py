@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -15,7 +15,7 @@ from scopes.merge.automatic_resolution import read_reuse
 from scopes.merge.detection import find_disagreements
 from scopes.merge.divergence import find_divergence
 from scopes.merge.earlier_resolutions import EarlierResolutions
-from scopes.merge.in_progress import InProgress, holding, list_conflicts_of, list_in_progress
+from scopes.merge.in_progress import InProgress, holding, list_conflicts_of, list_in_progress, read_sides
 from scopes.merge.records import list_conflicts_at
 from scopes.model.conflicts import Conflict, EarlierResolution, decode_resolution
 from scopes.model.message import Message
@@ -47,6 +47,7 @@ class ConflictRow:
     kind: str = "merge"
 
 
+_Held: TypeAlias = tuple[InProgress, Conflict, tuple[str, str]]  # with source and target
 _Row: TypeAlias = tuple[ConflictRow, InProgress]
 
 
@@ -136,9 +137,10 @@ def _walk_rows(repository: Repository, conversation: ConversationId, *, ended: b
         for row in _rows(repository, in_progress, number):
             yield _with_earlier(row, find), in_progress
             number = row.number
-    for in_progress, record in _walk_held(repository, conversation, seen, ended=ended):
+    for in_progress, record, (source, target) in _walk_held(repository, conversation, seen, ended=ended):
         number += 1
-        yield _with_earlier(_row(in_progress, number, record, record.status), find), in_progress
+        row = replace(_row(in_progress, number, record, record.status), source=source, target=BranchName(target))
+        yield _with_earlier(row, find), in_progress
 
 
 def list_earlier(repository: Repository, in_progress: InProgress, *others: InProgress) -> EarlierResolutions:
@@ -173,9 +175,7 @@ def _row(in_progress: InProgress, number: int, record: Conflict, status: str) ->
     )
 
 
-def _walk_held(
-    repository: Repository, conversation: ConversationId, seen: set[str], *, ended: bool
-) -> Iterator[tuple[InProgress, Conflict]]:
+def _walk_held(repository: Repository, conversation: ConversationId, seen: set[str], *, ended: bool) -> Iterator[_Held]:
     """Yield the conflicts recorded on branches where nothing is in progress: open ones, and with `ended` all.
 
     An open one is listed for each branch, since it is resolved on each, unless the branch was merged into another one
@@ -196,15 +196,17 @@ def _walk_held(
     for in_progress, record in opened:
         tips_resolved = (other.tip for other, _ in resolved.get(record.id, ()))
         if not any(is_ancestor(repository, in_progress.tip, tip) for tip in tips_resolved):
-            yield in_progress, record
+            yield in_progress, record, (in_progress.source, in_progress.target)
     if ended:
-        yield from (found[0] for found in resolved.values())
+        for found in resolved.values():
+            in_progress, record = found[0]
+            by_age = sorted((each for each, _ in found), key=lambda each: each.entry.created)
+            sides = (read_sides(each.branch, each.entry, tips) for each in by_age)
+            yield in_progress, record, next(filter(None, sides), (in_progress.source, in_progress.target))
         yield from _walk_resolved_by_merges(repository, conversation, seen | resolved.keys())
 
 
-def _walk_resolved_by_merges(
-    repository: Repository, conversation: ConversationId, seen: set[str]
-) -> Iterator[tuple[InProgress, Conflict]]:
+def _walk_resolved_by_merges(repository: Repository, conversation: ConversationId, seen: set[str]) -> Iterator[_Held]:
     """Yield the conflicts that merges resolved by themselves, each once; ids in `seen` are left out."""
     tips = list_branch_tips(repository, conversation)
     known, walked = set(seen), set[Oid]()
@@ -215,7 +217,17 @@ def _walk_resolved_by_merges(
             for record in records:
                 if record.id not in known:
                     known.add(record.id)
-                    yield holding(repository, conversation, name, tips[name]), record
+                    sides = _source_of(repository, commit, name, tips), name
+                    yield holding(repository, conversation, name, tips[name]), record, sides
+
+
+def _source_of(repository: Repository, commit: Commit, target: BranchName, tips: Mapping[BranchName, Oid]) -> str:
+    """Return the branch that a merge commit merged; empty if it was deleted."""
+    source = commit.parents[1]
+    others = {name: tip for name, tip in tips.items() if name != target}
+    exact = [name for name, tip in others.items() if tip == source]
+    grown = (name for name, tip in others.items() if is_ancestor(repository, source, tip))
+    return exact[0] if exact else next((n for n in grown if not is_ancestor(repository, commit.oid, others[n])), "")
 
 
 def _resolved_by_merge(repository: Repository, commit: Commit) -> list[Conflict]:

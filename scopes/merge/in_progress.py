@@ -6,7 +6,7 @@ machine can continue or abort it. The fields that only a replay has are in `repl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -280,6 +280,24 @@ def require_resolved_on_branch(repository: Repository, in_progress: InProgress) 
             f" on {in_progress.conversation}/{in_progress.branch}",
             hint=f"see: scopes conflicts list {in_progress.conversation}",
         )
+
+
+def read_sides(branch: BranchName, entry: BranchEntry, branches: Iterable[BranchName]) -> tuple[str, str] | None:
+    """Return source and target of what a conflict-resolution branch was made for; None if it was made by hand.
+
+    They are in its name, with `-` for `/`; `branches` are those of the conversation.
+    """
+    stem, parent = branch.removeprefix(f"{PURPOSE}/"), entry.parent
+    if entry.purpose != PURPOSE or parent is None or stem == branch:
+        return None
+    flat = parent.replace("/", "-")
+    names = {name.replace("/", "-"): name for name in branches}
+    if stem.startswith(f"{flat}-onto-"):
+        target = stem.removeprefix(f"{flat}-onto-")
+        return parent, names.get(target, target)
+    end = stem.rfind(f"-into-{flat}")
+    source = stem[:end] if end > 0 else stem.partition("-into-")[0]
+    return names.get(source, source), parent
 
 
 def resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str, *, joined: str = "into") -> BranchName:

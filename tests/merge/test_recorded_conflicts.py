@@ -11,7 +11,9 @@ from scopes.conversation.resolve import escalate_conflict, resolve_conflict
 from scopes.errors import Conflicted, Refused
 from scopes.history.revisions import list_branch_tips
 from scopes.merge.divergence import state_of
+from scopes.merge.in_progress import PURPOSE, read_sides
 from scopes.merge.records import list_conflicts_at
+from scopes.model.conversation import BranchEntry
 from scopes.model.message import Author
 from scopes.store.trees import find_blob
 from tests.support.history import history, say
@@ -158,6 +160,7 @@ def test_a_conflict_can_be_shown_after_its_merge_has_continued(repository):
     assert not list_conflicts(repository, "conv-001").conflicts
     (row,) = list_conflicts(repository, "conv-001", include_all=True).conflicts
     assert (row.conflict.id, row.conflict.status) == (identity, "resolved")
+    assert (row.source, row.target, row.branch) == ("fix", "main", "main")
     view = show_conflict(repository, "conv-001", identity[:8])
     assert view.row.conflict.resolution.reason == "fast"
     assert view.escalated_to == "lead"
@@ -173,4 +176,23 @@ def test_a_conflict_that_a_strategy_resolved_can_be_shown(repository, strategy):
     view = show_conflict(repository, "conv-001", done.conflicts[0].id)
     assert view.row.conflict.resolution.strategy == strategy
     assert [position.value for position in view.row.conflict.source] == ["my"]
-    assert len(list_conflicts(repository, "conv-001", status="resolved").conflicts) == 1
+    (row,) = list_conflicts(repository, "conv-001", status="resolved").conflicts
+    assert (row.source, row.target) == ("fix", "main")
+    say(repository, "conv-001/fix", "the branch goes on")
+    assert show_conflict(repository, "conv-001", row.conflict.id).row.source == "fix"
+
+
+@pytest.mark.parametrize(
+    ("name", "parent", "sides"),
+    [
+        ("fix-into-main", "main", ("fix", "main")), ("a-fix-into-b-main-2", "b/main", ("a/fix", "b/main")),
+        ("fix-onto-main", "fix", ("fix", "main")), ("gone-into-main", "main", ("gone", "main")),
+        ("fix-into-old", "renamed", ("fix", "renamed")),
+    ],
+)  # fmt: skip
+def test_the_sides_of_an_ended_merge_are_in_the_name_of_its_branch(name, parent, sides):
+    branches = ["main", "fix", "a/fix", "b/main", "renamed"]
+    entry = BranchEntry(purpose=PURPOSE, parent=parent)
+    assert read_sides(f"{PURPOSE}/{name}", entry, branches) == sides
+    assert read_sides(name, entry, branches) is None
+    assert read_sides(f"{PURPOSE}/{name}", BranchEntry(), branches) is None
