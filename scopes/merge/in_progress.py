@@ -282,22 +282,27 @@ def require_resolved_on_branch(repository: Repository, in_progress: InProgress) 
         )
 
 
-def read_sides(branch: BranchName, entry: BranchEntry, branches: Iterable[BranchName]) -> tuple[str, str] | None:
-    """Return source and target of what a conflict-resolution branch was made for; None if it was made by hand.
+def with_sides(in_progress: InProgress, branches: Iterable[BranchName]) -> InProgress:
+    """Return what was in progress with the source and target that the name of its conflict-resolution branch has.
 
-    They are in its name, with `-` for `/`; `branches` are those of the conversation.
+    The name has them with `-` for `/`; `branches` are those of the conversation. Other branches are returned unchanged.
     """
-    stem, parent = branch.removeprefix(f"{PURPOSE}/"), entry.parent
-    if entry.purpose != PURPOSE or parent is None or stem == branch:
-        return None
-    flat = parent.replace("/", "-")
+    prefix, _, stem = in_progress.branch.partition("/")
+    if prefix != PURPOSE:
+        return in_progress
     names = {name.replace("/", "-"): name for name in branches}
-    if stem.startswith(f"{flat}-onto-"):
-        target = stem.removeprefix(f"{flat}-onto-")
-        return parent, names.get(target, target)
-    end = stem.rfind(f"-into-{flat}")
-    source = stem[:end] if end > 0 else stem.partition("-into-")[0]
-    return names.get(source, source), parent
+    parent = in_progress.entry.parent
+    flat = "" if parent is None else parent.replace("/", "-")
+    if parent is not None and stem.startswith(f"{flat}-onto-"):
+        source, target = flat, stem.removeprefix(f"{flat}-onto-")
+    elif parent is not None and (end := stem.rfind(f"-into-{flat}")) > 0:
+        source, target = stem[:end], flat
+    else:
+        source, joined, target = stem.replace("-onto-", "-into-").partition("-into-")
+        if not joined:
+            return in_progress
+        target = target if parent is None else flat
+    return replace(in_progress, source=names.get(source, source), target=BranchName(names.get(target, target)))
 
 
 def resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str, *, joined: str = "into") -> BranchName:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from scopes.conversation.branch import branch
@@ -11,7 +13,7 @@ from scopes.conversation.resolve import escalate_conflict, resolve_conflict
 from scopes.errors import Conflicted, Refused
 from scopes.history.revisions import list_branch_tips
 from scopes.merge.divergence import state_of
-from scopes.merge.in_progress import PURPOSE, read_sides
+from scopes.merge.in_progress import PURPOSE, holding, with_sides
 from scopes.merge.records import list_conflicts_at
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Author
@@ -190,9 +192,17 @@ def test_a_conflict_that_a_strategy_resolved_can_be_shown(repository, strategy):
         ("fix-into-old", "renamed", ("fix", "renamed")),
     ],
 )  # fmt: skip
-def test_the_sides_of_an_ended_merge_are_in_the_name_of_its_branch(name, parent, sides):
+def test_the_sides_of_an_ended_merge_are_in_the_name_of_its_branch(repository, name, parent, sides):
     branches = ["main", "fix", "a/fix", "b/main", "renamed"]
-    entry = BranchEntry(purpose=PURPOSE, parent=parent)
-    assert read_sides(f"{PURPOSE}/{name}", entry, branches) == sides
-    assert read_sides(name, entry, branches) is None
-    assert read_sides(f"{PURPOSE}/{name}", BranchEntry(), branches) is None
+    held = holding(repository, "conv-001", f"{PURPOSE}/{name}", "0" * 40)
+    found = with_sides(replace(held, entry=BranchEntry(purpose=PURPOSE, parent=parent)), branches)
+    assert (found.source, found.target) == sides
+    other = replace(held, branch="fix-into-main")
+    assert with_sides(other, branches) == other
+
+
+def test_the_list_names_the_sides_of_an_aborted_merge(repository):
+    fork_in_conflict(repository)
+    abort_merge(repository, "conv-001")
+    (row,) = list_conflicts(repository, "conv-001", include_all=True).conflicts
+    assert (row.source, row.target, row.conflict.status) == ("fix", "main", "abandoned")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from scopes.history.messages import display_time
 from scopes.merge.conflict_keys import can_have_value, shown_key
+from scopes.model.conflicts import ENDED
 from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_text
 from scopes.render.text.conflict_phrases import (
@@ -306,7 +307,7 @@ def _write_resolution(conflict: Conflict, resolution: Resolution, view: View) ->
 
 def _write_next_steps(row: ConflictRow, takes: Sequence[str], view: View) -> None:
     view.line()
-    if row.conflict.status == "resolved":
+    if row.conflict.status in ENDED:
         if row.kind == _HELD:
             return
         write_hint(view, f"continue: scopes conv {row.kind} {row.conversation} --continue")
