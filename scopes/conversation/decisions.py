@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.history.handles import ConversationHandle
 from scopes.history.messages import MessageHeader
 from scopes.ids import BranchName, ConversationId
-from scopes.merge.conflict_keys import group_of, shown_key
+from scopes.merge.conflict_keys import comparable_key, group_of, shown_key
 from scopes.model import encoding
 from scopes.model.conflicts import DECISIONS
 from scopes.model.message import Message
@@ -50,7 +50,13 @@ def decisions(repository: Repository, where: str) -> DecisionList:
             claim = find_blob(repository, tree, f"state/{leaf(DECISIONS, topic)}")
             current = claim is not None and _claim_has(encoding.load(claim), decision)
             rows.append(DecisionRow(topic=topic, decision=decision, head=head, current=current))
-    return DecisionList(conversation=scope.conversation, decisions=tuple(rows), branch=scope.branch)
+    # Stores of earlier versions have a claim for each spelling of a topic: the latest one counts.
+    latest = {comparable_key(leaf(DECISIONS, row.topic)): row.topic for row in rows if row.current}
+    found = tuple(
+        replace(row, current=row.current and latest[comparable_key(leaf(DECISIONS, row.topic))] == row.topic)
+        for row in rows
+    )
+    return DecisionList(conversation=scope.conversation, decisions=found, branch=scope.branch)
 
 
 def _decision_in(message: Message) -> tuple[str, str] | None:

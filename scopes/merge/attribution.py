@@ -63,7 +63,7 @@ def _key_with_side_taken(objects: Objects, commit: Commit) -> str | None:
     if commit.trailers.get(KIND_TRAILER) != "notice":
         return None
     match read_message(objects, commit.oid).extra.get("conflict"):
-        case {"status": "resolved", "choice": "source" | "target" | "base", "key": str(key)}:
+        case {"status": "resolved", "choice": "source" | "target" | "base" | "value", "key": str(key)}:
             return key
     return None
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from scopes.history.messages import KIND_TRAILER, message_id_of, read_message
 from scopes.ids import MessageId, Oid
-from scopes.merge.conflict_keys import group_of, key_of_path
+from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path
 from scopes.model.claims import claims_of
 from scopes.model.conflicts import CONFLICT_TYPES, FILES, MESSAGES
 from scopes.model.message import TYPED_KINDS, Message
@@ -62,6 +62,17 @@ def find_restated(
             if old is not None and old == new:
                 found.setdefault(key_of_path(path), {})[path] = Restated(commit.oid, old.oid)
     return found
+
+
+def can_state(commit: Commit) -> bool:
+    """Return True if a commit is of a kind that can state a claim: a typed message, or a resolution."""
+    return commit.trailers.get(KIND_TRAILER) in TYPED_KINDS | _RESOLVING_KINDS
+
+
+def stated_topics(objects: Objects, commit: Commit) -> set[str]:
+    """Return the comparable keys that a commit states, as a typed message or as a resolution, valid or not."""
+    message = read_message(objects, commit.oid)
+    return {comparable_key(key) for key in (*map(key_of_path, stated_claims(message)), *_resolved_keys(message.extra))}
 
 
 def _stated_paths(objects: Objects, commit: Commit, state: Oid | None) -> Iterator[str]:
