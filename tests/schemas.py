@@ -53,6 +53,7 @@ DOCUMENTS = {
     "conversations stats": "stats",
     "conversations summarize": "summary summary-list",
     "conversations compact": "summary",
+    "conversations uncompact": "uncompact",
     "memory update": "memory-update",
     "memory add": "memory-entry",
     "memory list": "memory-list",

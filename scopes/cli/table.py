@@ -136,6 +136,7 @@ TABLE = Table(
         _command(READ, "conv stats", "Count messages, authors, tools, files and tokens"),
         _command(SUMMARIZE, "conv summarize", "Summarize new messages"),
         _command(SUMMARIZE, "conv compact", "Add a summary that future context starts from"),
+        _command(SUMMARIZE, "conv uncompact", "Make contexts start from the full history again"),
         _command(MEMORY, "memory update", "Create memory entries from new messages"),
         _command(MEMORY, "memory add", "Add a memory entry in your own words"),
         _command(MEMORY, "memory list", "List memory entries, newest first"),

@@ -52,6 +52,11 @@ def find_claim(repository: Repository, tip: Oid, message: MessageId) -> Mapping[
     return claim if isinstance(claim, dict) else {}
 
 
+def is_retracted(repository: Repository, tip: Oid, message: MessageId) -> bool:
+    """Return True if a message is retracted in the state of `tip`."""
+    return find_claim(repository, tip, message).get("retracted") is True
+
+
 def latest(message: Message, amendments: Mapping[MessageId, Amendment]) -> Message | None:
     """Follow amendments to the message with the current text; return None if it was retracted."""
     seen = set()

@@ -61,6 +61,7 @@ from scopes.memory.search import MemoryHit, MemoryHits
 from scopes.memory.stats import MemoryStats
 from scopes.memory.summaries import SummaryList, SummaryRow
 from scopes.memory.summarize import Summarized
+from scopes.memory.uncompact import Uncompacted
 from scopes.memory.update import MemoryUpdated
 from scopes.merge.conflict_list import ConflictRow
 from scopes.merge.manual_resolution import SIDES
@@ -848,6 +849,14 @@ SAMPLES = {
     },
     "summarize": {
         "summarized": SUMMARIZED,
+        "uncompacted": Uncompacted(
+            conversation=CONVERSATION, branch="main", compactions=(SUMMARY, PROMPT), remaining=None, dry_run=False,
+            operation=OPERATION,
+        ),
+        "uncompact-dry-run": Uncompacted(
+            conversation=CONVERSATION, branch="main", compactions=(SUMMARY,), remaining=PROMPT.id, dry_run=True,
+            operation=None,
+        ),
         "compacted": replace(SUMMARIZED, compact=True, earlier=SUMMARY.id, method="command", messages=1, counted="estimate"),
         "dry-run": replace(SUMMARIZED, id=None, oid=None, operation=None),
         "list": SummaryList(

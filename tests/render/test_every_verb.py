@@ -50,6 +50,7 @@ from scopes.memory.search import search as search_memory
 from scopes.memory.stats import stats as memory_stats
 from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize
+from scopes.memory.uncompact import uncompact
 from scopes.memory.update import update
 from scopes.model.message import Author
 from scopes.render.view_options import ViewOptions
@@ -108,6 +109,7 @@ WRITES = {
     "summarize --dry-run": lambda repo: summarize(repo, SAMPLE, COUNTER, dry_run=True),
     "summarize": lambda repo: summarize(repo, SAMPLE, COUNTER),
     "compact": lambda repo: summarize(repo, SAMPLE, COUNTER, include_all=True, compact=True),
+    "uncompact": lambda repo: uncompact(repo, SAMPLE, author=Author("carol")),
     "summarize --status": lambda repo: list_summaries(repo, SAMPLE),
     "memory update": update,
     "memory add": lambda repo: add(repo, "Reset every Monday.", agent="carol", actions=["tell them"]),
