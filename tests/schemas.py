@@ -48,6 +48,7 @@ DOCUMENTS = {
     "conversations decisions": "decision-list",
     "conversations diff": "diff",
     "conversations range-diff": "range-diff",
+    "conversations bisect run": "bisect",
     "conversations blame": "blame",
     "conversations changes": "change",
     "conversations stats": "stats",

@@ -131,6 +131,7 @@ TABLE = Table(
         _command(READ, "conv decisions", "List the decisions of a conversation"),
         _command(READ, "conv diff", "Compare two branches, messages or conversations"),
         _command(READ, "conv range-diff", "Compare two versions of a branch, or two runs"),
+        _command(READ, "conv bisect run", "Find the first message at which a command fails"),
         _command(READ, "conv blame", "Show which message made a decision or wrote a file"),
         _command(READ, "conv changes", "List every change of a conversation and its cause"),
         _command(READ, "conv stats", "Count messages, authors, tools, files and tokens"),
@@ -190,6 +191,7 @@ TABLE = Table(
     ),
     groups=(
         Group(("conversations",), "Commands for conversations", short="conv"),
+        Group(("conversations", "bisect"), "Search the message where something went wrong"),
         Group(("conversations", "conflicts"), "Show and resolve conflicts between branches"),
         Group(("conversations", "operations"), "Show the operation log, for undo and redo"),
         Group(("memory",), "Keep a memory of past conversations"),

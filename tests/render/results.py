@@ -14,6 +14,7 @@ from scopes.context.result import Context, ContextFile, ContextMessage, Explaine
 from scopes.conversation.abandon import BranchAbandoned
 from scopes.conversation.amend import MessageAmended
 from scopes.conversation.append import MessageAppended
+from scopes.conversation.bisect import Bisection, BisectPoint, BisectStep
 from scopes.conversation.blame import BlameList, BlameRow
 from scopes.conversation.branch import BranchCreated, BranchList
 from scopes.conversation.cat import MessageView
@@ -348,6 +349,17 @@ RANGES = RangeDifference(
     ),
 )  # fmt: skip
 
+_START, _PROMPT, _CALL, _LONG = (
+    BisectPoint(CONVERSATION, oid("root") if head is None else head.oid, head) for head in (None, PROMPT, CALL, LONG)
+)
+BISECTION = Bisection(
+    conversation=CONVERSATION, good=_START, bad=_LONG, first_bad=CALL, candidates=(), skipped=(),
+    steps=(
+        BisectStep(_START, "good", 0, "good"), BisectStep(_LONG, "bad", 1, "bad"), BisectStep(_PROMPT, "good", 0),
+        BisectStep(_CALL, "bad", 1),
+    ),
+)  # fmt: skip
+
 STATS = Stats(
     conversation=CONVERSATION, conversations=1, branches=3, messages=1200, characters=45_678, files=12, files_changed=0, tool_calls=1,
     authors={"carol": 1000, "planner": 200}, kinds={"prompt": 1200}, models={}, tools={"Bash": 1}, tool_errors={}, tokens={},
@@ -548,6 +560,10 @@ SAMPLES = {
         "no-patch": WithOptions(RANGES, ViewOptions(oneline=True)),
         "equal": replace(RANGES, pairs=RANGES.pairs[:1]),
         "empty": replace(RANGES, pairs=()),
+    },
+    "bisect": {
+        "bisect": BISECTION,
+        "undecided": replace(BISECTION, first_bad=None, candidates=(PROMPT, CALL), skipped=(PROMPT,)),
     },
     "blame": {
         "blame": BlameList(

@@ -13,6 +13,7 @@ from scopes.context.request import Request
 from scopes.conversation.abandon import abandon
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.append import append
+from scopes.conversation.bisect import bisect
 from scopes.conversation.branch import branch, list_branches
 from scopes.conversation.cat import cat
 from scopes.conversation.changes import changes
@@ -85,6 +86,7 @@ READS = {
     "tag": lambda repo: list_tags(repo, SAMPLE),
     "files": lambda repo: files(repo, SAMPLE),
     "decisions": lambda repo: decisions(repo, SAMPLE),
+    "bisect": lambda repo: bisect(repo, SAMPLE, lambda point: int(point.oid > "7"), verify=False),
     "range-diff": lambda repo: range_diff(repo, ["main", "analysis/security-review"], conversation=SAMPLE),
     "stats": lambda repo: stats(repo, SAMPLE),
     "search": lambda repo: search(repo, "login OR security", index_directory=repo.path + "-index", context=1),
