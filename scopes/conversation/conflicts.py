@@ -73,7 +73,7 @@ def list_conflicts(
 
 
 def show_conflict(repository: Repository, conversation: str, conflict: str) -> ConflictView:
-    """Show one conflict, named by its id, a unique prefix of it, or its number.
+    """Show one conflict, named by its id, a unique prefix of it, its number, or its key.
 
     Raises:
         NotFound, Ambiguous: there is no such conflict.

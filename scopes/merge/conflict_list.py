@@ -11,9 +11,10 @@ from scopes.history.messages import KIND_TRAILER, TO_TRAILER, MessageHeader, rea
 from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.automatic_resolution import read_reuse
+from scopes.merge.conflict_keys import shown_key
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.ended_conflicts import walk_ended
-from scopes.merge.in_progress import InProgress, holding, list_conflicts_of, list_in_progress
+from scopes.merge.in_progress import InProgress, holding, list_conflicts_of, list_in_progress, with_sides
 from scopes.merge.records import list_conflicts_at
 from scopes.model.conflicts import ENDED, Conflict, EarlierResolution
 from scopes.model.message import Message
@@ -59,7 +60,7 @@ def walk_conflicts(
 
 
 def read_conflict(repository: Repository, conversation: ConversationId, name: str) -> tuple[ConflictRow, InProgress]:
-    """Return a conflict by its id, its number, or a prefix of its id; up to three digits are always a number.
+    """Return a conflict by its id, its number, a prefix of its id, or its key; up to three digits are always a number.
 
     Raises:
         NotFound, Ambiguous: none or several match.
@@ -103,7 +104,8 @@ def is_id_prefix(name: str) -> bool:
 def _find_named(rows: list[_Row], name: str) -> list[_Row]:
     found = [pair for pair in rows if pair[0].conflict.id == name]
     found = found or [pair for pair in rows if name.isdecimal() and name == str(pair[0].number)]
-    return found or [pair for pair in rows if is_id_prefix(name) and pair[0].conflict.id.startswith(name)]
+    found = found or [pair for pair in rows if is_id_prefix(name) and pair[0].conflict.id.startswith(name)]
+    return found or [pair for pair in rows if name in {pair[0].conflict.key, shown_key(pair[0].conflict.key)}]
 
 
 def find_addressee(repository: Repository, tip: Oid, conflict: str) -> str | None:
@@ -195,5 +197,8 @@ def _walk_held(
         if not any(is_ancestor(repository, in_progress.tip, tip) for tip in tips_resolved):
             yield in_progress, record
     if ended:
-        yield from (found[0] for found in resolved.values())
+        for found in resolved.values():
+            by_age = sorted((with_sides(each, tips) for each, _ in found), key=lambda each: each.entry.created)
+            named = next((each for each in by_age if each.source), found[0][0])
+            yield replace(found[0][0], source=named.source, target=named.target), found[0][1]
         yield from walk_ended(repository, conversation, {*seen, *resolved, *(record.id for _, record in opened)})
