@@ -62,7 +62,7 @@ ConflictAfterConversation: TypeAlias = Annotated[
     str | None,
     typer.Argument(
         metavar="CONFLICT",
-        help="The conflict: its id, a unique prefix, or its number in the list",
+        help="The conflict: its id, a unique prefix, its number in the list, or its key",
         show_default=False,
     ),
 ]

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 Candidates = list[tuple[str, str]]
 
 OPTIONS_FILE = os.path.join(os.path.dirname(__file__), "options.tsv")
+_OF_CONFLICTS = "conflict-resolution/"
 # Placeholders whose values are revisions: conversations, branches, messages.
 _REVISIONS = ("MESSAGE", "SOURCE", "A..B", "B")
 # Placeholders whose values are in the index of conversations, and their columns there.
@@ -190,12 +191,23 @@ def _operations_or_conversations(_placeholder: str, _current: str, parsed: Parse
     return [*list_operations(store), *((name, "conversation") for name in list_conversations(store))]
 
 
+def _listed_branches(store: str, conversation: str, typed: str) -> list[str]:
+    """Return the branches to offer; those of conflicts only if the word begins with their name.
+
+    Most of these conflicts are closed. Which ones are is not known without reading objects.
+    """
+    branches = list_branches(store, conversation)
+    return [name for name in branches if typed or not name.startswith(_OF_CONFLICTS)]
+
+
 def _branches(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
     """Return the branches of the conversation that is the first argument; before that, conversations."""
     if not parsed.arguments:
         return _conversations(placeholder, current, parsed)
     conversation = _find_conversation(parsed, parsed.arguments[0].partition("/")[0])
-    return [(name, f"branch of {conversation}") for name in list_branches(_store_path(parsed), conversation)]
+    return [
+        (name, f"branch of {conversation}") for name in _listed_branches(_store_path(parsed), conversation, current)
+    ]
 
 
 def _conversations(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
@@ -203,9 +215,10 @@ def _conversations(placeholder: str, current: str, parsed: ParsedWords) -> Candi
     if ".." in current:
         return _revisions(placeholder, current, parsed)
     store = _store_path(parsed)
-    name, slash, _ = current.partition("/")
+    name, slash, typed = current.partition("/")
     if slash:
-        return [(f"{name}/{branch}", "branch") for branch in list_branches(store, _find_conversation(parsed, name))]
+        branches = _listed_branches(store, _find_conversation(parsed, name), typed)
+        return [(f"{name}/{branch}", "branch") for branch in branches]
     return [(conversation, "conversation") for conversation in list_conversations(store)]
 
 
@@ -228,7 +241,7 @@ def _revisions(placeholder: str, current: str, parsed: ParsedWords) -> Candidate
     conversation = _find_conversation(parsed, named or "@")
     found = [] if named or prefix else [(name, "conversation") for name in conversations]
     if named or prefix:
-        branches = list_branches(_store_path(parsed), conversation)
+        branches = _listed_branches(_store_path(parsed), conversation, current.removeprefix(prefix))
         found += [(f"{prefix}{name}", f"branch of {conversation}") for name in branches]
     list_values = load("scopes.cli.completion_values:list_values")
     messages = list_values("MESSAGE", _store_path(parsed), conversation, current.removeprefix(prefix))

@@ -18,7 +18,7 @@ from scopes.ids import ConversationId, Oid
 from scopes.loading import load
 from scopes.merge.conflict_keys import key_of_path, shown_key
 from scopes.merge.divergence import state_of
-from scopes.model.conflicts import CONFLICTS, FILES, MESSAGES, PARTICIPANTS
+from scopes.model.conflicts import CONFLICTS, ENDED, FILES, MESSAGES, PARTICIPANTS
 from scopes.model.encoding import dump
 from scopes.sanitize import clean_line
 from scopes.store.projects import find_project
@@ -99,12 +99,14 @@ def _all_conflicts(repository: Repository, conversation: str, typed: str) -> Can
 def _conflicts(repository: Repository, conversation: str, typed: str, *, resolved: bool) -> Candidates:
     conversation_id: ConversationId = resolve_conversation(repository, conversation)
     for row in load("scopes.merge.conflict_list:walk_conflicts")(repository, conversation_id, ended=resolved):
-        if row.conflict.status == "resolved" and not resolved:
+        if row.conflict.status in ENDED and not resolved:
             continue
         text = f"{row.conflict.type}: {shown_key(row.conflict.key)} ({row.conflict.status})"
         yield str(row.number), text
         if typed and row.conflict.id.startswith(typed):
             yield _shorten(row.conflict.id, typed), text
+        if typed:
+            yield shown_key(row.conflict.key), text
 
 
 def _sides(repository: Repository, conversation: str, conflict: str) -> Candidates:

@@ -20,7 +20,7 @@ from scopes.conversation.rebase import continue_rebase
 from scopes.conversation.resolve import ConflictResolved, resolve_conflict
 from scopes.errors import Inaccessible, Invalid, Refused
 from scopes.merge.conflict_keys import can_have_value, shown_key
-from scopes.model.conflicts import Position
+from scopes.model.conflicts import ENDED, Position
 from scopes.model.message import Author
 from scopes.result import Note, Result, plural
 from scopes.sanitize import clean
@@ -168,7 +168,7 @@ def _choose_editor(invocation: Invocation) -> str | None:
 
 def _edited_value(invocation: Invocation, view: ConflictView) -> str:
     conflict = view.row.conflict
-    if conflict.status == "resolved":
+    if conflict.status in ENDED:
         raise Refused(f"conflict {conflict.id} is resolved already", hint="to revert the resolution: scopes undo")
     if not can_have_value(conflict.key):
         raise Invalid(f"{shown_key(conflict.key)} cannot be set to a value", hint=_list_options(view))

@@ -25,6 +25,7 @@ from scopes.history.messages import (
 )
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import Revision, choose_active_branch, resolve_revision
+from scopes.history.staleness import walk_compactions
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.commits import is_own_notice
 from scopes.model.codec import decode
@@ -37,7 +38,6 @@ from scopes.store.refs import ACTIVE, HEADS, active_ref, split_branch_ref
 from scopes.store.repository import Repository
 
 _READING = frozenset({"read", "mention"})
-_SUMMARY_KINDS = frozenset({"compaction", "summary"})
 BEFORE_COMPACTION, NO_CONTENT, RETRACTED = "before_compaction", "no_content", "retracted"
 AMENDMENT, OTHER_WORK = "amendment", "other_work_item"
 MERGE_NOTICE = "merge notices of scopes, which cost no tokens"
@@ -163,7 +163,7 @@ def _add_conversation(
     if not heads:
         _use_title(repository, conversation, collected)
     start = 0
-    root = None if limits.include_all else _find_context_root(repository, heads)
+    root = None if limits.include_all else _find_context_root(repository, revision.oid, heads)
     if root is not None:
         collected.summary = for_prompt(read_message(repository, heads[root].oid).text)
         start = root + 1
@@ -230,14 +230,10 @@ def _use_title(repository: Repository, conversation: ConversationId, collected: 
     collected.warnings.append(f"{conversation} has no messages" + ("" if title is None else ": only its title is used"))
 
 
-def _find_context_root(repository: Repository, heads: Sequence[MessageHeader]) -> int | None:
-    """Return the position of the last compaction; None if there is none."""
-    for position in reversed(range(len(heads))):
-        if heads[position].kind in _SUMMARY_KINDS:
-            message = read_message(repository, heads[position].oid)
-            if message.extra.get("context_root") is True or message.kind == "compaction":
-                return position
-    return None
+def _find_context_root(repository: Repository, tip: Oid, heads: Sequence[MessageHeader]) -> int | None:
+    """Return the position of the last compaction that is not retracted; None if there is none."""
+    found = next(walk_compactions(repository, tip, reversed(heads)), None)
+    return None if found is None else heads.index(found[0])
 
 
 def _replace_by_summary(

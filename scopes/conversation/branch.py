@@ -57,7 +57,7 @@ class BranchList(Result):
 
 
 def list_branches(repository: Repository, conversation: str, *, abandoned: bool = False) -> BranchList:
-    """List the branches of a conversation; abandoned ones only with `abandoned`."""
+    """List the branches of a conversation; abandoned ones, and those of closed conflicts, only with `abandoned`."""
     view = show(repository, conversation, recent=0, abandoned=abandoned)
     return BranchList(conversation=view.id, branches=view.branches)
 

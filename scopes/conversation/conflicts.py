@@ -21,7 +21,7 @@ from scopes.merge.conflict_list import (
 )
 from scopes.merge.in_progress import InProgress
 from scopes.merge.manual_resolution import find_disagreement, list_takes
-from scopes.model.conflicts import STATUSES, Conflict
+from scopes.model.conflicts import ENDED, STATUSES, Conflict
 from scopes.result import Result
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository
@@ -55,7 +55,7 @@ class ConflictView(Result):
 def list_conflicts(
     repository: Repository, conversation: str | None = None, *, status: str | None = None, include_all: bool = False
 ) -> ConflictList:
-    """List the unresolved conflicts; with `include_all` also all resolved ones, those of finished merges included.
+    """List the unresolved conflicts; with `include_all` also all that were resolved or abandoned.
 
     Raises:
         NotFound, Ambiguous: there is no such conversation.
@@ -65,15 +65,15 @@ def list_conflicts(
         raise Invalid(f"{status!a} is not a valid conflict status", hint="statuses: " + ", ".join(STATUSES))
     conversation_id = None if conversation is None else resolve_conversation(repository, conversation)
     searched = conversation_ids(repository) if conversation_id is None else [conversation_id]
-    ended = include_all or status == "resolved"
+    ended = include_all or status in ENDED
     rows = [row for each in searched for row in walk_conflicts(repository, each, ended=ended)]
-    statuses = {status} if status is not None else set(STATUSES) if include_all else set(STATUSES) - {"resolved"}
+    statuses = {status} if status is not None else set(STATUSES) if include_all else set(STATUSES) - ENDED
     found = tuple(row for row in rows if row.conflict.status in statuses)
     return ConflictList(conversation=conversation_id, conflicts=found)
 
 
 def show_conflict(repository: Repository, conversation: str, conflict: str) -> ConflictView:
-    """Show one conflict, named by its id, a unique prefix of it, or its number.
+    """Show one conflict, named by its id, a unique prefix of it, its number, or its key.
 
     Raises:
         NotFound, Ambiguous: there is no such conflict.
@@ -87,8 +87,8 @@ def show_conflict(repository: Repository, conversation: str, conflict: str) -> C
 
 
 def list_takes_of(repository: Repository, row: ConflictRow, in_progress: InProgress) -> tuple[str, ...]:
-    """Return the sides that a resolution of a conflict can take; none if it is resolved."""
-    if row.conflict.status == "resolved":
+    """Return the sides that a resolution of a conflict can take; none if it has ended."""
+    if row.conflict.status in ENDED:
         return ()
     return list_takes(find_disagreement(repository, in_progress, row.conflict))
 

@@ -21,7 +21,7 @@ from scopes.history.messages import (
     read_root,
     read_root_of,
 )
-from scopes.history.metadata import ABANDONED, Metadata, read_metadata_at, read_title, read_title_and_abandoned
+from scopes.history.metadata import Metadata, read_metadata_at, read_title, read_title_and_hidden
 from scopes.history.revisions import MAIN, choose_active_branch
 from scopes.history.titles import first_prompt, walk_main
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
@@ -101,26 +101,26 @@ class ConversationReader:
             commits = list(self._commits.values())
         else:
             commits = [read_commit_stub(repository, oid) for oid in tips]
-        title, abandoned = self._read_title_and_abandoned(complete_follows=complete_follows)
+        title, hidden = self._read_title_and_hidden(complete_follows=complete_follows)
         return ConversationRow(
             id=self._refs.conversation,
             participants=participants_of(repository, commits, self._participants),
-            branches=sum(name not in abandoned for name in self._refs.tips),
+            branches=sum(name not in hidden for name in self._refs.tips),
             last_activity=known_seconds(max(commit.time for commit in commits)),
             title=title,
         )
 
-    def _read_title_and_abandoned(self, *, complete_follows: bool) -> tuple[str | None, Container[BranchName]]:
-        """Return the title and the abandoned branches, which are not counted (S4-8); nobody abandons the only one."""
+    def _read_title_and_hidden(self, *, complete_follows: bool) -> tuple[str | None, Container[BranchName]]:
+        """Return the title and the branches that are not counted (S4-8); the only branch is counted."""
         if self._refs.meta is None:
             return None, ()
         is_only = len(self._refs.tips) == 1
         if complete_follows:
             entries = self._metadata.branches.items()
-            return self._metadata.title, [name for name, entry in entries if entry.status == ABANDONED and not is_only]
+            return self._metadata.title, [name for name, entry in entries if entry.is_hidden and not is_only]
         if is_only:
             return read_title(self._repository, Oid(self._refs.meta)), ()
-        return read_title_and_abandoned(self._repository, Oid(self._refs.meta))
+        return read_title_and_hidden(self._repository, Oid(self._refs.meta))
 
     def read_complete(self, brief: ConversationRow) -> ConversationRow:
         """Add the fields that need a walk over the history, which is read once."""

@@ -19,7 +19,7 @@ from scopes.merge.automatic_resolution import outcome_of, resolve, resolve_as_be
 from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.merge.conflict_list import list_earlier, read_conflict
 from scopes.merge.divergence import state_of
-from scopes.merge.in_progress import HELD, InProgress
+from scopes.merge.in_progress import HELD, InProgress, restore_hint
 from scopes.merge.manual_resolution import changes_made_since, find_disagreement, read_value, resolved_changes
 from scopes.merge.records import conflict_path, keep_resolutions, list_conflicts_at, open_conflicts_at
 from scopes.model import encoding
@@ -135,6 +135,9 @@ def escalate_conflict(
 
 
 def _read_open_conflict(repository: Repository, in_progress: InProgress, conflict: Conflict) -> Conflict:
+    if conflict.status == "abandoned":
+        hint = restore_hint(repository, in_progress.conversation, in_progress.branch)
+        raise Refused(f"conflict {conflict.id} was abandoned: its merge or replay was aborted", hint=hint)
     record = list_conflicts_at(repository, in_progress.tip).get(conflict.id, conflict)
     if record.status == "resolved":
         command = f", or continue: scopes conv {in_progress.kind} {in_progress.conversation} --continue"

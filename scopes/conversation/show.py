@@ -29,7 +29,7 @@ from scopes.history.titles import first_prompt, walk_main
 from scopes.history.usage import tokens_of
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.loading import load
-from scopes.model.conversation import BranchEntry
+from scopes.model.conversation import BranchEntry, is_hidden
 from scopes.model.message import Message
 from scopes.result import Note, Result
 from scopes.store.graph import walk_oldest_first
@@ -142,7 +142,7 @@ def show(
 ) -> ConversationView:
     """Describe a conversation, or one branch of it, and its `recent` latest messages.
 
-    Include abandoned branches with `abandoned` (S4-8).
+    Include abandoned branches, and those of closed conflicts, with `abandoned` (S4-8), or if `where` names them.
 
     Raises:
         NotFound, Ambiguous: the conversation or the branch cannot be resolved.
@@ -156,6 +156,9 @@ def show(
     root = read_root(repository, by_oid[tips[active]], None if main is None else main.fork)
     ids = {commit.oid: message_id_of(commit) for commit in by_oid.values() if not is_root(commit)}
     branches = _summarize_branches(by_oid, ids, tips, metadata, active)
+    shown = [
+        branch for branch in branches if abandoned or branch.active or not is_hidden(branch.purpose, branch.status)
+    ]
     directory = metadata.directory or root.cwd
     project = None if directory is None else find_project(directory)
     inside = by_oid.keys() if scope.branch is None else _reachable(by_oid, tips[scope.branch])
@@ -176,8 +179,8 @@ def show(
         source=root.format,
         branches=tuple(
             replace(branch, sub_agent=_sub_agent_of(repository, by_oid, branch))
-            for branch in branches
-            if (abandoned or branch.status != "abandoned" or branch.active) and scope.branch in {None, branch.name}
+            for branch in (shown if scope.branch is None else branches)
+            if scope.branch in {None, branch.name}
         ),
         recent=tuple(map(header_of, latest)),
         recent_bodies=tuple(read_message(repository, commit.oid) for commit in latest),
@@ -185,7 +188,7 @@ def show(
         directory=directory,
         project=None if project is None else project.name,
         branch=scope.branch,
-        branch_count=len(tips),
+        branch_count=len(shown),
         native_id=root.native_id,
         started=known_seconds(by_time[0].time) if by_time else None,
         models=size.models,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from scopes.clock import now_nanoseconds
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.model.conversation import BranchEntry, decode_branch_entry, encode_branch_entry
+from scopes.model.conversation import ABANDONED, MERGED, BranchEntry, decode_branch_entry, encode_branch_entry
 from scopes.model.path_encoding import decode_component, encode_component
 from scopes.store import refs
 from scopes.store.objects import COMMIT, Identity, format_commit
@@ -19,7 +19,7 @@ from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob, upd
 
 TITLE = "title"
 ARCHIVED = "archived"
-ABANDONED = "abandoned"
+_HIDING = ABANDONED.encode(), MERGED.encode()  # statuses
 _DIRECTORY = "directory"
 _TAGS = "tags/"
 _BRANCHES = "branches/"
@@ -90,18 +90,18 @@ def read_title(objects: Objects, commit: Oid) -> str | None:
     return None if data is None else _decode_line(data)
 
 
-def read_title_and_abandoned(objects: Objects, commit: Oid) -> tuple[str | None, frozenset[BranchName]]:
-    """Read only the title and the names of abandoned branches; raises as `read_metadata_at` does."""
-    title, abandoned = None, set()
+def read_title_and_hidden(objects: Objects, commit: Oid) -> tuple[str | None, frozenset[BranchName]]:
+    """Read only the title and the names of branches that lists leave out; raises as `read_metadata_at` does."""
+    title, hidden = None, set()
     for entry in read_tree(objects, read_commit_stub(objects, commit).tree).values():
         if entry.name == TITLE and not entry.is_tree:
             title = _decode_line(read_blob(objects, entry.oid))
         elif entry.name == _BRANCHES.removesuffix("/") and entry.is_tree:
             for path, oid in walk_blobs(objects, entry.oid):
                 data = read_blob(objects, oid)
-                if ABANDONED.encode() in data and decode_branch_entry(data).status == ABANDONED:
-                    abandoned.add(BranchName(decode_component(path)))
-    return title, frozenset(abandoned)
+                if any(status in data for status in _HIDING) and decode_branch_entry(data).is_hidden:
+                    hidden.add(BranchName(decode_component(path)))
+    return title, frozenset(hidden)
 
 
 def _decode_line(data: bytes) -> str:

@@ -1,18 +1,32 @@
-"""Count the messages that are newer than a summary on its branch: such a summary is stale (S4-47)."""
+"""Find the compactions of a branch, and count what is newer than a summary: such a summary is stale (S4-47)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from scopes.history.messages import NO_TEXT, MessageHeader, walk_headers_newest_first
+from scopes.history.amendments import is_retracted
+from scopes.history.messages import NO_TEXT, MessageHeader, read_message, walk_headers_newest_first
 from scopes.history.revisions import list_branch_tips
-from scopes.ids import BranchName, ConversationId
+from scopes.ids import BranchName, ConversationId, Oid
+from scopes.model.message import Message
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository
 
 SUMMARIES = frozenset({"summary", "compaction"})
 SUMMARY = "summary"
 SILENT = SUMMARIES | {"tool-results", "system", "meta", "notice", "interrupt"}
+
+
+def walk_compactions(
+    repository: Repository, tip: Oid, heads_newest_first: Iterable[MessageHeader]
+) -> Iterator[tuple[MessageHeader, Message]]:
+    """Yield the compactions among the messages of a branch, newest first, without retracted ones."""
+    for head in heads_newest_first:
+        if head.kind in SUMMARIES:
+            message = read_message(repository, head.oid)
+            is_compaction = message.kind == "compaction" or message.extra.get("context_root") is True
+            if is_compaction and not is_retracted(repository, tip, head.id):
+                yield head, message
 
 
 def is_news(head: MessageHeader) -> bool:

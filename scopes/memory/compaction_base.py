@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scopes.history.messages import MessageHeader, read_message, walk_headers_newest_first
-from scopes.history.staleness import SUMMARIES
+from scopes.history.messages import MessageHeader, walk_headers_newest_first
+from scopes.history.staleness import walk_compactions
 from scopes.ids import MessageId, Oid
 from scopes.memory.source_messages import headers_beyond, read_amended, read_source_messages, source_ids
 from scopes.model.message import Message
@@ -44,8 +44,8 @@ def find_compaction_base(repository: Repository, tip: Oid) -> CompactionBase | N
     """Return the newest compaction of a branch that has no amended or retracted source, directly or indirectly."""
     newest_first = [
         CompactionBase(head, message)
-        for head in walk_headers_newest_first(repository, [tip])
-        if head.kind in SUMMARIES and _is_compaction(message := read_message(repository, head.oid))
+        for head, message in walk_compactions(repository, tip, walk_headers_newest_first(repository, [tip]))
+        if message.text.strip()
     ]
     amended = read_amended(repository, tip) if newest_first else set()
     stale: dict[MessageId, bool] = {}
@@ -55,7 +55,3 @@ def find_compaction_base(repository: Repository, tip: Oid) -> CompactionBase | N
             for source in (base.head.id, *source_ids(base.message.extra.get("summarizes")))
         )
     return next((base for base in newest_first if not stale[base.head.id]), None)
-
-
-def _is_compaction(message: Message) -> bool:
-    return bool(message.text.strip()) and (message.kind == "compaction" or message.extra.get("context_root") is True)

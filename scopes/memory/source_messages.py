@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from scopes.history.amendments import is_retracted
 from scopes.history.messages import (
     STATE_DIRECTORY,
     MessageHeader,
@@ -121,10 +122,12 @@ def _walk_steps(tool_input: object) -> Iterator[tuple[str, bool]]:
 def headers_since_summary(repository: Repository, tip: Oid) -> list[MessageHeader]:
     """List the messages since the last summary or compaction, oldest first; all messages if there is none.
 
-    Messages that were appended while the summary was written precede it but are not in it: they count as new.
+    Messages that were appended while the summary was written precede it but are not in it: they count as new. A
+    retracted summary covers nothing.
     """
     heads = walk_headers_newest_first(repository, [tip])
-    last = next((head.oid for head in heads if head.kind in SUMMARIES), None)
+    summaries = (head for head in heads if head.kind in SUMMARIES)
+    last = next((head.oid for head in summaries if not is_retracted(repository, tip, head.id)), None)
     return headers_beyond(repository, tip, () if last is None else (_covered_tip(repository, last),))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scopes.clock import format_seconds
+from scopes.history.amendments import is_retracted
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import MessageHeader, read_message, walk_headers_newest_first
 from scopes.history.staleness import SUMMARIES, is_news
@@ -42,7 +43,10 @@ class SummaryRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryList(Result):
-    """The summaries of a branch, newest first; `uncovered` is the number of messages that no summary covers."""
+    """The summaries of a branch without retracted ones, newest first.
+
+    `uncovered` is the number of messages that no summary covers.
+    """
 
     conversation: ConversationId
     branch: BranchName
@@ -60,7 +64,7 @@ def list_summaries(repository: Repository, branch: str) -> SummaryList:
     newer = 0
     for head in walk_headers_newest_first(repository, [tip]):
         newer += is_news(head)
-        if head.kind in SUMMARIES:
+        if head.kind in SUMMARIES and not is_retracted(repository, tip, head.id):
             message = read_message(repository, head.oid)
             sources = source_ids(message.extra.get("summarizes"))
             sources_of[head.id] = sources

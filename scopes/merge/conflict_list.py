@@ -10,17 +10,15 @@ from scopes.errors import Ambiguous, NotFound
 from scopes.history.messages import KIND_TRAILER, TO_TRAILER, MessageHeader, read_message, walk_headers_newest_first
 from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.merge.attribution import describe
 from scopes.merge.automatic_resolution import read_reuse
-from scopes.merge.detection import find_disagreements
-from scopes.merge.divergence import find_divergence
+from scopes.merge.conflict_keys import shown_key
 from scopes.merge.earlier_resolutions import EarlierResolutions
-from scopes.merge.in_progress import InProgress, holding, list_conflicts_of, list_in_progress
+from scopes.merge.ended_conflicts import walk_ended
+from scopes.merge.in_progress import InProgress, holding, list_conflicts_of, list_in_progress, with_sides
 from scopes.merge.records import list_conflicts_at
-from scopes.model.conflicts import Conflict, EarlierResolution, decode_resolution
+from scopes.model.conflicts import ENDED, Conflict, EarlierResolution
 from scopes.model.message import Message
 from scopes.store.graph import is_ancestor, walk_newest_first
-from scopes.store.objects import Commit
 from scopes.store.repository import Repository
 
 _MAX_NUMBER_DIGITS = 3
@@ -56,13 +54,13 @@ def walk_conflicts(
     """Yield the conflicts of a conversation, by branch, then by key; numbers are unique.
 
     First those of merges and replays in progress, resolved ones included; then open ones recorded on other branches;
-    with `ended` also all that were resolved by finished merges.
+    with `ended` also all that finished or aborted merges and replays had.
     """
     yield from (row for row, _ in _walk_rows(repository, conversation, ended=ended))
 
 
 def read_conflict(repository: Repository, conversation: ConversationId, name: str) -> tuple[ConflictRow, InProgress]:
-    """Return a conflict by its id, its number, or a prefix of its id; up to three digits are always a number.
+    """Return a conflict by its id, its number, a prefix of its id, or its key; up to three digits are always a number.
 
     Raises:
         NotFound, Ambiguous: none or several match.
@@ -106,7 +104,8 @@ def is_id_prefix(name: str) -> bool:
 def _find_named(rows: list[_Row], name: str) -> list[_Row]:
     found = [pair for pair in rows if pair[0].conflict.id == name]
     found = found or [pair for pair in rows if name.isdecimal() and name == str(pair[0].number)]
-    return found or [pair for pair in rows if is_id_prefix(name) and pair[0].conflict.id.startswith(name)]
+    found = found or [pair for pair in rows if is_id_prefix(name) and pair[0].conflict.id.startswith(name)]
+    return found or [pair for pair in rows if name in {pair[0].conflict.key, shown_key(pair[0].conflict.key)}]
 
 
 def find_addressee(repository: Repository, tip: Oid, conflict: str) -> str | None:
@@ -149,7 +148,7 @@ def list_earlier(repository: Repository, in_progress: InProgress, *others: InPro
 
 def _with_earlier(row: ConflictRow, find: Callable[[Conflict], tuple[EarlierResolution, ...]]) -> ConflictRow:
     """Return a row with the earlier resolutions of the same question, if its conflict is open."""
-    found = () if row.conflict.status == "resolved" else find(row.conflict)
+    found = () if row.conflict.status in ENDED else find(row.conflict)
     return replace(row, conflict=replace(row.conflict, decided_before=found)) if found else row
 
 
@@ -198,39 +197,8 @@ def _walk_held(
         if not any(is_ancestor(repository, in_progress.tip, tip) for tip in tips_resolved):
             yield in_progress, record
     if ended:
-        yield from (found[0] for found in resolved.values())
-        yield from _walk_resolved_by_merges(repository, conversation, seen | resolved.keys())
-
-
-def _walk_resolved_by_merges(
-    repository: Repository, conversation: ConversationId, seen: set[str]
-) -> Iterator[tuple[InProgress, Conflict]]:
-    """Yield the conflicts that merges resolved by themselves, each once; ids in `seen` are left out."""
-    tips = list_branch_tips(repository, conversation)
-    known, walked = set(seen), set[Oid]()
-    for name in sorted(tips, key=lambda name: (name != "main", name)):
-        for commit in walk_newest_first(repository, [tips[name]], walked):
-            walked.add(commit.oid)
-            records = _resolved_by_merge(repository, commit) if commit.trailers.get(KIND_TRAILER) == "merge" else []
-            for record in records:
-                if record.id not in known:
-                    known.add(record.id)
-                    yield holding(repository, conversation, name, tips[name]), record
-
-
-def _resolved_by_merge(repository: Repository, commit: Commit) -> list[Conflict]:
-    """Return the conflicts that a merge resolved by itself, from its message; both sides are computed again."""
-    match read_message(repository, commit.oid).extra.get("merge"):
-        case {"resolved": list(documents)} if len(commit.parents) == 2:
-            target, source = commit.parents
-            divergence = find_divergence(repository, repository, target, source, unrelated=True)
-            if divergence is None:
-                return []
-            found = describe(repository, divergence, find_disagreements(repository, divergence))
-            conflicts = {conflict.id: conflict for conflict in found}
-            return [
-                replace(conflicts[identity], status="resolved", resolution=decode_resolution(document))
-                for document in documents
-                if isinstance(document, dict) and (identity := document.get("id")) in conflicts
-            ]
-    return []
+        for found in resolved.values():
+            by_age = sorted((with_sides(each, tips) for each, _ in found), key=lambda each: each.entry.created)
+            named = next((each for each in by_age if each.source), found[0][0])
+            yield replace(found[0][0], source=named.source, target=named.target), found[0][1]
+        yield from walk_ended(repository, conversation, {*seen, *resolved, *(record.id for _, record in opened)})

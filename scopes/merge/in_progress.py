@@ -6,7 +6,7 @@ machine can continue or abort it. The fields that only a replay has are in `repl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name, is_name, parse_branch_name
 from scopes.merge.records import list_conflicts_at, open_conflicts_at
 from scopes.model.conflicts import Conflict
-from scopes.model.conversation import BranchEntry
+from scopes.model.conversation import CONFLICT_RESOLUTION, BranchEntry
 from scopes.model.operation import Operation
 from scopes.result import Note
 from scopes.store import refs
@@ -25,7 +25,7 @@ from scopes.store.graph import list_new_commits
 from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Objects, Repository
 
-PURPOSE = "conflict-resolution"
+PURPOSE = CONFLICT_RESOLUTION
 HELD = "branch"
 _ENTRY_KEY = "waiting"
 _BRANCH_FIELDS = "target", "source", "before", "branch", "parent"
@@ -280,6 +280,29 @@ def require_resolved_on_branch(repository: Repository, in_progress: InProgress) 
             f" on {in_progress.conversation}/{in_progress.branch}",
             hint=f"see: scopes conflicts list {in_progress.conversation}",
         )
+
+
+def with_sides(in_progress: InProgress, branches: Iterable[BranchName]) -> InProgress:
+    """Return what was in progress with the source and target that the name of its conflict-resolution branch has.
+
+    The name has them with `-` for `/`; `branches` are those of the conversation. Other branches are returned unchanged.
+    """
+    prefix, _, stem = in_progress.branch.partition("/")
+    if prefix != PURPOSE:
+        return in_progress
+    names = {name.replace("/", "-"): name for name in branches}
+    parent = in_progress.entry.parent
+    flat = "" if parent is None else parent.replace("/", "-")
+    if parent is not None and stem.startswith(f"{flat}-onto-"):
+        source, target = flat, stem.removeprefix(f"{flat}-onto-")
+    elif parent is not None and (end := stem.rfind(f"-into-{flat}")) > 0:
+        source, target = stem[:end], flat
+    else:
+        source, joined, target = stem.replace("-onto-", "-into-").partition("-into-")
+        if not joined:
+            return in_progress
+        target = target if parent is None else flat
+    return replace(in_progress, source=names.get(source, source), target=BranchName(names.get(target, target)))
 
 
 def resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str, *, joined: str = "into") -> BranchName:

@@ -64,7 +64,9 @@ CONFLICT_TYPES: Final[Mapping[str, ConflictType]] = {
     "unknown": ConflictType("medium"),
 }
 """Every type of conflict (S4-13). A type that a newer version wrote has the properties of `unknown`."""
-STATUSES: Final = ("open", "debate", "escalated", "resolved")
+STATUSES: Final = ("open", "debate", "escalated", "resolved", "abandoned")
+ENDED: Final = frozenset({"resolved", "abandoned"})
+"""The statuses of conflicts that nobody can resolve any more; "abandoned" is never stored."""
 CHOICES: Final = ("target", "source", "base", "both", "value")
 _ID_LENGTH: Final = 12
 
@@ -161,6 +163,11 @@ def conflict_id(kind: str, key: str, base: Sequence[Any], source: Any, target: A
 
 def encode_conflict(conflict: Conflict) -> bytes:
     """Encode a conflict as one line of canonical JSON."""
+    return encoding.dump(conflict_document(conflict))
+
+
+def conflict_document(conflict: Conflict) -> dict[str, Any]:
+    """Return a conflict as a JSON object."""
     document: dict[str, Any] = {
         "v": FORMAT_VERSION,
         "id": conflict.id,
@@ -175,7 +182,7 @@ def encode_conflict(conflict: Conflict) -> bytes:
         document["automatic_resolution"] = conflict.automatic_resolution
     if conflict.resolution is not None:
         document["resolution"] = resolution_document(conflict.resolution)
-    return encoding.dump(document)
+    return document
 
 
 def decode_conflict(data: bytes) -> Conflict:
@@ -184,7 +191,15 @@ def decode_conflict(data: bytes) -> Conflict:
     Raises:
         Corrupt: the data is not a conflict record.
     """
-    match encoding.load(data):
+    conflict = conflict_of(encoding.load(data))
+    if conflict is None:
+        raise Corrupt("the record of a conflict is damaged", hint="see: scopes verify")
+    return conflict
+
+
+def conflict_of(document: object) -> Conflict | None:
+    """Decode a conflict from a JSON object; None if it is not one."""
+    match document:
         case {"id": str(identity), "type": str(kind), "key": str(key), "status": str(status), **rest}:
             automatic = rest.get("automatic_resolution")
             return Conflict(
@@ -198,7 +213,7 @@ def decode_conflict(data: bytes) -> Conflict:
                 status=status,
                 resolution=decode_resolution(rest.get("resolution")),
             )
-    raise Corrupt("the record of a conflict is damaged", hint="see: scopes verify")
+    return None
 
 
 def position_document(position: Position) -> dict[str, Any]:

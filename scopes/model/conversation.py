@@ -11,7 +11,9 @@ from scopes.ids import AgentName, BranchName, Oid
 from scopes.model import encoding
 
 FORMAT_VERSION = 1
-PURPOSES = ("analysis", "alternative-solution", "verification", "collaboration", "conflict-resolution")
+ABANDONED, MERGED = "abandoned", "merged"
+CONFLICT_RESOLUTION = "conflict-resolution"
+PURPOSES = ("analysis", "alternative-solution", "verification", "collaboration", CONFLICT_RESOLUTION)
 
 
 class Root(NamedTuple):
@@ -35,6 +37,16 @@ class BranchEntry:
     created: str = ""
     status: str = "active"
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether lists leave out the branch (S4-8)."""
+        return is_hidden(self.purpose, self.status)
+
+
+def is_hidden(purpose: str | None, status: str) -> bool:
+    """Return True for an abandoned branch, and for a conflict-resolution branch whose conflicts are closed."""
+    return status == ABANDONED or (purpose == CONFLICT_RESOLUTION and status == MERGED)
 
 
 def parse_purpose(text: str) -> str:

@@ -62,6 +62,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.memory.search": "memory",
     "scopes.memory.stats": "memory",
     "scopes.memory.summaries": "summarize",
+    "scopes.memory.uncompact": "summarize",
     "scopes.memory.update": "memory",
     "scopes.merge.replay_control": "replay",
     "scopes.search.hits": "search",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -62,6 +63,16 @@ def test_branches_complete_after_their_conversation(words):
     assert words("conv", "state", "conv-001", "--branch", "") == ["analysis/security", "main"]
     assert words("conv", "state", "conv-001", "-b", "m") == ["main"]
     assert words("conv", "state", "--branch", "m", "conv-001", "--branch", "a") == ["analysis/security"]
+
+
+def test_branches_of_conflicts_complete_after_their_first_letter(words, store):
+    heads = os.path.join(store, "refs", "heads", "conv-001")
+    os.makedirs(os.path.join(heads, "conflict-resolution"))
+    shutil.copy(os.path.join(heads, "main"), os.path.join(heads, "conflict-resolution", "fix-into-main"))
+    for line in (("conv", "state", "conv-001", "--branch"), ("conv", "state")):
+        prefix = "" if "--branch" in line else "conv-001/"
+        assert f"{prefix}conflict-resolution/fix-into-main" not in words(*line, prefix)
+        assert f"{prefix}conflict-resolution/fix-into-main" in words(*line, f"{prefix}c")
 
 
 def test_branches_complete_after_a_unique_prefix_of_the_conversation(words):

@@ -153,7 +153,7 @@ def test_projects_agents_models_and_tags_are_offered_from_the_index(conversation
         ("conflicts resolve conv-001 1 --take b", ["base", "both"]),
         ("branch conv-001 x --purpose v", ["verification"]),
         ("config set scopes.durability f", ["full", "fast"]),
-        ("config set scopes.merge.reuse a", ["show", "apply"]),
+        ("config set scopes.merge.reuse a", ["apply"]),
         ("config scopes.color a", ["auto", "always"]),
         ("config scopes.dur", ["scopes.durability"]),
         ("config get scopes.dur", ["scopes.durability"]),
@@ -283,6 +283,7 @@ def test_conflicts_are_offered_by_number_and_by_the_first_letters_of_their_id(co
     letters = next(conflict[:length] for length in range(1, 9) if not conflict[:length].isdecimal())
     assert offered(f"conflicts resolve conv-001 {letters}") == [conflict[:8]]
     assert offered(f"conflicts resolve {letters}") == [conflict[:8]]
+    assert offered("conflicts resolve conv-001 decisions/") == offered("conflicts show decisions/") == ["decisions/db"]
 
 
 def test_resolved_conflicts_are_offered_to_show_only(conversation, offered):

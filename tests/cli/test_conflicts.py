@@ -212,6 +212,14 @@ def test_a_conflict_is_named_without_its_conversation(stopped):
     assert stopped.run("conflicts", "show", stopped.decision["id"], "--json")["status"] == "resolved"
 
 
+def test_a_conflict_is_named_by_its_key(stopped):
+    assert stopped.run("conflicts", "show", stopped.id, "decisions/db", "--json")["number"] == 2
+    assert stopped.run("conflicts", "show", "analyses/login/security", "--json")["number"] == 1
+    assert stopped.run_refused("conflicts", "show", stopped.id, "decisions", code=4)["hint"]
+    stopped.run("conflicts", "resolve", "decisions/db", "--take", "source", "--json")
+    assert [each["number"] for each in stopped.list_conflicts()] == [1]
+
+
 def test_a_conflict_id_of_two_conversations_needs_one_of_them(stopped):
     """The same values conflict in a second conversation: the id is the same."""
     other = stopped.run("conv", "new", "--json")["id"]

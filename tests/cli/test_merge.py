@@ -96,13 +96,13 @@ def test_in_a_pipe_the_conflicts_and_the_next_commands_are_notes(conflicting, wo
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "note"),
     [
         ("merge", "{}/main would be fast-forwarded to fix: 1 message"), ("merge --no-ff", "fix would be merged into {}/main: 1 message"),
         ("rebase", "{}/fix is already based on main"), ("cherry-pick", "1 message would be picked onto {}/main"),
     ],
 )  # fmt: skip
-def test_in_a_pipe_a_dry_run_says_in_a_note_what_would_happen(conversation, command, said):
+def test_in_a_pipe_a_dry_run_writes_in_a_note_what_would_happen(conversation, command, note):
     """M14: the name of the branch alone told nothing."""
     verb, *options = command.split()
     conversation.append("fix", "one")
@@ -113,7 +113,7 @@ def test_in_a_pipe_a_dry_run_says_in_a_note_what_would_happen(conversation, comm
     }
     done = conversation.run_main("conv", verb, conversation.id, *sides[verb], *options, "--dry-run")
     assert (done.returncode, done.stdout) == (0, "fix\n" if verb == "rebase" else "main\n")
-    assert f"note: {said.format(conversation.id)}\n" in done.stderr
+    assert f"note: {note.format(conversation.id)}\n" in done.stderr
 
 
 def test_a_dry_run_shows_the_conflicts_and_changes_nothing(conflicting):

@@ -9,15 +9,21 @@ import pytest
 from scopes.clock import parse_time
 from scopes.conversation.abandon import abandon
 from scopes.conversation.append import append
+from scopes.conversation.branch import list_branches
 from scopes.conversation.delete import delete
 from scopes.conversation.list import list_conversations
 from scopes.conversation.list_cached import find_cached_list
 from scopes.conversation.list_filter import ListFilter
+from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.new import new
 from scopes.conversation.rename import rename_title
+from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.show import show
 from scopes.conversation.switch import switch
 from scopes.conversation.tag import tag
+from scopes.conversation.undo import undo
 from scopes.history.messages import plain_message
+from scopes.history.revisions import read_active_branch
 from scopes.model.message import Author
 from scopes.store.projects import find_project
 from tests.support.history import history, say
@@ -135,6 +141,26 @@ def test_an_abandoned_branch_and_a_deleted_conversation_are_not_counted(reposito
         [row] = list_conversations(repository, complete=complete).conversations
         assert (row.id, row.branches) == ("conv-001", 1)
     assert row.messages == 2
+
+
+@pytest.mark.parametrize("undone", [False, True])
+def test_the_branch_of_a_closed_conflict_is_not_counted_or_listed(repository, undone):
+    history(repository, "main: a", "fix@a: b")
+    for branch, word in (("main", "files"), ("fix", "SQLite")):
+        say(repository, f"conv-001/{branch}", "", kind="decision", decision={"topic": "db", "decision": word})
+    merge(repository, "conv-001", "fix", target="main")
+    name = read_active_branch(repository, "conv-001")
+    assert [row.branches for row in list_conversations(repository).conversations] == [3]
+    resolve_conflict(repository, "conv-001", "1", take="source", author=Author("lead", "human"))
+    continue_merge(repository, "conv-001")
+    if undone:
+        undo(repository)
+    for complete in (False, True):
+        assert [row.branches for row in list_conversations(repository, complete=complete).conversations] == [2 + undone]
+    view = show(repository, "conv-001")
+    assert (name in [row.name for row in view.branches], view.branch_count) == (undone, 2 + undone)
+    assert name in [row.name for row in list_branches(repository, "conv-001", abandoned=True).branches]
+    assert [row.name for row in show(repository, f"conv-001/{name}").branches] == [name]
 
 
 def test_a_conversation_created_with_git_has_its_root(repository):

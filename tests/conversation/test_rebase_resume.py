@@ -69,7 +69,7 @@ def test_finishing_a_rebase_is_one_operation_that_undo_reverts(repository, stopp
 def test_after_a_rebase_show_counts_the_branch_from_its_new_base(repository, stopped):
     resolve(repository)
     continue_rebase(repository, "conv-001")
-    rows = {row.name: row for row in show(repository, "conv-001").branches}
+    rows = {row.name: row for row in show(repository, "conv-001", abandoned=True).branches}
     assert (rows["fix"].messages, rows["fix"].status) == (4, "active")
     assert rows["conflict-resolution/fix-onto-main"].status == "merged"
 

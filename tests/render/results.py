@@ -14,6 +14,7 @@ from scopes.context.result import Context, ContextFile, ContextMessage, Explaine
 from scopes.conversation.abandon import BranchAbandoned
 from scopes.conversation.amend import MessageAmended
 from scopes.conversation.append import MessageAppended
+from scopes.conversation.bisect import Bisection, BisectPoint, BisectStep
 from scopes.conversation.blame import BlameList, BlameRow
 from scopes.conversation.branch import BranchCreated, BranchList
 from scopes.conversation.cat import MessageView
@@ -61,6 +62,7 @@ from scopes.memory.search import MemoryHit, MemoryHits
 from scopes.memory.stats import MemoryStats
 from scopes.memory.summaries import SummaryList, SummaryRow
 from scopes.memory.summarize import Summarized
+from scopes.memory.uncompact import Uncompacted
 from scopes.memory.update import MemoryUpdated
 from scopes.merge.conflict_list import ConflictRow
 from scopes.merge.manual_resolution import SIDES
@@ -347,6 +349,17 @@ RANGES = RangeDifference(
     ),
 )  # fmt: skip
 
+_START, _PROMPT, _CALL, _LONG = (
+    BisectPoint(CONVERSATION, oid("root") if head is None else head.oid, head) for head in (None, PROMPT, CALL, LONG)
+)
+BISECTION = Bisection(
+    conversation=CONVERSATION, good=_START, bad=_LONG, first_bad=CALL, candidates=(), skipped=(),
+    steps=(
+        BisectStep(_START, "good", 0, "good"), BisectStep(_LONG, "bad", 1, "bad"), BisectStep(_PROMPT, "good", 0),
+        BisectStep(_CALL, "bad", 1),
+    ),
+)  # fmt: skip
+
 STATS = Stats(
     conversation=CONVERSATION, conversations=1, branches=3, messages=1200, characters=45_678, files=12, files_changed=0, tool_calls=1,
     authors={"carol": 1000, "planner": 200}, kinds={"prompt": 1200}, models={}, tools={"Bash": 1}, tool_errors={}, tokens={},
@@ -548,6 +561,10 @@ SAMPLES = {
         "equal": replace(RANGES, pairs=RANGES.pairs[:1]),
         "empty": replace(RANGES, pairs=()),
     },
+    "bisect": {
+        "bisect": BISECTION,
+        "undecided": replace(BISECTION, first_bad=None, candidates=(PROMPT, CALL), skipped=(PROMPT,)),
+    },
     "blame": {
         "blame": BlameList(
             revision=Revision(CONVERSATION, "main", oid("main")),
@@ -640,6 +657,9 @@ SAMPLES = {
         "cat-summary": MessageView(
             conversation=CONVERSATION, branch="main", head=SUMMARY, message=body(SUMMARY), stored=encode(body(SUMMARY)), newer=3,
         ),
+        "cat-retracted": MessageView(
+            conversation=CONVERSATION, branch="main", head=PROMPT, message=body(PROMPT), stored=encode(body(PROMPT)), retracted=True,
+        ),
         "cat-raw": WithOptions(
             MessageView(conversation=CONVERSATION, branch=None, head=PROMPT, message=body(PROMPT), stored=encode(body(PROMPT))),
             ViewOptions(raw=True),
@@ -651,6 +671,7 @@ SAMPLES = {
     "log": {
         "log": Log(items=ENTRIES, conversation=CONVERSATION),
         "stale": replace(ENTRIES[0], head=SUMMARY, message=body(SUMMARY), newer=2),
+        "retracted": replace(ENTRIES[0], retracted=True),
         "oneline": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(oneline=True)),
         "graph": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True)),
         "graph-oneline": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True, oneline=True)),
@@ -815,6 +836,12 @@ SAMPLES = {
                 DecisionRow(topic="cookies", decision="SameSite=Lax,\nand no other.", head=DECIDED, current=True),
             ),
         ),
+        "decisions-elsewhere": DecisionList(
+            conversation=CONVERSATION,
+            decisions=(
+                DecisionRow(topic="db", decision="SQLite", head=SECURE, current=False, branches=("fix",)),
+            ),
+        ),
         "no-decisions": DecisionList(conversation=CONVERSATION, decisions=()),
     },
     "search": {
@@ -845,6 +872,14 @@ SAMPLES = {
     },
     "summarize": {
         "summarized": SUMMARIZED,
+        "uncompacted": Uncompacted(
+            conversation=CONVERSATION, branch="main", compactions=(SUMMARY, PROMPT), remaining=None, dry_run=False,
+            operation=OPERATION,
+        ),
+        "uncompact-dry-run": Uncompacted(
+            conversation=CONVERSATION, branch="main", compactions=(SUMMARY,), remaining=PROMPT.id, dry_run=True,
+            operation=None,
+        ),
         "compacted": replace(SUMMARIZED, compact=True, earlier=SUMMARY.id, method="command", messages=1, counted="estimate"),
         "dry-run": replace(SUMMARIZED, id=None, oid=None, operation=None),
         "list": SummaryList(

@@ -13,6 +13,7 @@ from scopes.context.request import Request
 from scopes.conversation.abandon import abandon
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.append import append
+from scopes.conversation.bisect import bisect
 from scopes.conversation.branch import branch, list_branches
 from scopes.conversation.cat import cat
 from scopes.conversation.changes import changes
@@ -50,6 +51,7 @@ from scopes.memory.search import search as search_memory
 from scopes.memory.stats import stats as memory_stats
 from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize
+from scopes.memory.uncompact import uncompact
 from scopes.memory.update import update
 from scopes.model.message import Author
 from scopes.render.view_options import ViewOptions
@@ -84,6 +86,7 @@ READS = {
     "tag": lambda repo: list_tags(repo, SAMPLE),
     "files": lambda repo: files(repo, SAMPLE),
     "decisions": lambda repo: decisions(repo, SAMPLE),
+    "bisect": lambda repo: bisect(repo, SAMPLE, lambda point: int(point.oid > "7"), verify=False),
     "range-diff": lambda repo: range_diff(repo, ["main", "analysis/security-review"], conversation=SAMPLE),
     "stats": lambda repo: stats(repo, SAMPLE),
     "search": lambda repo: search(repo, "login OR security", index_directory=repo.path + "-index", context=1),
@@ -108,6 +111,7 @@ WRITES = {
     "summarize --dry-run": lambda repo: summarize(repo, SAMPLE, COUNTER, dry_run=True),
     "summarize": lambda repo: summarize(repo, SAMPLE, COUNTER),
     "compact": lambda repo: summarize(repo, SAMPLE, COUNTER, include_all=True, compact=True),
+    "uncompact": lambda repo: uncompact(repo, SAMPLE, author=Author("carol")),
     "summarize --status": lambda repo: list_summaries(repo, SAMPLE),
     "memory update": update,
     "memory add": lambda repo: add(repo, "Reset every Monday.", agent="carol", actions=["tell them"]),

@@ -35,7 +35,9 @@ def branch(
         str | None, typer.Option("--name", metavar="NAME", help="The name, given as an option")
     ] = None,
     no_switch: Annotated[bool, typer.Option("--no-switch", help="Do not make it the active branch")] = False,
-    abandoned: Annotated[bool, typer.Option("--abandoned", help="Include abandoned branches in the list")] = False,
+    abandoned: Annotated[
+        bool, typer.Option("--all", "--abandoned", help="List abandoned branches and those of closed conflicts, too")
+    ] = False,
 ) -> int:
     """Create a branch, or list the branches.
 

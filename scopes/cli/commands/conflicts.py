@@ -30,15 +30,21 @@ def conflicts_list(
     ] = None,
     status: Annotated[
         str | None,
-        typer.Option("--status", metavar="STATUS", help="Only conflicts that are open, debate, escalated or resolved"),
+        typer.Option("--status", metavar="STATUS", help="Only those: open, debate, escalated, resolved or abandoned"),
     ] = None,
     include_all: Annotated[
-        bool, typer.Option("--all", "-a", help="Include resolved conflicts, those of finished merges too")
+        bool, typer.Option("--all", "-a", help="Include every conflict that has ended, in whatever way")
     ] = False,
 ) -> int:
     """List the conflicts between branches.
 
-    A conflict is open, in debate (messages were added to its branch), escalated, or resolved.
+    A conflict is open, in debate (messages were added to its branch), escalated, resolved, or abandoned: its merge,
+    rebase or cherry-pick was aborted.
+
+    With --all also those that have ended: resolved by hand, by a rule, by the strategy or as before. Those of a merge
+    are in the history; what a rebase or cherry-pick resolved by itself, and what was aborted, is found in the operation
+    log. Not listed are the conflicts of merges that were undone, of dry runs, and of branches that were deleted or
+    rewound behind the merge.
 
     Examples:
       scopes conflicts list

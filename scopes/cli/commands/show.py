@@ -24,7 +24,9 @@ def show(
     recent: Annotated[
         int, typer.Option("--recent", "-n", min=0, metavar="N", help="Number of recent messages")
     ] = RECENT,
-    abandoned: Annotated[bool, typer.Option("--abandoned", help="Include abandoned branches")] = False,
+    abandoned: Annotated[
+        bool, typer.Option("--all", "--abandoned", help="Include abandoned branches and those of closed conflicts")
+    ] = False,
 ) -> int:
     """Show participants, branches and recent activity.
 

@@ -103,7 +103,7 @@ def render_blame_list(result: BlameList, view: View) -> None:
 
 @render_text.register
 def render_decision_list(result: DecisionList, view: View) -> None:
-    """Write the decisions, oldest first; those that the branch no longer holds are marked."""
+    """Write the decisions, oldest first; those that the branch does not hold are marked."""
     if not view.terminal:
         view.rows(_DECISION_COLUMNS, (_decision_row(row, view) for row in result.decisions))
         return
@@ -112,7 +112,8 @@ def render_decision_list(result: DecisionList, view: View) -> None:
         view.line(Span(place, "id"), " holds no decisions.")
     where = result.branch or "the active branch"
     for row in result.decisions:
-        marked = "" if row.current else f" (superseded on {where})"
+        elsewhere = f" (only on {', '.join(row.branches)})"
+        marked = "" if row.current else elsewhere if row.branches else f" (superseded on {where})"
         view.line(Span(row.topic, "heading"), Span(marked, "warn"))
         view.body(row.decision, indent=4)
         who, when = author(row.head.author, row.head.author_kind), short_time(view, display_time(row.head))
@@ -167,8 +168,7 @@ def _blame_row(row: BlameRow, view: View) -> tuple[Cell, ...]:
 
 def _decision_row(row: DecisionRow, view: View) -> tuple[Cell, ...]:
     time = short_time(view, display_time(row.head))
-    state = "in effect" if row.current else "superseded"
-    return row.topic, row.decision, row.head.author, time, row.head.id, row.head.oid, state
+    return row.topic, row.decision, row.head.author, time, row.head.id, row.head.oid, row.state
 
 
 def _file_row(row: FileRow) -> tuple[Cell, ...]:

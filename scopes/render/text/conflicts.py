@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from scopes.history.messages import display_time
 from scopes.merge.conflict_keys import can_have_value, shown_key
+from scopes.model.conflicts import ENDED
 from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_text
 from scopes.render.text.conflict_phrases import (
@@ -67,6 +68,8 @@ _PIPED_COLUMNS = (
     Column("Status"),
     Column("Since"),
     Column("Branch"),
+    Column("Source"),
+    Column("Target"),
 )
 _CONFLICT_VIEW_WIDE = 120
 _INDENT = "    "
@@ -77,7 +80,7 @@ Line: TypeAlias = tuple[str | Span, ...]
 
 @render_text.register
 def render_conflict_list(result: ConflictList, view: View) -> None:
-    """Write a table per branch with open conflicts; in a pipe one row per conflict."""
+    """Write a table per branch and source with conflicts; in a pipe one row per conflict."""
     if not view.terminal:
         view.rows(_PIPED_COLUMNS, (_piped_row(row, view) for row in result.conflicts))
         for row in result.conflicts:
@@ -86,7 +89,9 @@ def render_conflict_list(result: ConflictList, view: View) -> None:
         return
     if not result.conflicts:
         view.line("There are no open conflicts.")
-    for number, (_, rows) in enumerate(groupby(result.conflicts, key=attrgetter("conversation", "branch"))):
+    for number, (_, rows) in enumerate(
+        groupby(result.conflicts, key=attrgetter("conversation", "branch", "source", "target"))
+    ):
         if number:
             view.line()
         _write_branch_conflicts(list(rows), view)
@@ -128,7 +133,7 @@ def render_conflict_resolved(result: ConflictResolved, view: View) -> None:
 def _write_branch_conflicts(rows: list[ConflictRow], view: View) -> None:
     """Write the conflicts of one branch: as a table, or two lines each on a narrow terminal."""
     first = rows[0]
-    sides = "" if first.kind == _HELD else f"{first.source} into {first.target}, "
+    sides = f"{first.source} into {first.target}, " if first.source else ""
     title = f"{first.conversation}: {sides}on {first.branch}"
     if view.width >= _WIDE:
         view.rows(_TERMINAL_COLUMNS, (_terminal_row(row, view) for row in rows), title=title)
@@ -174,7 +179,7 @@ def _terminal_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
 
 
 def _piped_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
-    return row.conversation, *_terminal_row(row, view), row.branch
+    return row.conversation, *_terminal_row(row, view), row.branch, row.source, row.target
 
 
 def _write_conflict(result: ConflictView, view: View) -> None:
@@ -306,7 +311,7 @@ def _write_resolution(conflict: Conflict, resolution: Resolution, view: View) ->
 
 def _write_next_steps(row: ConflictRow, takes: Sequence[str], view: View) -> None:
     view.line()
-    if row.conflict.status == "resolved":
+    if row.conflict.status in ENDED:
         if row.kind == _HELD:
             return
         write_hint(view, f"continue: scopes conv {row.kind} {row.conversation} --continue")

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.history.messages import display_time
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import author, counted, identifier, short_time, write_field, write_hint
+from scopes.render.text.phrases import (
+    UNDO_HINT,
+    author,
+    counted,
+    identifier,
+    short_time,
+    subject,
+    write_field,
+    write_hint,
+)
 from scopes.render.text.tokens import format_tokens
 from scopes.render.view import Cell, Column, Span, View
 
 if TYPE_CHECKING:
     from scopes.memory.summaries import SummaryList, SummaryRow
     from scopes.memory.summarize import Summarized
+    from scopes.memory.uncompact import Uncompacted
 
 _COLUMNS = (
     Column("ID"),
@@ -43,6 +54,23 @@ def render_summarized(result: Summarized, view: View) -> None:
     view.body(result.text, indent=4 if view.terminal else 0)
     if result.id is not None:
         write_hint(view, "undo with: scopes undo")
+
+
+@render_text.register
+def render_uncompacted(result: Uncompacted, view: View) -> None:
+    """Write the compactions at which contexts do not start any more, and where they start now; in a pipe the ids."""
+    if not view.terminal:
+        for head in result.compactions:
+            view.line(head.id)
+        return
+    start = ("the first message",) if result.remaining is None else ("compaction ", identifier(view, result.remaining))
+    verb = "would start" if result.dry_run else "start"
+    place = Span(f"{result.conversation}/{result.branch}", "branch")
+    view.line("contexts of ", place, f" {verb} at ", *start, ", not at:")
+    for head in result.compactions:
+        view.line(identifier(view, head.id), " ", short_time(view, display_time(head)), " ", subject(head), indent=2)
+    if result.operation is not None:
+        write_hint(view, UNDO_HINT)
 
 
 @render_text.register

@@ -37,7 +37,9 @@ def format_blame_list(result: BlameList) -> dict[str, object]:
 def format_decision_list(result: DecisionList) -> dict[str, object]:
     """Return the decisions, oldest first."""
     decisions = [
-        {"topic": row.topic, "decision": row.decision, "stands": row.current, "message": header_object(row.head)}
+        {"topic": row.topic, "decision": row.decision, "stands": row.current, "state": row.state}
+        | without_none(branches=list(row.branches) or None)
+        | {"message": header_object(row.head)}
         for row in result.decisions
     ]
     return without_none(

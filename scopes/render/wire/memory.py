@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from scopes.memory.stats import MemoryStats
     from scopes.memory.summaries import SummaryList, SummaryRow
     from scopes.memory.summarize import Summarized
+    from scopes.memory.uncompact import Uncompacted
     from scopes.memory.update import MemoryUpdated
 
 
@@ -134,6 +135,20 @@ def format_summarized(result: Summarized) -> dict[str, object]:
         ratio=result.ratio,
         method=result.method,
         context_root=result.compact,
+        operation=result.operation,
+    )
+
+
+@to_wire.register
+def format_uncompacted(result: Uncompacted) -> dict[str, object]:
+    """Return the removed compactions and where contexts start now."""
+    return without_none(
+        kind="uncompact",
+        conversation=result.conversation,
+        branch=result.branch,
+        compactions=[header_object(head) for head in result.compactions],
+        remaining=result.remaining,
+        dry_run=result.dry_run or None,
         operation=result.operation,
     )
 

@@ -1,0 +1,79 @@
+"""`uncompact`: make contexts start from the full history again, by retracting the compactions of a branch."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+
+from scopes.errors import Refused
+from scopes.history.handles import StoreHandle
+from scopes.history.messages import (
+    MessageHeader,
+    plain_message,
+    walk_headers_newest_first,
+    write_message_blob,
+    write_message_commit,
+)
+from scopes.history.staleness import walk_compactions
+from scopes.history.transaction import Transaction
+from scopes.ids import BranchName, ConversationId, MessageId, OperationId
+from scopes.model.message import Author
+from scopes.result import Result
+from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
+
+_NOTICE = "contexts do not start at this compaction any more"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uncompacted(Result):
+    """The compactions that were removed from contexts, newest first.
+
+    `remaining` is the compaction at which contexts start now, and None if they start at the first message.
+    """
+
+    conversation: ConversationId
+    branch: BranchName
+    compactions: tuple[MessageHeader, ...]
+    remaining: MessageId | None
+    dry_run: bool
+    operation: OperationId | None
+
+
+def uncompact(
+    repository: Repository, branch: str, *, author: Author, only_last: bool = False, dry_run: bool = False
+) -> Uncompacted:
+    """Retract the compactions of a branch (`conversation[/branch]`), or only the last one, in one operation.
+
+    The compactions stay in the history. Each gets a notice that retracts it, as for any retracted message.
+
+    Raises:
+        Refused: the branch has no compaction, or all of them are retracted.
+    """
+    with nullcontext() if dry_run else exclusive_write(repository):
+        handle = StoreHandle(repository).branch(branch)
+        tip = parent = handle.tip
+        heads = walk_headers_newest_first(repository, [tip])
+        compactions = [head for head, _ in walk_compactions(repository, tip, heads)]
+        if not compactions:
+            raise Refused(
+                f"{handle} has no compaction: its contexts start at the first message",
+                hint=f"make one: scopes conv compact {handle}",
+            )
+        removed = compactions[:1] if only_last else compactions
+        operation = None
+        if not dry_run:
+            for head in reversed(removed):
+                message = replace(plain_message(author, _NOTICE, kind="notice"), retracts=head.id)
+                parent = write_message_commit(repository, parent, message, write_message_blob(repository, message))
+            transaction = Transaction(repository, handle.conversation.id)
+            transaction.move_branch(handle.name, tip, parent)
+            operation = transaction.commit("uncompact", f"uncompact {handle}").id
+    return Uncompacted(
+        conversation=handle.conversation.id,
+        branch=handle.name,
+        compactions=tuple(removed),
+        remaining=compactions[1].id if only_last and len(compactions) > 1 else None,
+        dry_run=dry_run,
+        operation=operation,
+    )

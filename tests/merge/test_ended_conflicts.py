@@ -1,0 +1,97 @@
+"""Every conflict is listed and shown for ever, however it ended (M15, S4-56, S4-57)."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.cherry_pick import abort_cherry_pick, cherry_pick
+from scopes.conversation.conflicts import list_conflicts, show_conflict
+from scopes.conversation.merge import MergeOptions, abort_merge, merge
+from scopes.conversation.rebase import abort_rebase, rebase
+from scopes.conversation.resolve import escalate_conflict, resolve_conflict
+from scopes.conversation.undo import undo
+from scopes.errors import Refused
+from scopes.merge.replay_control import ReplayConflicted, Replayed
+from scopes.model.message import Author
+from tests.merge.test_recorded_conflicts import decide, fork
+from tests.merge.test_reuse import decided_before, with_settings
+from tests.support.history import history, say
+
+CAROL = Author("carol")
+
+
+def replay(repository, verb):
+    if verb == "rebase":
+        return rebase(repository, "conv-001", branch="fix", onto="main")
+    return cherry_pick(repository, "conv-001", ["fix"], branch="main")
+
+
+def ended(repository):
+    """Return status and strategy of each conflict that is listed with --all only; each of them can be shown."""
+    rows = list_conflicts(repository, "conv-001", include_all=True).conflicts
+    shown = [show_conflict(repository, "conv-001", row.conflict.id).row.conflict for row in rows]
+    assert [(each.id, each.status) for each in shown] == [(row.conflict.id, row.conflict.status) for row in rows]
+    return [(each.status, each.resolution and each.resolution.strategy) for each in shown]
+
+
+@pytest.mark.parametrize("verb", ["rebase", "cherry-pick"])
+@pytest.mark.parametrize("rule", ["first", "second", "skip"])
+def test_a_conflict_that_a_rule_resolved_during_a_replay_is_listed(repository, verb, rule):
+    """M15: it was stored nowhere."""
+    fork(repository)
+    done = replay(with_settings(repository, rule_decision_disagreement=rule), verb)
+    assert isinstance(done, Replayed)
+    assert not list_conflicts(repository, "conv-001").conflicts
+    assert ended(repository) == [("resolved", f"rule {rule}")]
+    (row,) = list_conflicts(repository, "conv-001", status="resolved").conflicts
+    assert (row.branch, row.conflict.key, row.since[:4]) == (done.branch, "decisions/db", "2026")
+    assert {each.value for each in (*row.conflict.source, *row.conflict.target)} == {"pg", "my"}
+
+
+@pytest.mark.parametrize("verb", ["rebase", "cherry-pick"])
+def test_a_conflict_that_a_replay_resolved_by_itself_before_it_stopped_is_listed(repository, verb):
+    history(repository, "main: a", "fix@a:")
+    for name in ("main", "fix"):
+        say(repository, f"conv-001/{name}", "x", author=name, files=[{"path": "a.py", "op": "edit"}])
+    decide(repository, "conv-001/main", "pg")
+    decide(repository, "conv-001/fix", "my")
+    if verb == "rebase":
+        done = rebase(repository, "conv-001", branch="fix", onto="main")
+    else:
+        done = cherry_pick(repository, "conv-001", ["fix~1", "fix"], branch="main")
+    assert isinstance(done, ReplayConflicted)
+    assert ended(repository) == [("open", None), ("resolved", "automatic")]
+
+
+def test_a_reused_resolution_of_a_replay_is_listed_with_its_origin(repository):
+    decided_before(repository)
+    rebase(with_settings(repository, reuse="apply"), "conv-001", branch="fix", onto="two")
+    assert ("resolved", "manual") in ended(repository)
+
+
+@pytest.mark.parametrize("verb", ["merge", "rebase", "cherry-pick"])
+def test_the_conflicts_of_an_aborted_merge_or_replay_are_listed_as_abandoned(repository, verb):
+    """M15."""
+    fork(repository)
+    stopped = merge(repository, "conv-001", "fix", target="main") if verb == "merge" else replay(repository, verb)
+    escalate_conflict(repository, "conv-001", "1", to="lead", author=CAROL)
+    abort = {"merge": abort_merge, "rebase": abort_rebase, "cherry-pick": abort_cherry_pick}[verb]
+    abort(repository, "conv-001")
+    assert not list_conflicts(repository, "conv-001").conflicts
+    assert ended(repository) == [("abandoned", None)]
+    assert len(list_conflicts(repository, "conv-001", status="abandoned").conflicts) == 1
+    view = show_conflict(repository, "conv-001", stopped.conflicts[0].id)
+    assert (view.row.branch, view.escalated_to, view.takes) == (stopped.branch, "lead", ())
+    with pytest.raises(Refused, match="abandoned") as error:
+        resolve_conflict(repository, "conv-001", stopped.conflicts[0].id, take="source", author=CAROL)
+    assert "scopes undo" in error.value.hint
+    undo(repository)
+    assert ended(repository) == [("escalated", None)]
+
+
+def test_a_conflict_that_was_aborted_and_resolved_later_is_listed_once(repository):
+    fork(repository)
+    merge(repository, "conv-001", "fix", target="main")
+    abort_merge(repository, "conv-001")
+    merge(repository, "conv-001", "fix", target="main", options=MergeOptions(strategy="theirs"))
+    assert ended(repository) == [("resolved", "theirs")]
