@@ -124,10 +124,11 @@ def _check_side(disagreement: Disagreement, side: str) -> None:
     takes = list_takes(disagreement)
     if side in takes:
         return
+    obstacle = _find_obstacle_to_both(disagreement) if side == SIDES[-1] else None
     hint = f"take {', '.join(takes[:-1])} or {takes[-1]}"
+    hint += " (ours is target, theirs is source)" if obstacle is None else ""
     if can_have_value(disagreement.key):
         hint += ", or give a new value: --value 'as we agreed'"
-    obstacle = _find_obstacle_to_both(disagreement) if side == SIDES[-1] else None
     raise Invalid(obstacle or f"{side!a} is not a valid side of a conflict", hint=hint)
 
 

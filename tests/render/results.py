@@ -748,6 +748,13 @@ SAMPLES = {
             conversation=CONVERSATION, branch=RESOLUTION, number=1, conflict=CONFLICT_ROWS[3].conflict, message=message_id("settle"),
             remaining=0, operation=OPERATION,
         ),
+        "resolved-continued": ConflictResolved(
+            conversation=CONVERSATION, branch=RESOLUTION, number=1, conflict=CONFLICT_ROWS[3].conflict, message=message_id("settle"),
+            remaining=0, operation=OPERATION,
+            continued=Merged(
+                **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), operation=OPERATION, message=message_id("joined")
+            ),
+        ),
         "escalated": ConflictResolved(
             conversation=CONVERSATION, branch=RESOLUTION, number=2, conflict=CONFLICT_ROWS[1].conflict, message=message_id("handed"),
             remaining=3, operation=OPERATION,
