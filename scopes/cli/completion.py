@@ -155,6 +155,8 @@ def find_candidates(table: Table, request: Request) -> Candidates:
         found = members(table, split_words(table, request.line.rest).path)
     elif request.row is not None:
         found = values(request.row, current, parsed)
+        if request.is_plain and not request.line.rest:
+            found = [*members(table, request.line.path), *found]
     elif request.is_plain or prefix:
         found = []
     else:

@@ -148,6 +148,7 @@ TABLE = Table(
         _command(READ, "conv search", "Find messages by words and fields"),
         _command(READ, "conv files", "List the files that a conversation touched"),
         _command(READ, "conv decisions", "List the decisions of a conversation"),
+        _command(WRITE, "conv decisions withdraw", "Withdraw the decision on a topic"),
         _command(READ, "conv diff", "Compare two branches, messages or conversations"),
         _command(READ, "conv range-diff", "Compare two versions of a branch, or two runs"),
         _command(READ, "conv bisect run", "Find the first message at which a command fails"),

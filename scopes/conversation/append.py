@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.messages import write_message_blob, write_message_commit
+from scopes.history.messages import NO_CHANGES, write_message_blob, write_message_commit
 from scopes.history.transaction import Transaction, append_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.loading import load
 from scopes.model.message import Message
 from scopes.result import Result
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
+from scopes.store.trees import BlobChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +46,15 @@ def append_to(branch: BranchHandle, message: Message, *, first: MessageId | None
     `first` is the first message of the same command: `undo` takes back all messages of a command together.
     """
     conversation_id = branch.conversation.id
-    oid = append_message(branch.repository, conversation_id, branch.name, message, first=first)
+    repository = branch.repository
+    oid = append_message(
+        repository,
+        conversation_id,
+        branch.name,
+        message,
+        first=first,
+        withdraw=lambda tip: _replaced(repository, tip, message),
+    )
     return MessageAppended(id=message.id, oid=oid, conversation=conversation_id, branch=branch.name)
 
 
@@ -64,10 +74,18 @@ def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[Messag
     with exclusive_write(repository):
         old = tip = branch.tip
         for message, blob in zip(messages, blobs, strict=True):
-            tip = write_message_commit(repository, tip, message, blob)
+            tip = write_message_commit(repository, tip, message, blob, withdrawn=_replaced(repository, tip, message))
             appended.append(MessageAppended(id=message.id, oid=tip, conversation=conversation_id, branch=branch.name))
         if appended:
             tx = Transaction(repository, conversation_id)
             tx.move_branch(branch.name, old, tip)
             tx.commit("append-all", f"append {len(appended)} message{'s'[: len(appended) > 1]} to {branch}")
     return appended
+
+
+def _replaced(repository: Repository, tip: Oid, message: Message) -> Mapping[str, BlobChange]:
+    """Return the changes to the state that remove what a typed message states in another spelling of its topic."""
+    if message.payload is None:
+        return NO_CHANGES
+    changes: Mapping[str, BlobChange] = load("scopes.merge.spellings:replaced_claims")(repository, tip, message)
+    return changes

@@ -44,6 +44,7 @@ from scopes.conversation.switch import BranchSwitched
 from scopes.conversation.tag import Tagged, TagList
 from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
+from scopes.conversation.withdraw import DecisionWithdrawn
 from scopes.exporters.atomic_save import ExportSaved
 from scopes.history.messages import MessageHeader
 from scopes.history.revisions import Revision
@@ -657,6 +658,9 @@ SAMPLES = {
         "cat-summary": MessageView(
             conversation=CONVERSATION, branch="main", head=SUMMARY, message=body(SUMMARY), stored=encode(body(SUMMARY)), newer=3,
         ),
+        "cat-retracted": MessageView(
+            conversation=CONVERSATION, branch="main", head=PROMPT, message=body(PROMPT), stored=encode(body(PROMPT)), retracted=True,
+        ),
         "cat-raw": WithOptions(
             MessageView(conversation=CONVERSATION, branch=None, head=PROMPT, message=body(PROMPT), stored=encode(body(PROMPT))),
             ViewOptions(raw=True),
@@ -668,6 +672,7 @@ SAMPLES = {
     "log": {
         "log": Log(items=ENTRIES, conversation=CONVERSATION),
         "stale": replace(ENTRIES[0], head=SUMMARY, message=body(SUMMARY), newer=2),
+        "retracted": replace(ENTRIES[0], retracted=True),
         "oneline": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(oneline=True)),
         "graph": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True)),
         "graph-oneline": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True, oneline=True)),
@@ -742,6 +747,13 @@ SAMPLES = {
         "resolved": ConflictResolved(
             conversation=CONVERSATION, branch=RESOLUTION, number=1, conflict=CONFLICT_ROWS[3].conflict, message=message_id("settle"),
             remaining=0, operation=OPERATION,
+        ),
+        "resolved-continued": ConflictResolved(
+            conversation=CONVERSATION, branch=RESOLUTION, number=1, conflict=CONFLICT_ROWS[3].conflict, message=message_id("settle"),
+            remaining=0, operation=OPERATION,
+            continued=Merged(
+                **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), operation=OPERATION, message=message_id("joined")
+            ),
         ),
         "escalated": ConflictResolved(
             conversation=CONVERSATION, branch=RESOLUTION, number=2, conflict=CONFLICT_ROWS[1].conflict, message=message_id("handed"),
@@ -824,6 +836,18 @@ SAMPLES = {
                 DecisionRow(topic="cookies", decision="SameSite=Strict", head=SECURE, current=False),
                 DecisionRow(topic="cookies", decision="SameSite=Lax,\nand no other.", head=DECIDED, current=True),
             ),
+        ),
+        "decisions-elsewhere": DecisionList(
+            conversation=CONVERSATION,
+            decisions=(
+                DecisionRow(topic="db", decision="SQLite", head=SECURE, current=False, branches=("fix",)),
+            ),
+        ),
+        "withdrawn": DecisionWithdrawn(
+            id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main", topic="auth flow", decisions=("JWT",)
+        ),
+        "withdrawn-dry-run": DecisionWithdrawn(
+            id=None, oid=None, conversation=CONVERSATION, branch="main", topic="auth flow", decisions=("JWT", "sessions"), dry_run=True
         ),
         "no-decisions": DecisionList(conversation=CONVERSATION, decisions=()),
     },

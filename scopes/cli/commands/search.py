@@ -48,8 +48,8 @@ def search(
     phrase" and pref*; case does not matter. Put -- before a query that begins with -. Fields narrow the search:
     author: agent: kind: tool: file: model: branch: tag: project: before: after: (* stands for any text), is:failed and
     exit:1 for results of tools, tokens:>2000 (estimated); and in:text, in:reasoning, in:tool_input or in:tool_result
-    limits where words and re: are searched. Another word before a colon is searched as text, with a note; one that
-    resembles a field is refused.
+    limits where words and re: are searched. file: takes a path, the end of one, or a directory. Another word before a
+    colon is searched as text, with a note; one that resembles a field is refused.
 
     The best hits come first, with a score. If most of very many messages contain the words, the score is not
     meaningful: then the newest come first, without a score, as they do with --newest and in a query without words.
