@@ -7,6 +7,7 @@ was retracted, is in the messages.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from scopes.history.messages import KIND_TRAILER, message_id_of, read_message
@@ -128,10 +129,26 @@ def _claims_at(
         claims = stated_claims(_read_valid(objects, commit, None if state is None else state.oid))
         yield from ((path, claims[path]) for path in wanted if path in claims)
     elif kind in RESOLVING_KINDS:
-        resolved = set(_resolved_keys(read_message(objects, commit.oid).extra))
+        extra = read_message(objects, commit.oid).extra
+        resolved, topic = set(_resolved_keys(extra)), _withdrawn_topic(extra)
         for path in wanted:
-            if key_of_path(path) in resolved:
+            if comparable_key(key_of_path(path)) == topic:
+                yield path, None
+            elif key_of_path(path) in resolved:
                 yield path, find_blob(objects, commit.tree, _STATE + path)
+
+
+def notice_of_withdrawal(message: Message, path: str) -> Message:
+    """Return a notice that withdraws the claims about the topic of a path, in every spelling."""
+    return replace(message, extra={**message.extra, "withdraws": {"key": key_of_path(path)}})
+
+
+def _withdrawn_topic(extra: Mapping[str, Any]) -> str | None:
+    """Return the comparable key of the claims that a notice withdrew; None if it withdrew none."""
+    match extra:
+        case {"withdraws": {"key": str(key)}}:
+            return comparable_key(key)
+    return None
 
 
 def _resolved_keys(extra: Mapping[str, Any]) -> Iterator[str]:

@@ -44,6 +44,7 @@ from scopes.conversation.switch import BranchSwitched
 from scopes.conversation.tag import Tagged, TagList
 from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
+from scopes.conversation.withdraw import DecisionWithdrawn
 from scopes.exporters.atomic_save import ExportSaved
 from scopes.history.messages import MessageHeader
 from scopes.history.revisions import Revision
@@ -844,6 +845,12 @@ SAMPLES = {
             decisions=(
                 DecisionRow(topic="db", decision="SQLite", head=SECURE, current=False, branches=("fix",)),
             ),
+        ),
+        "withdrawn": DecisionWithdrawn(
+            id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main", topic="auth flow", decisions=("JWT",)
+        ),
+        "withdrawn-dry-run": DecisionWithdrawn(
+            id=None, oid=None, conversation=CONVERSATION, branch="main", topic="auth flow", decisions=("JWT", "sessions"), dry_run=True
         ),
         "no-decisions": DecisionList(conversation=CONVERSATION, decisions=()),
     },
