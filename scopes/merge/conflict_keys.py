@@ -5,6 +5,7 @@ A key is the path of a claim below `state/`, without the agent: claims of two ag
 
 from __future__ import annotations
 
+from functools import lru_cache
 from unicodedata import normalize
 
 from scopes.errors import Invalid
@@ -71,7 +72,13 @@ def comparable_key(key: str, directory: str | None = None) -> str:
         return _relative_file_key(key, directory)
     if value_field(key) is None:
         return key
-    return "/".join(encode_component(folded(_decode(name))) for name in key.split("/"))
+    return "/".join(map(comparable_component, key.split("/")))
+
+
+@lru_cache(maxsize=4096)
+def comparable_component(name: str) -> str:
+    """Return one component of a key in the spelling that topics are compared in."""
+    return encode_component(folded(_decode(name)))
 
 
 def _relative_file_key(key: str, directory: str) -> str:

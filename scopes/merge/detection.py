@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from scopes.history.messages import KIND_TRAILER, is_root, message_id_of, read_message
 from scopes.ids import MessageId, Oid
-from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path, message_key, type_of
+from scopes.merge.conflict_keys import agent_of, comparable_key, group_of, key_of_path, message_key, type_of
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
 from scopes.merge.statements import Restated
 from scopes.model import encoding
@@ -105,8 +105,19 @@ def _changes_with_restated(
 
 def _is_same_outcome(target: PathChanges, source: PathChanges) -> bool:
     """Return True if both sides have the same values, whichever agents set them."""
-    same_paths = all(target[path].new == source[path].new for path in target.keys() & source.keys())
-    return same_paths and {change.new for change in target.values()} == {change.new for change in source.values()}
+    here, there = (_values_by_topic(side) for side in (target, source))
+    same_topics = all(here[topic] == there[topic] for topic in here.keys() & there.keys())
+    return same_topics and set(here.values()) == set(there.values())
+
+
+def _values_by_topic(side: PathChanges) -> dict[tuple[str, str | None], frozenset[Oid]]:
+    """Return the new values of each topic and agent, in whatever spelling; none if they were removed."""
+    found: dict[tuple[str, str | None], frozenset[Oid]] = {}
+    for path, change in side.items():
+        topic = comparable_key(key_of_path(path)), agent_of(path)
+        values = frozenset() if change.new is None else frozenset({change.new})
+        found[topic] = found.get(topic, frozenset()) | values
+    return found
 
 
 def _type_on_message(objects: Objects, target: PathChanges, source: PathChanges) -> str | None:

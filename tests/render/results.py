@@ -14,6 +14,7 @@ from scopes.context.result import Context, ContextFile, ContextMessage, Explaine
 from scopes.conversation.abandon import BranchAbandoned
 from scopes.conversation.amend import MessageAmended
 from scopes.conversation.append import MessageAppended
+from scopes.conversation.bisect import Bisection, BisectPoint, BisectStep
 from scopes.conversation.blame import BlameList, BlameRow
 from scopes.conversation.branch import BranchCreated, BranchList
 from scopes.conversation.cat import MessageView
@@ -43,6 +44,7 @@ from scopes.conversation.switch import BranchSwitched
 from scopes.conversation.tag import Tagged, TagList
 from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
+from scopes.conversation.withdraw import DecisionWithdrawn
 from scopes.exporters.atomic_save import ExportSaved
 from scopes.history.messages import MessageHeader
 from scopes.history.revisions import Revision
@@ -348,6 +350,17 @@ RANGES = RangeDifference(
     ),
 )  # fmt: skip
 
+_START, _PROMPT, _CALL, _LONG = (
+    BisectPoint(CONVERSATION, oid("root") if head is None else head.oid, head) for head in (None, PROMPT, CALL, LONG)
+)
+BISECTION = Bisection(
+    conversation=CONVERSATION, good=_START, bad=_LONG, first_bad=CALL, candidates=(), skipped=(),
+    steps=(
+        BisectStep(_START, "good", 0, "good"), BisectStep(_LONG, "bad", 1, "bad"), BisectStep(_PROMPT, "good", 0),
+        BisectStep(_CALL, "bad", 1),
+    ),
+)  # fmt: skip
+
 STATS = Stats(
     conversation=CONVERSATION, conversations=1, branches=3, messages=1200, characters=45_678, files=12, files_changed=0, tool_calls=1,
     authors={"carol": 1000, "planner": 200}, kinds={"prompt": 1200}, models={}, tools={"Bash": 1}, tool_errors={}, tokens={},
@@ -549,6 +562,10 @@ SAMPLES = {
         "equal": replace(RANGES, pairs=RANGES.pairs[:1]),
         "empty": replace(RANGES, pairs=()),
     },
+    "bisect": {
+        "bisect": BISECTION,
+        "undecided": replace(BISECTION, first_bad=None, candidates=(PROMPT, CALL), skipped=(PROMPT,)),
+    },
     "blame": {
         "blame": BlameList(
             revision=Revision(CONVERSATION, "main", oid("main")),
@@ -641,6 +658,9 @@ SAMPLES = {
         "cat-summary": MessageView(
             conversation=CONVERSATION, branch="main", head=SUMMARY, message=body(SUMMARY), stored=encode(body(SUMMARY)), newer=3,
         ),
+        "cat-retracted": MessageView(
+            conversation=CONVERSATION, branch="main", head=PROMPT, message=body(PROMPT), stored=encode(body(PROMPT)), retracted=True,
+        ),
         "cat-raw": WithOptions(
             MessageView(conversation=CONVERSATION, branch=None, head=PROMPT, message=body(PROMPT), stored=encode(body(PROMPT))),
             ViewOptions(raw=True),
@@ -652,6 +672,7 @@ SAMPLES = {
     "log": {
         "log": Log(items=ENTRIES, conversation=CONVERSATION),
         "stale": replace(ENTRIES[0], head=SUMMARY, message=body(SUMMARY), newer=2),
+        "retracted": replace(ENTRIES[0], retracted=True),
         "oneline": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(oneline=True)),
         "graph": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True)),
         "graph-oneline": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True, oneline=True)),
@@ -726,6 +747,13 @@ SAMPLES = {
         "resolved": ConflictResolved(
             conversation=CONVERSATION, branch=RESOLUTION, number=1, conflict=CONFLICT_ROWS[3].conflict, message=message_id("settle"),
             remaining=0, operation=OPERATION,
+        ),
+        "resolved-continued": ConflictResolved(
+            conversation=CONVERSATION, branch=RESOLUTION, number=1, conflict=CONFLICT_ROWS[3].conflict, message=message_id("settle"),
+            remaining=0, operation=OPERATION,
+            continued=Merged(
+                **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), operation=OPERATION, message=message_id("joined")
+            ),
         ),
         "escalated": ConflictResolved(
             conversation=CONVERSATION, branch=RESOLUTION, number=2, conflict=CONFLICT_ROWS[1].conflict, message=message_id("handed"),
@@ -808,6 +836,18 @@ SAMPLES = {
                 DecisionRow(topic="cookies", decision="SameSite=Strict", head=SECURE, current=False),
                 DecisionRow(topic="cookies", decision="SameSite=Lax,\nand no other.", head=DECIDED, current=True),
             ),
+        ),
+        "decisions-elsewhere": DecisionList(
+            conversation=CONVERSATION,
+            decisions=(
+                DecisionRow(topic="db", decision="SQLite", head=SECURE, current=False, branches=("fix",)),
+            ),
+        ),
+        "withdrawn": DecisionWithdrawn(
+            id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main", topic="auth flow", decisions=("JWT",)
+        ),
+        "withdrawn-dry-run": DecisionWithdrawn(
+            id=None, oid=None, conversation=CONVERSATION, branch="main", topic="auth flow", decisions=("JWT", "sessions"), dry_run=True
         ),
         "no-decisions": DecisionList(conversation=CONVERSATION, decisions=()),
     },

@@ -26,7 +26,7 @@ def cat(
 ) -> int:
     """Print one message.
 
-    Without --in, all conversations are searched for the id.
+    Without --in, all conversations are searched for the id. A message that was retracted or amended later is marked.
 
     Examples:
       scopes conv cat k3x9

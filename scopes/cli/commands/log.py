@@ -27,7 +27,10 @@ def log(
         ),
     ] = LATEST,
     paths: Annotated[
-        list[str] | None, typer.Argument(metavar="-- PATH", help="Only messages that touched this file or directory")
+        list[str] | None,
+        typer.Argument(
+            metavar="-- PATH", help="Only messages that touched this file or directory, also a relative one"
+        ),
     ] = None,
     graph: Annotated[bool, typer.Option("--graph", help="Draw the branches as a graph")] = False,
     oneline: Annotated[bool, typer.Option("--oneline", help="One line per message")] = False,
