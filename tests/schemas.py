@@ -46,6 +46,7 @@ DOCUMENTS = {
     "conversations search": "search-hit search",
     "conversations files": "file-list",
     "conversations decisions": "decision-list",
+    "conversations decisions withdraw": "decision-withdrawn",
     "conversations diff": "diff",
     "conversations range-diff": "range-diff",
     "conversations bisect run": "bisect",

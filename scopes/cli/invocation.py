@@ -54,6 +54,7 @@ class Invocation:
         self.fields: tuple[str, ...] = ()
         self.template_of_fields = False
         self.store: str | None = None
+        self.at_operation: str | None = None
         self.settings: tuple[str, ...] = ()
         self._repository: Repository | None = None
 
@@ -83,6 +84,7 @@ class Invocation:
             if not setting.partition("=")[0]:
                 raise Invalid(f"-c {setting!a} has no key", hint="for example: -c scopes.durability=fast")
         self.store = str(options["store"]) if options["store"] is not None else None
+        self.at_operation = None if options.get("at_operation") is None else str(options["at_operation"])
         self.color_given = options["color"] is not None
         self.color = str(options["color"] or "auto")
         if self.color not in COLOR_CHOICES:
@@ -194,6 +196,8 @@ class Invocation:
                 actor=actor, command=command, find_project=lambda: find_project(self.cwd, self.home)
             )
             self._repository = opened
+            if self.at_operation is not None:
+                load("scopes.store.past:show_past")(opened, self.at_operation)
             if self.verbose:
                 self.output().say(f"using the store {path}")
         return self._repository
@@ -218,12 +222,12 @@ class Invocation:
         """Return the selected store; None if it does not exist and the user did not name it, or `create` is set.
 
         Raises:
-            NotFound: a store that the user named does not exist.
+            NotFound: a store that the user named does not exist, or the operation of --at-operation.
         """
         try:
             return self.repository()
         except NotFound:
-            if self.is_store_named and not create:
+            if self._repository is not None or (self.is_store_named and not create):
                 raise
             return None
 

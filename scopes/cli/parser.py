@@ -53,6 +53,10 @@ def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
         with parser.make_context(spelling, words, obj=invocation) as context:
             options = {key: context.params.pop(key) for key in list(context.params) if key.startswith(_PREFIX)}
             invocation.configure(spelling, {key.removeprefix(_PREFIX): value for key, value in options.items()})
+            if invocation.at_operation is not None and not command.reads_past:
+                raise Invalid(
+                    f"--at-operation cannot be combined with {spelling}", hint="only commands that read accept it"
+                )
             if invocation.fields or invocation.template is not None:
                 load("scopes.cli.schemas:check_fields")(command.path, invocation)
             return parser.invoke(context) or 0

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.history.handles import ConversationHandle
 from scopes.history.messages import MessageHeader
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.merge.conflict_keys import group_of, shown_key
+from scopes.merge.conflict_keys import comparable_key, group_of, shown_key
 from scopes.model import encoding
 from scopes.model.conflicts import DECISIONS
 from scopes.model.message import Message
@@ -64,7 +65,22 @@ def decisions(repository: Repository, where: str) -> DecisionList:
             names = scope.tips.items() if elsewhere else ()
             branches = tuple(name for name, oid in names if _holds(repository, oid, topic, decision))
             rows.append(DecisionRow(topic=topic, decision=decision, head=head, current=current, branches=branches))
-    return DecisionList(conversation=scope.conversation, decisions=tuple(rows), branch=scope.branch)
+    found = tuple(_with_one_spelling(rows))
+    return DecisionList(conversation=scope.conversation, decisions=found, branch=scope.branch)
+
+
+def _with_one_spelling(rows: list[DecisionRow]) -> Iterator[DecisionRow]:
+    """Yield rows of which only the latest spelling of each topic is current.
+
+    Stores of earlier versions have a claim for each spelling.
+    """
+    latest = {_topic_of(row): row.topic for row in rows if row.current}
+    for row in rows:
+        yield replace(row, current=row.current and latest[_topic_of(row)] == row.topic)
+
+
+def _topic_of(row: DecisionRow) -> str:
+    return comparable_key(leaf(DECISIONS, row.topic))
 
 
 def _decision_in(message: Message) -> tuple[str, str] | None:

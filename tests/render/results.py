@@ -44,6 +44,7 @@ from scopes.conversation.switch import BranchSwitched
 from scopes.conversation.tag import Tagged, TagList
 from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
+from scopes.conversation.withdraw import DecisionWithdrawn
 from scopes.exporters.atomic_save import ExportSaved
 from scopes.history.messages import MessageHeader
 from scopes.history.revisions import Revision
@@ -747,6 +748,13 @@ SAMPLES = {
             conversation=CONVERSATION, branch=RESOLUTION, number=1, conflict=CONFLICT_ROWS[3].conflict, message=message_id("settle"),
             remaining=0, operation=OPERATION,
         ),
+        "resolved-continued": ConflictResolved(
+            conversation=CONVERSATION, branch=RESOLUTION, number=1, conflict=CONFLICT_ROWS[3].conflict, message=message_id("settle"),
+            remaining=0, operation=OPERATION,
+            continued=Merged(
+                **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), operation=OPERATION, message=message_id("joined")
+            ),
+        ),
         "escalated": ConflictResolved(
             conversation=CONVERSATION, branch=RESOLUTION, number=2, conflict=CONFLICT_ROWS[1].conflict, message=message_id("handed"),
             remaining=3, operation=OPERATION,
@@ -834,6 +842,12 @@ SAMPLES = {
             decisions=(
                 DecisionRow(topic="db", decision="SQLite", head=SECURE, current=False, branches=("fix",)),
             ),
+        ),
+        "withdrawn": DecisionWithdrawn(
+            id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main", topic="auth flow", decisions=("JWT",)
+        ),
+        "withdrawn-dry-run": DecisionWithdrawn(
+            id=None, oid=None, conversation=CONVERSATION, branch="main", topic="auth flow", decisions=("JWT", "sessions"), dry_run=True
         ),
         "no-decisions": DecisionList(conversation=CONVERSATION, decisions=()),
     },

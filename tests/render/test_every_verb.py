@@ -40,6 +40,7 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
+from scopes.conversation.withdraw import withdraw_decision
 from scopes.history.messages import plain_message
 from scopes.importers.import_sample import import_sample
 from scopes.memory.actions import done, list_actions
@@ -107,6 +108,9 @@ WRITES = {
     "import --sample": import_sample,
     "append": lambda repo: append(repo, SAMPLE, plain_message("carol", "hello")),
     "amend": lambda repo: amend(repo, SAMPLE, SAMPLE, "better", author=Author("carol")),
+    "decisions withdraw": lambda repo: withdraw_decision(
+        repo, SAMPLE, "cookies", author=Author("carol"), branch="analysis/security-review", dry_run=True
+    ),
     "retract": lambda repo: retract(repo, SAMPLE, f"{SAMPLE}~1", "", author=Author("carol")),
     "summarize --dry-run": lambda repo: summarize(repo, SAMPLE, COUNTER, dry_run=True),
     "summarize": lambda repo: summarize(repo, SAMPLE, COUNTER),

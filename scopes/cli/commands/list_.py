@@ -77,16 +77,22 @@ def list_(
 
 def _list(invocation: Invocation, wanted: ListFilter, *, complete: bool) -> ConversationList:
     """Return the list from the index, or else from the store."""
-    result = find_cached_list(invocation.store_path, invocation.index_directory, complete=complete, wanted=wanted)
-    if result is not None:
-        return result
+    is_past = invocation.at_operation is not None
+    if not is_past:
+        result = find_cached_list(invocation.store_path, invocation.index_directory, complete=complete, wanted=wanted)
+        if result is not None:
+            return result
     repository = invocation.find_repository()
     if repository is None:
         return ConversationList(conversations=(), notes=invocation.no_store_notes())
     list_conversations = load("scopes.conversation.list:list_conversations")
     with load("scopes.render.progress:progress")(invocation.output(), "reading conversations") as on_progress:
         found: ConversationList = list_conversations(
-            repository, invocation.index_directory, complete=complete, wanted=wanted, on_progress=on_progress
+            repository,
+            None if is_past else invocation.index_directory,
+            complete=complete,
+            wanted=wanted,
+            on_progress=on_progress,
         )
     return found
 

@@ -10,7 +10,16 @@ from scopes.loading import load
 from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.model.message import FILE_OPERATIONS
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import SHORT_ID_LENGTH, UNKNOWN_TIME, WIDE, author, identifier, short_time, subject
+from scopes.render.text.phrases import (
+    SHORT_ID_LENGTH,
+    UNKNOWN_TIME,
+    WIDE,
+    author,
+    identifier,
+    short_time,
+    subject,
+    write_outcome,
+)
 from scopes.render.view import Cell, Column, Span, View, clean_spans
 from scopes.render.wrap import count_span_cells, truncate_line
 
@@ -18,6 +27,7 @@ if TYPE_CHECKING:
     from scopes.conversation.blame import BlameList, BlameRow
     from scopes.conversation.decisions import DecisionList, DecisionRow
     from scopes.conversation.files import FileList, FileRow
+    from scopes.conversation.withdraw import DecisionWithdrawn
 
 _ORDER = {name: place for place, name in enumerate(FILE_OPERATIONS)}
 _HASH_LENGTH = len("sha256:") + 8
@@ -99,6 +109,18 @@ def render_blame_list(result: BlameList, view: View) -> None:
         start = (identifier(view, head.id), " ", who, " ", when, ": ")
         room = view.width - 4 - count_span_cells(clean_spans(start))
         view.line(*truncate_line((*start, *_what_was_done(row, room)), view.width - 4), indent=4)
+
+
+@render_text.register
+def render_decision_withdrawn(result: DecisionWithdrawn, view: View) -> None:
+    """Write which decision is no longer in effect, and the message that withdrew it."""
+    place = Span(f"{result.conversation}/{result.branch}", "branch")
+    what = f"{result.topic} = {', '.join(result.decisions)}"
+    if result.id is None:
+        write_outcome(view, what, what, " would be withdrawn on ", place)
+        return
+    name = identifier(view, result.id)
+    write_outcome(view, name, "withdrawn ", what, " on ", place, " by ", name, appended=True)
 
 
 @render_text.register

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from scopes.conversation.blame import BlameList
     from scopes.conversation.decisions import DecisionList
     from scopes.conversation.files import FileList
+    from scopes.conversation.withdraw import DecisionWithdrawn
 
 
 @to_wire.register
@@ -31,6 +32,21 @@ def format_blame_list(result: BlameList) -> dict[str, object]:
         conversation=result.revision.conversation, branch=result.revision.branch, oid=result.revision.oid
     )
     return {"kind": "blame", **place, "rows": rows}
+
+
+@to_wire.register
+def format_decision_withdrawn(result: DecisionWithdrawn) -> dict[str, object]:
+    """Return what was withdrawn, and the message that did it; a dry run has none."""
+    return without_none(
+        kind="decision-withdrawn",
+        conversation=result.conversation,
+        branch=result.branch,
+        topic=result.topic,
+        decisions=list(result.decisions),
+        id=result.id,
+        oid=result.oid,
+        dry_run=result.dry_run or None,
+    )
 
 
 @to_wire.register
