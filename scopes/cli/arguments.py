@@ -147,6 +147,12 @@ def conversation_of_message(repository: Repository, message: str) -> str:
     return conversation
 
 
+def replace_head(text: str, conversation: str | None = None) -> str:
+    """Return a revision with `HEAD` at its start replaced by the conversation (default: the latest), as in `HEAD~2`."""
+    is_head = text == "HEAD" or text.startswith(("HEAD~", "HEAD^", "HEAD@", "HEAD.."))
+    return f"{conversation or LATEST}{text[4:]}" if is_head else text
+
+
 def names_revision(repository: Repository, text: str) -> bool:
     """Return True if a word names a conversation or a message, or several, without a conversation before it."""
     try:
