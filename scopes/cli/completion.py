@@ -38,7 +38,7 @@ Candidates = list[tuple[str, str]]
 OPTIONS_FILE = os.path.join(os.path.dirname(__file__), "options.tsv")
 _OF_CONFLICTS = "conflict-resolution/"
 # Placeholders whose values are revisions: conversations, branches, messages.
-_REVISIONS = ("MESSAGE", "SOURCE", "A..B", "B")
+_REVISIONS = ("MESSAGE", "MESSAGE|CONV", "SOURCE", "A..B", "B")
 # Placeholders whose values are in the index of conversations, and their columns there.
 _INDEX_COLUMNS = {"AGENT": "participants", "MODEL": "model", "PROJECT": "directory", "TAG": "tags"}
 
@@ -162,7 +162,9 @@ def find_candidates(table: Table, request: Request) -> Candidates:
     else:
         found = [(row.name, row.help) for row in request.rows if row.name.startswith("-")]
         own = {name for name, _ in found}
-        found += [(name, option.help) for option in GLOBAL_OPTIONS for name in option.names if name not in own]
+        reads_past = request.line.command is None or request.line.command.reads_past
+        options = [option for option in GLOBAL_OPTIONS if reads_past or not option.for_reading]
+        found += [(name, option.help) for option in options for name in option.names if name not in own]
     return [(f"{prefix}{word}", text) for word, text in found if word.startswith(current)]
 
 
