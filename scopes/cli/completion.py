@@ -38,7 +38,7 @@ Candidates = list[tuple[str, str]]
 OPTIONS_FILE = os.path.join(os.path.dirname(__file__), "options.tsv")
 _OF_CONFLICTS = "conflict-resolution/"
 # Placeholders whose values are revisions: conversations, branches, messages.
-_REVISIONS = ("MESSAGE", "SOURCE", "A..B", "B")
+_REVISIONS = ("MESSAGE", "MESSAGE|CONV", "SOURCE", "A..B", "B")
 # Placeholders whose values are in the index of conversations, and their columns there.
 _INDEX_COLUMNS = {"AGENT": "participants", "MODEL": "model", "PROJECT": "directory", "TAG": "tags"}
 

@@ -14,6 +14,7 @@ from scopes.clock import now
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.messages import header_of, message_id_of
 from scopes.history.revisions import (
+    find_directory,
     list_branch_tips,
     read_active_branch,
     resolve_branch,
@@ -23,7 +24,7 @@ from scopes.history.revisions import (
 )
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.merge.automatic_resolution import read_policy
+from scopes.merge.automatic_resolution import Policy, read_policy
 from scopes.merge.commits import merge_text, write_merge_commit, write_notice
 from scopes.merge.divergence import state_of
 from scopes.merge.earlier_resolutions import EarlierResolutions
@@ -168,14 +169,14 @@ def merge(
         with bulk_objects(repository, keep=False) as objects:
             request = _resolve(repository, conversation, source, target)
             policy = policy.with_earlier(_earlier(repository, request))
-            plan = plan_merge(repository, objects, request.target_tip, request.source_tip, policy, unrelated=unrelated)
+            plan = _plan(repository, objects, request, policy, unrelated=unrelated)
             _require_resolved(objects, request, plan)
             return _preview(request, plan, fast_forward=chosen.fast_forward)
     with exclusive_write(repository):
         request = _resolve(repository, conversation, source, target)
         _require_not_in_progress(repository, request)
         policy = policy.with_earlier(_earlier(repository, request))
-        plan = plan_merge(repository, repository, request.target_tip, request.source_tip, policy, unrelated=unrelated)
+        plan = _plan(repository, repository, request, policy, unrelated=unrelated)
         _require_resolved(repository, request, plan)
         if plan.up_to_date:
             return UpToDate(**_merge_fields(request, plan), branch=request.target, tip=request.target_tip)
@@ -209,7 +210,7 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
             )
         request = _Request(conversation_id, in_progress.target, target_tip, in_progress.source, in_progress.tip)
         policy = read_policy(repository.config, "automatic").with_earlier(_earlier(repository, request))
-        plan = plan_merge(repository, repository, target_tip, in_progress.tip, policy)
+        plan = _plan(repository, repository, request, policy)
         if plan.open_conflicts:
             return _stop_again(repository, request, plan, in_progress)
         return _finish(repository, request, plan, in_progress)
@@ -256,6 +257,14 @@ def _resolve(repository: Repository, conversation: str, source: str, target: str
     if revision.conversation != conversation_id:
         source_name = f"{revision.conversation}/{revision.branch}" if revision.branch else source
     return _Request(conversation_id, name, tip, source_name, revision.oid)
+
+
+def _plan(
+    repository: Repository, objects: Objects, request: _Request, policy: Policy, *, unrelated: bool = False
+) -> MergePlan:
+    directory = find_directory(repository, request.conversation)
+    tips = request.target_tip, request.source_tip
+    return plan_merge(repository, objects, *tips, policy, unrelated=unrelated, directory=directory)
 
 
 def _earlier(repository: Repository, request: _Request) -> EarlierResolutions:

@@ -263,6 +263,33 @@ def resolve_with_latest(repository: Repository, text: str) -> Revision:
             raise error from None
 
 
+def find_copies(repository: Repository, text: str) -> list[Revision]:
+    """Return the message of an id in every conversation that has it, the latest conversation first.
+
+    A cherry-pick between conversations makes such copies. Nothing is returned if the text is not the id of a message; a
+    complete id is looked up until it is found once.
+
+    Raises:
+        Ambiguous: it is a prefix of several ids.
+    """
+    known = _latest_first(repository)
+    if not _could_be_id(text) or any(conversation.startswith(text) for conversation in known):
+        return []
+    if find_latest_with_branch(repository, text) is not None:
+        return []
+    try:
+        return _resolve_ids(repository, text, known)
+    except NotFound:
+        return []
+
+
+def _latest_first(repository: Repository) -> list[ConversationId]:
+    """Return all conversations, the latest one first, the others sorted."""
+    known = conversation_ids(repository)
+    latest = _resolve_latest(repository, 0) if known else None
+    return sorted(known, key=lambda conversation: (conversation != latest, conversation))
+
+
 def find_latest_with_branch(repository: Repository, text: str) -> ConversationId | None:
     """Return the latest conversation if `text` is exactly a branch of it, with or without `~2`, and no conversation."""
     name, _ = _split_steps(text)
@@ -298,7 +325,7 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
         return _resolve_inside(repository, rest if in_full else name, conversation)
     if not slash and _could_be_id(name) and not any(c.startswith(name) for c in conversation_ids(repository)):
         try:
-            return _resolve_id(repository, name, conversation_ids(repository))
+            return _resolve_id(repository, name, _latest_first(repository))
         except NotFound:
             by_root = _find_by_root(repository, name, conversation_ids(repository))
             if by_root is not None:
@@ -359,8 +386,13 @@ def _could_be_id(text: str) -> bool:
 
 
 def _resolve_id(repository: Repository, prefix: str, conversations: Iterable[ConversationId]) -> Revision:
-    """Resolve the message whose id, or the commit whose object id, has the prefix."""
-    found: dict[str, Revision] = {}
+    """Resolve the message whose id, or the commit whose object id, has the prefix: in the first that has it."""
+    return _resolve_ids(repository, prefix, conversations)[0]
+
+
+def _resolve_ids(repository: Repository, prefix: str, conversations: Iterable[ConversationId]) -> list[Revision]:
+    """Resolve the message whose id, or the commit whose object id, has the prefix, in each conversation that has it."""
+    found: dict[str, list[Revision]] = {}
     tips: dict[ConversationId, list[Oid]] = {}
     for ref, oid in repository.list_refs(refs.HEADS).items():
         pair = refs.split_branch_ref(ref)
@@ -370,7 +402,9 @@ def _resolve_id(repository: Repository, prefix: str, conversations: Iterable[Con
         for head in map(header_of, walk_oldest_first(repository, tips.get(conversation, []))):
             name = next((name for name in (head.id, head.oid) if name.startswith(prefix)), None)
             if name is not None:
-                found.setdefault(name, Revision(conversation, None, head.oid))
+                copies = found.setdefault(name, [])
+                if not copies or copies[-1].conversation != conversation:
+                    copies.append(Revision(conversation, None, head.oid))
         if found and is_message_id(prefix):
             break
     return found[_match_prefix(prefix, found, "message", "see: scopes conv log")]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from scopes.history.messages import KIND_TRAILER, message_id_of, read_message
+from scopes.history.messages import KIND_TRAILER, header_of, message_id_of, read_message
+from scopes.history.tool_calls import find_call_message
 from scopes.ids import Oid
 from scopes.merge.conflict_keys import group_of, key_of_path, value_field
 from scopes.merge.detection import Disagreement
@@ -19,6 +20,7 @@ from scopes.store.objects import Commit
 from scopes.store.repository import Objects, read_commit
 from scopes.store.trees import diff_blobs, find_entry, read_blob
 
+_TOOL = "tool"  # kind of author
 _PROPOSAL_GROUPS = frozenset({PROPOSALS, ENTITIES})
 
 
@@ -197,7 +199,15 @@ def _position(objects: Objects, key: str, blob: Oid, author: Oid | None, resolve
     if group_of(key) == MESSAGES and message.amends is not None:
         value = message.text
     chosen_by = None if resolver in {None, author} else read_message(objects, Oid(resolver or "")).author.name
-    return Position(value, message.id, message.author.name, _confidence(message), chosen_by)
+    return Position(value, message.id, _agent_of(objects, author, message), _confidence(message), chosen_by)
+
+
+def _agent_of(objects: Objects, commit: Oid, message: Message) -> str:
+    """Return the author of a message; of the result of a tool, the agent that called the tool."""
+    if message.author.kind != _TOOL:
+        return message.author.name
+    caller = find_call_message(objects, header_of(read_commit(objects, commit)))
+    return message.author.name if caller is None else caller.author
 
 
 def claim_value(key: str, claim: Any) -> Any:

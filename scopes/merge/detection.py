@@ -61,8 +61,9 @@ def find_disagreements(objects: Objects, divergence: Divergence) -> tuple[Disagr
 
 def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disagreement]:
     """Compare what both sides did to the keys that both changed or stated, and at least one of them changed."""
-    changes = [_by_comparable_key(side.changes) for side in (divergence.target, divergence.source)]
-    restated = [_by_comparable_key(side.restated) for side in (divergence.target, divergence.source)]
+    sides, directory = (divergence.target, divergence.source), divergence.directory
+    changes = [_by_comparable_key(side.changes, directory) for side in sides]
+    restated = [_by_comparable_key(side.restated, directory) for side in sides]
     stated = [changes[side].keys() | restated[side].keys() for side in (0, 1)]
     for topic in stated[0] & stated[1] & (changes[0].keys() | changes[1].keys()):
         own = [each.get(topic, {}) for each in changes]
@@ -84,11 +85,13 @@ def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disag
             yield Disagreement(key, kind, target, source, target_restated=authors[0], source_restated=authors[1])
 
 
-def _by_comparable_key(by_key: Mapping[str, Mapping[str, _Value]]) -> dict[str, dict[str, _Value]]:
+def _by_comparable_key(
+    by_key: Mapping[str, Mapping[str, _Value]], directory: str | None
+) -> dict[str, dict[str, _Value]]:
     """Group values by path under the comparable keys: `Database` and `database ` are one topic."""
     found: dict[str, dict[str, _Value]] = {}
     for key, by_path in by_key.items():
-        found.setdefault(comparable_key(key), {}).update(by_path)
+        found.setdefault(comparable_key(key, directory), {}).update(by_path)
     return found
 
 

@@ -51,12 +51,16 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Two sides and their merge bases; without a common commit, `bases` is the last common message of each side."""
+    """Two sides and their merge bases; without a common commit, `bases` is the last common message of each side.
+
+    `directory` is the first working directory of the target's conversation, if it is known.
+    """
 
     target: Side
     source: Side
     bases: tuple[Oid, ...]
     base_state: Oid | None
+    directory: str | None = None
 
 
 def merge3(base: _Value, target: _Value, source: _Value, conflict: _Value) -> _Value:

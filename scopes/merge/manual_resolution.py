@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from scopes.errors import Invalid
 from scopes.history.messages import message_id_of, read_message
+from scopes.history.revisions import find_directory
 from scopes.ids import Oid
 from scopes.merge.apply_resolution import BOTH, apply_choice, set_value
 from scopes.merge.conflict_keys import can_have_value, group_of, per_agent, shown_key, value_field
@@ -96,7 +98,8 @@ def _claim_of_position(repository: Repository, tip: Oid, key: str, position: Pos
 
 def _divergence(repository: Repository, in_progress: InProgress) -> Divergence | None:
     if in_progress.kind == "merge":
-        return find_divergence(repository, repository, in_progress.target_tip, in_progress.source_tip, unrelated=True)
+        found = find_divergence(repository, repository, in_progress.target_tip, in_progress.source_tip, unrelated=True)
+        return None if found is None else replace(found, directory=find_directory(repository, in_progress.conversation))
     stopped = read_commit(repository, in_progress.source_tip)
     new_in_target = list_new_commits(repository, in_progress.target_tip, stopped.oid)
     return divergence_of(repository, in_progress.target_tip, stopped, tuple(new_in_target))

@@ -56,9 +56,18 @@ class MergePlan:
 
 
 def plan_merge(
-    repository: Repository, objects: Objects, target: Oid, source: Oid, policy: Policy, *, unrelated: bool = False
+    repository: Repository,
+    objects: Objects,
+    target: Oid,
+    source: Oid,
+    policy: Policy,
+    *,
+    unrelated: bool = False,
+    directory: str | None = None,
 ) -> MergePlan:
     """Plan the merge of two commits. Only trees are written, to `objects`; no ref moves.
+
+    `directory` is the working directory of the target's conversation.
 
     Raises:
         Refused: the histories have nothing in common and `unrelated` is not given, or a rule forbids the merge.
@@ -66,6 +75,7 @@ def plan_merge(
     divergence = find_divergence(repository, objects, target, source, unrelated=unrelated)
     if divergence is None:
         raise Refused("the two histories have no message in common", hint="merge them anyway with --allow-unrelated")
+    divergence = replace(divergence, directory=directory)
     return replace(plan_of(objects, divergence, policy), inherited=tuple(list_inherited(objects, divergence)))
 
 
@@ -115,14 +125,15 @@ def merged_state(
     """
     changes = merge_records(objects, divergence)
     conflicting: set[str] = set()
+    directory = divergence.directory
     for disagreement, conflict in zip(disagreements, conflicts, strict=True):
-        conflicting.add(comparable_key(disagreement.key))
+        conflicting.add(comparable_key(disagreement.key, directory))
         if conflict.resolution is not None:
             changes |= apply_resolution(objects, disagreement, conflict.resolution)
         else:
             changes[conflict_path(conflict)] = encode_conflict(conflict)
     state = divergence.target.state
     for key, source_changes in divergence.source.changes.items():
-        if comparable_key(key) not in conflicting and group_of(key) != CONFLICTS:
+        if comparable_key(key, directory) not in conflicting and group_of(key) != CONFLICTS:
             changes |= _take_source(objects, divergence, key, source_changes)
     return update_tree(objects, state, changes) if changes else state

@@ -657,6 +657,9 @@ SAMPLES = {
     },
     "message": {
         "appended": MessageAppended(id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main"),
+        "appended-to-new-branch": MessageAppended(
+            id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch=SECURITY, parent="main", operation=OPERATION
+        ),
         "appended-line": WithOptions(
             MessageAppended(id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main"), ViewOptions(lines=True)
         ),

@@ -39,6 +39,6 @@ def diff(
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    left, right = split_compared(repository, left, right, other)
+    left, right = split_compared(repository, "diff", left, right, other)
     result = run_diff(repository, left, right, details=not stat and not invocation.json)
     return invocation.show(result, options=ViewOptions(stat=stat))
