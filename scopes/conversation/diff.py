@@ -112,7 +112,7 @@ def diff(repository: Repository, left: str, right: str | None = None, *, details
         NotFound, Ambiguous: a revision cannot be resolved.
         Invalid: only one revision is given.
     """
-    left_side, right_side = _resolve_sides(repository, left, right)
+    left_side, right_side = resolve_sides(repository, left, right)
     bases = list_merge_bases(repository, left_side.revision.oid, right_side.revision.oid)
     in_left = _messages_beyond(repository, left_side.revision.oid, right_side.revision.oid, bases)
     in_right = _messages_beyond(repository, right_side.revision.oid, left_side.revision.oid, bases)
@@ -130,8 +130,11 @@ def diff(repository: Repository, left: str, right: str | None = None, *, details
     )
 
 
-def _resolve_sides(repository: Repository, left: str, right: str | None) -> tuple[DiffSide, DiffSide]:
-    """Resolve the arguments: `A B`, `CONV A..B` or `CONV/A..B`; `A...B` compares the merge base with B, as in git."""
+def resolve_sides(repository: Repository, left: str, right: str | None) -> tuple[DiffSide, DiffSide]:
+    """Resolve the arguments: `A B`, `CONV A..B` or `CONV/A..B`; `A...B` compares the merge base with B, as in git.
+
+    Raises as `diff` does.
+    """
     text = left if right is None else right
     one, dots, two = text.partition("..")
     if not dots:
