@@ -66,7 +66,7 @@ DOCUMENTS = {
     "memory done": "memory-action",
     "memory stats": "memory-stats",
     "memory prune": "memory-prune",
-    "conversations context": "context",
+    "conversations context": "context context-diff",
     "conversations history": "history",
     "conversations budget": "budget",
     "tokens count": "tokens",

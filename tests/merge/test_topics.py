@@ -158,3 +158,17 @@ def test_a_finding_in_another_spelling_replaces_only_that_of_the_same_agent(repo
     state = state_of(repository, list_branch_tips(repository, "conv-001")["main"])
     paths = [path for path, _ in walk_blobs(repository, state) if path.startswith("analyses/")]
     assert sorted(paths) == ["analyses/login%20/risk/alice=", "analyses/login/risk/bob="]
+
+
+@every_joining
+def test_a_decision_that_was_equal_before_is_not_overwritten_in_silence(repository, verb):
+    """The branch decided the same as main, and something else afterwards."""
+    fork(repository, base="sqlite", main="pg", fix="pg")
+    decide(repository, "conv-001/fix", "neo4j", author="dave")
+    if verb == "cherry-pick":
+        done = cherry_pick(repository, "conv-001", ["fix~1", "fix"], branch="main")
+    else:
+        done, _ = join(repository, verb)
+    assert isinstance(done, MergeConflicted | ReplayConflicted)
+    values = [[each.value for each in side] for side in (done.conflicts[0].target, done.conflicts[0].source)]
+    assert values == [["pg"], ["neo4j"]]

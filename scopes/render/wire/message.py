@@ -80,14 +80,16 @@ def header_object(head: MessageHeader) -> dict[str, object]:
 
 @to_wire.register
 def format_message_appended(result: MessageAppended) -> dict[str, object]:
-    """Return the ids of the new message."""
-    return {
-        "kind": "message",
-        "id": result.id,
-        "oid": result.oid,
-        "conversation": result.conversation,
-        "branch": result.branch,
-    }
+    """Return the ids of the new message; with `parent` and `operation` if its branch was created."""
+    return without_none(
+        kind="message",
+        id=result.id,
+        oid=result.oid,
+        conversation=result.conversation,
+        branch=result.branch,
+        parent=result.parent,
+        operation=result.operation,
+    )
 
 
 @to_wire.register
