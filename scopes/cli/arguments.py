@@ -180,6 +180,25 @@ def split_source(repository: Repository, words: Sequence[str | None]) -> tuple[s
     return conversation, branch if slash else None
 
 
+def split_compared(
+    repository: Repository, command: str, left: str, right: str | None, other: str | None
+) -> tuple[str, str | None]:
+    """Return the words of a comparison, `CONV A B` as `CONV A..B`; `command` is for the hint.
+
+    Raises:
+        Invalid: there are too many words, or a range stands before its conversation.
+    """
+    if other is not None and right is not None:
+        if ".." in right or ".." in other:
+            raise Invalid(f"too many arguments: {other}", hint="give CONV A..B, or CONV A B")
+        return left, f"{right}..{other}"
+    if right is not None and ".." in left and ".." not in right and find_conversation(repository, right):
+        raise Invalid(
+            f"{left!a} stands before its conversation", hint=f"name it first: scopes {command} {right} {left}"
+        )
+    return left, right
+
+
 def find_named_project(invocation: Invocation, path: str) -> Project:
     """Return the project of a directory that was given on the command line.
 

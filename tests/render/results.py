@@ -7,6 +7,7 @@ from hashlib import sha1
 
 from scopes.clock import format_seconds
 from scopes.context.budget import plan_budget
+from scopes.context.context_diff import ContextChange, ContextDifference, ContextSide
 from scopes.context.count import TokenCount
 from scopes.context.history_block import HistoryBlock
 from scopes.context.project_files import SkippedFile
@@ -22,7 +23,7 @@ from scopes.conversation.changes import Change, ChangeLog
 from scopes.conversation.config import ConfigList, ConfigValue
 from scopes.conversation.conflicts import ConflictList, ConflictView
 from scopes.conversation.decisions import DecisionList, DecisionRow
-from scopes.conversation.delete import BranchDeleted, ConversationDeleted
+from scopes.conversation.delete import BranchDeleted, ConversationDeleted, DeletedList, DeletedRow
 from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, DiffSide
 from scopes.conversation.doctor import Check, Diagnosis
 from scopes.conversation.files import FileList, FileRow
@@ -496,6 +497,19 @@ CONTEXT = Context(
     notes=(Note("Session history limited: 2 older sessions excluded due to token budget"),),
 )  # fmt: skip
 
+CONTEXT_DIFFERENCE = ContextDifference(
+    left=ContextSide(_MAIN, 1234, 2), right=ContextSide(_FIX, 240, 1), max_tokens=8000, method="exact",
+    changes=(
+        ContextChange("summary", None, None, ("+They looked [bold]for the cause.",)),
+        ContextChange("turn", CONTEXT.messages[0], None, ("-Why does the login fail?",)),
+        ContextChange("turn", None, CONTEXT.messages[0]._replace(number=9, time=None), ("+Because of the cookie.",)),
+        ContextChange(
+            "turn", CONTEXT.messages[0], CONTEXT.messages[0]._replace(number=8), ("@@ -1 +1 @@", "-long text", "+long…"),
+        ),
+        ContextChange("files", None, None, ("-### File src/login.py",)),
+    ),
+)  # fmt: skip
+
 SUMMARIZED = Summarized(
     id=SUMMARY.id, oid=SUMMARY.oid, conversation=CONVERSATION, branch="main", messages=12, earlier=None, method="textrank",
     original_tokens=1234, summary_tokens=240, counted="exact",
@@ -580,6 +594,13 @@ SAMPLES = {
         "limited-list": ConversationList(conversations=SUMMARIES[:1], filtered=True, more=2),
         "no-match": ConversationList(conversations=(), filtered=True),
         "empty-list": ConversationList(conversations=()),
+        "deleted-list": DeletedList(
+            deleted=(
+                DeletedRow("conv-008", "Tea shop", 2, "2025-12-31T23:00:00Z", "o" * 26),
+                DeletedRow("conv-009", None, 1, "2025-12-30T23:00:00Z", "p" * 26),
+            )
+        ),
+        "empty-trash": DeletedList(deleted=()),
         "damaged-list": ConversationList(conversations=SUMMARIES[:1], damaged=("conv-007",)),
     },
     "show": {
@@ -903,6 +924,11 @@ SAMPLES = {
         "empty-list": SummaryList(conversation=CONVERSATION, branch="main", summaries=(), uncovered=0),
     },
     "memory": MEMORY,
+    "context_diff": {
+        "context-diff": CONTEXT_DIFFERENCE,
+        "estimated": replace(CONTEXT_DIFFERENCE, method="estimate", changes=CONTEXT_DIFFERENCE.changes[:1]),
+        "equal": replace(CONTEXT_DIFFERENCE, changes=()),
+    },
     "context": {
         "context": CONTEXT,
         "messages": WithOptions(CONTEXT, ViewOptions(layout="messages")),
