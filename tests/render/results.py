@@ -23,7 +23,7 @@ from scopes.conversation.changes import Change, ChangeLog
 from scopes.conversation.config import ConfigList, ConfigValue
 from scopes.conversation.conflicts import ConflictList, ConflictView
 from scopes.conversation.decisions import DecisionList, DecisionRow
-from scopes.conversation.delete import BranchDeleted, ConversationDeleted
+from scopes.conversation.delete import BranchDeleted, ConversationDeleted, DeletedList, DeletedRow
 from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, DiffSide
 from scopes.conversation.doctor import Check, Diagnosis
 from scopes.conversation.files import FileList, FileRow
@@ -594,6 +594,13 @@ SAMPLES = {
         "limited-list": ConversationList(conversations=SUMMARIES[:1], filtered=True, more=2),
         "no-match": ConversationList(conversations=(), filtered=True),
         "empty-list": ConversationList(conversations=()),
+        "deleted-list": DeletedList(
+            deleted=(
+                DeletedRow("conv-008", "Tea shop", 2, "2025-12-31T23:00:00Z", "o" * 26),
+                DeletedRow("conv-009", None, 1, "2025-12-30T23:00:00Z", "p" * 26),
+            )
+        ),
+        "empty-trash": DeletedList(deleted=()),
         "damaged-list": ConversationList(conversations=SUMMARIES[:1], damaged=("conv-007",)),
     },
     "show": {
