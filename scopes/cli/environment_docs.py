@@ -21,6 +21,7 @@ EXIT_CODES = (
 ENVIRONMENT = (
     ("SCOPES_STORE", "The store to use, unless --store is given."),
     ("SCOPES_NAME", "Sets scopes.name for this run; SCOPES_LOCK_TIMEOUT, for example, sets scopes.lockTimeout."),
+    ("SCOPES_CONVERSATION, SCOPES_MESSAGE, SCOPES_REVISION", "What the command of scopes bisect run has to judge."),
     ("SCOPES_DEBUG", "Any value: as --debug."),
     ("SCOPES_PAGER, GIT_PAGER, PAGER", "The pager: the first one that is set; SCOPES_PAGER=cat disables it."),
     ("NO_COLOR, CLICOLOR_FORCE, FORCE_COLOR, CLICOLOR", "Whether to color the output, unless --color is given."),

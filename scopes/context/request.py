@@ -59,6 +59,10 @@ class Request:
         """Return True if the budget has room for the newest conversation only."""
         return self.max_tokens < self.tight_below
 
+    def as_of(self, where: str, at: str) -> Request:
+        """Return the request for another conversation, as of one of its messages."""
+        return replace(self, where=where, at=at)
+
     @property
     def options(self) -> dict[str, object]:
         """Return the options that are part of a context's id and metadata."""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid, check_not_negative
+from scopes.history.amendments import read_claims
 from scopes.history.conversations import list_tips_by_time
 from scopes.history.messages import (
     NO_TEXT,
@@ -51,6 +52,8 @@ class LogEntry(Result):
         results: these results, if they were requested.
         newer: for a summary in the log of one branch, the number of messages after it (S4-47).
         prefix: the length of the shortest prefix of its id that is unique in the conversation, if it was requested.
+        retracted: a later message below one of the tips of the log withdrew it.
+        amended: a later one replaced its text.
     """
 
     head: MessageHeader
@@ -62,6 +65,8 @@ class LogEntry(Result):
     results: tuple[Part, ...] = ()
     newer: int | None = None
     prefix: int | None = None
+    retracted: bool = False
+    amended: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +145,8 @@ def log(
     folded = None
     if fold_results and TOOL_RESULTS not in _as_names(criteria.kind):
         folded = _ResultFolder(repository, read, matches, {*branches}, hidden).is_folded
-    entries = _entries(counted, labels, matches, folded)
+    claims = [claims for tip in tips if (claims := read_claims(repository, tip))]
+    entries = _entries(counted, labels, matches, folded, claims)
     if limit is not None:
         entries = islice(entries, min(limit, sys.maxsize))
     if graph:
@@ -168,11 +174,16 @@ def parse_kinds(names: Sequence[str]) -> list[MessageKind]:
 
 
 def touches_file(message: Message, path: str) -> bool:
-    """Return True if a message read, changed or mentioned a file, or one below a directory (S1-21)."""
-    path = path.rstrip("/")
+    """Return True if a message read, changed or mentioned a file, or one below a directory (S1-21).
+
+    A relative path is also the end of a file's path, or directories in it: `gitproto/` for `/work/gitproto/push.go`.
+    """
+    absolute, path = path.startswith("/"), path.removeprefix("./").rstrip("/")
     touched = {t.path for t in message.files} | {t.source for t in message.files if t.source is not None}
     touched |= {str(part.fields.get("path")) for part in message.parts if part.type == "file_ref"}
-    return any(name == path or name.startswith(f"{path}/") or name.endswith(f"/{path}") for name in touched)
+    if absolute:
+        return any(f"{name}/".startswith(f"{path}/") for name in touched)
+    return path != "" and any(f"/{path}/" in f"/{name}/" for name in touched)
 
 
 class ToolResultTracker:
@@ -286,12 +297,17 @@ def _entries(
     labels: _Labels,
     matches: Callable[[MessageHeader], bool],
     folded: Callable[[MessageHeader], bool] | None,
+    claims: Sequence[Mapping[MessageId, object]],
 ) -> Iterator[LogEntry]:
-    """Yield the matching messages without bodies; the results of their calls are found even if they do not match."""
+    """Yield the matching messages without bodies; the results of their calls are found even if they do not match.
+
+    `claims` are the claims about messages in the state of each tip.
+    """
     tracker = ToolResultTracker()
     for head, newer in heads:
         answered_by = tracker.visit(head)
         if matches(head) and not (folded is not None and folded(head)):
+            changes = {name for of_tip in claims for name in _as_mapping(of_tip.get(head.id))}
             yield LogEntry(
                 head=head,
                 message=None,
@@ -300,7 +316,13 @@ def _entries(
                 parents=head.parents,
                 answered_by=answered_by,
                 newer=newer,
+                retracted="retracted" in changes,
+                amended="amended" in changes and "retracted" not in changes,
             )
+
+
+def _as_mapping(claim: object) -> Mapping[str, object]:
+    return claim if isinstance(claim, dict) else {}
 
 
 class _ResultFolder:

@@ -14,7 +14,7 @@ from scopes.merge.automatic_resolution import read_reuse
 from scopes.merge.conflict_keys import shown_key
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.ended_conflicts import walk_ended
-from scopes.merge.in_progress import InProgress, holding, list_conflicts_of, list_in_progress
+from scopes.merge.in_progress import InProgress, holding, list_conflicts_of, list_in_progress, with_sides
 from scopes.merge.records import list_conflicts_at
 from scopes.model.conflicts import ENDED, Conflict, EarlierResolution
 from scopes.model.message import Message
@@ -197,5 +197,8 @@ def _walk_held(
         if not any(is_ancestor(repository, in_progress.tip, tip) for tip in tips_resolved):
             yield in_progress, record
     if ended:
-        yield from (found[0] for found in resolved.values())
+        for found in resolved.values():
+            by_age = sorted((with_sides(each, tips) for each, _ in found), key=lambda each: each.entry.created)
+            named = next((each for each in by_age if each.source), found[0][0])
+            yield replace(found[0][0], source=named.source, target=named.target), found[0][1]
         yield from walk_ended(repository, conversation, {*seen, *resolved, *(record.id for _, record in opened)})

@@ -6,7 +6,7 @@ and the operation of an `--abort` keeps the deleted branch with its records.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -16,12 +16,12 @@ from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.attribution import describe
 from scopes.merge.detection import find_disagreements
 from scopes.merge.divergence import find_divergence
-from scopes.merge.in_progress import InProgress, holding
+from scopes.merge.in_progress import InProgress, holding, with_sides
 from scopes.merge.records import list_conflicts_at
 from scopes.model.conflicts import Conflict, conflict_of, decode_resolution
 from scopes.model.operation import Operation
 from scopes.store import refs
-from scopes.store.graph import walk_newest_first
+from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Repository
@@ -53,15 +53,29 @@ def _walk_merges(repository: Repository, conversation: ConversationId) -> Iterat
         for commit in walk_newest_first(repository, [tips[name]], walked):
             walked.add(commit.oid)
             records = _resolved_by_merge(repository, commit) if commit.trailers.get(KIND_TRAILER) == "merge" else []
-            yield from ((holding(repository, conversation, name, tips[name]), record) for record in records)
+            if records:
+                held = holding(repository, conversation, name, tips[name])
+                held = replace(held, source=_source_of(repository, commit, name, tips))
+                yield from ((held, record) for record in records)
+
+
+def _source_of(repository: Repository, commit: Commit, target: BranchName, tips: Mapping[BranchName, Oid]) -> str:
+    """Return the branch that a merge commit merged; empty if it was deleted."""
+    source = commit.parents[1]
+    others = {name: tip for name, tip in tips.items() if name != target}
+    exact = [name for name, tip in others.items() if tip == source]
+    grown = (name for name, tip in others.items() if is_ancestor(repository, source, tip))
+    return exact[0] if exact else next((n for n in grown if not is_ancestor(repository, commit.oid, others[n])), "")
 
 
 def _walk_operations(repository: Repository, conversation: ConversationId) -> Iterator[_Held]:
+    branches = list_branch_tips(repository, conversation)
     for _, operation in walk_operations(repository):
         for branch, old, new in _moved_branches(operation, conversation):
             if operation.kind.endswith(_ABORTED) and old is not None and new is None:
                 for record in list_conflicts_at(repository, old).values():
-                    yield _held(repository, operation, conversation, branch, old), replace(record, status="abandoned")
+                    held = with_sides(_held(repository, operation, conversation, branch, old), branches)
+                    yield held, replace(record, status="abandoned")
             documents = operation.details.get(DETAIL)
             records = map(conflict_of, documents if new is not None and isinstance(documents, list) else ())
             yield from (

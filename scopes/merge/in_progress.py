@@ -6,7 +6,7 @@ machine can continue or abort it. The fields that only a replay has are in `repl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -280,6 +280,29 @@ def require_resolved_on_branch(repository: Repository, in_progress: InProgress) 
             f" on {in_progress.conversation}/{in_progress.branch}",
             hint=f"see: scopes conflicts list {in_progress.conversation}",
         )
+
+
+def with_sides(in_progress: InProgress, branches: Iterable[BranchName]) -> InProgress:
+    """Return what was in progress with the source and target that the name of its conflict-resolution branch has.
+
+    The name has them with `-` for `/`; `branches` are those of the conversation. Other branches are returned unchanged.
+    """
+    prefix, _, stem = in_progress.branch.partition("/")
+    if prefix != PURPOSE:
+        return in_progress
+    names = {name.replace("/", "-"): name for name in branches}
+    parent = in_progress.entry.parent
+    flat = "" if parent is None else parent.replace("/", "-")
+    if parent is not None and stem.startswith(f"{flat}-onto-"):
+        source, target = flat, stem.removeprefix(f"{flat}-onto-")
+    elif parent is not None and (end := stem.rfind(f"-into-{flat}")) > 0:
+        source, target = stem[:end], flat
+    else:
+        source, joined, target = stem.replace("-onto-", "-into-").partition("-into-")
+        if not joined:
+            return in_progress
+        target = target if parent is None else flat
+    return replace(in_progress, source=names.get(source, source), target=BranchName(names.get(target, target)))
 
 
 def resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str, *, joined: str = "into") -> BranchName:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.conversation.bisect import bisect
 from scopes.conversation.branch import branch, list_branches
 from scopes.conversation.cat import cat
 from scopes.conversation.changes import changes
@@ -32,6 +33,7 @@ READERS = {
     "tags": lambda r: list_tags(r, "conv-001"),
     "files": lambda r: files(r, "conv-001"),
     "decisions": lambda r: decisions(r, "conv-001"),
+    "bisect": lambda r: bisect(r, "conv-001", lambda point: int(point.oid > "7"), verify=False),
     "range-diff": lambda r: range_diff(r, ["main", "fix"], conversation="conv-001"),
     "stats": lambda r: stats(r, "conv-001"),
     "changes": lambda r: changes(r, "conv-001"),

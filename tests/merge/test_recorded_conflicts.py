@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from scopes.conversation.branch import branch
@@ -11,7 +13,9 @@ from scopes.conversation.resolve import escalate_conflict, resolve_conflict
 from scopes.errors import Conflicted, Refused
 from scopes.history.revisions import list_branch_tips
 from scopes.merge.divergence import state_of
+from scopes.merge.in_progress import PURPOSE, holding, with_sides
 from scopes.merge.records import list_conflicts_at
+from scopes.model.conversation import BranchEntry
 from scopes.model.message import Author
 from scopes.store.trees import find_blob
 from tests.support.history import history, say
@@ -158,6 +162,7 @@ def test_a_conflict_can_be_shown_after_its_merge_has_continued(repository):
     assert not list_conflicts(repository, "conv-001").conflicts
     (row,) = list_conflicts(repository, "conv-001", include_all=True).conflicts
     assert (row.conflict.id, row.conflict.status) == (identity, "resolved")
+    assert (row.source, row.target, row.branch) == ("fix", "main", "main")
     view = show_conflict(repository, "conv-001", identity[:8])
     assert view.row.conflict.resolution.reason == "fast"
     assert view.escalated_to == "lead"
@@ -173,4 +178,31 @@ def test_a_conflict_that_a_strategy_resolved_can_be_shown(repository, strategy):
     view = show_conflict(repository, "conv-001", done.conflicts[0].id)
     assert view.row.conflict.resolution.strategy == strategy
     assert [position.value for position in view.row.conflict.source] == ["my"]
-    assert len(list_conflicts(repository, "conv-001", status="resolved").conflicts) == 1
+    (row,) = list_conflicts(repository, "conv-001", status="resolved").conflicts
+    assert (row.source, row.target) == ("fix", "main")
+    say(repository, "conv-001/fix", "the branch goes on")
+    assert show_conflict(repository, "conv-001", row.conflict.id).row.source == "fix"
+
+
+@pytest.mark.parametrize(
+    ("name", "parent", "sides"),
+    [
+        ("fix-into-main", "main", ("fix", "main")), ("a-fix-into-b-main-2", "b/main", ("a/fix", "b/main")),
+        ("fix-onto-main", "fix", ("fix", "main")), ("gone-into-main", "main", ("gone", "main")),
+        ("fix-into-old", "renamed", ("fix", "renamed")),
+    ],
+)  # fmt: skip
+def test_the_sides_of_an_ended_merge_are_in_the_name_of_its_branch(repository, name, parent, sides):
+    branches = ["main", "fix", "a/fix", "b/main", "renamed"]
+    held = holding(repository, "conv-001", f"{PURPOSE}/{name}", "0" * 40)
+    found = with_sides(replace(held, entry=BranchEntry(purpose=PURPOSE, parent=parent)), branches)
+    assert (found.source, found.target) == sides
+    other = replace(held, branch="fix-into-main")
+    assert with_sides(other, branches) == other
+
+
+def test_the_list_names_the_sides_of_an_aborted_merge(repository):
+    fork_in_conflict(repository)
+    abort_merge(repository, "conv-001")
+    (row,) = list_conflicts(repository, "conv-001", include_all=True).conflicts
+    assert (row.source, row.target, row.conflict.status) == ("fix", "main", "abandoned")

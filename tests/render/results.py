@@ -7,6 +7,7 @@ from hashlib import sha1
 
 from scopes.clock import format_seconds
 from scopes.context.budget import plan_budget
+from scopes.context.context_diff import ContextChange, ContextDifference, ContextSide
 from scopes.context.count import TokenCount
 from scopes.context.history_block import HistoryBlock
 from scopes.context.project_files import SkippedFile
@@ -14,6 +15,7 @@ from scopes.context.result import Context, ContextFile, ContextMessage, Explaine
 from scopes.conversation.abandon import BranchAbandoned
 from scopes.conversation.amend import MessageAmended
 from scopes.conversation.append import MessageAppended
+from scopes.conversation.bisect import Bisection, BisectPoint, BisectStep
 from scopes.conversation.blame import BlameList, BlameRow
 from scopes.conversation.branch import BranchCreated, BranchList
 from scopes.conversation.cat import MessageView
@@ -21,7 +23,7 @@ from scopes.conversation.changes import Change, ChangeLog
 from scopes.conversation.config import ConfigList, ConfigValue
 from scopes.conversation.conflicts import ConflictList, ConflictView
 from scopes.conversation.decisions import DecisionList, DecisionRow
-from scopes.conversation.delete import BranchDeleted, ConversationDeleted
+from scopes.conversation.delete import BranchDeleted, ConversationDeleted, DeletedList, DeletedRow
 from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, DiffSide
 from scopes.conversation.doctor import Check, Diagnosis
 from scopes.conversation.files import FileList, FileRow
@@ -43,6 +45,7 @@ from scopes.conversation.switch import BranchSwitched
 from scopes.conversation.tag import Tagged, TagList
 from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
+from scopes.conversation.withdraw import DecisionWithdrawn
 from scopes.exporters.atomic_save import ExportSaved
 from scopes.history.messages import MessageHeader
 from scopes.history.revisions import Revision
@@ -353,6 +356,17 @@ RANGES = RangeDifference(
     ),
 )  # fmt: skip
 
+_START, _PROMPT, _CALL, _LONG = (
+    BisectPoint(CONVERSATION, oid("root") if head is None else head.oid, head) for head in (None, PROMPT, CALL, LONG)
+)
+BISECTION = Bisection(
+    conversation=CONVERSATION, good=_START, bad=_LONG, first_bad=CALL, candidates=(), skipped=(),
+    steps=(
+        BisectStep(_START, "good", 0, "good"), BisectStep(_LONG, "bad", 1, "bad"), BisectStep(_PROMPT, "good", 0),
+        BisectStep(_CALL, "bad", 1),
+    ),
+)  # fmt: skip
+
 STATS = Stats(
     conversation=CONVERSATION, conversations=1, branches=3, messages=1200, characters=45_678, files=12, files_changed=0, tool_calls=1,
     authors={"carol": 1000, "planner": 200}, kinds={"prompt": 1200}, models={}, tools={"Bash": 1}, tool_errors={}, tokens={},
@@ -488,6 +502,19 @@ CONTEXT = Context(
     notes=(Note("Session history limited: 2 older sessions excluded due to token budget"),),
 )  # fmt: skip
 
+CONTEXT_DIFFERENCE = ContextDifference(
+    left=ContextSide(_MAIN, 1234, 2), right=ContextSide(_FIX, 240, 1), max_tokens=8000, method="exact",
+    changes=(
+        ContextChange("summary", None, None, ("+They looked [bold]for the cause.",)),
+        ContextChange("turn", CONTEXT.messages[0], None, ("-Why does the login fail?",)),
+        ContextChange("turn", None, CONTEXT.messages[0]._replace(number=9, time=None), ("+Because of the cookie.",)),
+        ContextChange(
+            "turn", CONTEXT.messages[0], CONTEXT.messages[0]._replace(number=8), ("@@ -1 +1 @@", "-long text", "+long…"),
+        ),
+        ContextChange("files", None, None, ("-### File src/login.py",)),
+    ),
+)  # fmt: skip
+
 SUMMARIZED = Summarized(
     id=SUMMARY.id, oid=SUMMARY.oid, conversation=CONVERSATION, branch="main", messages=12, earlier=None, method="textrank",
     original_tokens=1234, summary_tokens=240, counted="exact",
@@ -554,6 +581,10 @@ SAMPLES = {
         "equal": replace(RANGES, pairs=RANGES.pairs[:1]),
         "empty": replace(RANGES, pairs=()),
     },
+    "bisect": {
+        "bisect": BISECTION,
+        "undecided": replace(BISECTION, first_bad=None, candidates=(PROMPT, CALL), skipped=(PROMPT,)),
+    },
     "blame": {
         "blame": BlameList(
             revision=Revision(CONVERSATION, "main", oid("main")),
@@ -568,6 +599,13 @@ SAMPLES = {
         "limited-list": ConversationList(conversations=SUMMARIES[:1], filtered=True, more=2),
         "no-match": ConversationList(conversations=(), filtered=True),
         "empty-list": ConversationList(conversations=()),
+        "deleted-list": DeletedList(
+            deleted=(
+                DeletedRow("conv-008", "Tea shop", 2, "2025-12-31T23:00:00Z", "o" * 26),
+                DeletedRow("conv-009", None, 1, "2025-12-30T23:00:00Z", "p" * 26),
+            )
+        ),
+        "empty-trash": DeletedList(deleted=()),
         "damaged-list": ConversationList(conversations=SUMMARIES[:1], damaged=("conv-007",)),
     },
     "show": {
@@ -631,6 +669,9 @@ SAMPLES = {
     },
     "message": {
         "appended": MessageAppended(id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main"),
+        "appended-to-new-branch": MessageAppended(
+            id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch=SECURITY, parent="main", operation=OPERATION
+        ),
         "appended-line": WithOptions(
             MessageAppended(id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main"), ViewOptions(lines=True)
         ),
@@ -646,6 +687,9 @@ SAMPLES = {
         "cat-summary": MessageView(
             conversation=CONVERSATION, branch="main", head=SUMMARY, message=body(SUMMARY), stored=encode(body(SUMMARY)), newer=3,
         ),
+        "cat-retracted": MessageView(
+            conversation=CONVERSATION, branch="main", head=PROMPT, message=body(PROMPT), stored=encode(body(PROMPT)), retracted=True,
+        ),
         "cat-raw": WithOptions(
             MessageView(conversation=CONVERSATION, branch=None, head=PROMPT, message=body(PROMPT), stored=encode(body(PROMPT))),
             ViewOptions(raw=True),
@@ -657,6 +701,7 @@ SAMPLES = {
     "log": {
         "log": Log(items=ENTRIES, conversation=CONVERSATION),
         "stale": replace(ENTRIES[0], head=SUMMARY, message=body(SUMMARY), newer=2),
+        "retracted": replace(ENTRIES[0], retracted=True),
         "oneline": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(oneline=True)),
         "graph": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True)),
         "graph-oneline": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True, oneline=True)),
@@ -731,6 +776,13 @@ SAMPLES = {
         "resolved": ConflictResolved(
             conversation=CONVERSATION, branch=RESOLUTION, number=1, conflict=CONFLICT_ROWS[3].conflict, message=message_id("settle"),
             remaining=0, operation=OPERATION,
+        ),
+        "resolved-continued": ConflictResolved(
+            conversation=CONVERSATION, branch=RESOLUTION, number=1, conflict=CONFLICT_ROWS[3].conflict, message=message_id("settle"),
+            remaining=0, operation=OPERATION,
+            continued=Merged(
+                **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), operation=OPERATION, message=message_id("joined")
+            ),
         ),
         "escalated": ConflictResolved(
             conversation=CONVERSATION, branch=RESOLUTION, number=2, conflict=CONFLICT_ROWS[1].conflict, message=message_id("handed"),
@@ -814,6 +866,18 @@ SAMPLES = {
                 DecisionRow(topic="cookies", decision="SameSite=Lax,\nand no other.", head=DECIDED, current=True),
             ),
         ),
+        "decisions-elsewhere": DecisionList(
+            conversation=CONVERSATION,
+            decisions=(
+                DecisionRow(topic="db", decision="SQLite", head=SECURE, current=False, branches=("fix",)),
+            ),
+        ),
+        "withdrawn": DecisionWithdrawn(
+            id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main", topic="auth flow", decisions=("JWT",)
+        ),
+        "withdrawn-dry-run": DecisionWithdrawn(
+            id=None, oid=None, conversation=CONVERSATION, branch="main", topic="auth flow", decisions=("JWT", "sessions"), dry_run=True
+        ),
         "no-decisions": DecisionList(conversation=CONVERSATION, decisions=()),
     },
     "search": {
@@ -865,6 +929,11 @@ SAMPLES = {
         "empty-list": SummaryList(conversation=CONVERSATION, branch="main", summaries=(), uncovered=0),
     },
     "memory": MEMORY,
+    "context_diff": {
+        "context-diff": CONTEXT_DIFFERENCE,
+        "estimated": replace(CONTEXT_DIFFERENCE, method="estimate", changes=CONTEXT_DIFFERENCE.changes[:1]),
+        "equal": replace(CONTEXT_DIFFERENCE, changes=()),
+    },
     "context": {
         "context": CONTEXT,
         "messages": WithOptions(CONTEXT, ViewOptions(layout="messages")),

@@ -68,6 +68,8 @@ _PIPED_COLUMNS = (
     Column("Status"),
     Column("Since"),
     Column("Branch"),
+    Column("Source"),
+    Column("Target"),
 )
 _CONFLICT_VIEW_WIDE = 120
 _INDENT = "    "
@@ -78,7 +80,7 @@ Line: TypeAlias = tuple[str | Span, ...]
 
 @render_text.register
 def render_conflict_list(result: ConflictList, view: View) -> None:
-    """Write a table per branch with open conflicts; in a pipe one row per conflict."""
+    """Write a table per branch and source with conflicts; in a pipe one row per conflict."""
     if not view.terminal:
         view.rows(_PIPED_COLUMNS, (_piped_row(row, view) for row in result.conflicts))
         for row in result.conflicts:
@@ -87,7 +89,9 @@ def render_conflict_list(result: ConflictList, view: View) -> None:
         return
     if not result.conflicts:
         view.line("There are no open conflicts.")
-    for number, (_, rows) in enumerate(groupby(result.conflicts, key=attrgetter("conversation", "branch"))):
+    for number, (_, rows) in enumerate(
+        groupby(result.conflicts, key=attrgetter("conversation", "branch", "source", "target"))
+    ):
         if number:
             view.line()
         _write_branch_conflicts(list(rows), view)
@@ -104,11 +108,15 @@ def render_conflict_view(result: ConflictView, view: View) -> None:
 
 @render_text.register
 def render_conflict_resolved(result: ConflictResolved, view: View) -> None:
-    """Write the new status of the conflict and how many are still open."""
+    """Write the new status of the conflict, and how many are still open or the outcome of what was continued."""
     conflict = result.conflict
     name = identifier(view, conflict.id)
     subject = (" (", conflict_key(view, conflict), ")")
-    write_outcome(view, name, "conflict ", name, *subject, " is ", status(conflict), operation=result.operation)
+    operation = result.operation if result.continued is None else None
+    write_outcome(view, name, "conflict ", name, *subject, " is ", status(conflict), operation=operation)
+    if result.continued is not None:
+        render_text(result.continued, view)
+        return
     if not view.terminal:
         return
     if result.kind == _HELD and not result.remaining:
@@ -125,7 +133,7 @@ def render_conflict_resolved(result: ConflictResolved, view: View) -> None:
 def _write_branch_conflicts(rows: list[ConflictRow], view: View) -> None:
     """Write the conflicts of one branch: as a table, or two lines each on a narrow terminal."""
     first = rows[0]
-    sides = "" if first.kind == _HELD else f"{first.source} into {first.target}, "
+    sides = f"{first.source} into {first.target}, " if first.source else ""
     title = f"{first.conversation}: {sides}on {first.branch}"
     if view.width >= _WIDE:
         view.rows(_TERMINAL_COLUMNS, (_terminal_row(row, view) for row in rows), title=title)
@@ -171,7 +179,7 @@ def _terminal_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
 
 
 def _piped_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
-    return row.conversation, *_terminal_row(row, view), row.branch
+    return row.conversation, *_terminal_row(row, view), row.branch, row.source, row.target
 
 
 def _write_conflict(result: ConflictView, view: View) -> None:
@@ -308,8 +316,9 @@ def _write_next_steps(row: ConflictRow, takes: Sequence[str], view: View) -> Non
             return
         write_hint(view, f"continue: scopes conv {row.kind} {row.conversation} --continue")
         return
+    finish = "" if row.kind == _HELD else " --continue"
     resolve = f"scopes conflicts resolve {row.conversation} {row.conflict.id[:8]}"
-    write_hint(view, f"take a side:    {resolve} --take source")
+    write_hint(view, f"take a side:    {resolve} --take source{finish}")
     if takes:
         write_hint(view, f"or another:     {', '.join(f'--take {side}' for side in takes[1:])}")
     if can_repeat(row.conflict):

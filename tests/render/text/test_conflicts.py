@@ -99,7 +99,7 @@ def test_a_piped_row_has_whole_ids_and_times():
     rows = [row.split("\t") for row in piped(CONFLICT["list"]).splitlines()]
     assert rows[2] == [
         "conv-001", "3", "0ffc49afc026", "edit-edit", "medium", f"messages/{PROMPT.id}", "planner, reviewer", "debate",
-        "2025-12-31T22:00:00Z", "analysis/conflict-resolution",
+        "2025-12-31T22:00:00Z", "analysis/conflict-resolution", "analysis/security-review", "main",
     ]  # fmt: skip
 
 

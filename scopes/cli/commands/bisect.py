@@ -1,0 +1,88 @@
+"""`scopes conv bisect run`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from scopes.cli.arguments import split_source
+from scopes.cli.command_line import after_separator
+from scopes.cli.invocation import Invocation
+from scopes.cli.token_options import project_directory, tokenizer_for
+from scopes.context.judge import CommandJudge, ContextReader, check_judge
+from scopes.context.request import new_request
+from scopes.conversation.bisect import BisectPoint, bisect, count_steps
+from scopes.errors import Invalid
+from scopes.result import plural
+
+
+def bisect_run(
+    context: typer.Context,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[CONV[/BRANCH]]", help="The conversation (default: the latest); then -- COMMAND ..."),
+    ] = None,
+    good: Annotated[
+        str | None, typer.Option("--good", metavar="MESSAGE", help="A good message (default: before the first one)")
+    ] = None,
+    bad: Annotated[
+        str | None, typer.Option("--bad", metavar="MESSAGE", help="A bad message (default: the last one)")
+    ] = None,
+    document: Annotated[
+        str, typer.Option("--input", metavar="WHAT", help="Standard input: context, state, message or none")
+    ] = "context",
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", metavar="N", help="Token budget of the context (default: 8000)")
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", metavar="SECONDS", help="Skip a message if the command takes longer")
+    ] = None,
+    no_verify: Annotated[
+        bool, typer.Option("--no-verify", help="Do not run the command on the good and the bad end first")
+    ] = False,
+) -> int:
+    """Find the first message at which a command fails.
+
+    A binary search along first parents, as git bisect run: COMMAND runs after -- without a shell, about once for each
+    doubling of the number of messages. It reads the context up to a message on standard input, as scopes context --at
+    prints it, or with --input the state of the conversation as JSON, or the message as JSON. SCOPES_CONVERSATION,
+    SCOPES_MESSAGE (empty before the first one), SCOPES_REVISION (the commit) and SCOPES_STORE name the message for
+    other commands of scopes. Exit code 0 is good, 125 cannot be tested, 128 and above stop the search, all others are
+    bad. The output of COMMAND goes to standard error. Nothing is checked out and nothing is stored, so there is no
+    start and no reset. First the good and the bad end are checked. The exit code is 0 if the first bad message is
+    known, and 1 if skipped messages hide it: they are listed.
+
+    Examples:
+      scopes bisect run conv-001 -- sh -c '! grep -q localStorage'
+      scopes conv bisect run conv-001/main --good k3x9 --input state -- ./check-state.py
+      scopes bisect run --input none --timeout 60 -- sh -c 'scopes cat $SCOPES_MESSAGE | ./judge'
+    """
+    invocation: Invocation = context.obj
+    command = after_separator(invocation.arguments)
+    named = list(words or ())[: len(words or ()) - len(command)]
+    if len(named) > 1:
+        raise Invalid(f"too many arguments: {' '.join(named[1:])}", hint="put the command after --")
+    check_judge(command, document, timeout)
+    repository = invocation.repository()
+    conversation, branch = split_source(repository, (named[0] if named else None, None))
+    where = conversation if branch is None else f"{conversation}/{branch}"
+    request = new_request(invocation.config(), None, max_tokens=max_tokens, project=project_directory(invocation))
+    choice = tokenizer_for(invocation, None, strict=False)
+    judge = CommandJudge(
+        repository=repository,
+        command=command,
+        environ=invocation.environ,
+        document=document,
+        reader=ContextReader(request=request, choice=choice, cache_directory=invocation.cache_directory),
+        timeout_seconds=timeout,
+    )
+    output = invocation.output()
+
+    def announce(point: BisectPoint, left: int) -> None:
+        steps = count_steps(left)
+        name = "the beginning" if point.head is None else f"{point.head.id[:8]} {point.head.subject}"
+        output.say(f"testing {name} ({left:,} {plural(left, 'message')}, about {steps} {plural(steps, 'step')} left)")
+
+    result = bisect(repository, where, judge, good=good, bad=bad, verify=not no_verify, on_step=announce)
+    return invocation.show(result)
