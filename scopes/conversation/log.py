@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import islice, pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid, check_not_negative
+from scopes.history.amendments import Amendment, find_amendments, latest
 from scopes.history.conversations import list_tips_by_time
 from scopes.history.messages import (
     NO_TEXT,
     MessageHeader,
     header_of,
+    headers_of,
     is_root,
     message_id_of,
     read_message,
@@ -27,13 +30,18 @@ from scopes.history.revisions import MIN_PREFIX_LENGTH, list_branch_tips, resolv
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.history.tool_calls import BETWEEN_CALL_AND_RESULT, MAX_RESULTS, TOOL_RESULTS, find_call_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.loading import load
 from scopes.model.message import KINDS, Message, MessageKind, Part
 from scopes.result import Result, Stream
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import header_safe
+from scopes.store.objects import Commit, header_safe
 from scopes.store.repository import Repository, read_commit
 
+if TYPE_CHECKING:
+    from scopes.merge.lane_marks import LaneMark, MarkedLanes
+
 _CACHED_BODIES = 32  # enough to read tool results once: a walk meets them just before their call
+_KEPT_COMMITS = 100  # after a merge, for how its conflicts were resolved
 _MAX_PREFIXED = 5_000  # messages; more would delay the first row
 
 
@@ -51,6 +59,7 @@ class LogEntry(Result):
         results: these results, if they were requested.
         newer: for a summary in the log of one branch, the number of messages after it (S4-47).
         prefix: the length of the shortest prefix of its id that is unique in the conversation, if it was requested.
+        lanes: the merged branches that it is from, the outermost first.
     """
 
     head: MessageHeader
@@ -62,6 +71,7 @@ class LogEntry(Result):
     results: tuple[Part, ...] = ()
     newer: int | None = None
     prefix: int | None = None
+    lanes: tuple[LaneMark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +79,7 @@ class Log(Stream):
     """The messages of a conversation in the requested order."""
 
     conversation: ConversationId
+    oldest_first: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +112,7 @@ def log(
     results: bool = False,
     fold_results: bool = False,
     unique_prefixes: bool = False,
+    digests: bool = False,
 ) -> Log:
     """Walk the messages of `where`: `CONV`, `CONV/BRANCH`, any revision, or a range `A..B` or `A...B`.
 
@@ -119,28 +131,30 @@ def log(
         fold_results: leave out messages that hold nothing but the results of calls that the log shows, except tips and
             kinds asked for by name.
         unique_prefixes: find the shortest unique prefix of each id, in a conversation of at most 5,000 messages.
+        digests: read what each side of a merge did, for the marks of merged branches.
 
     Raises:
         NotFound, Ambiguous, Invalid: the revision, the range or a date cannot be resolved.
     """
     _check_options(limit, graph=graph, oldest_first=oldest_first)
-    conversation_id, tips, hidden = _resolve_range(repository, where, all_branches=all_branches)
+    conversation_id, tips, hidden, branch = _resolve_range(repository, where, all_branches=all_branches)
     labels = _read_labels(repository, conversation_id, copies=all_branches and not graph)
     branches = labels.branches
     criteria = only or LogFilter()
     parents_of: dict[Oid, tuple[Oid, ...]] = {}
+    lanes = _LaneFinder(repository, conversation_id, branch, tips, digests=digests)
+    commits = lanes.watch(walk_newest_first(repository, tips, hidden))
     if graph:
-        commits = walk_newest_first(repository, tips, hidden)
         heads = _record_parents((header_of(commit) for commit in commits if not is_root(commit)), parents_of)
     else:
-        heads = walk_headers_newest_first(repository, tips, hidden)
+        heads = headers_of(commits)
     read = lru_cache(maxsize=_CACHED_BODIES)(partial(read_message, repository))
     counted = _count_newer(heads, of_branch=len(tips) == 1 and tips[0] in branches)
     matches = _filter(criteria, read)
     folded = None
     if fold_results and TOOL_RESULTS not in _as_names(criteria.kind):
         folded = _ResultFolder(repository, read, matches, {*branches}, hidden).is_folded
-    entries = _entries(counted, labels, matches, folded)
+    entries = _entries(counted, labels, lanes, matches, folded)
     if limit is not None:
         entries = islice(entries, min(limit, sys.maxsize))
     if graph:
@@ -151,7 +165,7 @@ def log(
         entries = _with_prefixes(entries, _find_prefixes(repository, conversation_id))
     if bodies is not False:
         entries = _read_bodies(entries, read, read_all=bodies is True, results=results)
-    return Log(items=entries, conversation=conversation_id)
+    return Log(items=entries, conversation=conversation_id, oldest_first=oldest_first)
 
 
 def parse_kinds(names: Sequence[str]) -> list[MessageKind]:
@@ -200,23 +214,77 @@ def _check_options(limit: int | None, *, graph: bool, oldest_first: bool) -> Non
 
 def _resolve_range(
     repository: Repository, where: str, *, all_branches: bool
-) -> tuple[ConversationId, list[Oid], frozenset[Oid]]:
-    """Return the conversation, the tips to walk from and the commits to leave out."""
+) -> tuple[ConversationId, list[Oid], frozenset[Oid], BranchName | None]:
+    """Return the conversation, the tips to walk from, the commits to leave out, and the branch if there is only one."""
     symmetric = "..." in where
     left, dots, right = where.partition("..." if symmetric else "..")
     if not dots:
         revision = resolve_with_latest(repository, where)
         conversation = revision.conversation
         if all_branches:
-            return conversation, list_tips_by_time(repository, conversation), frozenset()
-        return conversation, [revision.oid], frozenset()
+            return conversation, list_tips_by_time(repository, conversation), frozenset(), None
+        return conversation, [revision.oid], frozenset(), revision.branch
     first = resolve_with_latest(repository, left)
     second = resolve_revision(repository, right or first.conversation, first.conversation)
     ancestors_of_first = frozenset(commit.oid for commit in walk_newest_first(repository, [first.oid]))
     if not symmetric:
-        return first.conversation, [second.oid], ancestors_of_first
+        return first.conversation, [second.oid], ancestors_of_first, second.branch
     ancestors_of_second = frozenset(commit.oid for commit in walk_newest_first(repository, [second.oid]))
-    return first.conversation, [first.oid, second.oid], ancestors_of_first & ancestors_of_second
+    return first.conversation, [first.oid, second.oid], ancestors_of_first & ancestors_of_second, None
+
+
+class _LaneFinder:
+    """Finds the merged branches of a walk, once it has come to a merge."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        conversation: ConversationId,
+        branch: BranchName | None,
+        tips: Sequence[Oid],
+        *,
+        digests: bool,
+    ) -> None:
+        self._repository = repository
+        self._conversation = conversation
+        self._branch = branch
+        self._tips = tips
+        self._digests = digests
+        self._lanes: MarkedLanes | None = None
+        self._amendments: Mapping[MessageId, Amendment] | None = None
+        self._marks: dict[int, LaneMark] = {}
+
+    def watch(self, commits: Iterator[Commit]) -> Iterator[Commit]:
+        """Pass commits on, newest first; those from a merge on are read together, as the walk itself does."""
+        newer: deque[Commit] = deque(maxlen=_KEPT_COMMITS)
+        for commit in commits:
+            if len(commit.parents) < 2 and len(self._tips) == 1:
+                newer.append(commit)
+                yield commit
+                continue
+            rest = [commit, *commits]
+            tips = self._tips if len(self._tips) > 1 else ()
+            new_lanes: type[MarkedLanes] = load("scopes.merge.lane_marks:MarkedLanes")
+            self._lanes = new_lanes(
+                self._repository, self._conversation, [*reversed(rest), *reversed(newer)], self._branch, tips
+            )
+            yield from rest
+
+    def lanes_of(self, head: MessageHeader) -> tuple[LaneMark, ...]:
+        """Return the marks of the lanes that a message is in, the outermost first."""
+        return () if self._lanes is None else tuple(map(self._mark, self._lanes.lanes_of(head.oid)))
+
+    def _mark(self, number: int) -> LaneMark:
+        if number not in self._marks and self._lanes is not None:
+            self._marks[number] = self._lanes.mark(number, self._read if self._digests else None)
+        return self._marks[number]
+
+    def _read(self, head: MessageHeader) -> Message | None:
+        """Return a message as it is now, for a digest."""
+        if self._amendments is None:
+            heads = () if self._lanes is None else self._lanes.heads
+            self._amendments = find_amendments(self._repository, self._tips[0], heads)
+        return latest(read_message(self._repository, head.oid), self._amendments)
 
 
 class _Labels(NamedTuple):
@@ -284,6 +352,7 @@ def _count_newer(heads: Iterable[MessageHeader], *, of_branch: bool) -> Iterator
 def _entries(
     heads: Iterable[tuple[MessageHeader, int | None]],
     labels: _Labels,
+    lanes: _LaneFinder,
     matches: Callable[[MessageHeader], bool],
     folded: Callable[[MessageHeader], bool] | None,
 ) -> Iterator[LogEntry]:
@@ -300,6 +369,7 @@ def _entries(
                 parents=head.parents,
                 answered_by=answered_by,
                 newer=newer,
+                lanes=lanes.lanes_of(head),
             )
 
 

@@ -113,8 +113,9 @@ def format_message_view(result: MessageView) -> dict[str, object]:
 
 @to_wire.register
 def format_log_entry(result: LogEntry) -> dict[str, object]:
-    """Return one message, with the branches whose tip it is."""
-    return message_object(result.head, result.message, result.branches) | staleness(result.newer)
+    """Return one message, with the branches whose tip it is, and the merged branch that it is from."""
+    lane = without_none(lane=result.lanes[-1].branch if result.lanes else None)
+    return message_object(result.head, result.message, result.branches) | staleness(result.newer) | lane
 
 
 @to_wire.register
