@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from scopes.conversation.switch import BranchSwitched
     from scopes.conversation.tag import Tagged, TagList
     from scopes.conversation.undo import Undone
+    from scopes.conversation.withdraw import DecisionWithdrawn
     from scopes.errors import (
         Ambiguous,
         BudgetExhausted,
@@ -86,6 +87,7 @@ _MODULES = {
     "scopes.conversation.changes": "Change",
     "scopes.conversation.conflicts": "ConflictList ConflictView",
     "scopes.conversation.decisions": "DecisionList DecisionRow",
+    "scopes.conversation.withdraw": "DecisionWithdrawn",
     "scopes.conversation.diff": "Difference",
     "scopes.conversation.files": "FileList FileRow",
     "scopes.conversation.list_cached": "ConversationList",
@@ -145,6 +147,7 @@ __all__ = [
     "Corrupt",
     "DecisionList",
     "DecisionRow",
+    "DecisionWithdrawn",
     "Difference",
     "ExportFormat",
     "ExportSaved",

@@ -36,6 +36,7 @@ from scopes.conversation.switch import BranchSwitched
 from scopes.conversation.switch import switch as switch_branch
 from scopes.conversation.tag import Tagged, TagList, delete_tag, list_tags
 from scopes.conversation.tag import tag as tag_message
+from scopes.conversation.withdraw import DecisionWithdrawn, withdraw_decision
 from scopes.history.handles import BranchHandle, ConversationHandle
 from scopes.history.messages import check_author
 from scopes.history.revisions import read_active_branch, resolve_branch_name
@@ -226,6 +227,17 @@ class Conversation(ConversationHandle):
             Refused: it was retracted already.
         """
         return retract_message(self.repository, self.id, message, reason, author=self._author(author), branch=branch)
+
+    def withdraw_decision(
+        self, topic: str, reason: str = "", *, author: Author | str | None = None, branch: str | None = None
+    ) -> DecisionWithdrawn:
+        """Withdraw the decision on a topic, in any spelling, by appending a new message.
+
+        Raises:
+            NotFound: no decision on the topic is in effect on the branch.
+        """
+        sender = self._author(author)
+        return withdraw_decision(self.repository, self.id, topic, reason=reason, author=sender, branch=branch)
 
     def create_branch(
         self, name: str | None = None, *, purpose: str | None = None, agent: str | None = None, start: str | None = None

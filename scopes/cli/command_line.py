@@ -40,8 +40,10 @@ def split_words(table: Table, words: list[str]) -> CommandLine:
     """Split the words at the command; stop at the first word that is not in the table."""
     line = CommandLine()
     position = 0
-    while position < len(words) and line.command is None and line.unknown is None:
+    while position < len(words) and line.unknown is None:
         word = words[position]
+        if line.command is not None and table.extend(line.path, word) not in table.commands:
+            break
         position += 1
         if word == "--version" and not line.path:
             word = "version"

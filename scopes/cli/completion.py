@@ -38,7 +38,7 @@ Candidates = list[tuple[str, str]]
 OPTIONS_FILE = os.path.join(os.path.dirname(__file__), "options.tsv")
 _OF_CONFLICTS = "conflict-resolution/"
 # Placeholders whose values are revisions: conversations, branches, messages.
-_REVISIONS = ("MESSAGE", "SOURCE", "A..B", "B")
+_REVISIONS = ("MESSAGE", "MESSAGE|CONV", "SOURCE", "A..B", "B")
 # Placeholders whose values are in the index of conversations, and their columns there.
 _INDEX_COLUMNS = {"AGENT": "participants", "MODEL": "model", "PROJECT": "directory", "TAG": "tags"}
 
@@ -155,12 +155,16 @@ def find_candidates(table: Table, request: Request) -> Candidates:
         found = members(table, split_words(table, request.line.rest).path)
     elif request.row is not None:
         found = values(request.row, current, parsed)
+        if request.is_plain and not request.line.rest:
+            found = [*members(table, request.line.path), *found]
     elif request.is_plain or prefix:
         found = []
     else:
         found = [(row.name, row.help) for row in request.rows if row.name.startswith("-")]
         own = {name for name, _ in found}
-        found += [(name, option.help) for option in GLOBAL_OPTIONS for name in option.names if name not in own]
+        reads_past = request.line.command is None or request.line.command.reads_past
+        options = [option for option in GLOBAL_OPTIONS if reads_past or not option.for_reading]
+        found += [(name, option.help) for option in options for name in option.names if name not in own]
     return [(f"{prefix}{word}", text) for word, text in found if word.startswith(current)]
 
 

@@ -4,9 +4,12 @@ COLOR_CHOICES = ("auto", "always", "never")
 
 
 class GlobalOption:
-    """One option: `key` is its name in `Invocation.configure`; `value` is a placeholder, None for a switch."""
+    """One option: `key` is its name in `Invocation.configure`; `value` is a placeholder, None for a switch.
 
-    __slots__ = ("choices", "help", "key", "names", "repeated", "value")
+    `for_reading` is True if only commands that read an earlier state of the store accept it.
+    """
+
+    __slots__ = ("choices", "for_reading", "help", "key", "names", "repeated", "value")
 
     def __init__(
         self,
@@ -16,6 +19,7 @@ class GlobalOption:
         value: str | None = None,
         choices: tuple[str, ...] = (),
         repeated: bool = False,
+        for_reading: bool = False,
     ) -> None:
         self.names = names
         self.key = key
@@ -23,6 +27,7 @@ class GlobalOption:
         self.value = value
         self.choices = choices
         self.repeated = repeated
+        self.for_reading = for_reading
 
 
 HELP = GlobalOption("-h", "--help", key="help", help="Show help and exit")
@@ -31,6 +36,13 @@ GLOBAL_OPTIONS = (
     GlobalOption("-C", key="directories", value="DIRECTORY", repeated=True, help="Run as if started in DIRECTORY"),
     GlobalOption("--store", key="store", value="PATH", help="Use the store at PATH"),
     GlobalOption("-c", key="settings", value="KEY=VALUE", repeated=True, help="Override a setting for this run"),
+    GlobalOption(
+        "--at-operation",
+        key="at_operation",
+        value="OPERATION",
+        for_reading=True,
+        help="Read the store as it was after an operation: an id, @{2} or a time",
+    ),
     GlobalOption("--json", key="json", help="Print JSON, errors included"),
     GlobalOption("--fields", key="fields", value="NAMES", help="Print only these fields; without NAMES, list them"),
     GlobalOption(

@@ -61,7 +61,7 @@ def explain(table: Table, words: list[str], invocation: Invocation, *, include_a
         if invocation.json:
             invocation.stdout.write(load("scopes.cli.command_docs:docs_line")(docs))
             return 0
-        text = format_command(docs, width)
+        text = format_command(docs, width, reads_past=line.command.reads_past)
     elif line.path or include_all:
         text = format_group(table, line.path, width)
     else:
@@ -168,7 +168,7 @@ def value_text(option: GlobalOption) -> str:
     return f"[={option.value}]" if option.names == ("--porcelain",) else f" {option.value}"
 
 
-def format_command(docs: CommandDocs, width: int) -> str:
+def format_command(docs: CommandDocs, width: int, *, reads_past: bool = False) -> str:
     """Return the help of a command: usage, summary, examples, text, arguments, options, settings."""
     lines = [f"usage: {docs.usage}", "", docs.summary]
     if docs.examples:
@@ -182,7 +182,7 @@ def format_command(docs: CommandDocs, width: int) -> str:
         lines += ["", "settings:", *columns(SETTINGS.items(), width)]
     for title, text in rows_text(docs):
         lines += ["", *fill(f"{title}: {text}", width)]
-    names = " ".join(option.names[-1] for option in GLOBAL_OPTIONS)
+    names = " ".join(option.names[-1] for option in GLOBAL_OPTIONS if reads_past or not option.for_reading)
     lines += ["", *fill(f"global options (see: scopes help --all): {names}", width)]
     return "\n".join(lines) + "\n"
 

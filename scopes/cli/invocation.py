@@ -54,6 +54,7 @@ class Invocation:
         self.fields: tuple[str, ...] = ()
         self.template_of_fields = False
         self.store: str | None = None
+        self.at_operation: str | None = None
         self.settings: tuple[str, ...] = ()
         self._repository: Repository | None = None
 
@@ -83,6 +84,7 @@ class Invocation:
             if not setting.partition("=")[0]:
                 raise Invalid(f"-c {setting!a} has no key", hint="for example: -c scopes.durability=fast")
         self.store = str(options["store"]) if options["store"] is not None else None
+        self.at_operation = None if options.get("at_operation") is None else str(options["at_operation"])
         self.color_given = options["color"] is not None
         self.color = str(options["color"] or "auto")
         if self.color not in COLOR_CHOICES:
@@ -188,12 +190,14 @@ class Invocation:
             if create:
                 load("scopes.store.init:create_store")(path)
             command = load("shlex:join")(["scopes", *self.arguments])
-            opened: Repository = load("scopes.store.repository:open_repository")(path, self.overrides)
+            opened: Repository = self._open(path)
             actor = opened.config.find("scopes.author") or "user"
             opened.caller = opened.caller._replace(
                 actor=actor, command=command, find_project=lambda: find_project(self.cwd, self.home)
             )
             self._repository = opened
+            if self.at_operation is not None:
+                load("scopes.store.past:show_past")(opened, self.at_operation)
             if self.verbose:
                 self.output().say(f"using the store {path}")
         return self._repository
@@ -203,16 +207,27 @@ class Invocation:
         """Whether the user named the store, with `--store` or SCOPES_STORE: it has to exist then."""
         return bool(self.store or self.environ.get("SCOPES_STORE"))
 
+    def _open(self, path: str) -> Repository:
+        """Open the store; the hint of the error that there is none repeats the path that was given."""
+        try:
+            opened: Repository = load("scopes.store.repository:open_repository")(path, self.overrides)
+        except NotFound as error:
+            if self.store:
+                command = load("shlex:join")(["scopes", "--store", self.store])
+                error.hint = f"create one: {command} init, or: {command} new"
+            raise
+        return opened
+
     def find_repository(self, *, create: bool = False) -> Repository | None:
         """Return the selected store; None if it does not exist and the user did not name it, or `create` is set.
 
         Raises:
-            NotFound: a store that the user named does not exist.
+            NotFound: a store that the user named does not exist, or the operation of --at-operation.
         """
         try:
             return self.repository()
         except NotFound:
-            if self.is_store_named and not create:
+            if self._repository is not None or (self.is_store_named and not create):
                 raise
             return None
 

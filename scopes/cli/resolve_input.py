@@ -6,18 +6,23 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
 from scopes.cli.invocation import Invocation
+from scopes.conversation.cherry_pick import continue_cherry_pick
 from scopes.conversation.conflicts import ConflictView, find_conflict_anywhere, show_conflict
-from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.merge import continue_merge
+from scopes.conversation.rebase import continue_rebase
+from scopes.conversation.resolve import ConflictResolved, resolve_conflict
 from scopes.errors import Inaccessible, Invalid, Refused
 from scopes.merge.conflict_keys import can_have_value, shown_key
 from scopes.model.conflicts import ENDED, Position
 from scopes.model.message import Author
+from scopes.result import Note, Result, plural
 from scopes.sanitize import clean
 from scopes.store.repository import Repository
 
@@ -33,7 +38,16 @@ AsBefore: TypeAlias = Annotated[
     bool, typer.Option("--as-before", help="Resolve it as the same question was resolved before")
 ]
 Reason: TypeAlias = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")]
+Continue: TypeAlias = Annotated[
+    bool, typer.Option("--continue", help="If no conflict is open then, finish the merge, rebase or cherry-pick")
+]
 
+_CONTINUE: Mapping[str, Callable[[Repository, str, str | None], Result]] = {
+    "merge": continue_merge,
+    "rebase": continue_rebase,
+    "cherry-pick": continue_cherry_pick,
+}
+_SYNONYMS = {"ours": "target", "theirs": "source"}  # as in git, and in merge --strategy
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")
 _SCISSORS = "# ------------------------ >8 ------------------------"
 _INSTRUCTIONS = (
@@ -52,6 +66,7 @@ class ResolveOptions(NamedTuple):
     reason: str
     author: Author
     as_before: bool = False
+    continue_: bool = False
 
 
 def split_conflict(repository: Repository, first: str, conflict: str | None) -> tuple[str, str]:
@@ -73,7 +88,8 @@ def resolve_from_options(
         Invalid: none or several of these are given.
         Refused: the text from the editor is empty or unchanged.
     """
-    take, value, edit, reason, author, as_before = options
+    take, value, edit, reason, author, as_before, continue_ = options
+    take = take if take is None else _SYNONYMS.get(take, take)
     repository = invocation.repository()
     conversation, conflict = split_conflict(repository, first, second)
     if [take is not None, value is not None, edit, as_before].count(True) != 1:
@@ -92,7 +108,22 @@ def resolve_from_options(
         as_before=as_before,
         intervening=intervening,
     )
-    return invocation.show(result)
+    return invocation.show(_continue(repository, result) if continue_ else result)
+
+
+def _continue(repository: Repository, result: ConflictResolved) -> ConflictResolved:
+    """Continue the merge, rebase or cherry-pick of a resolved conflict if no conflict is open; else add a note.
+
+    It is an operation of its own, which `undo` takes back before the resolution.
+    """
+    if result.remaining:
+        verb = "is" if result.remaining == 1 else "are"
+        text = f"the {result.kind} was not continued: {result.remaining} {plural(result.remaining, 'conflict')} {verb}"
+        return replace(result, notes=(*result.notes, Note(f"{text} still open")))
+    if result.kind not in _CONTINUE:
+        return replace(result, notes=(*result.notes, Note(f"nothing is in progress on {result.branch}")))
+    outcome = _CONTINUE[result.kind](repository, result.conversation, result.branch)
+    return replace(result, continued=outcome, notes=(*result.notes, *outcome.notes))
 
 
 def _list_options(view: ConflictView) -> str:

@@ -5,24 +5,42 @@ loads it. To add a command: one row here, and one function in `scopes.cli.comman
 """
 
 PACKAGE = "scopes.cli.commands"
+# Commands that change something. `branch` and `tag` are not here: without a name they list, as in git.
+_WRITING = frozenset({
+    "new", "import", "append", "amend", "retract", "summarize", "compact", "uncompact", "memory update", "memory add",
+    "memory done", "memory prune", "tokens fetch", "switch", "rename", "abandon", "delete-branch", "merge", "rebase",
+    "cherry-pick", "conflicts resolve", "conflicts intervene", "conflicts escalate", "rewind", "delete", "undo", "redo",
+    "init", "repair", "gc", "config set", "config unset", "decisions withdraw",
+})  # fmt: skip
 
 
 class Command:
     """One command. `path` is its full name without `ai`; `target` is its function, as `module:name`.
 
-    `quick` names a function that runs the command without a parser when no option is given.
+    `quick` names a function that runs the command without a parser when no option is given. `pages` is False if the
+    command changes something: what it prints does not go through the pager. `reads_past` is True if the command can
+    read an earlier state of the store, with --at-operation.
     """
 
-    __slots__ = ("path", "quick", "section", "summary", "target")
+    __slots__ = ("pages", "path", "quick", "reads_past", "section", "summary", "target")
 
     def __init__(
-        self, path: tuple[str, ...], section: str, summary: str, target: str, quick: str | None = None
+        self,
+        path: tuple[str, ...],
+        section: str,
+        summary: str,
+        target: str,
+        quick: str | None = None,
+        *,
+        reads_past: bool = False,
     ) -> None:
         self.path = path
         self.section = section
         self.summary = summary
         self.target = target
         self.quick = quick
+        self.pages = " ".join(path).removeprefix("conversations ") not in _WRITING
+        self.reads_past = reads_past
 
 
 class Group:
@@ -99,7 +117,17 @@ def _command(section: str, name: str, summary: str, quick: str | None = None) ->
     path = tuple(name.split())
     if path[0] == "conv":
         path = ("conversations", *path[1:])
-    return Command(path, section, summary, f"{PACKAGE}.{module}:{function}", quick)
+    target = f"{PACKAGE}.{module}:{function}"
+    return Command(path, section, summary, target, quick, reads_past=name.removeprefix("conv ") in _READ_PAST)
+
+
+# The commands that accept --at-operation. `branch` and `tag` do to list.
+_READ_PAST = frozenset({
+    "list", "show", "log", "cat", "search", "files", "decisions", "diff", "range-diff", "blame", "changes", "stats",
+    "export", "context", "history", "branch", "tag", "conflicts list", "conflicts show",
+    "operations list", "operations show", "tokens count",
+    "memory list", "memory show", "memory search", "memory context", "memory actions", "memory stats",
+})  # fmt: skip
 
 
 START = "start a conversation"
@@ -129,6 +157,7 @@ TABLE = Table(
         _command(READ, "conv search", "Find messages by words and fields"),
         _command(READ, "conv files", "List the files that a conversation touched"),
         _command(READ, "conv decisions", "List the decisions of a conversation"),
+        _command(WRITE, "conv decisions withdraw", "Withdraw the decision on a topic"),
         _command(READ, "conv diff", "Compare two branches, messages or conversations"),
         _command(READ, "conv range-diff", "Compare two versions of a branch, or two runs"),
         _command(READ, "conv bisect run", "Find the first message at which a command fails"),

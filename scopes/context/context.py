@@ -45,14 +45,15 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
     """
     request = check_request(request)
     revisions = resolve_revisions(repository, request.where, request.work_item, request.at)
-    cache = ContextCache(cache_directory, request.cache_seconds)
+    cache = ContextCache(cache_directory, 0 if repository.is_past else request.cache_seconds)
     key = _cache_key(request, revisions, choice)
     unfenced = cache.find(key)
     if unfenced is None:
         with CountCache(cache_directory) as counts:
             unfenced, paths = _build(repository, request, revisions, with_cache(choice, counts))
             counts.save()
-        if unfenced.context.metadata["messages"]:  # the title of an empty conversation can change without a new message
+        # the title of an empty conversation can change without a new message
+        if unfenced.context.metadata["messages"] and not repository.is_past:
             cache.add(key, unfenced, stat_files(os.path.join(request.project, path) for path in paths))
     result = _with_limits(repository, revisions[-1], _with_fence(unfenced, request.mark), request)
     notes = [Note(warning) for warning in result.warnings]
@@ -126,8 +127,8 @@ def _with_fence(unfenced: UnfencedContext, mark: str | None) -> Context:
 
 
 def _is_past(repository: Repository, revision: Revision) -> bool:
-    """Return True if a revision is not the tip of a branch."""
-    return revision.oid not in list_branch_tips(repository, revision.conversation).values()
+    """Return True if a revision is not the tip of a branch now."""
+    return repository.is_past or revision.oid not in list_branch_tips(repository, revision.conversation).values()
 
 
 def _title(last: Revision, work_item: str | None) -> str:

@@ -13,6 +13,7 @@ from scopes.history.transaction import append_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.loading import deferred
 from scopes.merge.conflict_keys import key_of_path, shown_key
+from scopes.merge.spellings import replaced_claims
 from scopes.merge.statements import claims_without, stated_claims
 from scopes.model.conflicts import MESSAGES
 from scopes.model.message import Author, Message
@@ -20,7 +21,7 @@ from scopes.model.path_encoding import leaf
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import find_blob
+from scopes.store.trees import BlobChange, find_blob
 
 if TYPE_CHECKING:
     from scopes.model.validation import check_payload
@@ -112,6 +113,12 @@ def _find_target(
     return handle, message
 
 
+def _withdrawn_claims(repository: Repository, tip: Oid, old: Message, message: Message) -> Mapping[str, BlobChange]:
+    if old.payload is None:
+        return NO_CHANGES
+    return {**claims_without(repository, tip, old), **replaced_claims(repository, tip, message)}
+
+
 def _append(branch: BranchHandle, message: Message, old: Message) -> MessageAmended:
     repository = branch.repository
     oid = append_message(
@@ -119,7 +126,7 @@ def _append(branch: BranchHandle, message: Message, old: Message) -> MessageAmen
         branch.conversation.id,
         branch.name,
         message,
-        withdraw=lambda tip: claims_without(repository, tip, old) if old.payload is not None else NO_CHANGES,
+        withdraw=lambda tip: _withdrawn_claims(repository, tip, old, message),
     )
     notes: tuple[Note, ...] = ()
     claims = stated_claims(old)

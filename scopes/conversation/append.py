@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.messages import write_message_blob, write_message_commit
+from scopes.history.messages import NO_CHANGES, write_message_blob, write_message_commit
+from scopes.history.revisions import find_directory
 from scopes.history.transaction import Transaction, append_message
-from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
+from scopes.loading import load
 from scopes.model.message import Message
 from scopes.result import Result
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
+from scopes.store.trees import BlobChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageAppended(Result):
-    """A message that was written to disk."""
+    """A message that was written to disk.
+
+    `parent` is set if the branch was created with the message: the branch it begins on. It is active then, and
+    `operation` created both.
+    """
 
     id: MessageId
     oid: Oid
     conversation: ConversationId
     branch: BranchName
+    parent: BranchName | None = None
+    operation: OperationId | None = None
 
 
 def append(
@@ -43,8 +52,17 @@ def append_to(branch: BranchHandle, message: Message, *, first: MessageId | None
 
     `first` is the first message of the same command: `undo` takes back all messages of a command together.
     """
-    conversation_id = branch.conversation.id
-    oid = append_message(branch.repository, conversation_id, branch.name, message, first=first)
+    repository, conversation_id = branch.repository, branch.conversation.id
+    message = _with_touched_files(repository, branch.tip, message)
+    oid = append_message(
+        repository,
+        conversation_id,
+        branch.name,
+        message,
+        first=first,
+        base=find_directory(repository, conversation_id) if _names_files(message) else None,
+        withdraw=lambda tip: _replaced(repository, tip, message),
+    )
     return MessageAppended(id=message.id, oid=oid, conversation=conversation_id, branch=branch.name)
 
 
@@ -60,14 +78,37 @@ def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[Messag
     repository, conversation_id = branch.repository, branch.conversation.id
     repository.require_writable()
     blobs = [write_message_blob(repository, message) for message in messages]
+    base = find_directory(repository, conversation_id) if any(map(_names_files, messages)) else None
     appended: list[MessageAppended] = []
     with exclusive_write(repository):
         old = tip = branch.tip
-        for message, blob in zip(messages, blobs, strict=True):
-            tip = write_message_commit(repository, tip, message, blob)
+        for given, given_blob in zip(messages, blobs, strict=True):
+            message = _with_touched_files(repository, tip, given)
+            blob = given_blob if message is given else write_message_blob(repository, message)
+            tip = write_message_commit(repository, tip, message, blob, base, _replaced(repository, tip, message))
             appended.append(MessageAppended(id=message.id, oid=tip, conversation=conversation_id, branch=branch.name))
         if appended:
             tx = Transaction(repository, conversation_id)
             tx.move_branch(branch.name, old, tip)
             tx.commit("append-all", f"append {len(appended)} message{'s'[: len(appended) > 1]} to {branch}")
     return appended
+
+
+def _with_touched_files(repository: Repository, tip: Oid, message: Message) -> Message:
+    """Return a message of tool results with the files that the calls touched, any other message as it is."""
+    if message.files or all(part.type != "tool_result" for part in message.parts):
+        return message
+    changed: Message = load("scopes.history.tool_calls:with_touched_files")(repository, tip, message)
+    return changed
+
+
+def _names_files(message: Message) -> bool:
+    return bool(message.files) or any(part.type in {"file_ref", "tool_result"} for part in message.parts)
+
+
+def _replaced(repository: Repository, tip: Oid, message: Message) -> Mapping[str, BlobChange]:
+    """Return the changes to the state that remove what a typed message states in another spelling of its topic."""
+    if message.payload is None:
+        return NO_CHANGES
+    changes: Mapping[str, BlobChange] = load("scopes.merge.spellings:replaced_claims")(repository, tip, message)
+    return changes

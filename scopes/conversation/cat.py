@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from scopes.errors import NotFound
+from scopes.history.amendments import find_claim
 from scopes.history.messages import MessageHeader, header_of, is_root, message_id_of, read_message_bytes
-from scopes.history.revisions import Revision, read_active_branch, resolve_conversation, resolve_revision
+from scopes.history.revisions import (
+    Revision,
+    find_copies,
+    list_branch_tips,
+    read_active_branch,
+    resolve_conversation,
+    resolve_revision,
+    resolve_with_latest,
+)
 from scopes.history.sources import SOURCES, find_message_spans, walk_chunks
 from scopes.history.staleness import SUMMARY, count_since
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.codec import decode
 from scopes.model.message import Message
-from scopes.result import RawDocument, Result
-from scopes.store.graph import walk_newest_first
+from scopes.result import Note, RawDocument, Result
+from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_commit
 
@@ -27,6 +36,8 @@ class MessageView(Result):
     """One message; `stored` is the JSON line exactly as it is stored, `branch` the branch in the given name if any.
 
     For a summary, `newer` is the number of messages after it on its branch; if there are any, it is stale (S4-47).
+    `retracted` and `amended` tell whether a later message on that branch, or else on the first one that has the
+    message, withdrew it or replaced its text.
     """
 
     conversation: ConversationId
@@ -35,6 +46,8 @@ class MessageView(Result):
     message: Message
     stored: bytes
     newer: int | None = None
+    retracted: bool = False
+    amended: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +65,13 @@ class OriginalRecords(RawDocument):
 def cat(repository: Repository, message: str, *, conversation: str | None = None) -> MessageView:
     """Read one message by id, by revision (`conv-001/main~2`) or by tag.
 
+    An id that several conversations have, after a cherry-pick, is read in the latest of them, with a note.
+
     Raises:
         NotFound: there is no such message, or the revision is the root of a conversation.
     """
-    revision = _resolve(repository, message, conversation)
+    copies = find_copies(repository, message) if conversation is None else []
+    revision = copies[0] if copies else _resolve(repository, message, conversation)
     commit = read_commit(repository, revision.oid)
     if is_root(commit):
         where = f"{revision.conversation}/{revision.branch}" if revision.branch else revision.conversation
@@ -63,6 +79,7 @@ def cat(repository: Repository, message: str, *, conversation: str | None = None
         raise NotFound(f"{where} has no message here", hint=hint)
     stored = read_message_bytes(repository, revision.oid)
     head, decoded = header_of(commit), decode(stored)
+    claim = _find_claim(repository, revision, head)
     return MessageView(
         conversation=revision.conversation,
         branch=revision.branch,
@@ -70,6 +87,9 @@ def cat(repository: Repository, message: str, *, conversation: str | None = None
         message=decoded,
         stored=stored,
         newer=_count_newer(repository, revision, head, decoded) if head.kind == SUMMARY else None,
+        retracted="retracted" in claim,
+        amended="amended" in claim,
+        notes=_copy_notes(head, copies),
     )
 
 
@@ -98,8 +118,29 @@ def read_original(repository: Repository, message: str, *, conversation: str | N
 
 
 def _resolve(repository: Repository, message: str, conversation: str | None) -> Revision:
-    within = None if conversation is None else resolve_conversation(repository, conversation)
+    if conversation is None:
+        return resolve_with_latest(repository, message)
+    within = resolve_conversation(repository, conversation)
     return resolve_revision(repository, message, within)
+
+
+def _copy_notes(head: MessageHeader, copies: Sequence[Revision]) -> tuple[Note, ...]:
+    """Return a note that names the conversations with other copies of a message."""
+    others = [revision.conversation for revision in copies[1:]]
+    if not others:
+        return ()
+    text = f"message {head.id[:8]} of {copies[0].conversation} is shown; it is also in {', '.join(others)}"
+    return (Note(text, f"to read that one: scopes cat {others[0]}/{head.id[:8]}"),)
+
+
+def _find_claim(repository: Repository, revision: Revision, head: MessageHeader) -> Mapping[str, object]:
+    """Return the claim about a message on the named branch, else the active one, else the first that has it."""
+    tips = list_branch_tips(repository, revision.conversation)
+    order = (revision.branch, read_active_branch(repository, revision.conversation), *tips)
+    for branch in dict.fromkeys(name for name in order if name in tips):
+        if is_ancestor(repository, revision.oid, tips[branch]):
+            return find_claim(repository, tips[branch], head.id)
+    return {}
 
 
 def _count_newer(repository: Repository, revision: Revision, head: MessageHeader, message: Message) -> int | None:

@@ -27,7 +27,7 @@ from scopes.merge.replay_control import (
     skip_message,
 )
 from scopes.merge.replay_plan import ReplayPlan, plan_picks
-from scopes.merge.replay_state import CHERRY_PICK, ReplayState, require_free
+from scopes.merge.replay_state import CHERRY_PICK, ReplayState, list_written, require_free
 from scopes.merge.rewrite import Stop, rewrite_commits
 from scopes.result import Note
 from scopes.store.graph import is_ancestor, list_new_commits, walk_newest_first
@@ -140,7 +140,7 @@ class _CherryPick(ReplayVerb):
             state, tip = _replay_on_appended(repository, state, tip, current, policy)
         commits = [read_commit(repository, oid) for oid in state.todo]
         with bulk_objects(repository) as objects:
-            return state, plan_picks(repository, objects, tip, commits, policy)
+            return state, plan_picks(repository, objects, tip, commits, policy, list_written(repository, state, tip))
 
     def stop_summary(self, state: ReplayState, stop: Stop) -> str:
         return f"stop to pick {stop.id[:8]} for {state.conversation}/{state.branch}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -11,8 +10,9 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.clock import now_nanoseconds, parse_date
+from scopes.conversation.log_lanes import LaneFinder
 from scopes.errors import Invalid, check_not_negative
-from scopes.history.amendments import Amendment, find_amendments, latest
+from scopes.history.amendments import read_claims
 from scopes.history.conversations import list_tips_by_time
 from scopes.history.messages import (
     NO_TEXT,
@@ -30,18 +30,16 @@ from scopes.history.revisions import MIN_PREFIX_LENGTH, list_branch_tips, resolv
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.history.tool_calls import BETWEEN_CALL_AND_RESULT, MAX_RESULTS, TOOL_RESULTS, find_call_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.loading import load
 from scopes.model.message import KINDS, Message, MessageKind, Part
 from scopes.result import Result, Stream
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import Commit, header_safe
+from scopes.store.objects import header_safe
 from scopes.store.repository import Repository, read_commit
 
 if TYPE_CHECKING:
-    from scopes.merge.lane_marks import LaneMark, MarkedLanes
+    from scopes.merge.lane_marks import LaneMark
 
 _CACHED_BODIES = 32  # enough to read tool results once: a walk meets them just before their call
-_KEPT_COMMITS = 100  # after a merge, for how its conflicts were resolved
 _MAX_PREFIXED = 5_000  # messages; more would delay the first row
 
 
@@ -60,6 +58,8 @@ class LogEntry(Result):
         newer: for a summary in the log of one branch, the number of messages after it (S4-47).
         prefix: the length of the shortest prefix of its id that is unique in the conversation, if it was requested.
         lanes: the merged branches that it is from, the outermost first.
+        retracted: a later message below one of the tips of the log withdrew it.
+        amended: a later one replaced its text.
     """
 
     head: MessageHeader
@@ -72,6 +72,8 @@ class LogEntry(Result):
     newer: int | None = None
     prefix: int | None = None
     lanes: tuple[LaneMark, ...] = ()
+    retracted: bool = False
+    amended: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +144,7 @@ def log(
     branches = labels.branches
     criteria = only or LogFilter()
     parents_of: dict[Oid, tuple[Oid, ...]] = {}
-    lanes = _LaneFinder(repository, conversation_id, branch, tips, digests=digests)
+    lanes = LaneFinder(repository, conversation_id, branch, tips, digests=digests)
     commits = lanes.watch(walk_newest_first(repository, tips, hidden))
     if graph:
         heads = _record_parents((header_of(commit) for commit in commits if not is_root(commit)), parents_of)
@@ -154,7 +156,8 @@ def log(
     folded = None
     if fold_results and TOOL_RESULTS not in _as_names(criteria.kind):
         folded = _ResultFolder(repository, read, matches, {*branches}, hidden).is_folded
-    entries = _entries(counted, labels, lanes, matches, folded)
+    claims = [claims for tip in tips if (claims := read_claims(repository, tip))]
+    entries = _with_lanes(_entries(counted, labels, matches, folded, claims), lanes)
     if limit is not None:
         entries = islice(entries, min(limit, sys.maxsize))
     if graph:
@@ -182,11 +185,16 @@ def parse_kinds(names: Sequence[str]) -> list[MessageKind]:
 
 
 def touches_file(message: Message, path: str) -> bool:
-    """Return True if a message read, changed or mentioned a file, or one below a directory (S1-21)."""
-    path = path.rstrip("/")
+    """Return True if a message read, changed or mentioned a file, or one below a directory (S1-21).
+
+    A relative path is also the end of a file's path, or directories in it: `gitproto/` for `/work/gitproto/push.go`.
+    """
+    absolute, path = path.startswith("/"), path.removeprefix("./").rstrip("/")
     touched = {t.path for t in message.files} | {t.source for t in message.files if t.source is not None}
     touched |= {str(part.fields.get("path")) for part in message.parts if part.type == "file_ref"}
-    return any(name == path or name.startswith(f"{path}/") or name.endswith(f"/{path}") for name in touched)
+    if absolute:
+        return any(f"{name}/".startswith(f"{path}/") for name in touched)
+    return path != "" and any(f"/{path}/" in f"/{name}/" for name in touched)
 
 
 class ToolResultTracker:
@@ -231,60 +239,6 @@ def _resolve_range(
         return first.conversation, [second.oid], ancestors_of_first, second.branch
     ancestors_of_second = frozenset(commit.oid for commit in walk_newest_first(repository, [second.oid]))
     return first.conversation, [first.oid, second.oid], ancestors_of_first & ancestors_of_second, None
-
-
-class _LaneFinder:
-    """Finds the merged branches of a walk, once it has come to a merge."""
-
-    def __init__(
-        self,
-        repository: Repository,
-        conversation: ConversationId,
-        branch: BranchName | None,
-        tips: Sequence[Oid],
-        *,
-        digests: bool,
-    ) -> None:
-        self._repository = repository
-        self._conversation = conversation
-        self._branch = branch
-        self._tips = tips
-        self._digests = digests
-        self._lanes: MarkedLanes | None = None
-        self._amendments: Mapping[MessageId, Amendment] | None = None
-        self._marks: dict[int, LaneMark] = {}
-
-    def watch(self, commits: Iterator[Commit]) -> Iterator[Commit]:
-        """Pass commits on, newest first; those from a merge on are read together, as the walk itself does."""
-        newer: deque[Commit] = deque(maxlen=_KEPT_COMMITS)
-        for commit in commits:
-            if len(commit.parents) < 2 and len(self._tips) == 1:
-                newer.append(commit)
-                yield commit
-                continue
-            rest = [commit, *commits]
-            tips = self._tips if len(self._tips) > 1 else ()
-            new_lanes: type[MarkedLanes] = load("scopes.merge.lane_marks:MarkedLanes")
-            self._lanes = new_lanes(
-                self._repository, self._conversation, [*reversed(rest), *reversed(newer)], self._branch, tips
-            )
-            yield from rest
-
-    def lanes_of(self, head: MessageHeader) -> tuple[LaneMark, ...]:
-        """Return the marks of the lanes that a message is in, the outermost first."""
-        return () if self._lanes is None else tuple(map(self._mark, self._lanes.lanes_of(head.oid)))
-
-    def _mark(self, number: int) -> LaneMark:
-        if number not in self._marks and self._lanes is not None:
-            self._marks[number] = self._lanes.mark(number, self._read if self._digests else None)
-        return self._marks[number]
-
-    def _read(self, head: MessageHeader) -> Message | None:
-        """Return a message as it is now, for a digest."""
-        if self._amendments is None:
-            heads = () if self._lanes is None else self._lanes.heads
-            self._amendments = find_amendments(self._repository, self._tips[0], heads)
-        return latest(read_message(self._repository, head.oid), self._amendments)
 
 
 class _Labels(NamedTuple):
@@ -352,15 +306,19 @@ def _count_newer(heads: Iterable[MessageHeader], *, of_branch: bool) -> Iterator
 def _entries(
     heads: Iterable[tuple[MessageHeader, int | None]],
     labels: _Labels,
-    lanes: _LaneFinder,
     matches: Callable[[MessageHeader], bool],
     folded: Callable[[MessageHeader], bool] | None,
+    claims: Sequence[Mapping[MessageId, object]],
 ) -> Iterator[LogEntry]:
-    """Yield the matching messages without bodies; the results of their calls are found even if they do not match."""
+    """Yield the matching messages without bodies; the results of their calls are found even if they do not match.
+
+    `claims` are the claims about messages in the state of each tip.
+    """
     tracker = ToolResultTracker()
     for head, newer in heads:
         answered_by = tracker.visit(head)
         if matches(head) and not (folded is not None and folded(head)):
+            changes = {name for of_tip in claims for name in _as_mapping(of_tip.get(head.id))}
             yield LogEntry(
                 head=head,
                 message=None,
@@ -369,8 +327,19 @@ def _entries(
                 parents=head.parents,
                 answered_by=answered_by,
                 newer=newer,
-                lanes=lanes.lanes_of(head),
+                retracted="retracted" in changes,
+                amended="amended" in changes and "retracted" not in changes,
             )
+
+
+def _as_mapping(claim: object) -> Mapping[str, object]:
+    return claim if isinstance(claim, dict) else {}
+
+
+def _with_lanes(entries: Iterable[LogEntry], lanes: LaneFinder) -> Iterator[LogEntry]:
+    for entry in entries:
+        found = lanes.lanes_of(entry.head)
+        yield replace(entry, lanes=found) if found else entry
 
 
 class _ResultFolder:

@@ -12,8 +12,9 @@ from typing import TypeAlias, TypedDict
 
 from scopes.clock import now
 from scopes.errors import Invalid, NotFound, Refused
-from scopes.history.messages import header_of, message_id_of
+from scopes.history.messages import count_messages, header_of, message_id_of
 from scopes.history.revisions import (
+    find_directory,
     list_branch_tips,
     read_active_branch,
     resolve_branch,
@@ -23,7 +24,7 @@ from scopes.history.revisions import (
 )
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.merge.automatic_resolution import read_policy
+from scopes.merge.automatic_resolution import Policy, read_policy
 from scopes.merge.commits import merge_text, write_merge_commit, write_notice
 from scopes.merge.divergence import state_of
 from scopes.merge.earlier_resolutions import EarlierResolutions
@@ -45,7 +46,7 @@ from scopes.merge.plan import MergePlan, plan_merge, write_state
 from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note, Result
-from scopes.store.graph import is_ancestor
+from scopes.store.graph import is_ancestor, list_new_commits
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.transactions import exclusive_write
@@ -114,9 +115,14 @@ class FastForwarded(_MergeResult):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged(_MergeResult):
-    """The target moved to a merge commit; `message` is its id."""
+    """The target moved to a merge commit; `message` is its id.
+
+    `source_messages` is the number of messages that came from the source, if `messages` has others too: those of the
+    conflict-resolution branch.
+    """
 
     message: MessageId | None = None
+    source_messages: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,14 +174,14 @@ def merge(
         with bulk_objects(repository, keep=False) as objects:
             request = _resolve(repository, conversation, source, target)
             policy = policy.with_earlier(_earlier(repository, request))
-            plan = plan_merge(repository, objects, request.target_tip, request.source_tip, policy, unrelated=unrelated)
+            plan = _plan(repository, objects, request, policy, unrelated=unrelated)
             _require_resolved(objects, request, plan)
             return _preview(request, plan, fast_forward=chosen.fast_forward)
     with exclusive_write(repository):
         request = _resolve(repository, conversation, source, target)
         _require_not_in_progress(repository, request)
         policy = policy.with_earlier(_earlier(repository, request))
-        plan = plan_merge(repository, repository, request.target_tip, request.source_tip, policy, unrelated=unrelated)
+        plan = _plan(repository, repository, request, policy, unrelated=unrelated)
         _require_resolved(repository, request, plan)
         if plan.up_to_date:
             return UpToDate(**_merge_fields(request, plan), branch=request.target, tip=request.target_tip)
@@ -209,7 +215,7 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
             )
         request = _Request(conversation_id, in_progress.target, target_tip, in_progress.source, in_progress.tip)
         policy = read_policy(repository.config, "automatic").with_earlier(_earlier(repository, request))
-        plan = plan_merge(repository, repository, target_tip, in_progress.tip, policy)
+        plan = _plan(repository, repository, request, policy)
         if plan.open_conflicts:
             return _stop_again(repository, request, plan, in_progress)
         return _finish(repository, request, plan, in_progress)
@@ -256,6 +262,14 @@ def _resolve(repository: Repository, conversation: str, source: str, target: str
     if revision.conversation != conversation_id:
         source_name = f"{revision.conversation}/{revision.branch}" if revision.branch else source
     return _Request(conversation_id, name, tip, source_name, revision.oid)
+
+
+def _plan(
+    repository: Repository, objects: Objects, request: _Request, policy: Policy, *, unrelated: bool = False
+) -> MergePlan:
+    directory = find_directory(repository, request.conversation)
+    tips = request.target_tip, request.source_tip
+    return plan_merge(repository, objects, *tips, policy, unrelated=unrelated, directory=directory)
 
 
 def _earlier(repository: Repository, request: _Request) -> EarlierResolutions:
@@ -397,7 +411,13 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
     fields = _merge_fields(request, plan)
     fields["messages"] = _without_own_notices(repository, plan, in_progress)
     return Merged(
-        **fields, branch=request.target, tip=tip, operation=operation.id, message=message, active_branch=active
+        **fields,
+        branch=request.target,
+        tip=tip,
+        operation=operation.id,
+        message=message,
+        active_branch=active,
+        source_messages=count_messages(list_new_commits(repository, in_progress.source_tip, request.target_tip)),
     )
 
 

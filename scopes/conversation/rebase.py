@@ -26,7 +26,7 @@ from scopes.merge.replay_control import (
     skip_message,
 )
 from scopes.merge.replay_plan import ReplayPlan, plan_line, plan_rebase
-from scopes.merge.replay_state import REBASE, ReplayState, require_free
+from scopes.merge.replay_state import REBASE, ReplayState, list_written, require_free
 from scopes.merge.rewrite import Stop
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note
@@ -118,7 +118,8 @@ class _Rebase(ReplayVerb):
         commits = [*(read_commit(repository, oid) for oid in state.todo), *_appended(repository, state, current)]
         new_in_target = list_new_commits(repository, tip, current, list_merge_bases(repository, tip, current))
         with bulk_objects(repository) as objects:
-            plan = plan_line(repository, objects, tip, commits, new_in_target, policy)
+            already = list_written(repository, state, tip)
+            plan = plan_line(repository, objects, tip, commits, new_in_target, policy, already)
         return replace(state, original=current), plan
 
     def stop_summary(self, state: ReplayState, stop: Stop) -> str:

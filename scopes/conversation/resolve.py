@@ -36,7 +36,13 @@ ConflictSide: TypeAlias = Literal["source", "target", "base", "both"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictResolved(Result):
-    """A conflict was resolved or escalated; `remaining` is the number of open conflicts on its branch."""
+    """A conflict was resolved or escalated.
+
+    Attributes:
+        remaining: The number of open conflicts on its branch.
+        kind: What is in progress: "merge", "rebase" or "cherry-pick"; "branch" if nothing is.
+        continued: The outcome of the merge, rebase or cherry-pick, if the same command continued it.
+    """
 
     conversation: ConversationId
     branch: BranchName
@@ -46,6 +52,12 @@ class ConflictResolved(Result):
     remaining: int
     operation: OperationId
     kind: str = "merge"
+    continued: Result | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of what was continued: 3 if it stopped on other conflicts."""
+        return 0 if self.continued is None else self.continued.exit_code
 
 
 def resolve_conflict(

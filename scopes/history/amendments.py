@@ -29,7 +29,7 @@ class Amendment:
 
 def find_amendments(repository: Repository, tip: Oid, heads: Iterable[MessageHeader]) -> Mapping[MessageId, Amendment]:
     """Return the amendments in force at `tip`, by amended message; `heads` are the messages below it."""
-    claims = _read_claims(repository, tip)
+    claims = read_claims(repository, tip)
     found: dict[MessageId, Amendment] = {}
     for head in heads if claims else ():
         data = read_message_bytes(repository, head.oid)
@@ -69,7 +69,8 @@ def latest(message: Message, amendments: Mapping[MessageId, Amendment]) -> Messa
     return message
 
 
-def _read_claims(repository: Repository, tip: Oid) -> dict[MessageId, object]:
+def read_claims(repository: Repository, tip: Oid) -> dict[MessageId, object]:
+    """Return the claims about messages in the state of `tip`: `{"retracted": True}` or `{"amended": HASH}`."""
     entry = find_entry(repository, read_commit(repository, tip).tree, _MESSAGES)
     if entry is None or not entry.is_tree:
         return {}

@@ -1,22 +1,69 @@
-"""Find the message with the tool calls that a message of results answers."""
+"""Find the message with the tool calls that a message of results answers, and the files that these calls touched."""
 
 from __future__ import annotations
 
-from scopes.history.messages import MessageHeader, header_of
-from scopes.store.repository import Repository, read_commit
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+
+from scopes.errors import Corrupt, NotFound
+from scopes.history.messages import MessageHeader, header_of, read_message
+from scopes.ids import Oid
+from scopes.model.file_edits import touches_of_call
+from scopes.model.message import Message, Part
+from scopes.store.repository import Objects, read_commit
 
 TOOL_RESULTS = "tool-results"
 BETWEEN_CALL_AND_RESULT = frozenset({TOOL_RESULTS, "system", "meta", "notice", "error"})  # kinds of message
 MAX_RESULTS = 64
+_TOOL = "tool"  # kind of author
 
 
-def find_call_message(repository: Repository, results: MessageHeader) -> MessageHeader | None:
-    """Return the next ancestor that is neither a result nor a notice between a call and its results."""
+def find_call_message(objects: Objects, results: MessageHeader) -> MessageHeader | None:
+    """Return the next ancestor that is neither by a tool nor a notice between a call and its results."""
     above = results
     for _ in range(MAX_RESULTS):
         if not above.parents:
             return None
-        above = header_of(read_commit(repository, above.parents[0]))
-        if above.kind not in BETWEEN_CALL_AND_RESULT:
+        above = header_of(read_commit(objects, above.parents[0]))
+        if above.kind not in BETWEEN_CALL_AND_RESULT and above.author_kind != _TOOL:
             return above
     return None
+
+
+def calls_by_id(parts: Iterable[Part]) -> dict[str, Part]:
+    """Return the tool calls among parts, by their ids."""
+    calls = ((part.fields.get("call_id"), part) for part in parts if part.type == "tool_call")
+    return {call_id: part for call_id, part in calls if isinstance(call_id, str)}
+
+
+def with_touched_files(objects: Objects, tip: Oid, message: Message) -> Message:
+    """Return a message of tool results with the files that the successful calls touched, as importers set them (S1-2).
+
+    The calls are in the message itself, or in one of the last messages of the history of `tip`. A message that names
+    files is returned unchanged.
+    """
+    results = {part.fields.get("call_id"): part for part in message.parts if part.type == "tool_result"}
+    successful = {call_id: part for call_id, part in results.items() if not is_failed(part)}
+    if message.files or not successful:
+        return message
+    calls = calls_by_id(message.parts)
+    above = read_commit(objects, tip)
+    for _ in range(MAX_RESULTS):
+        if successful.keys() <= calls.keys() or not above.parents:
+            break
+        with suppress(Corrupt, NotFound):  # a commit of another program
+            calls = {**calls_by_id(read_message(objects, above.oid).parts), **calls}
+        above = read_commit(objects, above.parents[0])
+    touches = [
+        touch
+        for call_id, result in successful.items()
+        if isinstance(call_id, str) and call_id in calls
+        for touch in touches_of_call(calls[call_id], result.fields.get("output"))
+    ]
+    return replace(message, files=tuple(dict.fromkeys(touches)))
+
+
+def is_failed(result: Part) -> bool:
+    """Return True if a tool result is an error, or has an exit code other than 0."""
+    return result.fields.get("is_error") is True or result.fields.get("exit_code") not in {None, 0}

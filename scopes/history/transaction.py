@@ -195,12 +195,14 @@ def append_message(
     message: Message,
     *,
     first: MessageId | None = None,
+    base: str | None = None,
     withdraw: Callable[[Oid], Mapping[str, BlobChange]] = lambda _: NO_CHANGES,
 ) -> Oid:
     """Append a message to a branch and return its commit; no operation is recorded.
 
-    `first` is the first message of the same command, if this is not the first one. `withdraw` returns changes to the
-    state of a tip that are made before the claims of the message.
+    `first` is the first message of the same command, if this is not the first one. `base` is the working directory of
+    the conversation, as for `write_message_commit`. `withdraw` returns changes to the state of a tip that are made
+    before the claims of the message.
 
     Raises:
         Invalid: the message is too large.
@@ -211,7 +213,7 @@ def append_message(
     return append(
         repository,
         refs.branch_ref(conversation, branch),
-        lambda tip: write_message_commit(repository, tip, message, blob, withdrawn=withdraw(tip)),
+        lambda tip: write_message_commit(repository, tip, message, blob, base, withdraw(tip)),
         f"append: {message.id}",
         first=first,
     )

@@ -73,7 +73,7 @@ def import_sources(
     *,
     on_progress: OnProgress = lambda _: None,
     skipped: Sequence[Skipped] = (),
-    notes: Sequence[Note] = (),
+    notes: Sequence[Note | GroupedNote] = (),
 ) -> Imported:
     """Import sources; a run that finds nothing new writes nothing.
 
@@ -86,7 +86,8 @@ def import_sources(
         Invalid: one title for several conversations.
         Busy: other processes keep importing the same sources.
     """
-    all_skipped, all_notes = list(skipped), list(notes)
+    all_skipped = list(skipped)
+    all_notes: list[Note | GroupedNote] = list(notes)
     project_filter = ProjectFilter(options.projects)
     queue = open_sources(sources, formats, all_skipped, strict=options.strict, select=project_filter.select)
     all_notes += project_filter.notes()

@@ -14,7 +14,7 @@ from scopes.importers.branch_names import SHORT_ID
 from scopes.importers.formats.base import UNKNOWN_FORMAT, Format, Source, choose_format, has_message, read_session
 from scopes.importers.formats.events import Draft, Event, Session
 from scopes.importers.identity import parent_source_keys, source_key_of
-from scopes.importers.results import Skipped, skip_unreadable
+from scopes.importers.results import GroupedNote, Skipped, skip_unreadable
 from scopes.result import Note
 
 _MAX_NAMED = 5  # files in one error
@@ -65,7 +65,7 @@ def open_sources(
     return queued
 
 
-def drop_older(queue: list[QueuedSource], since: int, notes: list[Note]) -> list[QueuedSource]:
+def drop_older(queue: list[QueuedSource], since: int, notes: list[Note | GroupedNote]) -> list[QueuedSource]:
     """Return the sources of sessions with a message at or after `since` (nanoseconds since 1970), or without times.
 
     Record times count, not the file's. The parts of a session stay together. A note says how many were left out.

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from scopes.history.messages import KIND_TRAILER, message_id_of, read_message
+from scopes.history.messages import KIND_TRAILER, header_of, message_id_of, read_message
+from scopes.history.tool_calls import find_call_message
 from scopes.ids import Oid
 from scopes.merge.conflict_keys import group_of, key_of_path, value_field
 from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import Divergence, PathChanges, Side, state_of
+from scopes.merge.statements import RESOLVING_KINDS
 from scopes.model import encoding
 from scopes.model.conflicts import ENTITIES, MESSAGES, PROPOSALS, Conflict, Position, conflict_id
 from scopes.model.message import Message
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit
-from scopes.store.repository import Objects
+from scopes.store.repository import Objects, read_commit
 from scopes.store.trees import diff_blobs, find_entry, read_blob
 
+_TOOL = "tool"  # kind of author
 _PROPOSAL_GROUPS = frozenset({PROPOSALS, ENTITIES})
 
 
@@ -63,7 +66,7 @@ def _key_with_side_taken(objects: Objects, commit: Commit) -> str | None:
     if commit.trailers.get(KIND_TRAILER) != "notice":
         return None
     match read_message(objects, commit.oid).extra.get("conflict"):
-        case {"status": "resolved", "choice": "source" | "target" | "base", "key": str(key)}:
+        case {"status": "resolved", "choice": "source" | "target" | "base" | "value", "key": str(key)}:
             return key
     return None
 
@@ -72,21 +75,36 @@ def describe(objects: Objects, divergence: Divergence, disagreements: Iterable[D
     """Return a conflict for each disagreement, with the positions of the base and of both sides."""
     listed = list(disagreements)
     authors = {
-        "target": _blame_side(objects, divergence.target, [each.target for each in listed]),
-        "source": _blame_side(objects, divergence.source, [each.source for each in listed]),
+        "target": _blame_side(
+            objects, divergence.target, [each.target for each in listed], [each.target_restated for each in listed]
+        ),
+        "source": _blame_side(
+            objects, divergence.source, [each.source for each in listed], [each.source_restated for each in listed]
+        ),
         "base": _blame_base(objects, divergence, listed),
     }
     originals = _find_original_messages(objects, divergence, [each.key for each in listed])
     return [_conflict(objects, each, authors, originals) for each in listed]
 
 
-def _blame_side(objects: Objects, side: Side, changes: Iterable[PathChanges]) -> Blame:
+def _blame_side(
+    objects: Objects, side: Side, changes: Sequence[PathChanges], restated: Iterable[Mapping[str, Oid]]
+) -> Blame:
     wanted = {path: change.new for each in changes for path, change in each.items() if change.new != change.old}
     found = blame_paths(objects, reversed(side.commits), wanted)
     older = {path: blob for path, blob in wanted.items() if path not in found.authors and blob is not None}
     if older:  # a replayed message may meet values that are older than the commits of its new base
         found = _add_older(found, blame_paths(objects, walk_newest_first(objects, [side.tip]), older))
-    return _with_resolvers_as_authors(found)
+    again = {path: oid for paths in restated for path, oid in paths.items()}
+    chosen = {
+        path for path, oid in again.items() if read_commit(objects, oid).trailers.get(KIND_TRAILER) in RESOLVING_KINDS
+    }
+    if chosen:  # a resolution stated the value again: its author is in the history before
+        unchanged = {path: change.new for each in changes for path, change in each.items() if path in chosen}
+        found = _add_older(found, blame_paths(objects, walk_newest_first(objects, [side.tip]), unchanged))
+    stated = {path: oid for path, oid in again.items() if path not in chosen}
+    resolved = {path: oid for path, oid in again.items() if path in chosen}
+    return _with_resolvers_as_authors(Blame({**found.authors, **stated}, {**found.resolvers, **resolved}))
 
 
 def _blame_base(objects: Objects, divergence: Divergence, disagreements: Iterable[Disagreement]) -> Blame:
@@ -138,7 +156,7 @@ def _conflict(
             objects,
             key,
             {path: change.new for path, change in changes.items() if change.new != change.old or path in restated},
-            Blame({**authors[name].authors, **restated}, authors[name].resolvers),
+            authors[name],
             messages,
         )
         for name, changes, restated, messages in (
@@ -181,7 +199,15 @@ def _position(objects: Objects, key: str, blob: Oid, author: Oid | None, resolve
     if group_of(key) == MESSAGES and message.amends is not None:
         value = message.text
     chosen_by = None if resolver in {None, author} else read_message(objects, Oid(resolver or "")).author.name
-    return Position(value, message.id, message.author.name, _confidence(message), chosen_by)
+    return Position(value, message.id, _agent_of(objects, author, message), _confidence(message), chosen_by)
+
+
+def _agent_of(objects: Objects, commit: Oid, message: Message) -> str:
+    """Return the author of a message; of the result of a tool, the agent that called the tool."""
+    if message.author.kind != _TOOL:
+        return message.author.name
+    caller = find_call_message(objects, header_of(read_commit(objects, commit)))
+    return message.author.name if caller is None else caller.author
 
 
 def claim_value(key: str, claim: Any) -> Any:

@@ -5,12 +5,13 @@ A key is the path of a claim below `state/`, without the agent: claims of two ag
 
 from __future__ import annotations
 
+from functools import lru_cache
 from unicodedata import normalize
 
 from scopes.errors import Invalid
 from scopes.ids import MessageId
-from scopes.model.conflicts import CONFLICT_TYPES, ENTITIES, MESSAGES, PROPOSALS
-from scopes.model.path_encoding import decode_component, encode_component
+from scopes.model.conflicts import CONFLICT_TYPES, ENTITIES, FILES, MESSAGES, PROPOSALS
+from scopes.model.path_encoding import decode_component, encode_component, file_leaf
 
 _TYPE_OF_GROUP = {row.group: name for name, row in CONFLICT_TYPES.items() if row.group is not None}
 
@@ -61,14 +62,32 @@ def message_key(message: MessageId | str) -> str:
     return f"{MESSAGES}/{message}"
 
 
-def comparable_key(key: str) -> str:
+def comparable_key(key: str, directory: str | None = None) -> str:
     """Return a key in the spelling that topics are compared in: casefolded, without outer spaces, in NFC.
 
-    Keys of files, messages and proposals are names, not words: they are compared as they are.
+    Keys of messages and proposals are names, not words: they are compared as they are. Those of files are compared
+    relative to `directory`, the working directory of the conversation, if it is given.
     """
+    if group_of(key) == FILES and directory is not None:
+        return _relative_file_key(key, directory)
     if value_field(key) is None:
         return key
-    return "/".join(encode_component(folded(_decode(name))) for name in key.split("/"))
+    return "/".join(map(comparable_component, key.split("/")))
+
+
+@lru_cache(maxsize=4096)
+def comparable_component(name: str) -> str:
+    """Return one component of a key in the spelling that topics are compared in."""
+    return encode_component(folded(_decode(name)))
+
+
+def _relative_file_key(key: str, directory: str) -> str:
+    """Return the key of a file relative to a directory; a path outside of where it was stored is one component."""
+    _, _, name = key.partition("/")
+    path = _decode(name)
+    if "/" in name or path == name or path.startswith("sha256:"):
+        return key
+    return f"{FILES}/{file_leaf(path, directory)}".removesuffix("=")
 
 
 def folded(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from scopes.history.messages import KIND_TRAILER, is_root, message_id_of, read_message
 from scopes.ids import MessageId, Oid
-from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path, message_key, type_of
+from scopes.merge.conflict_keys import agent_of, comparable_key, group_of, key_of_path, message_key, type_of
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
 from scopes.merge.statements import Restated
 from scopes.model import encoding
@@ -61,8 +61,9 @@ def find_disagreements(objects: Objects, divergence: Divergence) -> tuple[Disagr
 
 def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disagreement]:
     """Compare what both sides did to the keys that both changed or stated, and at least one of them changed."""
-    changes = [_by_comparable_key(side.changes) for side in (divergence.target, divergence.source)]
-    restated = [_by_comparable_key(side.restated) for side in (divergence.target, divergence.source)]
+    sides, directory = (divergence.target, divergence.source), divergence.directory
+    changes = [_by_comparable_key(side.changes, directory) for side in sides]
+    restated = [_by_comparable_key(side.restated, directory) for side in sides]
     stated = [changes[side].keys() | restated[side].keys() for side in (0, 1)]
     for topic in stated[0] & stated[1] & (changes[0].keys() | changes[1].keys()):
         own = [each.get(topic, {}) for each in changes]
@@ -84,11 +85,13 @@ def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disag
             yield Disagreement(key, kind, target, source, target_restated=authors[0], source_restated=authors[1])
 
 
-def _by_comparable_key(by_key: Mapping[str, Mapping[str, _Value]]) -> dict[str, dict[str, _Value]]:
+def _by_comparable_key(
+    by_key: Mapping[str, Mapping[str, _Value]], directory: str | None
+) -> dict[str, dict[str, _Value]]:
     """Group values by path under the comparable keys: `Database` and `database ` are one topic."""
     found: dict[str, dict[str, _Value]] = {}
     for key, by_path in by_key.items():
-        found.setdefault(comparable_key(key), {}).update(by_path)
+        found.setdefault(comparable_key(key, directory), {}).update(by_path)
     return found
 
 
@@ -102,8 +105,19 @@ def _changes_with_restated(
 
 def _is_same_outcome(target: PathChanges, source: PathChanges) -> bool:
     """Return True if both sides have the same values, whichever agents set them."""
-    same_paths = all(target[path].new == source[path].new for path in target.keys() & source.keys())
-    return same_paths and {change.new for change in target.values()} == {change.new for change in source.values()}
+    here, there = (_values_by_topic(side) for side in (target, source))
+    same_topics = all(here[topic] == there[topic] for topic in here.keys() & there.keys())
+    return same_topics and set(here.values()) == set(there.values())
+
+
+def _values_by_topic(side: PathChanges) -> dict[tuple[str, str | None], frozenset[Oid]]:
+    """Return the new values of each topic and agent, in whatever spelling; none if they were removed."""
+    found: dict[tuple[str, str | None], frozenset[Oid]] = {}
+    for path, change in side.items():
+        topic = comparable_key(key_of_path(path)), agent_of(path)
+        values = frozenset() if change.new is None else frozenset({change.new})
+        found[topic] = found.get(topic, frozenset()) | values
+    return found
 
 
 def _type_on_message(objects: Objects, target: PathChanges, source: PathChanges) -> str | None:

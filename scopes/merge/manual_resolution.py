@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from scopes.errors import Invalid
 from scopes.history.messages import message_id_of, read_message
+from scopes.history.revisions import find_directory
 from scopes.ids import Oid
 from scopes.merge.apply_resolution import BOTH, apply_choice, set_value
 from scopes.merge.conflict_keys import can_have_value, group_of, per_agent, shown_key, value_field
@@ -15,6 +17,8 @@ from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChange, changes_on, find_divergence, state_of
 from scopes.merge.in_progress import HELD, InProgress
 from scopes.merge.rewrite import divergence_of
+from scopes.merge.spellings import comparable_path
+from scopes.merge.statements import can_state
 from scopes.model import encoding
 from scopes.model.claims import content_hash
 from scopes.model.conflicts import ENTITIES, MESSAGES, PROPOSALS, Choice, Conflict, Position
@@ -95,10 +99,12 @@ def _claim_of_position(repository: Repository, tip: Oid, key: str, position: Pos
 
 def _divergence(repository: Repository, in_progress: InProgress) -> Divergence | None:
     if in_progress.kind == "merge":
-        return find_divergence(repository, repository, in_progress.target_tip, in_progress.source_tip, unrelated=True)
+        found = find_divergence(repository, repository, in_progress.target_tip, in_progress.source_tip, unrelated=True)
+        return None if found is None else replace(found, directory=find_directory(repository, in_progress.conversation))
     stopped = read_commit(repository, in_progress.source_tip)
-    new_in_target = list_new_commits(repository, in_progress.target_tip, stopped.oid)
-    return divergence_of(repository, in_progress.target_tip, stopped, new_in_target)
+    new_in_target = tuple(list_new_commits(repository, in_progress.target_tip, stopped.oid))
+    stating = tuple(commit for commit in new_in_target if can_state(commit))
+    return divergence_of(repository, in_progress.target_tip, stopped, new_in_target, stating)
 
 
 def list_takes(disagreement: Disagreement) -> tuple[str, ...]:
@@ -112,7 +118,8 @@ def _find_obstacle_to_both(disagreement: Disagreement) -> str | None:
     if group_of(key) == MESSAGES:
         return "a message cannot have two texts"
     has_one_value = value_field(key) is not None or group_of(key) == PROPOSALS
-    if has_one_value and any(target[path].new != source[path].new for path in target.keys() & source.keys()):
+    topics = [{comparable_path(path): change.new for path, change in side.items()} for side in (target, source)]
+    if has_one_value and any(topics[0][topic] != topics[1][topic] for topic in topics[0].keys() & topics[1].keys()):
         return f"{shown_key(key)} holds one value"
     return None
 
@@ -122,10 +129,11 @@ def _check_side(disagreement: Disagreement, side: str) -> None:
     takes = list_takes(disagreement)
     if side in takes:
         return
+    obstacle = _find_obstacle_to_both(disagreement) if side == SIDES[-1] else None
     hint = f"take {', '.join(takes[:-1])} or {takes[-1]}"
+    hint += " (ours is target, theirs is source)" if obstacle is None else ""
     if can_have_value(disagreement.key):
         hint += ", or give a new value: --value 'as we agreed'"
-    obstacle = _find_obstacle_to_both(disagreement) if side == SIDES[-1] else None
     raise Invalid(obstacle or f"{side!a} is not a valid side of a conflict", hint=hint)
 
 

@@ -11,14 +11,15 @@ from scopes.ids import MessageId, Oid
 from scopes.merge.apply_resolution import apply_resolution
 from scopes.merge.attribution import describe
 from scopes.merge.automatic_resolution import Policy, auto_resolve
-from scopes.merge.conflict_keys import comparable_key, group_of
+from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path
 from scopes.merge.detection import Disagreement, find_disagreements
-from scopes.merge.divergence import Divergence, Side, find_divergence
+from scopes.merge.divergence import Divergence, PathChanges, Side, find_divergence
 from scopes.merge.records import conflict_path, list_inherited, merge_records
+from scopes.merge.spellings import comparable_path, keep_one_spelling, list_spellings
 from scopes.model.conflicts import CONFLICTS, Conflict, encode_conflict
 from scopes.result import Note
 from scopes.store.repository import Objects, Repository
-from scopes.store.trees import update_tree
+from scopes.store.trees import BlobChange, update_tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +56,18 @@ class MergePlan:
 
 
 def plan_merge(
-    repository: Repository, objects: Objects, target: Oid, source: Oid, policy: Policy, *, unrelated: bool = False
+    repository: Repository,
+    objects: Objects,
+    target: Oid,
+    source: Oid,
+    policy: Policy,
+    *,
+    unrelated: bool = False,
+    directory: str | None = None,
 ) -> MergePlan:
     """Plan the merge of two commits. Only trees are written, to `objects`; no ref moves.
+
+    `directory` is the working directory of the target's conversation.
 
     Raises:
         Refused: the histories have nothing in common and `unrelated` is not given, or a rule forbids the merge.
@@ -65,6 +75,7 @@ def plan_merge(
     divergence = find_divergence(repository, objects, target, source, unrelated=unrelated)
     if divergence is None:
         raise Refused("the two histories have no message in common", hint="merge them anyway with --allow-unrelated")
+    divergence = replace(divergence, directory=directory)
     return replace(plan_of(objects, divergence, policy), inherited=tuple(list_inherited(objects, divergence)))
 
 
@@ -86,6 +97,19 @@ def write_state(objects: Objects, plan: MergePlan) -> Oid | None:
     return merged_state(objects, plan.divergence, plan.disagreements, plan.conflicts)
 
 
+def _take_source(
+    objects: Objects, divergence: Divergence, key: str, source_changes: PathChanges
+) -> dict[str, BlobChange]:
+    """Return the changes of the source to a key without a conflict; equal outcomes get one spelling."""
+    changes: dict[str, BlobChange] = {path: change.new for path, change in source_changes.items()}
+    stated = {comparable_path(path) for path, blob in changes.items() if blob is not None}
+    for path in list_spellings(objects, divergence.target.state, key):
+        if path not in changes and comparable_path(path) in stated:
+            change = divergence.target.changes.get(key_of_path(path), {}).get(path)
+            changes[path] = None if change is None else change.new  # unchanged: the source states it anew
+    return keep_one_spelling(changes) if len(changes) > 1 else changes
+
+
 def _list_new_messages(source: Side, target: Side) -> tuple[MessageId, ...]:
     known = {message_id_of(commit) for commit in target.commits}
     messages = (message_id_of(commit) for commit in source.commits if not is_root(commit))
@@ -101,14 +125,15 @@ def merged_state(
     """
     changes = merge_records(objects, divergence)
     conflicting: set[str] = set()
+    directory = divergence.directory
     for disagreement, conflict in zip(disagreements, conflicts, strict=True):
-        conflicting.add(comparable_key(disagreement.key))
+        conflicting.add(comparable_key(disagreement.key, directory))
         if conflict.resolution is not None:
             changes |= apply_resolution(objects, disagreement, conflict.resolution)
         else:
             changes[conflict_path(conflict)] = encode_conflict(conflict)
-    for key, source_changes in divergence.source.changes.items():
-        if comparable_key(key) not in conflicting and group_of(key) != CONFLICTS:
-            changes |= {path: change.new for path, change in source_changes.items()}
     state = divergence.target.state
+    for key, source_changes in divergence.source.changes.items():
+        if comparable_key(key, directory) not in conflicting and group_of(key) != CONFLICTS:
+            changes |= _take_source(objects, divergence, key, source_changes)
     return update_tree(objects, state, changes) if changes else state

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from scopes.errors import Refused
 from scopes.history.messages import KIND_TRAILER, MESSAGE_FILE, message_id_of
-from scopes.ids import Oid
+from scopes.ids import MessageId, Oid
 from scopes.merge.automatic_resolution import Policy
 from scopes.merge.detection import find_disagreements
 from scopes.merge.divergence import find_divergence
@@ -52,16 +52,20 @@ def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
     own: Iterable[Commit],
     new_in_target: Sequence[Commit],
     policy: Policy,
+    already: frozenset[MessageId] = frozenset(),
 ) -> ReplayPlan:
     """Plan to replay commits in one line on top of `onto`, leaving out merges and messages of `new_in_target`.
 
-    `new_in_target` are the commits of `onto` that the replayed ones do not have.
+    `new_in_target` are the commits of `onto` that the replayed ones do not have; `already` are those among them that
+    the same replay has written.
 
     Raises:
         Refused: a merge cannot be replayed, or one of the commits is the root of a conversation.
     """
     known = {message_id_of(commit): commit for commit in new_in_target}
     chosen, dropped, present = [], [], []
+    own = list(own)
+    written = {**dict.fromkeys(map(message_id_of, own), False), **dict.fromkeys(already, True)}
     for commit in own:
         same = known.get(message_id_of(commit))
         if len(commit.parents) != 1:
@@ -71,7 +75,7 @@ def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
             present.append(Rewrite(message_id_of(commit), commit.oid, same.oid))
         else:
             chosen.append(commit)
-    result = rewrite_commits(objects, onto, chosen, policy, new_in_target)
+    result = rewrite_commits(objects, onto, chosen, policy, new_in_target, written)
     notes = list(result.notes)
     if dropped:
         notes.append(Note(f"skipped {len(dropped)} {plural(len(dropped), 'merge')}: the replayed history is linear"))
@@ -80,16 +84,29 @@ def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
     return ReplayPlan(result=result, dropped=tuple(dropped), present=tuple(present), notes=tuple(notes))
 
 
-def plan_picks(
-    repository: Repository, objects: Objects, onto: Oid, commits: Sequence[Commit], policy: Policy
+def plan_picks(  # noqa: PLR0917 - where to read and write, then what moves where
+    repository: Repository,
+    objects: Objects,
+    onto: Oid,
+    commits: Sequence[Commit],
+    policy: Policy,
+    already: frozenset[MessageId] = frozenset(),
 ) -> ReplayPlan:
-    """Plan to replay single commits, each with its own merge base, one after the other on top of `onto`."""
+    """Plan to replay single commits, each with its own merge base, one after the other on top of `onto`.
+
+    `already` are the messages that the same cherry-pick has written before it stopped.
+    """
     result = ReplayResult(tip=onto, moved=())
     for number, commit in enumerate(commits, 1):
         bases = list_merge_bases(repository, onto, commit.oid)
         new_in_target = list(list_new_commits(repository, onto, commit.oid, bases))
         new_in_target += (read_commit(objects, rewrite.new) for rewrite in result.moved)
-        one = rewrite_commits(objects, result.tip, [commit], policy, new_in_target)
+        own = dict.fromkeys(map(message_id_of, list_new_commits(repository, commit.oid, onto, bases)), False)
+        replayed = already | {rewrite.id for rewrite in result.moved}
+        for each in new_in_target:
+            if message_id_of(each) in replayed and (message_id_of(each) in own or _is_notice(each)):
+                own[message_id_of(each)] = True
+        one = rewrite_commits(objects, result.tip, [commit], policy, new_in_target, own)
         result = replace(
             one,
             moved=(*result.moved, *one.moved),
@@ -100,6 +117,10 @@ def plan_picks(
         if result.stop is not None:
             break
     return ReplayPlan(result=result, notes=result.notes)
+
+
+def _is_notice(commit: Commit) -> bool:
+    return commit.trailers.get(KIND_TRAILER) == "notice"
 
 
 def _drop_history(commits: Iterable[Commit], fork: Oid | None) -> list[Commit]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from scopes.clock import now
 from scopes.errors import Ambiguous, NotFound, Refused
-from scopes.history.messages import message_id_of
+from scopes.history.messages import KIND_TRAILER, message_id_of
 from scopes.history.revisions import list_branch_tips, read_active_branch
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
@@ -30,7 +30,7 @@ from scopes.merge.in_progress import (
 )
 from scopes.merge.rewrite import Rewrite, Stop
 from scopes.model.conversation import BranchEntry
-from scopes.store.graph import is_ancestor
+from scopes.store.graph import is_ancestor, list_new_commits
 from scopes.store.repository import Repository, read_commit
 
 REBASE, CHERRY_PICK = "rebase", "cherry-pick"
@@ -68,6 +68,13 @@ class ReplayState:
         if self.in_progress is None:
             raise NotFound(f"no {self.kind} is in progress in {self.conversation}")
         return self.in_progress
+
+
+def list_written(repository: Repository, state: ReplayState, tip: Oid) -> frozenset[MessageId]:
+    """Return the messages on `tip` that a replay has written: the replayed ones and the resolutions of conflicts."""
+    commits = list_new_commits(repository, tip, state.onto)
+    resolutions = {message_id_of(each) for each in commits if each.trailers.get(KIND_TRAILER) == "notice"}
+    return frozenset(resolutions | {each.id for each in state.moved})
 
 
 def require_free(repository: Repository, conversation: ConversationId, branch: BranchName) -> None:

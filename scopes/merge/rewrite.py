@@ -6,16 +6,19 @@ change is merged. No ref moves here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
-from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_message
+from scopes.history.messages import KIND_TRAILER, STATE_DIRECTORY, message_id_of, read_message
 from scopes.ids import MessageId, Oid
 from scopes.merge.automatic_resolution import Policy
-from scopes.merge.conflict_keys import key_of_path
-from scopes.merge.divergence import Divergence, Side, changes_by_key, changes_on, state_of
+from scopes.merge.conflict_keys import comparable_key, key_of_path
+from scopes.merge.divergence import Divergence, PathChanges, Side, changes_by_key, changes_on, state_of
 from scopes.merge.plan import MergePlan, plan_of, write_state
+from scopes.merge.spellings import find_other_spellings
+from scopes.merge.statements import can_state, find_restated, stated_topics
 from scopes.model.claims import claims_of
 from scopes.model.conflicts import Conflict
 from scopes.model.message import Message
@@ -60,15 +63,21 @@ class ReplayResult:
     notes: tuple[Note, ...] = ()
 
 
-def rewrite_commits(
-    objects: Objects, onto: Oid, commits: Sequence[Commit], policy: Policy, new_in_target: Sequence[Commit]
+def rewrite_commits(  # noqa: PLR0917 - where to write, what moves where, and against what
+    objects: Objects,
+    onto: Oid,
+    commits: Sequence[Commit],
+    policy: Policy,
+    new_in_target: Sequence[Commit],
+    own: Mapping[MessageId, bool] = MappingProxyType({}),
 ) -> ReplayResult:
     """Replay commits one after the other on top of `onto`; a commit whose parent is the tip already is kept.
 
     `new_in_target` are the commits of `onto` that the replayed ones do not have, oldest first; they name the authors of
-    conflicting claims. Only objects are written.
+    conflicting claims. `own` are the messages of the replayed history, and the resolutions of its conflicts: they state
+    nothing against it; True for those that the same replay wrote. Only objects are written.
     """
-    target = _Target(onto, new_in_target)
+    target = _Target(onto, new_in_target, own)
     moved: list[Rewrite] = []
     resolved: list[Conflict] = []
     notes: dict[Note, None] = {}
@@ -87,21 +96,50 @@ def rewrite_commits(
                     notes=tuple(notes),
                 )
         moved.append(Rewrite(message_id_of(commit), commit.oid, oid))
-        target.advance(objects, oid)
+        target.advance(objects, oid, () if plan is None else plan.conflicts)
     return ReplayResult(tip=target.tip, moved=tuple(moved), conflicts=tuple(resolved), notes=tuple(notes))
 
 
 class _Target:
-    """The commit that the next message is replayed on, and the commits below it that the message does not have."""
+    """The commit that the next message is replayed on, and the commits below it that the message does not have.
 
-    def __init__(self, tip: Oid, new_commits: Sequence[Commit]) -> None:
+    `own` are messages that state nothing against the replayed ones, such as these themselves: True for those that the
+    replay wrote. What others stated counts until a conflict about it is resolved.
+    """
+
+    def __init__(self, tip: Oid, new_commits: Sequence[Commit], own: Mapping[MessageId, bool]) -> None:
         self.tip = tip
         self.new_commits = list(new_commits)
         self.known = {message_id_of(commit) for commit in new_commits}
+        self._own = own
+        self._stating: dict[str, list[Commit]] | None = None
+        self._resolved: set[str] = set()
 
-    def advance(self, objects: Objects, tip: Oid) -> None:
+    def advance(self, objects: Objects, tip: Oid, resolved: Iterable[Conflict]) -> None:
         self.tip = tip
         self.new_commits.append(read_commit(objects, tip))
+        self._resolved |= {comparable_key(conflict.key) for conflict in resolved}
+
+    def find_stating(self, objects: Objects, commit: Commit) -> list[Commit]:
+        """Return the new commits, oldest first, that stated a topic of a commit after all messages of its own line."""
+        if not can_state(commit):
+            return []
+        if self._stating is None:
+            self._stating = self._find_all_stating(objects)
+        topics = stated_topics(objects, commit) - self._resolved
+        found = [each for topic in topics for each in self._stating.get(topic, ())]
+        return list({each.oid: each for each in found}.values())
+
+    def _find_all_stating(self, objects: Objects) -> dict[str, list[Commit]]:
+        by_topic: dict[str, list[Commit]] = {}
+        for commit in self.new_commits:
+            written = self._own.get(message_id_of(commit))
+            for topic in stated_topics(objects, commit) if can_state(commit) else ():
+                if written is None:
+                    by_topic.setdefault(topic, []).append(commit)
+                elif not written or commit.trailers.get(KIND_TRAILER) == "notice":
+                    by_topic.pop(topic, None)
+        return by_topic
 
 
 def _replay(objects: Objects, target: _Target, commit: Commit, policy: Policy) -> tuple[Oid, MergePlan]:
@@ -118,21 +156,43 @@ def _replay(objects: Objects, target: _Target, commit: Commit, policy: Policy) -
 
 def _plan(objects: Objects, target: _Target, commit: Commit, policy: Policy, *, with_commits: bool) -> MergePlan:
     new_commits = target.new_commits if with_commits else ()
-    return plan_of(objects, divergence_of(objects, target.tip, commit, new_commits), policy)
+    return plan_of(
+        objects, divergence_of(objects, target.tip, commit, new_commits, target.find_stating(objects, commit)), policy
+    )
 
 
-def divergence_of(objects: Objects, onto: Oid, commit: Commit, new_in_target: Sequence[Commit] = ()) -> Divergence:
+def divergence_of(
+    objects: Objects,
+    onto: Oid,
+    commit: Commit,
+    new_in_target: Sequence[Commit] = (),
+    stating: Sequence[Commit] = (),
+) -> Divergence:
     """Compare the changes of one commit with those of `onto`, over the parent of the commit.
 
-    Of `onto` only the keys that the commit changed are compared, so that long branches replay in linear time.
+    Of `onto` only the keys that the commit changed or stated again are compared, so that long branches replay in linear
+    time; `stating` are the commits of `onto` that can have stated a claim again.
     """
     parent = commit.parents[0] if commit.parents else None
     base_state = None if parent is None else state_of(objects, parent)
     source_state, target_state = state_of(objects, commit.oid), state_of(objects, onto)
     changes = changes_by_key(objects, base_state, source_state)
-    target = Side(onto, target_state, tuple(new_in_target), changes_on(objects, base_state, target_state, changes))
-    source = Side(commit.oid, source_state, (commit,), changes)
+    again = find_restated(objects, (commit,), base_state, source_state, frozenset()) if can_state(commit) else {}
+    keys = {**changes, **again}
+    known = frozenset({message_id_of(commit)})
+    topics = {comparable_key(key) for key in changes}
+    restated = find_restated(objects, stating, base_state, target_state, known)
+    restated = {key: paths for key, paths in restated.items() if comparable_key(key) in topics}
+    in_target = changes_on(objects, base_state, target_state, keys)
+    if not stating:  # a claim that the target never had is no decision against it
+        again = {key: paths for key, paths in again.items() if not _is_absent(in_target.get(key, {}))}
+    target = Side(onto, target_state, tuple(new_in_target), in_target, restated)
+    source = Side(commit.oid, source_state, (commit,), changes, again)
     return Divergence(target, source, () if parent is None else (parent,), base_state)
+
+
+def _is_absent(changes: PathChanges) -> bool:
+    return bool(changes) and all(change.new is None for change in changes.values())
 
 
 def _add_missing_claims(objects: Objects, state: Oid | None, message: Message, plan: MergePlan) -> Oid | None:
@@ -140,14 +200,15 @@ def _add_missing_claims(objects: Objects, state: Oid | None, message: Message, p
 
     Such a claim is no change of the commit if the state before it already had the same value.
     """
-    conflicting = {conflict.key for conflict in plan.conflicts}
+    conflicting = {comparable_key(conflict.key) for conflict in plan.conflicts}
     before, after = plan.divergence.base_state, plan.divergence.source.state
     missing: dict[str, BlobChange] = {
         path: claim
         for path, claim in claims_of(message, lambda path: _blob(objects, before, path))
         if _blob(objects, state, path) is None
         and _blob(objects, after, path) == claim
-        and key_of_path(path) not in conflicting
+        and comparable_key(key_of_path(path)) not in conflicting
+        and not find_other_spellings(objects, state, path)
     }
     return update_tree(objects, state, missing) if missing else state
 

@@ -7,11 +7,12 @@ was retracted, is in the messages.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from scopes.history.messages import KIND_TRAILER, message_id_of, read_message
 from scopes.ids import MessageId, Oid
-from scopes.merge.conflict_keys import group_of, key_of_path
+from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path
 from scopes.model.claims import claims_of
 from scopes.model.conflicts import CONFLICT_TYPES, FILES, MESSAGES
 from scopes.model.message import TYPED_KINDS, Message
@@ -22,7 +23,7 @@ from scopes.store.repository import Objects, read_commit, read_tree
 from scopes.store.trees import BlobChange, find_blob, find_entry
 
 _STATED_GROUPS = frozenset(row.group for row in CONFLICT_TYPES.values()) - {None, FILES, MESSAGES}
-_RESOLVING_KINDS = frozenset({"notice", "merge"})
+RESOLVING_KINDS = frozenset({"notice", "merge"})
 _STATE = "state/"
 
 
@@ -64,12 +65,25 @@ def find_restated(
     return found
 
 
+def can_state(commit: Commit) -> bool:
+    """Return True if a commit is of a kind that can state a claim: a typed message, or a resolution."""
+    return commit.trailers.get(KIND_TRAILER) in TYPED_KINDS | RESOLVING_KINDS
+
+
+def stated_topics(objects: Objects, commit: Commit) -> set[str]:
+    """Return the comparable keys that a commit states, as a typed message or as a resolution, valid or not."""
+    message = read_message(objects, commit.oid)
+    keys = (*map(key_of_path, stated_claims(message)), *_resolved_keys(message.extra))
+    withdrawn = _withdrawn_topic(message.extra)
+    return {*map(comparable_key, keys), *(() if withdrawn is None else (withdrawn,))}
+
+
 def _stated_paths(objects: Objects, commit: Commit, state: Oid | None) -> Iterator[str]:
     """Yield the paths that a commit stated, as a typed message or as the resolution of a conflict."""
     kind = commit.trailers.get(KIND_TRAILER)
     if kind in TYPED_KINDS:
         yield from stated_claims(_read_valid(objects, commit, state))
-    elif kind in _RESOLVING_KINDS and state is not None:
+    elif kind in RESOLVING_KINDS and state is not None:
         for key in _resolved_keys(read_message(objects, commit.oid).extra):
             if group_of(key) in _STATED_GROUPS:
                 yield f"{key}="
@@ -100,7 +114,7 @@ def claims_without(objects: Objects, tip: Oid, withdrawn: Message) -> dict[str, 
             break
         for path, claim in _claims_at(objects, commit, tree, missing, withdrawn.id):
             # a resolution that only took the value of the withdrawn message is void with it
-            is_void = claim == claims[path] and commit.trailers.get(KIND_TRAILER) in _RESOLVING_KINDS
+            is_void = claim == claims[path] and commit.trailers.get(KIND_TRAILER) in RESOLVING_KINDS
             changes[path] = None if is_void else claim
             missing.discard(path)
     return changes
@@ -116,11 +130,27 @@ def _claims_at(
         state = find_entry(objects, tree, _STATE.rstrip("/"))
         claims = stated_claims(_read_valid(objects, commit, None if state is None else state.oid))
         yield from ((path, claims[path]) for path in wanted if path in claims)
-    elif kind in _RESOLVING_KINDS:
-        resolved = set(_resolved_keys(read_message(objects, commit.oid).extra))
+    elif kind in RESOLVING_KINDS:
+        extra = read_message(objects, commit.oid).extra
+        resolved, topic = set(_resolved_keys(extra)), _withdrawn_topic(extra)
         for path in wanted:
-            if key_of_path(path) in resolved:
+            if comparable_key(key_of_path(path)) == topic:
+                yield path, None
+            elif key_of_path(path) in resolved:
                 yield path, find_blob(objects, commit.tree, _STATE + path)
+
+
+def notice_of_withdrawal(message: Message, path: str) -> Message:
+    """Return a notice that withdraws the claims about the topic of a path, in every spelling."""
+    return replace(message, extra={**message.extra, "withdraws": {"key": key_of_path(path)}})
+
+
+def _withdrawn_topic(extra: Mapping[str, Any]) -> str | None:
+    """Return the comparable key of the claims that a notice withdrew; None if it withdrew none."""
+    match extra:
+        case {"withdraws": {"key": str(key)}}:
+            return comparable_key(key)
+    return None
 
 
 def _resolved_keys(extra: Mapping[str, Any]) -> Iterator[str]:

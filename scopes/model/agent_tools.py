@@ -21,6 +21,18 @@ class AgentTools(NamedTuple):
     markup: regular expression (DOTALL) of text in an output that the tool did not write
     running: regular expression (MULTILINE) of an output whose process still runs
     durations: fields of a structured result, with their units per second
+    file_tools: operations on files, by the name of the tool
+    file_paths: arguments, and fields of a structured result, that hold a path
+    whole_texts: arguments with the whole new text of a file
+    replacements: arguments with the old text, the new text, and whether to replace all occurrences
+    edit_lists: arguments with a list of replacements in one file
+    texts_before: fields of a structured result with the whole text before the edit
+    hunk_lists: fields of a structured result with the hunks of a patch
+    read_files: fields of a structured result with the file that was read, and its text
+    change_lists: fields of a structured result that map paths to changes
+    shells: tools that run a command
+    commands: arguments with the command of a shell
+    question_lists: fields of a structured result with the answers of the user, by question
     """
 
     step_lists: tuple[str, ...] = ()
@@ -30,6 +42,18 @@ class AgentTools(NamedTuple):
     markup: str = ""
     running: str = ""
     durations: Mapping[str, int] = {}
+    file_tools: Mapping[str, str] = {}
+    file_paths: tuple[str, ...] = ()
+    whole_texts: tuple[str, ...] = ()
+    replacements: tuple[tuple[str, str, str], ...] = ()
+    edit_lists: tuple[str, ...] = ()
+    texts_before: tuple[str, ...] = ()
+    hunk_lists: tuple[str, ...] = ()
+    read_files: tuple[tuple[str, str], ...] = ()
+    change_lists: tuple[str, ...] = ()
+    shells: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    question_lists: tuple[str, ...] = ()
 
 
 AGENT_TOOLS = {  # by format name
@@ -38,6 +62,17 @@ AGENT_TOOLS = {  # by format name
         step_texts=("content",),
         markup=r"\AExit code -?\d+\n|</?tool_use_error>|<system-reminder>.*?</system-reminder>",
         durations={"durationMs": 1000, "totalDurationMs": 1000, "durationSeconds": 1},
+        file_tools={"Read": "read", "Write": "edit", "Edit": "edit", "MultiEdit": "edit", "NotebookEdit": "edit"},
+        file_paths=("file_path", "notebook_path", "filePath"),
+        whole_texts=("content",),
+        replacements=(("old_string", "new_string", "replace_all"),),
+        edit_lists=("edits",),
+        texts_before=("originalFile", "originalFileContents"),
+        hunk_lists=("structuredPatch",),
+        read_files=(("file", "content"),),
+        shells=("Bash",),
+        commands=("command",),
+        question_lists=("answers",),
     ),
     "codex": AgentTools(
         step_lists=("plan",),
@@ -46,6 +81,9 @@ AGENT_TOOLS = {  # by format name
         preamble=r"\A(?:(?:Command: .*?\n)?Chunk ID: [^\n]*\n|Exit code: -?\d+\n)"
         r"(?:Wall time: (?P<seconds>[\d.]+) seconds?\n)?(?:(?!Output:\n)[^\n]*\n){0,3}Output:\n",
         running=r"^Process running with session ID",
+        change_lists=("changes",),
+        shells=("shell", "local_shell", "container.exec", "exec_command", "shell_command"),
+        commands=("command", "cmd"),
     ),
 }
 
@@ -58,3 +96,15 @@ DURATIONS = {name: units for tools in _ALL for name, units in tools.durations.it
 PREAMBLES = tuple(tools.preamble for tools in _ALL if tools.preamble)  # one pattern each: all may use `seconds`
 MARKUPS = tuple(tools.markup for tools in _ALL if tools.markup)
 RUNNING = tuple(tools.running for tools in _ALL if tools.running)
+FILE_TOOLS = {name: operation for tools in _ALL for name, operation in tools.file_tools.items()}
+FILE_PATHS = tuple(name for tools in _ALL for name in tools.file_paths)
+WHOLE_TEXTS = tuple(name for tools in _ALL for name in tools.whole_texts)
+REPLACEMENTS = tuple(names for tools in _ALL for names in tools.replacements)
+EDIT_LISTS = tuple(name for tools in _ALL for name in tools.edit_lists)
+TEXTS_BEFORE = tuple(name for tools in _ALL for name in tools.texts_before)
+HUNK_LISTS = tuple(name for tools in _ALL for name in tools.hunk_lists)
+READ_FILES = tuple(names for tools in _ALL for names in tools.read_files)
+CHANGE_LISTS = tuple(name for tools in _ALL for name in tools.change_lists)
+SHELLS = frozenset(name for tools in _ALL for name in tools.shells)
+COMMANDS = tuple(name for tools in _ALL for name in tools.commands)
+QUESTION_LISTS = tuple(name for tools in _ALL for name in tools.question_lists)

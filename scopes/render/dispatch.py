@@ -51,6 +51,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.conversation.tag": "branch",
     "scopes.conversation.undo": "operations",
     "scopes.conversation.verify": "store",
+    "scopes.conversation.withdraw": "claims",
     "scopes.exporters.atomic_save": "import_export",
     "scopes.importers.verify_source": "import_export",
     "scopes.importers.results": "import_export",

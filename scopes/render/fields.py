@@ -34,6 +34,7 @@ _ROWS = {
     "verification": "findings",
 }
 _ENVELOPE = ("scopes", "kind", "notes")
+_IN_PIECES = frozenset({"snippet"})  # texts that JSON has as a list of pieces; rows take the column of the text form
 
 
 def find_rows_key(document: Row) -> str | None:
@@ -45,12 +46,15 @@ def find_rows_key(document: Row) -> str | None:
     return lists[-1] if kind.endswith("-list") and lists else None
 
 
-def walk_rows(result: Result, options: ViewOptions, fields: Sequence[str]) -> Iterator[Row]:
-    """Yield the values of the fields of each row of a result; of a stream, those of its items as they are produced."""
+def walk_rows(result: Result, options: ViewOptions, fields: Sequence[str], *, plain: bool = False) -> Iterator[Row]:
+    """Yield the values of the fields of each row of a result; of a stream, those of its items as they are produced.
+
+    With `plain`, a text that JSON has in pieces, such as a snippet with its marks, is plain text.
+    """
     for item in result.items if isinstance(result, Stream) else (result,):
         document: Row = to_wire(item, options)
         key = find_rows_key(document)
-        yield from _pick(item, options, [document] if key is None else document.get(key, ()), fields)
+        yield from _pick(item, options, [document] if key is None else document.get(key, ()), fields, plain=plain)
 
 
 def reduce_document(document: Row, result: Result, options: ViewOptions, fields: Sequence[str]) -> dict[str, object]:
@@ -91,17 +95,20 @@ def format_rows(result: Result, options: ViewOptions, form: str | Sequence[str],
     """
     fields = template_fields(form) if isinstance(form, str) else form
     fill = compile_template(form, fields) if isinstance(form, str) else None
-    for row in walk_rows(result, options, fields):
+    for row in walk_rows(result, options, fields, plain=True):
         cells = {field: cell_text(value, multiline=end == "\0") for field, value in row.items()}
         yield ("\t".join(cells[field] for field in fields) if fill is None else fill(cells)) + end
 
 
-def _pick(result: Result, options: ViewOptions, rows: Sequence[Row], fields: Sequence[str]) -> Iterator[Row]:
+def _pick(
+    result: Result, options: ViewOptions, rows: Sequence[Row], fields: Sequence[str], *, plain: bool = False
+) -> Iterator[Row]:
     """Yield the values of the fields of each row; those that its JSON lacks are from the columns of the text form."""
+    in_pieces = _IN_PIECES if plain else frozenset()
     columns: list[dict[str, str]] | None = None
     for number, row in enumerate(rows):
         values = {field: find_value(row, field) for field in fields}
-        missing = [field for field, value in values.items() if value is None and "." not in field]
+        missing = [f for f, value in values.items() if (value is None and "." not in f) or f in in_pieces]
         if missing and columns is None:
             columns = _read_columns(result, options, len(rows))
         yield values | {field: columns[number].get(field) or None for field in missing if columns}

@@ -180,9 +180,9 @@ class _SqlCompiler:
                 self._check_outcome(field)
                 return self._with(_TOUCHED, field.name, pattern)
             case "file":
-                path = pattern.rstrip("/")
-                globs = [word for glob in (path, f"{path}/*", f"*/{path}") for word in ("file", glob)]
-                return self._with(" OR ".join([_TOUCHED] * 3), *globs)
+                path = pattern.removeprefix("./").rstrip("/")
+                globs = [path, f"{path}/*", f"*/{path}", f"*/{path}/*"]
+                return self._with(" OR ".join([_TOUCHED] * 4), *(word for glob in globs for word in ("file", glob)))
         return self._position_or_time(field)
 
     def _position_or_time(self, field: Field) -> str:

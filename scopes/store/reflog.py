@@ -17,6 +17,7 @@ import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import dropwhile
 from typing import NamedTuple
 
 from scopes.clock import format_time, wall_nanoseconds
@@ -100,7 +101,18 @@ def parse_append(move: RefMove) -> AppendNote | None:
 
 
 def walk_moves(repository: Repository, ref: str) -> Iterator[RefMove]:
-    """Yield the moves of a ref, newest first; none if its reflog is missing or unreadable."""
+    """Yield the moves of a ref, newest first; none if its reflog is missing or unreadable.
+
+    If the repository shows an earlier state, later moves are left out.
+    """
+    moves = _read_moves(repository, ref)
+    if not repository.is_past:
+        return moves
+    value = repository.find_ref(ref)
+    return dropwhile(lambda move: move.new != value, moves)
+
+
+def _read_moves(repository: Repository, ref: str) -> Iterator[RefMove]:
     for line in _walk_lines_backwards(os.path.join(repository.path, "logs", ref)):
         match = _LINE.fullmatch(line)
         if match is not None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from scopes.errors import Corrupt, Inaccessible, NotFound, TooNew
+from scopes.errors import Corrupt, Inaccessible, NotFound, Refused, TooNew
 from scopes.ids import Oid, is_oid
 from scopes.loading import load
 from scopes.model.operation import Operation, decode_operation
@@ -84,6 +84,7 @@ class Repository:
         self._unpacked: set[str] = set()
         self._unpacked_since: tuple[int, int, int] | None = None
         self._last_stamp: _Stamp | None = None
+        self._past: Mapping[str, str] | None = None
 
     def close(self) -> None:
         """Close the files of the store; they are opened again when the repository is used.
@@ -104,11 +105,17 @@ class Repository:
         return git
 
     def require_writable(self) -> None:
-        """Raise TooNew if the store has a newer format.
+        """Raise an error if the store cannot be written.
 
         Raises:
             TooNew: the format of the store is newer than this version of scopes.
+            Refused: the repository shows an earlier state.
         """
+        if self._past is not None:
+            raise Refused(
+                "an earlier state of the store can only be read",
+                hint="leave out --at-operation; to go back to that state: scopes undo",
+            )
         if self.format_version > FORMAT_VERSION:
             raise TooNew(
                 f"the store has format {self.format_version}, this scopes writes format {FORMAT_VERSION}",
@@ -191,13 +198,26 @@ class Repository:
                     raise refusal("write to the store", self.path, error, writing=True) from error
         raise AssertionError  # not reached: the last try returns or raises
 
+    def show_refs(self, values: Mapping[str, str]) -> None:
+        """Show these refs from now on, instead of those of the store, and refuse to write."""
+        self._past = values
+
+    @property
+    def is_past(self) -> bool:
+        """Whether the repository shows an earlier state of the store."""
+        return self._past is not None
+
     def find_ref(self, name: str) -> str | None:
         """Return the value of a ref (`ref: <name>` if symbolic); None if it does not exist."""
+        if self._past is not None:
+            return self._past.get(name)
         value, pending = self._read_consistently(lambda: self.raw_ref(name))
         return pending.get(name, value)
 
     def list_refs(self, *prefixes: str) -> dict[str, str]:
         """Return the values of all refs with one of the prefixes, or of all refs without a prefix, sorted by name."""
+        if self._past is not None:
+            return {name: value for name, value in self._past.items() if name.startswith(prefixes or ("refs/",))}
         values, pending = self._read_consistently(lambda: self._raw_refs(prefixes))
         values.pop(refs.PENDING, None)
         return _with_pending(values, pending, prefixes) if pending else values
@@ -207,6 +227,9 @@ class Repository:
 
         They agree unless an operation is pending.
         """
+        if self._past is not None:
+            past = self.list_refs(*prefixes)
+            return RefFiles({**past}, b""), past
         files, pending = self._read_consistently(lambda: self.ref_files(*prefixes))
         values = files.list_refs(prefixes)
         values.pop(refs.PENDING, None)
@@ -220,6 +243,8 @@ class Repository:
         Raises:
             Corrupt: the ref is damaged, or one of its files is not a regular file.
         """
+        if self._past is not None:
+            return self._past.get(name)
         if _PLAIN_REF.fullmatch(name) and "/." not in name:
             with contextlib.suppress(OSError, ValueError):  # the check below, or libgit2, tells what is wrong
                 loose = read_loose_ref(self.path, name)
@@ -338,7 +363,7 @@ def open_repository(
             raise Corrupt(
                 f"{path} is not a scopes store", hint="choose the store with --store, or create one: scopes init"
             )
-        raise NotFound(f"there is no store at {path} yet", hint="create one: scopes init, or: scopes conversations new")
+        raise NotFound(f"there is no store at {path} yet", hint="create one: scopes init, or: scopes new")
     check_self_contained(path)
     return open_unchecked(path, overrides, caller)
 

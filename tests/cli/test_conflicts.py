@@ -165,12 +165,12 @@ def test_a_conflict_is_offered_only_the_sides_that_it_can_take(stopped):
     """`--take both` was offered for a decision, which holds one value."""
     offered = {name: stopped.run("conflicts", "show", stopped.id, name, "--json")["takes"] for name in "12"}
     assert offered == {"1": ["source", "target", "base", "both"], "2": ["source", "target", "base"]}
-    for side, message in (
-        ("both", "decisions/db holds one value"),
-        ("left", "'left' is not a valid side of a conflict"),
+    for side, message, words in (
+        ("both", "decisions/db holds one value", ""),
+        ("left", "'left' is not a valid side of a conflict", " (ours is target, theirs is source)"),
     ):
         error = stopped.run_refused("conflicts", "resolve", stopped.id, "2", "--take", side, code=2)
-        hint = "take source, target or base, or give a new value: --value 'as we agreed'"
+        hint = f"take source, target or base{words}, or give a new value: --value 'as we agreed'"
         assert (error["message"], error["hint"]) == (message, hint)
     hint = "one of --take with source, target or base; --value VALUE; --edit"
     assert stopped.run_refused("conflicts", "resolve", stopped.id, "2", code=2)["hint"] == hint

@@ -145,3 +145,28 @@ def test_a_search_loads_no_terminal_library():
 def test_without_a_store_a_note_is_printed(tmp_path):
     done = scopes("--store", str(tmp_path / "none.git"), "conv", "search", "x", table=PRODUCT)
     assert (done.returncode, done.stdout) == (4, "")
+
+
+def test_a_snippet_is_plain_text_with_any_other_field(searchable):
+    [hit] = found(searchable, "overflows")[0]
+    assert isinstance(hit["snippet"], list)
+    plain = searchable.run("search", "overflows", "--format", "{snippet}")
+    assert plain.startswith("The parser")
+    for form in (["--fields", "snippet,retracted"], ["--format", "{snippet}\t{retracted}"]):
+        assert searchable.run("search", "overflows", *form) == plain.replace("\n", "\t\n")
+    searchable.run("conv", "retract", searchable.id, hit["message"]["id"], "--branch", hit["branch"], "--json")
+    rows = [
+        searchable.run("search", "overflows", *form)
+        for form in (["--format", "{snippet}"], ["--fields", "snippet"], ["--format", "{snippet}{also}"])
+    ]
+    assert rows == [f"(retracted) {plain}"] * 3
+
+
+def test_a_relative_directory_finds_the_files_below_it(searchable):
+    line = json.dumps({"author": "carol", "text": "x", "files": [{"path": "/w/internal/git/push.go", "op": "edit"}]})
+    searchable.run("conv", "append", searchable.id, "--jsonl", "-", "--json", given=line + "\n")
+    for path in ("internal/git", "internal/git/", "./internal", "/w/internal/git/", "push.go"):
+        assert found(searchable, f"file:{path}")[1]["hits"] == 1, path
+        assert len(searchable.run("log", searchable.id, "--", path).splitlines()) == 1, path
+        assert len(searchable.run("log", searchable.id, path).splitlines()) == 1, path
+    assert found(searchable, "file:/internal", code=1)[1]["hits"] == 0

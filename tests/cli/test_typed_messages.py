@@ -23,3 +23,21 @@ def test_a_list_shows_the_document_of_a_typed_message_without_text(conversation,
     printed = conversation.run(*(word.format(conversation.id) for word in words), code=code)
     assert "decision: analysis · topic: store" in printed
     assert "(no text)" not in printed
+
+
+def test_a_decision_is_withdrawn_by_its_topic(conversation):
+    """M5."""
+    conversation.append_typed("main", "decision", {"topic": "db", "decision": "pg"}, "alice")
+    words = ("decisions", "withdraw", conversation.id, "DB", "--reason", "slow", "--as", "bob")
+    assert conversation.run(*words, "--dry-run").startswith("db = pg")
+    done = conversation.run("conv", *words, "--json")
+    assert (done["topic"], done["decisions"], done["branch"]) == ("db", ["pg"], "main")
+    assert conversation.run("cat", conversation.id, "--json")["author"] == "bob"
+    error = conversation.run_refused("decisions", "withdraw", "db", code=4)
+    assert "no decision on 'db'" in error["message"]
+    assert conversation.run("decisions", conversation.id, "--json")["decisions"][0]["state"] == "superseded"
+
+
+def test_decisions_and_its_subcommand_have_help(conversation):
+    assert "decisions withdraw" in conversation.run("help", "decisions", "withdraw")
+    assert "List the decisions" in conversation.run("decisions", "--help")

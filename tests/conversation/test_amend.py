@@ -8,9 +8,11 @@ import pytest
 
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.cat import cat
+from scopes.conversation.log import log
 from scopes.conversation.new import new
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.model.message import Author
+from tests.render.rendering import document, piped, seen_lines
 from tests.support.history import history, say, texts
 from tests.support.store import git, refs
 
@@ -141,3 +143,30 @@ def test_an_invalid_target_branch_or_author_is_refused(repository, target, branc
             change(repository, "conv-001", target, "x", author=author, branch=branch)
         assert refusal.value.hint
     assert refs(repository) == before
+
+
+def test_cat_and_log_mark_messages_that_were_retracted_or_amended(repository):
+    drawn = history(repository, "main: a b c", "fix@a: d")
+    carol = Author("carol")
+    retract(repository, "conv-001", drawn.ids["a"], "wrong", author=carol, branch="main")
+    amend(repository, "conv-001", drawn.ids["b"], "better", author=carol)
+    seen = cat(repository, drawn.ids["a"])
+    assert (seen.retracted, seen.amended) == (True, False)
+    assert (cat(repository, drawn.ids["b"]).retracted, cat(repository, drawn.ids["b"]).amended) == (False, True)
+    assert not cat(repository, drawn.ids["c"]).retracted
+    assert not cat(repository, "conv-001/fix~1").retracted
+    assert cat(repository, "conv-001/main@{0}~4").retracted
+    entries = {entry.head.subject: (entry.retracted, entry.amended) for entry in log(repository, "conv-001").items}
+    assert (entries["a"], entries["b"], entries["c"]) == ((True, False), (False, True), (False, False))
+    assert not any(entry.retracted for entry in log(repository, "conv-001/fix").items)
+
+
+def test_the_marks_of_changed_messages_are_shown(repository):
+    drawn = history(repository, "main: a b")
+    retract(repository, "conv-001", drawn.ids["a"], "wrong", author=Author("carol"))
+    view = cat(repository, drawn.ids["a"])
+    assert "Kind: plain · retracted" in piped(view).splitlines()
+    assert (document(view)["retracted"], document(cat(repository, drawn.ids["b"])).get("retracted")) == (True, None)
+    entry = next(entry for entry in log(repository, "conv-001").items if entry.head.id == drawn.ids["a"])
+    assert seen_lines(entry)[0].endswith(" · retracted")
+    assert document(entry)["retracted"] is True

@@ -53,7 +53,7 @@ def test_the_ends_may_be_named(repository, drawn):
     ("first_bad", "text"),
     [("z", "is said to be bad, but the command calls it good"), ("root", "said to be good, but the command calls it")],
 )
-def test_an_end_that_is_not_as_said_is_refused(repository, drawn, first_bad, text):
+def test_an_end_that_the_judge_contradicts_is_refused(repository, drawn, first_bad, text):
     codes = {"root": 3} if first_bad == "root" else {}
     with pytest.raises(Refused, match=text):
         bisect(repository, "conv-001", judging(drawn, first_bad, **codes))

@@ -81,3 +81,17 @@ def test_an_empty_conversation_has_no_decisions_and_an_unknown_one_is_refused(re
     assert decisions(repository, "conv-001").decisions == ()
     with pytest.raises(NotFound):
         decisions(repository, "nope")
+
+
+def test_a_decision_on_another_branch_only_is_not_superseded(repository):
+    history(repository, "main: a", "fix:")
+    decide(repository, "storage", "git", where="conv-001/main")
+    decide(repository, "storage", "sqlite", where="conv-001/fix")
+    decide(repository, "storage", "files", where="conv-001/fix")
+    found = decisions(repository, "conv-001").decisions
+    assert [(row.decision, row.state, row.branches) for row in found] == [
+        ("git", "in effect", ()),
+        ("sqlite", "superseded", ()),
+        ("files", "other branch", ("fix",)),
+    ]
+    assert [row.state for row in decisions(repository, "conv-001/fix").decisions] == ["superseded", "in effect"]

@@ -190,3 +190,35 @@ def test_values_that_differ_in_case_only_are_a_note_and_no_open_conflict(reposit
         assert isinstance(done, Merged)
         assert "taken as the same" in done.notes[0].text
         assert b"PostgreSQL" in decision_on(repository, target)
+
+
+@pytest.mark.parametrize(("source", "target"), [("third", "main"), ("main", "third")])
+@pytest.mark.parametrize("answer", [{"take": "target"}, {"value": "sqlite"}, {"take": "base"}])
+def test_a_value_that_a_resolution_states_again_has_its_first_author_and_the_resolver_beside_it(
+    repository, source, target, answer
+):
+    """M6: the resolver was named as the author."""
+    fork(repository, base="sqlite", main="sqlite", fix="my")
+    branch(repository, "conv-001", name="third", start="main~1", switch=False)
+    decide(repository, "conv-001/third", "neo4j", author="zoe")
+    merge(repository, "conv-001", "fix", target="main")
+    resolve_conflict(repository, "conv-001", "1", **answer, author=Author("judge"))
+    continue_merge(repository, "conv-001")
+    (conflict,) = merge(repository, "conv-001", source, target=target).conflicts
+    (position,) = conflict.target if target == "main" else conflict.source
+    assert (position.value, position.resolved_by) == ("sqlite", "judge")
+    assert position.agent in {"carol", "alice"}
+
+
+@pytest.mark.parametrize("resolving", ["main", "fix"])
+def test_a_value_that_a_resolution_writes_out_has_the_author_who_said_it_first(repository, resolving):
+    """M6, for --value with the value of a side."""
+    fork(repository)
+    branch(repository, "conv-001", name="third", start="main~1", switch=False)
+    decide(repository, "conv-001/third", "neo4j", author="zoe")
+    merge(repository, "conv-001", "fix" if resolving == "main" else "main", target=resolving)
+    resolve_conflict(repository, "conv-001", "1", value="my", author=Author("judge"))
+    continue_merge(repository, "conv-001")
+    (conflict,) = merge(repository, "conv-001", "third", target=resolving).conflicts
+    (position,) = conflict.target
+    assert (position.value, position.agent, position.resolved_by) == ("my", "dave", "judge")

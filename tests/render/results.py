@@ -7,6 +7,7 @@ from hashlib import sha1
 
 from scopes.clock import format_seconds
 from scopes.context.budget import plan_budget
+from scopes.context.context_diff import ContextChange, ContextDifference, ContextSide
 from scopes.context.count import TokenCount
 from scopes.context.history_block import HistoryBlock
 from scopes.context.project_files import SkippedFile
@@ -22,7 +23,7 @@ from scopes.conversation.changes import Change, ChangeLog
 from scopes.conversation.config import ConfigList, ConfigValue
 from scopes.conversation.conflicts import ConflictList, ConflictView
 from scopes.conversation.decisions import DecisionList, DecisionRow
-from scopes.conversation.delete import BranchDeleted, ConversationDeleted
+from scopes.conversation.delete import BranchDeleted, ConversationDeleted, DeletedList, DeletedRow
 from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, DiffSide
 from scopes.conversation.doctor import Check, Diagnosis
 from scopes.conversation.files import FileList, FileRow
@@ -44,6 +45,7 @@ from scopes.conversation.switch import BranchSwitched
 from scopes.conversation.tag import Tagged, TagList
 from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
+from scopes.conversation.withdraw import DecisionWithdrawn
 from scopes.exporters.atomic_save import ExportSaved
 from scopes.history.messages import MessageHeader
 from scopes.history.revisions import Revision
@@ -501,6 +503,19 @@ CONTEXT = Context(
     notes=(Note("Session history limited: 2 older sessions excluded due to token budget"),),
 )  # fmt: skip
 
+CONTEXT_DIFFERENCE = ContextDifference(
+    left=ContextSide(_MAIN, 1234, 2), right=ContextSide(_FIX, 240, 1), max_tokens=8000, method="exact",
+    changes=(
+        ContextChange("summary", None, None, ("+They looked [bold]for the cause.",)),
+        ContextChange("turn", CONTEXT.messages[0], None, ("-Why does the login fail?",)),
+        ContextChange("turn", None, CONTEXT.messages[0]._replace(number=9, time=None), ("+Because of the cookie.",)),
+        ContextChange(
+            "turn", CONTEXT.messages[0], CONTEXT.messages[0]._replace(number=8), ("@@ -1 +1 @@", "-long text", "+long…"),
+        ),
+        ContextChange("files", None, None, ("-### File src/login.py",)),
+    ),
+)  # fmt: skip
+
 SUMMARIZED = Summarized(
     id=SUMMARY.id, oid=SUMMARY.oid, conversation=CONVERSATION, branch="main", messages=12, earlier=None, method="textrank",
     original_tokens=1234, summary_tokens=240, counted="exact",
@@ -585,6 +600,13 @@ SAMPLES = {
         "limited-list": ConversationList(conversations=SUMMARIES[:1], filtered=True, more=2),
         "no-match": ConversationList(conversations=(), filtered=True),
         "empty-list": ConversationList(conversations=()),
+        "deleted-list": DeletedList(
+            deleted=(
+                DeletedRow("conv-008", "Tea shop", 2, "2025-12-31T23:00:00Z", "o" * 26),
+                DeletedRow("conv-009", None, 1, "2025-12-30T23:00:00Z", "p" * 26),
+            )
+        ),
+        "empty-trash": DeletedList(deleted=()),
         "damaged-list": ConversationList(conversations=SUMMARIES[:1], damaged=("conv-007",)),
     },
     "show": {
@@ -648,6 +670,9 @@ SAMPLES = {
     },
     "message": {
         "appended": MessageAppended(id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main"),
+        "appended-to-new-branch": MessageAppended(
+            id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch=SECURITY, parent="main", operation=OPERATION
+        ),
         "appended-line": WithOptions(
             MessageAppended(id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main"), ViewOptions(lines=True)
         ),
@@ -663,6 +688,9 @@ SAMPLES = {
         "cat-summary": MessageView(
             conversation=CONVERSATION, branch="main", head=SUMMARY, message=body(SUMMARY), stored=encode(body(SUMMARY)), newer=3,
         ),
+        "cat-retracted": MessageView(
+            conversation=CONVERSATION, branch="main", head=PROMPT, message=body(PROMPT), stored=encode(body(PROMPT)), retracted=True,
+        ),
         "cat-raw": WithOptions(
             MessageView(conversation=CONVERSATION, branch=None, head=PROMPT, message=body(PROMPT), stored=encode(body(PROMPT))),
             ViewOptions(raw=True),
@@ -674,6 +702,7 @@ SAMPLES = {
     "log": {
         "log": Log(items=ENTRIES, conversation=CONVERSATION),
         "stale": replace(ENTRIES[0], head=SUMMARY, message=body(SUMMARY), newer=2),
+        "retracted": replace(ENTRIES[0], retracted=True),
         "oneline": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(oneline=True)),
         "graph": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True)),
         "graph-oneline": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True, oneline=True)),
@@ -750,6 +779,13 @@ SAMPLES = {
         "resolved": ConflictResolved(
             conversation=CONVERSATION, branch=RESOLUTION, number=1, conflict=CONFLICT_ROWS[3].conflict, message=message_id("settle"),
             remaining=0, operation=OPERATION,
+        ),
+        "resolved-continued": ConflictResolved(
+            conversation=CONVERSATION, branch=RESOLUTION, number=1, conflict=CONFLICT_ROWS[3].conflict, message=message_id("settle"),
+            remaining=0, operation=OPERATION,
+            continued=Merged(
+                **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), operation=OPERATION, message=message_id("joined")
+            ),
         ),
         "escalated": ConflictResolved(
             conversation=CONVERSATION, branch=RESOLUTION, number=2, conflict=CONFLICT_ROWS[1].conflict, message=message_id("handed"),
@@ -833,6 +869,18 @@ SAMPLES = {
                 DecisionRow(topic="cookies", decision="SameSite=Lax,\nand no other.", head=DECIDED, current=True),
             ),
         ),
+        "decisions-elsewhere": DecisionList(
+            conversation=CONVERSATION,
+            decisions=(
+                DecisionRow(topic="db", decision="SQLite", head=SECURE, current=False, branches=("fix",)),
+            ),
+        ),
+        "withdrawn": DecisionWithdrawn(
+            id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main", topic="auth flow", decisions=("JWT",)
+        ),
+        "withdrawn-dry-run": DecisionWithdrawn(
+            id=None, oid=None, conversation=CONVERSATION, branch="main", topic="auth flow", decisions=("JWT", "sessions"), dry_run=True
+        ),
         "no-decisions": DecisionList(conversation=CONVERSATION, decisions=()),
     },
     "search": {
@@ -884,6 +932,11 @@ SAMPLES = {
         "empty-list": SummaryList(conversation=CONVERSATION, branch="main", summaries=(), uncovered=0),
     },
     "memory": MEMORY,
+    "context_diff": {
+        "context-diff": CONTEXT_DIFFERENCE,
+        "estimated": replace(CONTEXT_DIFFERENCE, method="estimate", changes=CONTEXT_DIFFERENCE.changes[:1]),
+        "equal": replace(CONTEXT_DIFFERENCE, changes=()),
+    },
     "context": {
         "context": CONTEXT,
         "messages": WithOptions(CONTEXT, ViewOptions(layout="messages")),

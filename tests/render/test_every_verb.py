@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from scopes.context.context import context
+from scopes.context.context_diff import diff_contexts
 from scopes.context.count import count_conversation
 from scopes.context.history_block import HistoryRequest, history
 from scopes.context.request import Request
@@ -40,6 +41,7 @@ from scopes.conversation.switch import switch
 from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
+from scopes.conversation.withdraw import withdraw_decision
 from scopes.history.messages import plain_message
 from scopes.importers.import_sample import import_sample
 from scopes.memory.actions import done, list_actions
@@ -98,6 +100,9 @@ READS = {
     "context": lambda repo: context(
         repo, Request(where=SAMPLE, max_tokens=900, project=repo.path), estimated(repo), repo.path + ".cache"
     ),
+    "context --diff": lambda repo: diff_contexts(
+        repo, Request(max_tokens=900), estimated(repo), repo.path + ".cache", (SAMPLE, "main~2..main")
+    ),
     "history": lambda repo: history(repo, HistoryRequest(where=SAMPLE), estimated(repo)),
     "verify": verify,
     "repair": repair,
@@ -107,6 +112,9 @@ WRITES = {
     "import --sample": import_sample,
     "append": lambda repo: append(repo, SAMPLE, plain_message("carol", "hello")),
     "amend": lambda repo: amend(repo, SAMPLE, SAMPLE, "better", author=Author("carol")),
+    "decisions withdraw": lambda repo: withdraw_decision(
+        repo, SAMPLE, "cookies", author=Author("carol"), branch="analysis/security-review", dry_run=True
+    ),
     "retract": lambda repo: retract(repo, SAMPLE, f"{SAMPLE}~1", "", author=Author("carol")),
     "summarize --dry-run": lambda repo: summarize(repo, SAMPLE, COUNTER, dry_run=True),
     "summarize": lambda repo: summarize(repo, SAMPLE, COUNTER),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated, TypeAlias
 
 import typer
 
 from scopes.cli.append_input import (
     Fields,
+    FormOptions,
     append_all_lines,
     append_lines,
+    apply_short_form,
     complete_message_id,
     compose_message,
     read_part,
@@ -18,20 +21,55 @@ from scopes.cli.append_input import (
     refuse_with_lines,
     walk_documents,
 )
-from scopes.cli.arguments import AuthorKind, AuthorName, ConversationOrBranchArgument, OnBranch, author_of
+from scopes.cli.arguments import (
+    AuthorKind,
+    AuthorName,
+    ConversationOrBranchArgument,
+    TextOption,
+    author_of,
+    choose_text,
+    find_conversation,
+    split_branch,
+)
 from scopes.cli.input import STANDARD_INPUT, has_piped_input
 from scopes.cli.invocation import Invocation
 from scopes.conversation.append import append_to
-from scopes.errors import Invalid
-from scopes.history.handles import StoreHandle
+from scopes.conversation.branch import append_to_new_branch
+from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.history.handles import BranchHandle, StoreHandle
+from scopes.history.revisions import resolve_conversation
 from scopes.render.view_options import ViewOptions
 from scopes.store.maintenance import pack_when_needed
+from scopes.store.repository import Repository
 
 Kind: TypeAlias = Annotated[
     str, typer.Option("--kind", metavar="KIND", help="plain, prompt, answer, decision, proposal, analysis, ...")
 ]
 Data: TypeAlias = Annotated[
     str | None, typer.Option("--data", metavar="JSON", help="The content of a typed message, such as a decision")
+]
+Start: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--from", metavar="MESSAGE", help="With --branch NAME: create that branch at this message first"),
+]
+Branch: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--branch", "-b", metavar="BRANCH", help="The branch (default: the active one); with --from a new one"
+    ),
+]
+Topic: TypeAlias = Annotated[
+    str | None, typer.Option("--topic", metavar="TOPIC", help="With --kind decision: its topic; TEXT is the decision")
+]
+Goal: TypeAlias = Annotated[
+    str | None, typer.Option("--goal", metavar="GOAL", help="With --kind method: its goal; TEXT is the approach")
+]
+Subject: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--subject", metavar="SUBJECT", help="With --kind analysis: its subject; TEXT is the finding"),
+]
+Aspect: TypeAlias = Annotated[
+    str | None, typer.Option("--aspect", metavar="ASPECT", help="With --subject: the aspect of it (default: general)")
 ]
 Files: TypeAlias = Annotated[
     list[str] | None,
@@ -50,10 +88,16 @@ def append(
     context: typer.Context,
     conversation: ConversationOrBranchArgument,
     text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The message; - reads standard input")] = None,
+    text_option: TextOption = None,
     author: AuthorName = None,
     author_kind: AuthorKind = None,
-    branch: OnBranch = None,
+    branch: Branch = None,
+    start: Start = None,
     kind: Kind = "plain",
+    topic: Topic = None,
+    goal: Goal = None,
+    subject: Subject = None,
+    aspect: Aspect = None,
     data: Data = None,
     to: Annotated[list[str] | None, typer.Option("--to", metavar="NAME", help="Who the message is for")] = None,
     reply_to: Annotated[
@@ -65,7 +109,10 @@ def append(
     ] = None,
     time: Annotated[str | None, typer.Option("--time", metavar="RFC3339", help="Its time (default: now)")] = None,
     work_item: Annotated[str | None, typer.Option("--work-item", metavar="ID", help="The id of its work item")] = None,
-    task: Annotated[str | None, typer.Option("--task", metavar="ID", help="The id of its task")] = None,
+    task: Annotated[
+        str | None,
+        typer.Option("--task", metavar="ID", help="The id of its task; with --kind priority TEXT is its urgency"),
+    ] = None,
     activity: Activity = None,
     tool: Annotated[str | None, typer.Option("--tool", metavar="NAME", help="The tool that was used")] = None,
     model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model that wrote it")] = None,
@@ -85,6 +132,10 @@ def append(
 ) -> int:
     """Add a message, or many as JSON lines.
 
+    --from MESSAGE with --branch NAME creates the branch at that message and makes it active, as `scopes branch` does,
+    and puts the message on it, in one step. A decision is TEXT with --topic, a method TEXT with --goal, a priority its
+    urgency with --task, an analysis TEXT with --subject; --data gives the whole JSON of any typed message.
+
     When the command returns, the message is on disk. Any number of processes can append to one branch at the same time.
     Without TEXT, standard input is read unless it is a terminal: text in UTF-8, or any bytes with --binary. With
     --jsonl each line is an object with author, text or parts, and optionally kind, to, reply_to, time, files, ... Each
@@ -95,18 +146,25 @@ def append(
 
     Examples:
       scopes conv append conv-001 --as planner "Start with the login form"
+      scopes append conv-001 --from k3x9 --branch try-sqlite "What if we used SQLite?"
+      scopes append conv-001 --kind decision --topic 'batch size' '2000 refs per push'
       git diff | scopes append conv-001 --as reviewer
       scopes append conv-001 --as tester --binary --media-type image/png < screen.png
-      scopes conv append conv-001 --as lead --kind decision --data '{"topic": "db", "decision": "SQLite"}'
+      scopes conv append conv-001 --as bot --kind priority --data '{"task": "login", "urgency": "high"}'
       scopes conv append conv-001/main --jsonl messages.jsonl
       scopes conv append conv-001 --jsonl messages.jsonl --atomic
       echo '{"author": "carol", "text": "hello"}' | scopes conv append conv-001 --jsonl -
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    target = StoreHandle(repository).branch(conversation, branch)
-    if lines is not None:
-        refuse_with_lines(text, author, data, binary=binary)
+    text = choose_text(text, text_option)
+    if start is not None and (lines is not None or split_branch(conversation, branch)[1] is None):
+        raise Invalid(
+            "--from needs --branch NAME", hint="for example: --from main~2 --branch try-sqlite; not with --jsonl"
+        )
+    target = None if start is not None else _find_target(invocation, conversation, text, branch)
+    if lines is not None and target is not None:
+        refuse_with_lines(text, author, data, topic, goal, subject, aspect, binary=binary)
         append_documents = append_all_lines if atomic else append_lines
         results = append_documents(target, walk_documents(invocation, lines), allow_empty=allow_empty)
         code = invocation.stream(results, options=ViewOptions(lines=True))
@@ -114,18 +172,48 @@ def append(
         return code
     if atomic:
         raise Invalid("--atomic needs --jsonl", hint="one message is always stored whole or not at all")
+    conversation, branch = split_branch(conversation, branch)
+    in_reply_to = complete_message_id(repository, resolve_conversation(repository, conversation), reply_to)
     fields = Fields(
-        kind=kind, to=to, reply_to=complete_message_id(repository, target.conversation.id, reply_to), time=time,
+        kind=kind, to=to, reply_to=in_reply_to, time=time,
         work_item=work_item, task=task, activity=activity, tool=tool, model=model, status=status,
         stop_reason=stop_reason, files=files, parts=parts, data=data,
     )  # fmt: skip
     content, fields = _read_content(
         invocation, text, fields, media_type=media_type, binary=binary, allow_empty=allow_empty
     )
+    content, fields = apply_short_form(content, fields, FormOptions(topic, goal, subject, aspect))
     message = compose_message(author_of(invocation, author, author_kind), content, fields)
-    code = invocation.show(append_to(target, message))
+    if target is not None:
+        result = append_to(target, message)
+    else:
+        result = append_to_new_branch(repository, conversation, message, start=start or "", name=branch or "")
+    code = invocation.show(result)
     pack_when_needed(repository)
     return code
+
+
+def _find_target(invocation: Invocation, conversation: str, text: str | None, branch: str | None) -> BranchHandle:
+    """Resolve the branch; the error names the command that was meant if the text is where the conversation belongs."""
+    repository: Repository = invocation.repository()
+    try:
+        return StoreHandle(repository).branch(conversation, branch)
+    except NotFound as error:
+        meant = None
+        if text is None and not has_piped_input(invocation):
+            meant = ("to the latest conversation", shlex.join(["scopes", "append", "@", conversation]))
+        elif text is not None and not _is_conversation(repository, conversation) and _is_conversation(repository, text):
+            meant = ("the conversation comes first", shlex.join(["scopes", "append", text, conversation]))
+        if meant is not None:
+            error.hint = "\n".join(filter(None, (f"{meant[0]}: {meant[1]}", error.hint)))
+        raise
+
+
+def _is_conversation(repository: Repository, text: str) -> bool:
+    try:
+        return find_conversation(repository, text) is not None
+    except (Ambiguous, Invalid):
+        return False
 
 
 def _read_content(

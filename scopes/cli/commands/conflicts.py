@@ -10,6 +10,7 @@ from scopes.cli.arguments import AuthorKind, AuthorName, ConflictAfterConversati
 from scopes.cli.invocation import Invocation
 from scopes.cli.resolve_input import (
     AsBefore,
+    Continue,
     Edit,
     Reason,
     ResolveOptions,
@@ -83,15 +84,19 @@ def conflicts_resolve(
     edit: Edit = False,
     as_before: AsBefore = False,
     reason: Reason = "",
+    continue_: Continue = False,
     author: AuthorName = None,
     author_kind: AuthorKind = None,
 ) -> int:
     """Resolve a conflict.
 
     Take the value of one side, of the merge base, or of both if the key can hold both; or give another value. `scopes
-    conflicts show` lists what a conflict can take. --edit opens the texts of both sides in your editor. The resolution
-    becomes a message on the conflict-resolution branch, with author, reason and the rejected values. When no conflict
-    is open, run `scopes conv merge CONV --continue`.
+    conflicts show` lists what a conflict can take. As in git, ours is another word for target, theirs one for source.
+    --edit opens the texts of both sides in your editor. The resolution becomes a message on the conflict-resolution
+    branch, with author, reason and the rejected values.
+
+    --continue finishes the merge, rebase or cherry-pick in the same command if no conflict is open then. `scopes undo`
+    takes back the merge, and a second one the resolution. `scopes conv merge CONV --continue` finishes it later.
 
     If the same two values for the same key were resolved before on any branch of the conversation, `conflicts show`
     says how, and --as-before takes the same value again. `scopes config set scopes.merge.reuse apply` lets merge,
@@ -99,14 +104,16 @@ def conflicts_resolve(
     another strategy than automatic; `off` shows nothing. Earlier resolutions that contradict each other are only shown.
 
     Examples:
-      scopes conflicts resolve conv-001 1 --take source --reason "measured twice"
+      scopes conflicts resolve conv-001 1 --take source --reason "measured twice" --continue
       scopes conflicts resolve conv-001 1 --value "PostgreSQL for both"
       scopes conflicts resolve conv-001 1 --edit
       scopes conflicts resolve conv-001 1 --as-before
       scopes conv merge conv-001 --continue
     """
     invocation: Invocation = context.obj
-    options = ResolveOptions(take, value, edit, reason, author_of(invocation, author, author_kind), as_before)
+    options = ResolveOptions(
+        take, value, edit, reason, author_of(invocation, author, author_kind), as_before, continue_
+    )
     return resolve_from_options(invocation, first, second, options)
 
 
@@ -118,19 +125,21 @@ def conflicts_intervene(
     value: Value = None,
     edit: Edit = False,
     reason: Reason = "",
+    continue_: Continue = False,
     author: AuthorName = None,
     author_kind: AuthorKind = None,
 ) -> int:
     """Override both sides of a conflict.
 
-    Like resolve, but recorded as an intervention. It needs a reason.
+    Like resolve, with --continue too, but recorded as an intervention. It needs a reason.
 
     Examples:
       scopes conflicts intervene conv-001 1 --take target --reason "the audit is next week"
       scopes conflicts intervene conv-001 1 --value "wait for the audit" --reason "nobody is sure"
     """
     invocation: Invocation = context.obj
-    options = ResolveOptions(take, value, edit, reason, author_of(invocation, author, author_kind))
+    who = author_of(invocation, author, author_kind)
+    options = ResolveOptions(take, value, edit, reason, who, continue_=continue_)
     return resolve_from_options(invocation, first, second, options, intervening=True)
 
 

@@ -1,19 +1,32 @@
-"""`scopes conv decisions`."""
+"""`scopes conv decisions` and `decisions withdraw`."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from scopes.cli.arguments import LATEST, ScopeOrLatestArgument
+from scopes.cli.arguments import (
+    LATEST,
+    AuthorKind,
+    AuthorName,
+    OnBranch,
+    ScopeOrLatestArgument,
+    author_of,
+    split_branch,
+)
+from scopes.cli.continue_options import DryRun
 from scopes.cli.invocation import Invocation
 from scopes.conversation.decisions import decisions as run_decisions
+from scopes.conversation.withdraw import withdraw_decision
 
 
 def decisions(context: typer.Context, where: ScopeOrLatestArgument = LATEST) -> int:
     """List the decisions of a conversation.
 
-    Each with its message, date and agent, and whether it is in effect on the active branch. With CONV/BRANCH only the
-    decisions in the history of that branch, and whether they are in effect there.
+    Each with its message, date and agent, and its state: in effect on the active branch, superseded by a later one, or
+    "other branch" if only other branches hold it (in JSON, `branches` names them). With CONV/BRANCH only the decisions
+    in the history of that branch, and whether they are in effect there.
 
     Examples:
       scopes conv decisions conv-001
@@ -22,3 +35,44 @@ def decisions(context: typer.Context, where: ScopeOrLatestArgument = LATEST) -> 
     """
     invocation: Invocation = context.obj
     return invocation.show(run_decisions(invocation.repository(), where))
+
+
+def decisions_withdraw(
+    context: typer.Context,
+    first: Annotated[
+        str, typer.Argument(metavar="CONV[/BRANCH]", help="The conversation; a topic alone is of the latest one")
+    ],
+    second: Annotated[
+        str | None, typer.Argument(metavar="TOPIC", help="The topic, in any spelling", show_default=False)
+    ] = None,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")] = "",
+    author: AuthorName = None,
+    author_kind: AuthorKind = None,
+    branch: OnBranch = None,
+    dry_run: DryRun = False,
+) -> int:
+    """Withdraw the decision on a topic.
+
+    After it no decision on the topic is in effect on the branch. A new message records who withdrew it and why; `scopes
+    undo` takes that back. Letter case and outer spaces of the topic do not matter. To return to the decision before,
+    retract the message instead: `scopes retract MESSAGE`.
+
+    Examples:
+      scopes decisions withdraw conv-001 db --reason "the tests are too slow"
+      scopes decisions withdraw conv-001/fix "data base" --dry-run
+      scopes decisions withdraw db
+    """
+    invocation: Invocation = context.obj
+    repository = invocation.repository()
+    conversation, topic = (first, second) if second is not None else (LATEST, first)
+    conversation, branch = split_branch(conversation, branch)
+    result = withdraw_decision(
+        repository,
+        conversation,
+        topic,
+        reason=reason,
+        author=author_of(invocation, author, author_kind),
+        branch=branch,
+        dry_run=dry_run,
+    )
+    return invocation.show(result)

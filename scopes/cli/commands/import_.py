@@ -82,12 +82,13 @@ def import_(
     collected = collect_sources(invocation, paths or [])
     options = ImportOptions(dry_run=dry_run, strict=strict, again=again, title=title, since=start, projects=projects)
     result = import_all(invocation, collected, options)
-    if invocation.stdout.isatty() and not invocation.wants_data:
+    if not invocation.json:
         result = replace(result, conversations=tuple(_with_prompt(invocation, row) for row in result.conversations))
     return invocation.show(result, options=ViewOptions(report=report, details=invocation.verbose))
 
 
 def _with_prompt(invocation: Invocation, row: ConversationImported) -> ConversationImported:
-    """Return the row with the first prompt of a conversation without a title, for people."""
-    heading = read_heading(invocation.repository(), row.id) if row.title is None else None
+    """Return the row with the first prompt of a conversation without a title, as in `list`."""
+    repository = invocation.find_repository(create=True) if row.title is None else None  # none in a dry run
+    heading = None if repository is None else read_heading(repository, row.id)
     return row if heading is None else replace(row, first_prompt=heading.text)

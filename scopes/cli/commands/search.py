@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -46,8 +48,8 @@ def search(
     phrase" and pref*; case does not matter. Put -- before a query that begins with -. Fields narrow the search:
     author: agent: kind: tool: file: model: branch: tag: project: before: after: (* stands for any text), is:failed and
     exit:1 for results of tools, tokens:>2000 (estimated); and in:text, in:reasoning, in:tool_input or in:tool_result
-    limits where words and re: are searched. Another word before a colon is searched as text, with a note; one that
-    resembles a field is refused.
+    limits where words and re: are searched. file: takes a path, the end of one, or a directory. Another word before a
+    colon is searched as text, with a note; one that resembles a field is refused.
 
     The best hits come first, with a score. If most of very many messages contain the words, the score is not
     meaningful: then the newest come first, without a score, as they do with --newest and in a query without words.
@@ -80,11 +82,11 @@ def search(
     invocation: Invocation = context.obj
     if conversation is None and len(words) > 1 and _names_one(invocation, words[-1]):
         conversation = words.pop()
-    with progress(invocation.output(), "indexing messages") as on_progress:
+    with _index_directory(invocation) as directory, progress(invocation.output(), "indexing messages") as on_progress:
         found = run_search(
             invocation.repository(),
             " ".join(words),
-            index_directory=invocation.index_directory,
+            index_directory=directory,
             conversation=conversation,
             regex=regex,
             limit=count,
@@ -100,6 +102,13 @@ def search(
         note = Note(f"there is no conversation {words[-1]}: searched as a word", "list them: scopes conv list")
         found = replace(found, notes=(*found.notes, note))
     return invocation.show(found, options=ViewOptions(around=around > 0))
+
+
+def _index_directory(invocation: Invocation) -> AbstractContextManager[str]:
+    """Return the directory of the index; for an earlier state a temporary one, as the index is of the current state."""
+    if invocation.at_operation is None:
+        return nullcontext(invocation.index_directory)
+    return TemporaryDirectory(prefix="scopes-")
 
 
 def _names_one(invocation: Invocation, word: str) -> bool:

@@ -10,7 +10,16 @@ from scopes.loading import load
 from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.model.message import FILE_OPERATIONS
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import SHORT_ID_LENGTH, UNKNOWN_TIME, WIDE, author, identifier, short_time, subject
+from scopes.render.text.phrases import (
+    SHORT_ID_LENGTH,
+    UNKNOWN_TIME,
+    WIDE,
+    author,
+    identifier,
+    short_time,
+    subject,
+    write_outcome,
+)
 from scopes.render.view import Cell, Column, Span, View, clean_spans
 from scopes.render.wrap import count_span_cells, truncate_line
 
@@ -18,6 +27,7 @@ if TYPE_CHECKING:
     from scopes.conversation.blame import BlameList, BlameRow
     from scopes.conversation.decisions import DecisionList, DecisionRow
     from scopes.conversation.files import FileList, FileRow
+    from scopes.conversation.withdraw import DecisionWithdrawn
 
 _ORDER = {name: place for place, name in enumerate(FILE_OPERATIONS)}
 _HASH_LENGTH = len("sha256:") + 8
@@ -102,8 +112,20 @@ def render_blame_list(result: BlameList, view: View) -> None:
 
 
 @render_text.register
+def render_decision_withdrawn(result: DecisionWithdrawn, view: View) -> None:
+    """Write which decision is no longer in effect, and the message that withdrew it."""
+    place = Span(f"{result.conversation}/{result.branch}", "branch")
+    what = f"{result.topic} = {', '.join(result.decisions)}"
+    if result.id is None:
+        write_outcome(view, what, what, " would be withdrawn on ", place)
+        return
+    name = identifier(view, result.id)
+    write_outcome(view, name, "withdrawn ", what, " on ", place, " by ", name, appended=True)
+
+
+@render_text.register
 def render_decision_list(result: DecisionList, view: View) -> None:
-    """Write the decisions, oldest first; those that the branch no longer holds are marked."""
+    """Write the decisions, oldest first; those that the branch does not hold are marked."""
     if not view.terminal:
         view.rows(_DECISION_COLUMNS, (_decision_row(row, view) for row in result.decisions))
         return
@@ -112,7 +134,8 @@ def render_decision_list(result: DecisionList, view: View) -> None:
         view.line(Span(place, "id"), " holds no decisions.")
     where = result.branch or "the active branch"
     for row in result.decisions:
-        marked = "" if row.current else f" (superseded on {where})"
+        elsewhere = f" (only on {', '.join(row.branches)})"
+        marked = "" if row.current else elsewhere if row.branches else f" (superseded on {where})"
         view.line(Span(row.topic, "heading"), Span(marked, "warn"))
         view.body(row.decision, indent=4)
         who, when = author(row.head.author, row.head.author_kind), short_time(view, display_time(row.head))
@@ -167,8 +190,7 @@ def _blame_row(row: BlameRow, view: View) -> tuple[Cell, ...]:
 
 def _decision_row(row: DecisionRow, view: View) -> tuple[Cell, ...]:
     time = short_time(view, display_time(row.head))
-    state = "in effect" if row.current else "superseded"
-    return row.topic, row.decision, row.head.author, time, row.head.id, row.head.oid, state
+    return row.topic, row.decision, row.head.author, time, row.head.id, row.head.oid, row.state
 
 
 def _file_row(row: FileRow) -> tuple[Cell, ...]:

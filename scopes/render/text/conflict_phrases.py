@@ -118,20 +118,19 @@ def write_more(view: View, count: int) -> None:
 
 
 def write_next_commands(view: View, conversation: str, kind: str, conflicts: Sequence[Conflict]) -> None:
-    """List the commands that resolve a conflict, and that continue, skip or abort a merge, rebase or cherry-pick."""
+    """List the commands that resolve a conflict and continue, and that skip or abort a merge, rebase or cherry-pick."""
     first = next((each.id[:SHORT_ID_LENGTH] for each in conflicts if each.status != "resolved"), "ID")
     if view.hints:
         view.line()
-    write_hint(view, f"show one:        scopes conflicts show {conversation} {first}")
-    write_hint(view, f"resolve it:      scopes conflicts resolve {conversation} {first} --take source")
+    write_hint(view, f"show it:   scopes conflicts show {conversation} {first}")
+    write_hint(view, f"resolve:   scopes conflicts resolve {conversation} {first} --take source --continue")
     repeatable = (each for each in conflicts if can_repeat(each))
     for conflict in islice(repeatable, 1):
         name = conflict.id[:SHORT_ID_LENGTH]
-        write_hint(view, f"or as before:    scopes conflicts resolve {conversation} {name} --as-before")
-    write_hint(view, f"then continue:   scopes conv {kind} {conversation} --continue")
+        write_hint(view, f"as before: scopes conflicts resolve {conversation} {name} --as-before --continue")
     if kind != "merge":
-        write_hint(view, f"or skip it:      scopes conv {kind} {conversation} --skip")
-    write_hint(view, f"or abort it:     scopes conv {kind} {conversation} --abort")
+        write_hint(view, f"skip it:   scopes conv {kind} {conversation} --skip")
+    write_hint(view, f"abort it:  scopes conv {kind} {conversation} --abort")
 
 
 def write_conflict_notes(
@@ -148,8 +147,8 @@ def write_conflict_notes(
         view.aside(f"{len(unresolved) - MAX_LINES:,} more: scopes conflicts list {conversation}")
     if kind is not None and unresolved and view.hints:
         first = unresolved[0].id[:SHORT_ID_LENGTH]
-        view.aside(f"resolve each: scopes conflicts resolve {conversation} {first} --take source")
-        view.aside(f"then continue: scopes conv {kind} {conversation} --continue (or --abort)")
+        view.aside(f"resolve each: scopes conflicts resolve {conversation} {first} --take source --continue")
+        view.aside(f"or abort: scopes conv {kind} {conversation} --abort")
 
 
 def write_aborted(view: View, result: MergeAborted | ReplayAborted) -> None:

@@ -108,11 +108,15 @@ def render_conflict_view(result: ConflictView, view: View) -> None:
 
 @render_text.register
 def render_conflict_resolved(result: ConflictResolved, view: View) -> None:
-    """Write the new status of the conflict and how many are still open."""
+    """Write the new status of the conflict, and how many are still open or the outcome of what was continued."""
     conflict = result.conflict
     name = identifier(view, conflict.id)
     subject = (" (", conflict_key(view, conflict), ")")
-    write_outcome(view, name, "conflict ", name, *subject, " is ", status(conflict), operation=result.operation)
+    operation = result.operation if result.continued is None else None
+    write_outcome(view, name, "conflict ", name, *subject, " is ", status(conflict), operation=operation)
+    if result.continued is not None:
+        render_text(result.continued, view)
+        return
     if not view.terminal:
         return
     if result.kind == _HELD and not result.remaining:
@@ -312,8 +316,9 @@ def _write_next_steps(row: ConflictRow, takes: Sequence[str], view: View) -> Non
             return
         write_hint(view, f"continue: scopes conv {row.kind} {row.conversation} --continue")
         return
+    finish = "" if row.kind == _HELD else " --continue"
     resolve = f"scopes conflicts resolve {row.conversation} {row.conflict.id[:8]}"
-    write_hint(view, f"take a side:    {resolve} --take source")
+    write_hint(view, f"take a side:    {resolve} --take source{finish}")
     if takes:
         write_hint(view, f"or another:     {', '.join(f'--take {side}' for side in takes[1:])}")
     if can_repeat(row.conflict):

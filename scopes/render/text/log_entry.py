@@ -17,6 +17,7 @@ from scopes.render.text.phrases import (
     SHORT_ID_LENGTH,
     WIDE,
     author,
+    change_mark,
     counted,
     full_time,
     identifier,
@@ -130,7 +131,8 @@ def _one_line(entry: LogEntry, view: View, width: int | None) -> Line:
     names = tuple(_decorations(entry, width // 4))
     columns = (*_id_cell(entry), " ", _date_cell(head, view), " ", *_author_cell(who, view))
     start = (*columns, "(", *names[1:], " ") if names else columns
-    origin = tuple(part for span in spawn_mark(entry.message) for part in (span, Span(": ")))
+    marks = (*(Span(span.text.strip(" ·"), span.style) for span in _changes(entry)), *spawn_mark(entry.message))
+    origin = tuple(part for span in marks for part in (span, Span(": ")))
     room = max(width - count_span_cells(clean_spans((*start, *origin))), _MIN_WIDTH)
     return _truncated((*start, *origin, *summarize_message(head, entry.message, entry.results, room)), width)
 
@@ -162,7 +164,12 @@ def _author_cell(who: Span, view: View) -> Line:
 def _heading(entry: LogEntry, view: View) -> Iterator[Line]:
     """Yield the header lines, in the style of `git log`."""
     head = entry.head
-    yield Span("message ", "id"), identifier(view, head.id), *_decorations(entry, _room_for_names(view))
+    yield (
+        Span("message ", "id"),
+        identifier(view, head.id),
+        *_decorations(entry, _room_for_names(view)),
+        *_changes(entry),
+    )
     yield Span("Author: ", "key"), author(head.author, head.author_kind)
     if head.kind != "plain":
         yield Span("Kind:   ", "key"), head.kind, *stale_mark(entry.newer)
@@ -174,6 +181,10 @@ def _heading(entry: LogEntry, view: View) -> Iterator[Line]:
     yield Span("Date:   ", "key"), full_time(view, display_time(head))
 
 
+def _changes(entry: LogEntry) -> tuple[Span, ...]:
+    return change_mark(retracted=entry.retracted, amended=entry.amended)
+
+
 def _terse_heading(entry: LogEntry, view: View) -> Line:
     """Return the heading of a message that nobody wrote, as one line."""
     head = entry.head
@@ -181,7 +192,7 @@ def _terse_heading(entry: LogEntry, view: View) -> Line:
     mark = () if head.kind == "plain" else (Span(" · ", "dim"), Span(text, style or "dim"))
     when = full_time(view, display_time(head))
     name = (Span("message ", "id"), identifier(view, head.id), *_decorations(entry, _room_for_names(view)))
-    return *name, " ", author(head.author, head.author_kind), *mark, Span(" · ", "dim"), when
+    return *name, *_changes(entry), " ", author(head.author, head.author_kind), *mark, Span(" · ", "dim"), when
 
 
 def _compaction_rule(entry: LogEntry, view: View, width: int | None) -> Iterator[Line]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scopes.history.messages import display_time
 from scopes.render.dispatch import render_text
 from scopes.render.text.part import format_files, write_document, write_part
-from scopes.render.text.phrases import full_time, identifier, stale_mark, write_field, write_outcome
+from scopes.render.text.phrases import change_mark, full_time, identifier, stale_mark, write_field, write_outcome
 from scopes.render.view import Span, View
 
 if TYPE_CHECKING:
@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 
 @render_text.register
 def render_message_appended(result: MessageAppended, view: View) -> None:
-    """Write the id of the new message."""
+    """Write the id of the new message, and the branch that was created with it."""
     name = identifier(view, result.id)
     place = Span(f"{result.conversation}/{result.branch}", "branch")
-    write_outcome(view, name, "recorded ", name, " on ", place, appended=not view.options.lines)
+    created: tuple[str | Span, ...] = ()
+    if result.parent is not None:
+        created = (", created from ", Span(result.parent, "branch"), "; it is active now")
+    write_outcome(view, name, "recorded ", name, " on ", place, *created, appended=not view.options.lines)
 
 
 @render_text.register
@@ -50,7 +53,13 @@ def render_message_view(result: MessageView, view: View) -> None:
     who = Span(message.author.name, "human" if message.author.kind == "human" else "agent")
     write_field(view, "Author", who, f" ({message.author.kind})")
     write_field(view, "Time", full_time(view, message.time or display_time(head)))
-    write_field(view, "Kind", message.kind, *stale_mark(result.newer))
+    write_field(
+        view,
+        "Kind",
+        message.kind,
+        *stale_mark(result.newer),
+        *change_mark(retracted=result.retracted, amended=result.amended),
+    )
     for name, value in _details(message):
         write_field(view, name, value)
     for part in message.parts:

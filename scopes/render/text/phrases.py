@@ -87,6 +87,11 @@ def stale_mark(newer: int | None) -> tuple[Span, ...]:
     return (Span(f" · stale: {counted(newer, 'newer message')}", "warn"),) if newer else ()
 
 
+def change_mark(*, retracted: bool, amended: bool) -> tuple[Span, ...]:
+    """Return a mark for a message that a later one retracted or amended."""
+    return (Span(f" · {'retracted' if retracted else 'amended'}", "warn"),) if retracted or amended else ()
+
+
 def format_size(count_bytes: int) -> str:
     """Return a number of bytes as `512 B` or `1.5 MiB`."""
     amount, unit = float(count_bytes), 0

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from scopes.conversation.blame import BlameList
     from scopes.conversation.decisions import DecisionList
     from scopes.conversation.files import FileList
+    from scopes.conversation.withdraw import DecisionWithdrawn
 
 
 @to_wire.register
@@ -34,10 +35,27 @@ def format_blame_list(result: BlameList) -> dict[str, object]:
 
 
 @to_wire.register
+def format_decision_withdrawn(result: DecisionWithdrawn) -> dict[str, object]:
+    """Return what was withdrawn, and the message that did it; a dry run has none."""
+    return without_none(
+        kind="decision-withdrawn",
+        conversation=result.conversation,
+        branch=result.branch,
+        topic=result.topic,
+        decisions=list(result.decisions),
+        id=result.id,
+        oid=result.oid,
+        dry_run=result.dry_run or None,
+    )
+
+
+@to_wire.register
 def format_decision_list(result: DecisionList) -> dict[str, object]:
     """Return the decisions, oldest first."""
     decisions = [
-        {"topic": row.topic, "decision": row.decision, "stands": row.current, "message": header_object(row.head)}
+        {"topic": row.topic, "decision": row.decision, "stands": row.current, "state": row.state}
+        | without_none(branches=list(row.branches) or None)
+        | {"message": header_object(row.head)}
         for row in result.decisions
     ]
     return without_none(

@@ -63,8 +63,8 @@ def format_conflict_view(result: ConflictView) -> dict[str, object]:
 
 @to_wire.register
 def format_conflict_resolved(result: ConflictResolved) -> dict[str, object]:
-    """Return the resolution, and how many conflicts of the branch are still open."""
-    return {
+    """Return the resolution, how many conflicts of the branch are still open, and the outcome of what was continued."""
+    shape: dict[str, object] = {
         "kind": "resolution" if result.conflict.status == "resolved" else "escalation",
         "conversation": result.conversation,
         "branch": result.branch,
@@ -73,6 +73,7 @@ def format_conflict_resolved(result: ConflictResolved) -> dict[str, object]:
         "remaining": result.remaining,
         "operation": result.operation,
     }
+    return shape if result.continued is None else shape | {"continued": to_wire(result.continued)}
 
 
 def _side(positions: Sequence[Position], texts: Mapping[str, str]) -> dict[str, object] | None:

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from tests.render.rendering import piped, seen_lines
-from tests.render.results import DECIDED, SAMPLES
+from scopes.conversation.decisions import DecisionList, DecisionRow
+from tests.render.rendering import document, piped, seen_lines
+from tests.render.results import DECIDED, SAMPLES, SECURE
 
 DECISIONS = SAMPLES["decisions"]
 
@@ -37,3 +38,12 @@ def test_a_piped_decision_is_a_row_with_whole_ids():
 def test_without_decisions_a_sentence_is_printed_on_a_terminal():
     assert seen_lines(DECISIONS["no-decisions"]) == ["conv-001 holds no decisions."]
     assert piped(DECISIONS["no-decisions"]) == ""
+
+
+def test_a_decision_on_other_branches_names_them():
+    row = DecisionRow(topic="db", decision="SQLite", head=SECURE, current=False, branches=("b1", "b2"))
+    found = DecisionList(conversation="conv-001", decisions=(row,))
+    assert seen_lines(found)[0] == "db (only on b1, b2)"
+    assert piped(found).rstrip().endswith("\tother branch")
+    [shown] = document(found)["decisions"]
+    assert (shown["stands"], shown["state"], shown["branches"]) == (False, "other branch", ["b1", "b2"])

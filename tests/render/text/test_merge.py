@@ -55,11 +55,10 @@ def test_a_stopped_merge_shows_both_sides_of_each_conflict():
 
 
 def test_a_stopped_merge_prints_how_to_continue_and_abort():
-    commands = [line.partition(":")[2].strip() for line in seen_lines(MERGE["conflict"])[-4:]]
+    commands = [line.partition(":")[2].strip() for line in seen_lines(MERGE["conflict"])[-3:]]
     assert commands == [
         "scopes conflicts show conv-001 da2d0db7",
-        "scopes conflicts resolve conv-001 da2d0db7 --take source",
-        "scopes conv merge conv-001 --continue",
+        "scopes conflicts resolve conv-001 da2d0db7 --take source --continue",
         "scopes conv merge conv-001 --abort",
     ]
     assert "scopes" not in seen(MERGE["conflict"], hints=False)

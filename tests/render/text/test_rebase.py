@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.render.rendering import document, piped, seen, seen_lines
@@ -48,8 +50,9 @@ def test_a_stop_names_the_message_the_branch_and_the_ways_out(sample, kind):
     assert "is unchanged: 1 conflict at message secure22" in text
     assert "resolve the conflicts on this branch, which is now active:" in text
     assert "1 message done, 4 to do after this one" in text
-    for step in ("--continue", "--skip", "--abort"):
+    for step in ("--skip", "--abort"):
         assert f"scopes conv {kind} conv-001 {step}" in text
+    assert re.search(r"scopes conflicts resolve conv-001 \w{8} --take source --continue\n", text)
 
 
 def test_a_resolved_conflict_is_not_shown_again_and_keeps_its_number():

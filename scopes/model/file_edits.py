@@ -1,0 +1,279 @@
+"""Read from a tool call and its result what the tool did to files: whole texts, replacements, and hunks of patches.
+
+The names of arguments and fields are in `agent_tools`. All input was written by others: a field of another type counts
+as absent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from scopes.model.agent_tools import (
+    CHANGE_LISTS,
+    COMMANDS,
+    EDIT_LISTS,
+    FILE_PATHS,
+    FILE_TOOLS,
+    HUNK_LISTS,
+    PATCH_MARKS,
+    READ_FILES,
+    REPLACEMENTS,
+    SHELLS,
+    TEXTS_BEFORE,
+    WHOLE_TEXTS,
+)
+from scopes.model.message import FileTouch, Part
+
+MAX_EDITS = 200  # of one call
+_BEGINNING, _MOVE = "*** Begin Patch", "*** Move to: "
+_NO_CONTENT = ("*** End of File", "*** End Patch")
+_OPERATIONS = {"add": "create", "edit": "edit", "delete": "delete"}  # by the verbs of PATCH_MARKS
+_HEADING = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
+_CREATED = "File created"
+
+
+class Hunk(NamedTuple):
+    """One hunk of a patch, with line numbers from 1; each line begins with a blank, `-` or `+`."""
+
+    old_start: int
+    old_lines: int
+    new_start: int
+    new_lines: int
+    lines: tuple[str, ...]
+
+
+class Replacement(NamedTuple):
+    """A text that was replaced by another one: its first occurrence or all."""
+
+    old: str
+    new: str
+    all: bool = False
+
+
+class FileEdit(NamedTuple):
+    """What one call did to one file; `before` and `after` are whole texts, None if they are not recorded."""
+
+    path: str
+    op: str
+    before: str | None = None
+    after: str | None = None
+    replacements: tuple[Replacement, ...] = ()
+    hunks: tuple[Hunk, ...] = ()
+    source: str | None = None  # the old path of a rename
+
+
+def touches_of_call(call: Part, output: object = None) -> tuple[FileTouch, ...]:
+    """Return the files that a successful call read or changed; `output` is the text of its result."""
+    created = isinstance(output, str) and output.startswith(_CREATED)
+    touches = []
+    for edit in edits_of_call(call, {}):
+        operation = "create" if created and edit.op == "edit" else edit.op
+        touches.append(FileTouch(edit.path, operation, _hash(edit.after), edit.source))
+    return tuple(dict.fromkeys(touches))
+
+
+def edits_of_call(call: Part | None, structured: Mapping[str, Any]) -> list[FileEdit]:
+    """Return what a call did to files, from its arguments and the structured result, if there is one."""
+    arguments = {} if call is None else _object(call.fields.get("input"))
+    reported = [each for name in CHANGE_LISTS for each in _read_changes(_object(structured.get(name)))]
+    if reported:
+        return reported[:MAX_EDITS]
+    if call is None:
+        return []
+    path = next((text for name in FILE_PATHS if (text := _text(arguments.get(name)))), None)
+    operation = FILE_TOOLS.get(_text(call.fields.get("name")) or "")
+    if operation is None or path is None:
+        return [] if operation else list(_read_patch(_patch_of(call)))[:MAX_EDITS]
+    if operation == "read":
+        return [FileEdit(path, operation, after=_read_whole(structured))]
+    before = next((text for name in TEXTS_BEFORE if (text := structured.get(name)) is not None), None)
+    return [
+        FileEdit(
+            path,
+            operation,
+            before if isinstance(before, str) else None,
+            next((text for name in WHOLE_TEXTS if isinstance(text := arguments.get(name), str)), None),
+            tuple(_read_replacements(arguments)),
+            tuple(hunk for name in HUNK_LISTS for hunk in _read_hunks(structured.get(name))),
+        )
+    ]
+
+
+def command_of(call: Part) -> str | None:
+    """Return the command line of a call that runs one in a shell, else None."""
+    if _text(call.fields.get("name")) not in SHELLS:
+        return None
+    arguments = _object(call.fields.get("input"))
+    for name in COMMANDS:
+        value = arguments.get(name)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
+            return value[2] if len(value) == 3 and value[1] in {"-c", "-lc"} else " ".join(value)
+    return None
+
+
+def apply_edit(edit: FileEdit, text: str | None) -> str | None:
+    """Return the text of a file after an edit, given the text before it; None if that is unknown."""
+    if edit.op == "delete" or edit.after is not None:
+        return edit.after or ""
+    text = text if edit.before is None else edit.before
+    if text is None or not (edit.replacements or edit.hunks):
+        return None
+    return _replace(text, edit.replacements) if edit.replacements else apply_hunks(text, edit.hunks)
+
+
+def _replace(text: str, replacements: Iterable[Replacement]) -> str | None:
+    """Replace texts one after the other; None if one of them is not there."""
+    for old, new, every in replacements:
+        if old not in text or (text and not old):
+            return None
+        text = text.replace(old, new, -1 if every else 1)
+    return text
+
+
+def apply_hunks(text: str, hunks: tuple[Hunk, ...]) -> str | None:
+    """Apply hunks in ascending order; None if the text has other lines at their places."""
+    lines = text.split("\n")
+    result: list[str] = []
+    position = 0
+    for hunk in hunks:
+        start = hunk.old_start - 1 if hunk.old_lines else hunk.old_start
+        old = [line[1:] for line in hunk.lines if line[:1] in {" ", "-"}]
+        if start < position or lines[start : start + len(old)] != old:
+            return None
+        result += lines[position:start]
+        result += [line[1:] for line in hunk.lines if line[:1] in {" ", "+"}]
+        position = start + len(old)
+    return "\n".join([*result, *lines[position:]])
+
+
+def parse_unified(patch: str) -> tuple[Hunk, ...]:
+    """Parse the hunks of a unified diff of one file; a line that belongs to no hunk is left out."""
+    hunks: list[tuple[re.Match[str], list[str]]] = []
+    for line in patch.split("\n"):
+        heading = _HEADING.match(line)
+        if heading is not None:
+            hunks.append((heading, []))
+        elif hunks and line[:1] in {" ", "-", "+"}:
+            hunks[-1][1].append(line)
+    return tuple(
+        Hunk(
+            int(heading[1]), int(heading[2] or 1), int(heading[3]), int(heading[4] or 1), tuple(lines)
+        )
+        for heading, lines in hunks
+    )  # fmt: skip
+
+
+def _read_changes(changes: Mapping[str, Any]) -> Iterator[FileEdit]:
+    """Yield the edits of a reported change, which maps paths to what was done."""
+    for path, change in changes.items():
+        match change:
+            case {"type": "add", **rest}:
+                yield FileEdit(path, "create", "", _string(rest.get("content")))
+            case {"type": "delete", **rest}:
+                yield FileEdit(path, "delete", _string(rest.get("content")))
+            case {"type": "update", **rest}:
+                hunks = parse_unified(_text(rest.get("unified_diff")) or "")
+                moved = _text(rest.get("move_path"))
+                if moved is None:
+                    yield FileEdit(path, "edit", hunks=hunks)
+                else:
+                    yield FileEdit(moved, "rename", hunks=hunks, source=path)
+
+
+def _patch_of(call: Part) -> str:
+    """Return the patch in the arguments of a call; empty if it has none."""
+    given = call.fields.get("input", call.fields.get("input_text"))
+    for value in given.values() if isinstance(given, Mapping) else [given]:
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str) and _BEGINNING in text:
+                return text[text.index(_BEGINNING) :]
+    return ""
+
+
+def _read_patch(patch: str) -> Iterator[FileEdit]:
+    """Yield the edits of a patch in the `apply_patch` notation, whose hunks have no line numbers."""
+    sections: list[tuple[str, str, list[str]]] = []
+    for line in patch.split("\n"):
+        mark = next((mark for mark in PATCH_MARKS if line.startswith(mark)), None)
+        if mark is not None:
+            path = line[len(mark) :].strip()
+            sections.append((path, _OPERATIONS.get(PATCH_MARKS[mark].strip(), "edit"), []))
+        elif sections and not line.startswith(_NO_CONTENT):
+            sections[-1][2].append(line.removesuffix("\r"))
+    for path, operation, lines in sections:
+        moved = next((line.removeprefix(_MOVE).strip() for line in lines if line.startswith(_MOVE)), None)
+        if operation == "create":
+            yield FileEdit(path, operation, "", "".join(f"{line[1:]}\n" for line in lines if line.startswith("+")))
+        elif moved is not None:
+            yield FileEdit(moved, "rename", replacements=tuple(_read_blocks(lines)), source=path)
+        else:
+            yield FileEdit(path, operation, replacements=tuple(_read_blocks(lines)))
+
+
+def _read_blocks(lines: list[str]) -> Iterator[Replacement]:
+    """Yield the old and the new lines of each hunk of a patch without line numbers."""
+    blocks: list[list[str]] = [[]]
+    for line in lines:
+        if line.startswith("@@"):
+            blocks.append([])
+        elif line[:1] in {" ", "-", "+"}:
+            blocks[-1].append(line)
+    for block in filter(None, blocks):
+        old = "".join(f"{line[1:]}\n" for line in block if line[0] != "+")
+        yield Replacement(old, "".join(f"{line[1:]}\n" for line in block if line[0] != "-"))
+
+
+def _read_replacements(arguments: Mapping[str, Any]) -> Iterator[Replacement]:
+    documents = [each for name in EDIT_LISTS for each in _list(arguments.get(name))]
+    for document in [arguments, *documents[:MAX_EDITS]]:
+        for old_name, new_name, every in REPLACEMENTS:
+            fields = _object(document)
+            old, new = _string(fields.get(old_name)), _string(fields.get(new_name))
+            if old is not None and new is not None:
+                yield Replacement(old, new, fields.get(every) is True)
+
+
+def _read_hunks(hunks: object) -> Iterator[Hunk]:
+    for hunk in _list(hunks):
+        match hunk:
+            case {
+                "oldStart": int(old), "oldLines": int(removed), "newStart": int(new), "newLines": int(added),
+                "lines": list(lines),
+            } if all(isinstance(line, str) for line in lines):  # fmt: skip
+                yield Hunk(old, removed, new, added, tuple(lines))
+
+
+def _read_whole(structured: Mapping[str, Any]) -> str | None:
+    """Return the text of a file that was read completely; None if only a part of it was read."""
+    for name, content in READ_FILES:
+        file = _object(structured.get(name))
+        if file.get("startLine") == 1 and file.get("numLines") == file.get("totalLines"):
+            return _string(file.get(content))
+    return None
+
+
+def _hash(text: str | None) -> str | None:
+    if text is None:
+        return None
+    return f"sha256:{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _string(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,126 @@
+"""Show a store as it was after an earlier operation, or at an earlier time, without changing it.
+
+Operation records have the old and the new value of every ref that they moved, so the newer ones are reverted in memory.
+Appends have no record: their lines in the reflogs tell which of them were made later. Where git has removed a reflog,
+because it expired or its branch was deleted, later appends cannot be told from earlier ones and are shown.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from scopes.clock import now_nanoseconds, parse_date, parse_time
+from scopes.errors import Invalid, NotFound
+from scopes.ids import Oid
+from scopes.model.operation import Operation
+from scopes.store import refs
+from scopes.store.expire import EXPIRE
+from scopes.store.operation_log import find_operation, walk_operations
+from scopes.store.reflog import MARK_LENGTH, RefMove, parse_append, walk_moves
+from scopes.store.repository import Repository
+
+_POSITION = re.compile(r"@(?:(?P<one>-)|\{(?P<count>[0-9]{1,9})\})?")
+_TIME = re.compile(r"@\{(?P<time>[^{}]*)\}")
+_SECOND = 1_000_000_000
+_Log = list[tuple[Oid, Operation]]
+
+
+class _Cut(NamedTuple):
+    """A point in the history of a store.
+
+    newer: the operations after it, newest first. nanoseconds: its time.
+    last: the commit of the last operation before it; None if there is none.
+    by_time: it was named by a time, so that appends are compared by their times.
+    """
+
+    newer: _Log
+    last: Oid | None
+    nanoseconds: int
+    by_time: bool
+
+
+def show_past(repository: Repository, text: str) -> None:
+    """Make a repository show its refs as they were at a point, and refuse to write.
+
+    text: a unique prefix of the id of an operation; `@` for the newest one, `@-` or `@{2}` for those before it; or a
+        time, such as '2 hours ago' or `@{yesterday}`.
+
+    Raises:
+        NotFound, Ambiguous: no operation or several match; or it was deleted by `gc --expire`.
+        Corrupt: an operation record is damaged.
+    """
+    cut = _find_cut(repository, text)
+    values: dict[str, str | None] = dict(repository.list_refs())
+    for _, record in cut.newer:
+        values |= {change.ref: change.old for change in record.changes}
+    values[refs.OPERATIONS] = cut.last
+    expired = any(record.kind == EXPIRE for _, record in cut.newer)
+    marks = {commit[:MARK_LENGTH] for commit, _ in cut.newer} | {(cut.last or "")[:MARK_LENGTH]}
+    for ref, value in values.items():
+        if value is not None and ref.startswith(refs.HEADS):
+            values[ref] = _before_appends(repository, ref, value, cut, marks, expired=expired)
+    repository.show_refs({ref: value for ref, value in sorted(values.items()) if value is not None})
+
+
+def _find_cut(repository: Repository, text: str) -> _Cut:
+    log = list(walk_operations(repository))
+    position = _POSITION.fullmatch(text)
+    if position is not None:
+        number = 1 if position["one"] else int(position["count"] or 0)
+        if number >= len(log):
+            raise NotFound(f"there is no operation {text}", hint=f"there are {len(log)}; the newest is @")
+        return _cut_after(log, number)
+    at_time = _TIME.fullmatch(text)
+    if at_time is not None:
+        return _cut_at(log, parse_date(at_time["time"], now_nanoseconds()))
+    try:
+        found = find_operation((record for _, record in log), text)
+    except NotFound:
+        try:
+            return _cut_at(log, parse_date(text, now_nanoseconds()))
+        except Invalid:
+            pass
+        raise
+    return _cut_after(log, next(number for number, (_, record) in enumerate(log) if record.id == found.id))
+
+
+def _cut_after(log: _Log, number: int) -> _Cut:
+    commit, record = log[number]
+    return _Cut(log[:number], commit, parse_time(record.time) or 0, by_time=False)
+
+
+def _cut_at(log: _Log, nanoseconds: int) -> _Cut:
+    number = next((n for n, (_, record) in enumerate(log) if (parse_time(record.time) or 0) <= nanoseconds), len(log))
+    return _Cut(log[:number], log[number][0] if number < len(log) else None, nanoseconds, by_time=True)
+
+
+def _before_appends(repository: Repository, ref: str, value: str, cut: _Cut, marks: set[str], *, expired: bool) -> str:
+    """Return the value of a branch before the appends that were made after the cut."""
+    before: dict[str, str] = {}
+    for move in walk_moves(repository, ref):
+        is_later = _is_later_append(move, cut, marks, expired=expired)
+        if is_later:
+            before[move.new] = move.old
+        elif is_later is False:
+            break
+    seen: set[str] = set()
+    while value in before and value not in seen:
+        seen.add(value)
+        value = before[value]
+    return value
+
+
+def _is_later_append(move: RefMove, cut: _Cut, marks: set[str], *, expired: bool) -> bool | None:
+    """Return whether an append was made after the cut; None if the move is not an append.
+
+    An append names the tip of the operation log at its time. Expire writes the log anew, so that those before it name
+    commits that no longer exist: these, and lines of older versions, are compared by time.
+    """
+    note = parse_append(move)
+    if note is None:
+        return None
+    if not cut.by_time and note.after is not None and (note.after in marks or not expired):
+        return note.after in marks
+    nanoseconds = (parse_time(note.time) if note.time else None) or move.time * _SECOND
+    return nanoseconds > cut.nanoseconds

@@ -1,0 +1,98 @@
+"""Files as keys of a merge: one file is one key however it is written, and the agent that called the tool is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.append import append_all
+from scopes.conversation.branch import branch
+from scopes.conversation.cat import cat
+from scopes.conversation.files import files
+from scopes.conversation.merge import merge
+from scopes.conversation.new import new
+from scopes.history.handles import StoreHandle
+from scopes.history.transaction import Transaction
+from scopes.store.transactions import exclusive_write
+from tests.support.history import say
+from tests.support.tool_calls import call_tool, checked
+
+WORK = "/work/shop"
+
+
+def call(repository, where, path, *, agent="claude", failed=False):
+    arguments = {"file_path": path, "old_string": "a", "new_string": "b"}
+    return call_tool(repository, where, "Edit", arguments, agent=agent, kinds=False, is_error=failed)
+
+
+def forked(repository):
+    new(repository, directory=WORK)
+    say(repository, "conv-001", "fix it")
+    branch(repository, "conv-001", name="alt")
+
+
+def test_the_result_of_a_live_call_names_the_files_of_the_call(repository):
+    """S1-2."""
+    forked(repository)
+    appended = call(repository, "conv-001/main", f"{WORK}/src/app.py")
+    assert [(touch.path, touch.op) for touch in cat(repository, appended.id).message.files] == [
+        (f"{WORK}/src/app.py", "edit")
+    ]
+    [row] = files(repository, "conv-001/main").files
+    assert (row.path, row.operations, row.last_author) == (f"{WORK}/src/app.py", {"edit": 1}, "claude")
+
+
+def test_a_failed_call_names_no_files(repository):
+    forked(repository)
+    appended = call(repository, "conv-001/main", "src/app.py", failed=True)
+    assert cat(repository, appended.id).message.files == ()
+
+
+def test_messages_appended_together_find_the_calls_among_each_other(repository):
+    forked(repository)
+    patch = "*** Begin Patch\n*** Add File: new.py\n+x = 1\n*** Delete File: old.py\n*** End Patch\n"
+    messages = [
+        {"author": "codex", "parts": [{"type": "tool_call", "call_id": "p", "name": "apply_patch", "input_text": patch}]},
+        {"author": {"name": "tool", "kind": "tool"}, "parts": [{"type": "tool_result", "call_id": "p", "output": "ok"}]},
+    ]  # fmt: skip
+    handle = StoreHandle(repository).branch("conv-001", "main")
+    appended = append_all(handle, [checked(message) for message in messages])
+    touches = cat(repository, appended[1].id).message.files
+    assert [(touch.path, touch.op, touch.content_hash is not None) for touch in touches] == [
+        ("new.py", "create", True),
+        ("old.py", "delete", False),
+    ]
+
+
+@pytest.mark.parametrize("spelled", [f"{WORK}/src/app.py", "./src/app.py", "src//app.py", f"{WORK}/lib/../src/app.py"])
+def test_a_file_is_one_key_however_its_path_is_written(repository, spelled):
+    forked(repository)
+    call(repository, "conv-001/main", "src/app.py", agent="codex")
+    call(repository, "conv-001/alt", spelled)
+    [conflict] = merge(repository, "conv-001", "alt", target="main", dry_run=True).conflicts
+    assert (conflict.type, conflict.key) == ("resource-contention", "files/src/app.py")
+    assert [side[0].agent for side in (conflict.target, conflict.source)] == ["codex", "claude"]
+
+
+def test_a_file_outside_of_the_directory_is_another_file(repository):
+    forked(repository)
+    call(repository, "conv-001/main", "src/app.py")
+    call(repository, "conv-001/alt", "/elsewhere/src/app.py")
+    assert merge(repository, "conv-001", "alt", target="main", dry_run=True).conflicts == ()
+
+
+def test_paths_that_older_versions_stored_in_full_meet_relative_ones(repository):
+    """A branch that another program wrote without the directory has absolute keys."""
+    new(repository)
+    say(repository, "conv-001", "fix it")
+    branch(repository, "conv-001", name="alt")
+    call(repository, "conv-001/main", f"{WORK}/src/app.py", agent="codex")
+    call(repository, "conv-001/alt", "src/app.py")
+    assert merge(repository, "conv-001", "alt", target="main", dry_run=True).conflicts == ()
+    with exclusive_write(repository):
+        tx = Transaction(repository, "conv-001")
+        tx.set_directory(WORK)
+        tx.commit("directory", "set directory")
+    [conflict] = merge(repository, "conv-001", "alt", target="main", dry_run=True).conflicts
+    assert conflict.key == "files/src/app.py"
+    merged = merge(repository, "conv-001", "alt", target="main")
+    assert [each.resolution.choice for each in merged.conflicts] == ["both"]
