@@ -72,6 +72,8 @@ def _nearest_commands(table: Table, path: tuple[str, ...], word: str) -> list[st
     if word in _WITHOUT_EQUIVALENT:
         return []
     spellings = {node.path[-1]: table.spelling(node.path) for node in table.members(path)}
+    if path and len(spellings) == 1:  # `bisect start`
+        return [*spellings.values()]
     if not path:
         default_group = {node.path[-1]: table.spelling(node.path) for node in table.members(table.default)}
         spellings = default_group | spellings | {name: f"scopes {name}" for name in table.aliases}
