@@ -39,7 +39,7 @@ DOCUMENTS = {
     "conversations append": "message",
     "conversations amend": "message",
     "conversations retract": "message",
-    "conversations list": "conversation-list",
+    "conversations list": "conversation-list deleted-list",
     "conversations show": "conversation diagram",
     "conversations log": MESSAGE,
     "conversations cat": MESSAGE,

@@ -83,7 +83,18 @@ def resolve_conversation(repository: Repository, text: str) -> ConversationId:
         found = _find_by_root(repository, text, known)
         if found is not None:
             return found
+        _check_not_deleted(repository, text)
     return ConversationId(_match_prefix(text, known, "conversation", "list them: scopes conv list"))
+
+
+def _check_not_deleted(repository: Repository, text: str) -> None:
+    """Raise NotFound with the command that restores it if a text is the id of a conversation in the trash."""
+    ends = [ref.removeprefix(f"{refs.TRASH}{text}/") for ref in repository.list_refs(refs.TRASH)]
+    operations = [end.removesuffix("/meta") for end in ends if end.count("/") == 1 and end.endswith("/meta")]
+    if operations:
+        restore = f"scopes undo {operations[0]}" if len(operations) == 1 else "scopes undo OPERATION"
+        hint = f"restore it: {restore}\nlist what was deleted: scopes list --deleted"
+        raise NotFound(f"conversation {text} is in the trash", hint=hint)
 
 
 def list_latest(repository: Repository) -> list[ConversationId]:
@@ -330,6 +341,7 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
             by_root = _find_by_root(repository, name, conversation_ids(repository))
             if by_root is not None:
                 return _resolve_inside(repository, "", by_root)
+            _check_not_deleted(repository, name)
             hint = "see: scopes conv list, scopes conv log; or create a conversation: scopes conv new"
             _match_prefix(name, conversation_ids(repository), "conversation or message", hint)  # raises with near names
             raise

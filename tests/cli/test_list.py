@@ -119,3 +119,15 @@ def test_a_new_conversation_belongs_to_the_project_of_the_current_directory(conv
     rows = {row["id"]: row for row in conversation.run(*LIST, "--json")["conversations"]}
     assert (rows["conv-002"]["project"], rows["conv-002"]["directory"]) == ("site", str(tmp_path / "site" / "src"))
     assert listed(conversation, "--project", ".") == ["conv-002"]
+
+
+def test_deleted_conversations_are_listed_on_request(shop, cache):
+    shop.run("delete", "conv-002", "--json")
+    [row] = shop.run("list", "--deleted", "--json")["deleted"]
+    assert (row["id"], row["title"], row["branches"]) == ("conv-002", "Tea", 1)
+    assert shop.run("list", "--deleted", "--fields", "id,operation") == f"conv-002\t{row['operation']}\n"
+    error = shop.run_refused("log", "conv-002", code=4)
+    assert error["hint"].startswith(f"restore it: scopes undo {row['operation']}")
+    shop.run("undo", row["operation"], "--json")
+    assert shop.run("list", "--deleted") == ""
+    assert shop.run_refused("list", "--deleted", "-n", "1", code=2)["hint"] == "leave them out"

@@ -36,6 +36,7 @@ def list_(
         str | None, typer.Option("--model", metavar="MODEL", help="Only if its newest answer is by this model: opus")
     ] = None,
     tag: Annotated[str | None, typer.Option("--tag", metavar="TAG", help="Only with this tag")] = None,
+    deleted: Annotated[bool, typer.Option("--deleted", help="The deleted ones, with the operation to undo")] = False,
     participants: Annotated[bool, typer.Option("--participants", help="Name every participant")] = False,
 ) -> int:
     """List conversations, newest first.
@@ -44,6 +45,9 @@ def list_(
     of this directory; a word without a slash is the name of a project. Where a title is missing, the beginning of the
     first prompt is shown. --agent and --model accept a name, or the beginning of one or of a word in it: claude, opus.
     If no conversation matches, a note names those that there are; the exit code is 0.
+
+    --deleted lists the conversations that `delete` moved to the trash: id, title, branches, when, and the operation
+    that `scopes undo` restores it with. They stay there until `scopes gc --expire`.
 
     On a terminal prints a table of one screen. In a pipe prints all rows, with tabs between the columns: id,
     participants, branches, last activity, title; --format has the others as well (project, messages, agent, model,
@@ -56,8 +60,13 @@ def list_(
       scopes conv list --model opus --tag good
       scopes conv list --format '{id} {project} {messages} {title}'
       scopes conv list --json
+      scopes list --deleted
     """
     invocation: Invocation = context.obj
+    if deleted:
+        if any((limit is not None, since, until, agent, project, all_projects, model, tag, participants, include_all)):
+            raise Invalid("--deleted cannot be combined with other options of list", hint="leave them out")
+        return invocation.show(load("scopes.conversation.delete:list_deleted")(invocation.repository()))
     refuse_both_scopes(project, all_projects=all_projects)
     terminal, data = invocation.stdout.isatty(), invocation.wants_data
     if include_all and limit is not None:
