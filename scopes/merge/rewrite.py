@@ -15,7 +15,7 @@ from scopes.history.messages import KIND_TRAILER, STATE_DIRECTORY, message_id_of
 from scopes.ids import MessageId, Oid
 from scopes.merge.automatic_resolution import Policy
 from scopes.merge.conflict_keys import comparable_key, key_of_path
-from scopes.merge.divergence import Divergence, Side, changes_by_key, changes_on, state_of
+from scopes.merge.divergence import Divergence, PathChanges, Side, changes_by_key, changes_on, state_of
 from scopes.merge.plan import MergePlan, plan_of, write_state
 from scopes.merge.spellings import find_other_spellings
 from scopes.merge.statements import can_state, find_restated, stated_topics
@@ -184,9 +184,15 @@ def divergence_of(
     restated = find_restated(objects, stating, base_state, target_state, known)
     restated = {key: paths for key, paths in restated.items() if comparable_key(key) in topics}
     in_target = changes_on(objects, base_state, target_state, keys)
+    if not stating:  # a claim that the target never had is no decision against it
+        again = {key: paths for key, paths in again.items() if not _is_absent(in_target.get(key, {}))}
     target = Side(onto, target_state, tuple(new_in_target), in_target, restated)
     source = Side(commit.oid, source_state, (commit,), changes, again)
     return Divergence(target, source, () if parent is None else (parent,), base_state)
+
+
+def _is_absent(changes: PathChanges) -> bool:
+    return bool(changes) and all(change.new is None for change in changes.values())
 
 
 def _add_missing_claims(objects: Objects, state: Oid | None, message: Message, plan: MergePlan) -> Oid | None:

@@ -172,3 +172,15 @@ def test_a_decision_that_was_equal_before_is_not_overwritten_in_silence(reposito
     assert isinstance(done, MergeConflicted | ReplayConflicted)
     values = [[each.value for each in side] for side in (done.conflicts[0].target, done.conflicts[0].source)]
     assert values == [["pg"], ["neo4j"]]
+
+
+def test_a_rebase_writes_the_value_of_its_side_in_its_own_spelling(repository):
+    """It was written in the spelling of the other side, and the next message conflicted with that."""
+    history(repository, "main: a", "fix@a:")
+    decide(repository, "conv-001/main", "y")
+    for topic, value in (("db", "y"), ("DB", "x"), ("db", "y")):
+        decide(repository, "conv-001/fix", value, topic=topic)
+    rebase(repository, "conv-001", branch="fix", onto="main")
+    resolve_conflict(repository, "conv-001", "1", take="source", author=CAROL)
+    assert isinstance(continue_rebase(repository, "conv-001"), Replayed)
+    assert b'"y"' in decision_on(repository, "fix")

@@ -51,7 +51,7 @@ from scopes.history.messages import MessageHeader
 from scopes.history.revisions import Revision
 from scopes.history.usage import Tokens
 from scopes.importers.import_sample import SampleImported
-from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
+from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
 from scopes.index.conversation_table import ConversationRow
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
@@ -67,6 +67,7 @@ from scopes.memory.summarize import Summarized
 from scopes.memory.uncompact import Uncompacted
 from scopes.memory.update import MemoryUpdated
 from scopes.merge.conflict_list import ConflictRow
+from scopes.merge.lane_marks import LaneMark
 from scopes.merge.manual_resolution import SIDES
 from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.merge.rewrite import Rewrite
@@ -217,6 +218,10 @@ def logged(of, message, *branches):
     return LogEntry(head=of, message=message, branches=branches, parents=tuple(p for p in of.parents if p in SHOWN))
 
 
+LANE = LaneMark(
+    "fix", "main", LONG.id, PROMPT.id, 7, 2, ("planner",),
+    ("main since the fork point: 1 turn", "fix: 2 turns; changed src/login.py; tests passed (pytest -q)"),
+)  # fmt: skip
 ENTRIES = (
     logged(LONG, LONG_BODY, "main", "fix"),
     logged(DECIDED, DECIDED_BODY),
@@ -224,6 +229,7 @@ ENTRIES = (
     logged(CALL, CALL_BODY),
     logged(PROMPT, body(PROMPT)),
 )
+MERGED_ENTRIES = (ENTRIES[0], *(replace(entry, lanes=(LANE,)) for entry in ENTRIES[2:4]), ENTRIES[4])
 
 OPERATION = message_id("operate")
 IMPORTED = Imported(
@@ -247,6 +253,11 @@ IMPORTED = Imported(
     skipped=(Skipped(path="notes.json", reason="unknown format"),),
     operation=OPERATION,
     notes=(Note("session s9 was deleted here and stays deleted", "restore it with --again"),),
+    joined=(
+        SessionJoined(
+            session="s2", conversation=CONVERSATION, branch="fork/s2", message=message_id("join"), equal_messages=12
+        ),
+    ),
     details=("conv-001/main was moved here", "conv-002/main was moved here"),
 )  # fmt: skip
 
@@ -480,7 +491,7 @@ CONTEXT = Context(
     messages=(
         ContextMessage(
             PROMPT.id, PROMPT.oid, CONVERSATION, 7, "User", "carol", "2025-12-31T22:30:00Z", "Why does the login fail?", 24,
-            truncated=False, relevance=None,
+            truncated=False, relevance=None, lane="fix",
         ),
     ),
     files_text="### File src/login.py (last touched in turn 6)\n\n```\nlogin()\n```\n\n",
@@ -490,7 +501,7 @@ CONTEXT = Context(
     left_out={"before_compaction": 0, "over_budget": 6},
     warnings=("Session history limited: 2 older sessions excluded due to token budget",),
     explained=(
-        Explained("turn", "7", 0.8123, 24, kept=True, reason="fits", subject="Why does the login fail?"),
+        Explained("turn", "7", 0.8123, 24, kept=True, reason="fits", subject="Why does the login fail?", lane="fix"),
         Explained("turn", "1", None, None, kept=False, reason="older than what fits", subject="Hello"),
         Explained("file", "logo.png", None, None, kept=False, reason="binary"),
     ),
@@ -701,6 +712,8 @@ SAMPLES = {
         "graph": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True)),
         "graph-oneline": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True, oneline=True)),
         "entry": ENTRIES[2],
+        "lanes": Log(items=MERGED_ENTRIES, conversation=CONVERSATION),
+        "lanes-oneline": WithOptions(Log(items=MERGED_ENTRIES, conversation=CONVERSATION), ViewOptions(oneline=True)),
         "session": Log(items=SESSION, conversation=CONVERSATION),
         "session-full": WithOptions(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(full=True)),
         "session-oneline": WithOptions(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(oneline=True)),

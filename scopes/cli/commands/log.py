@@ -62,9 +62,10 @@ def log(
     """Show the messages of a branch.
 
     Newest first. On a terminal a tool call is one line with its outcome, which stands for its result; reasoning and
-    text that the agent's program inserted are folded; --full shows everything. In a pipe each message is a row: id,
-    time, author, kind, subject. With --json one JSON object per line. If no message matches, a note says so and the
-    exit code is 0, as in git.
+    text that the agent's program inserted are folded; --full shows everything. Lines mark where the messages of a
+    merged branch begin and end, and what each side of the merge did. In a pipe each message is a row: id, time, author,
+    kind, subject. With --json one JSON object per line; "lane" is the merged branch that it is from. If no message
+    matches, a note says so and the exit code is 0, as in git.
 
     Examples:
       scopes log
@@ -92,6 +93,7 @@ def log(
         invocation.repository(), where, all_branches=include_all, graph=graph, oldest_first=reverse,
         limit=count, only=log_filter, bodies=invocation.wants_data or on_terminal or None, results=on_terminal,
         fold_results=on_terminal and not full, unique_prefixes=on_terminal and oneline,
+        digests=on_terminal and not oneline and not graph,
     )  # fmt: skip
     if count != 0 and any((author, kind, grep, since, until, paths)):
         result = _note_if_empty(invocation, result, log_filter, where)
