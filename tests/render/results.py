@@ -51,7 +51,7 @@ from scopes.history.messages import MessageHeader
 from scopes.history.revisions import Revision
 from scopes.history.usage import Tokens
 from scopes.importers.import_sample import SampleImported
-from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
+from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
 from scopes.index.conversation_table import ConversationRow
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
@@ -253,6 +253,11 @@ IMPORTED = Imported(
     skipped=(Skipped(path="notes.json", reason="unknown format"),),
     operation=OPERATION,
     notes=(Note("session s9 was deleted here and stays deleted", "restore it with --again"),),
+    joined=(
+        SessionJoined(
+            session="s2", conversation=CONVERSATION, branch="fork/s2", message=message_id("join"), equal_messages=12
+        ),
+    ),
     details=("conv-001/main was moved here", "conv-002/main was moved here"),
 )  # fmt: skip
 

@@ -37,10 +37,11 @@ from scopes.conversation.append import append_to
 from scopes.conversation.branch import append_to_new_branch
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.handles import BranchHandle, StoreHandle
+from scopes.history.messages import is_root
 from scopes.history.revisions import resolve_conversation
 from scopes.render.view_options import ViewOptions
 from scopes.store.maintenance import pack_when_needed
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, read_commit
 
 Kind: TypeAlias = Annotated[
     str, typer.Option("--kind", metavar="KIND", help="plain, prompt, answer, decision, proposal, analysis, ...")
@@ -189,6 +190,8 @@ def append(
     else:
         result = append_to_new_branch(repository, conversation, message, start=start or "", name=branch or "")
     code = invocation.show(result)
+    if author is None and is_root(read_commit(repository, read_commit(repository, result.oid).parents[0])):
+        invocation.hint_author()
     pack_when_needed(repository)
     return code
 
