@@ -309,6 +309,16 @@ class Invocation:
         self._mark_shown()
         return 0
 
+    def hint_author(self) -> None:
+        """Write how to use one's own name, if messages are by `user` although git knows a name; on a terminal only."""
+        if not self.stdout.isatty():
+            return
+        config = self.config(optional=True)
+        name = config.find("user.name")
+        if name and not config.find("scopes.author"):
+            command = load("shlex:join")(["scopes", "config", "scopes.author", name])
+            self.output().hint(f"messages are by 'user'; to use your name: {command}")
+
     def confirm(self, question: str) -> None:
         """Ask the user to confirm an action that cannot be undone.
 

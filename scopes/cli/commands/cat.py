@@ -30,7 +30,7 @@ def cat(
     ] = None,
     raw: Annotated[bool, typer.Option("--raw", help="The stored JSON, byte for byte")] = False,
     original: Annotated[
-        bool, typer.Option("--original", help="The records that it was imported from, byte for byte")
+        bool, typer.Option("--original", help="The records that the message was imported from, byte for byte")
     ] = False,
 ) -> int:
     """Print one message.

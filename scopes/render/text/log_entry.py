@@ -128,8 +128,9 @@ def _one_line(entry: LogEntry, view: View, width: int | None) -> Line:
     if width is None:
         start: Line = (Span(head.id[:SHORT_ID_LENGTH], "id"), *_decorations(entry), " ", who, ": ")
         return *start, *spawn_mark(entry.message), *summarize_message(head, entry.message, entry.results, None)
-    names = tuple(_decorations(entry, width // 4))
     columns = (*_id_cell(entry), " ", _date_cell(head, view), " ", *_author_cell(who, view))
+    unused = width - count_span_cells(clean_spans(columns)) - len(head.subject) - len(" (, 9 more) ")
+    names = tuple(_decorations(entry, max(width // 4, unused)))
     start = (*columns, "(", *names[1:], " ") if names else columns
     marks = (*(Span(span.text.strip(" ·"), span.style) for span in _changes(entry)), *spawn_mark(entry.message))
     origin = tuple(part for span in marks for part in (span, Span(": ")))
