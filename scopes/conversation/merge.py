@@ -14,7 +14,6 @@ from scopes.clock import now
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.messages import header_of, message_id_of
 from scopes.history.revisions import (
-    find_directory,
     list_branch_tips,
     read_active_branch,
     resolve_branch,
@@ -28,6 +27,7 @@ from scopes.merge.automatic_resolution import Policy, read_policy
 from scopes.merge.commits import merge_text, write_merge_commit, write_notice
 from scopes.merge.divergence import state_of
 from scopes.merge.earlier_resolutions import EarlierResolutions
+from scopes.merge.file_comparison import FileComparison
 from scopes.merge.in_progress import (
     PURPOSE,
     InProgress,
@@ -43,6 +43,7 @@ from scopes.merge.in_progress import (
     restore_hint,
 )
 from scopes.merge.plan import MergePlan, plan_merge, write_state
+from scopes.merge.recorded_work import sides_conversations
 from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note, Result
@@ -87,6 +88,7 @@ class _MergeResult(Result):
         branch: The branch that holds the result; after a stop the conflict-resolution branch.
         messages: The messages that are new in the target, oldest first.
         conflicts: The open conflicts in the order of their numbers, then the automatically resolved ones.
+        files: What both sides made of the files that both changed, sorted by path.
         dry_run: True if nothing was written.
         active_branch: The target, if the merge made it the active branch because the active one was merged into it.
     """
@@ -98,6 +100,7 @@ class _MergeResult(Result):
     tip: Oid | None
     messages: tuple[MessageId, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
+    files: tuple[FileComparison, ...] = ()
     dry_run: bool = False
     operation: OperationId | None = None
     active_branch: BranchName | None = None
@@ -262,9 +265,9 @@ def _resolve(repository: Repository, conversation: str, source: str, target: str
 def _plan(
     repository: Repository, objects: Objects, request: _Request, policy: Policy, *, unrelated: bool = False
 ) -> MergePlan:
-    directory = find_directory(repository, request.conversation)
     tips = request.target_tip, request.source_tip
-    return plan_merge(repository, objects, *tips, policy, unrelated=unrelated, directory=directory)
+    conversations = sides_conversations(repository, request.conversation, request.source)
+    return plan_merge(repository, objects, *tips, policy, unrelated=unrelated, conversations=conversations)
 
 
 def _earlier(repository: Repository, request: _Request) -> EarlierResolutions:
@@ -439,6 +442,7 @@ class _MergeFields(TypedDict):
     target: BranchName
     messages: tuple[MessageId, ...]
     conflicts: tuple[Conflict, ...]
+    files: tuple[FileComparison, ...]
     notes: tuple[Note, ...]
 
 
@@ -449,5 +453,6 @@ def _merge_fields(request: _Request, plan: MergePlan) -> _MergeFields:
         "target": request.target,
         "messages": plan.messages,
         "conflicts": tuple(sorted(plan.conflicts, key=lambda conflict: conflict.status == "resolved")),
+        "files": plan.files,
         "notes": plan.notes,
     }

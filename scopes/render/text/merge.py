@@ -13,6 +13,7 @@ from scopes.render.text.conflict_phrases import (
     write_resolution_branch,
     write_resolved,
 )
+from scopes.render.text.file_comparison import write_files
 from scopes.render.text.phrases import (
     UNDO_HINT,
     counted,
@@ -58,6 +59,7 @@ def render_merged(result: Merged, view: View) -> None:
     else:
         by = () if result.message is None else (" by ", identifier(view, result.message))
         write_outcome(view, result.target, "merged ", _source(result), " into ", _target(result), *by, f": {count}")
+    write_files(view, result.files)
     if view.terminal:
         write_resolved(view, result.conflicts)
     _write_active(result, view)
@@ -74,11 +76,13 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
         view.line(result.branch)
         what = f"{result.conversation}/{result.target} {unchanged}: {number} with {result.source}"
         write_conflict_notes(view, what, result.conversation, None if result.dry_run else "merge", result.conflicts)
+        write_files(view, result.files)
         return
     view.line(_target(result), f" {unchanged}: ", Span(number, "heading"), " with ", _source(result))
     if not result.dry_run:
         write_resolution_branch(view, result.branch)
     write_open_conflicts(view, result.conflicts, (result.target, result.source))
+    write_files(view, result.files)
     write_resolved(view, result.conflicts)
     if not result.dry_run:
         write_next_commands(view, result.conversation, "merge", result.conflicts)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.wire.conflicts import conflict_object
+from scopes.render.wire.file_comparison import file_object
 
 if TYPE_CHECKING:
     from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
@@ -60,6 +61,7 @@ def _outcome_object(result: MergeOutcome, word: str) -> dict[str, object]:
         tip=result.tip,
         merged_messages=list(result.messages),
         conflicts=[conflict_object(number, each) for number, each in enumerate(result.conflicts, 1)],
+        files=[file_object(file) for file in result.files] or None,
         operation=result.operation,
         dry_run=result.dry_run or None,
         active_branch=result.active_branch,
