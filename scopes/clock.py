@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 _SECOND = 1_000_000_000
 _UNITS = {
     "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400,
-    "w": 604800, "week": 604800, "month": 2592000, "y": 31536000, "year": 31536000,
+    "w": 604800, "week": 604800, "mo": 2592000, "month": 2592000, "y": 31536000, "year": 31536000,
 }  # fmt: skip
-_SPAN = re.compile(r"(?P<count>[0-9]{1,9}|an?)[\s.]*(?P<unit>[a-z]+?)s?(?:[\s.]+ago)?", re.IGNORECASE)
+_SPAN = re.compile(r"(?P<count>[0-9]{1,9}|an?|last|past)[\s.]*(?P<unit>[a-z]+?)s?(?:[\s.]+ago)?", re.IGNORECASE)
 
 read_clock: Callable[[], int] = time.time_ns
 random_bytes: Callable[[int], bytes] = os.urandom
@@ -115,7 +115,7 @@ def new_uuid() -> str:
 
 
 def parse_date(text: str, now_nanoseconds: int) -> int:
-    """Parse a time into nanoseconds since 1970; a month is 30 days, a year 365.
+    """Parse a time into nanoseconds since 1970; a month is 30 days, a year 365, and `last week` is `1 week ago`.
 
     Raises:
         Invalid: the text is not a time.
@@ -130,8 +130,9 @@ def parse_date(text: str, now_nanoseconds: int) -> int:
         return exact
     span = _SPAN.fullmatch(words)
     if span is not None and span["unit"] in _UNITS:
-        count = 1 if span["count"].startswith("a") else int(span["count"])
+        count = int(span["count"]) if span["count"].isdecimal() else 1
         return now_nanoseconds - count * _UNITS[span["unit"]] * _SECOND
     raise Invalid(
-        f"{text!a} is not a valid time", hint="for example: '2 hours ago', yesterday, 2026-01-31, 2026-01-31T09:30:00Z"
+        f"{text!a} is not a valid time",
+        hint="for example: '2 hours ago', 'last month', 2mo, yesterday, 2026-01-31, 2026-01-31T09:30:00Z",
     )

@@ -51,14 +51,25 @@ def parse_branch_name(text: str) -> BranchName:
     Raises:
         Invalid: git or a file system would refuse the name, or it could deceive a reader.
     """
+    return BranchName(_parse_name(text, "branch name", "main, analysis/security-review"))
+
+
+def parse_tag_name(text: str) -> str:
+    """Check the name of a tag, for which the rules of branch names apply.
+
+    Raises:
+        Invalid: git or a file system would refuse the name, or it could deceive a reader.
+    """
+    return _parse_name(text, "tag name", "v1, before-refactoring")
+
+
+def _parse_name(text: str, what: str, examples: str) -> str:
     problem = "is longer than 200 bytes" if len(text.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES else None
     for component in text.split("/"):
         problem = problem or _component_problem(component)
     if problem is not None:
-        raise Invalid(
-            f"{text!a} is not a valid branch name: it {problem}", hint="for example: main, analysis/security-review"
-        )
-    return BranchName(text)
+        raise Invalid(f"{text!a} is not a valid {what}: it {problem}", hint=f"for example: {examples}")
+    return text
 
 
 def is_name(text: str) -> bool:

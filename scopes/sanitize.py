@@ -54,11 +54,12 @@ _INSTRUCTION_WORDS = ("INST", "SYSTEM_PROMPT", "TOOL")
 _SPEAKER = r"(?:user|human|assistant|ai|model|system|developer|tool|function|summary)"
 _SPEAKS = rf"{_SPEAKER}(?:[ _-]?(?:prompt|message|instructions?|reminder|override))?+"
 _SAYS = rf"[\t >*_~`#|(\[]*+{_SPEAKS}(?:[\t ]*+\([^()\n]{{0,60}}\))?+[\t *_~`)\]>]*+:"
+_LANE = r"parallel branch\b|end of branch\b"
 _TURN = r"(?:\S{1,200}+[\t ]++)?[0-9]+\.(?:[\t ]|$)"
-_NAMED = r"context of\b|(?:files|conversation|summary)[\t *_`:#]*+$|summary of\b|file[\t ]"
+_NAMED = rf"context of\b|(?:files|conversation|summary)[\t *_`:#]*+$|summary of\b|file[\t ]|{_LANE}"
 _ROLE = rf"{_SPEAKS}[\t *_`]*+(?:$|[:(,;.!-])|{_SPEAKER}[\t ]++(?:prompt|message|instructions?)\b"
 _HEADING = rf"[\t >*_`]*+#++[\t *_`]*+(?:{_TURN}|{_NAMED}|{_ROLE}|(?:instructions?|response|input)[\t *_`]*+(?:$|:))"
-_LINE = rf"[\t >*_`#]*+(?:-{{5}}|\[[\t ]*+tool(?::|[\t ]++(?:call|result)))|{_SAYS}|{_HEADING}"
+_LINE = rf"[\t >*_`#]*+(?:-{{5}}|\[[\t ]*+(?:tool(?::|[\t ]++(?:call|result))|{_LANE}))|{_SAYS}|{_HEADING}"
 _LINE_WORDS = (
     "-----",
     "#",
@@ -72,11 +73,12 @@ _LINE_WORDS = (
     "developer",
     "function",
     "summary",
+    "branch",
 )
 _FILE_LINE_WORDS = ("recorded", "#")
 _FILE_LINE = (
     r"[\t >]*+(?:-{3,}[\t ]*+recorded\b|#++[\t ]*+(?:(?:\S{1,200}+[\t ]++)?[0-9]+\.[\t ]++(?:user|assistant)\b"
-    r"|context of\b|file[\t ].*\((?:last touched|as recorded)))"
+    rf"|context of\b|{_LANE}|file[\t ].*\((?:last touched|as recorded)))"
 )
 
 

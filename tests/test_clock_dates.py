@@ -22,6 +22,8 @@ NOW = parse_time("2026-11-21T12:00:00Z")
         ("a day ago", "2026-11-20T12:00:00Z"), ("90m", "2026-11-21T10:30:00Z"), ("90 min", "2026-11-21T10:30:00Z"),
         ("30s", "2026-11-21T11:59:30Z"), ("1 week ago", "2026-11-14T12:00:00Z"), ("3d", "2026-11-18T12:00:00Z"),
         ("1 month ago", "2026-10-22T12:00:00Z"), ("1 year ago", "2025-11-21T12:00:00Z"), ("0 s", "2026-11-21T12:00:00Z"),
+        ("last week", "2026-11-14T12:00:00Z"), ("Last month", "2026-10-22T12:00:00Z"), ("last year", "2025-11-21T12:00:00Z"),
+        ("past day", "2026-11-20T12:00:00Z"), ("1w", "2026-11-14T12:00:00Z"), ("2mo", "2026-09-22T12:00:00Z"),
         ("2.hours.ago", "2026-11-21T10:00:00Z"), ("  2 HOURS ago ", "2026-11-21T10:00:00Z"), ("2 secs", "2026-11-21T11:59:58Z"),
         ("2026-01-31", "2026-01-31T00:00:00Z"), ("2026-01-31 09:30", "2026-01-31T09:30:00Z"),
         ("2026-01-31T09:30:00Z", "2026-01-31T09:30:00Z"), ("2026-01-31T09:30:00.5+01:00", "2026-01-31T08:30:00.5Z"),
@@ -41,7 +43,10 @@ def test_a_moment_is_understood(text, moment):
 def test_what_is_no_moment_is_refused_with_examples(text):
     with pytest.raises(Invalid, match="is not a valid time") as refusal:
         parse_date(text, NOW)
-    assert refusal.value.hint == "for example: '2 hours ago', yesterday, 2026-01-31, 2026-01-31T09:30:00Z"
+    assert (
+        refusal.value.hint
+        == "for example: '2 hours ago', 'last month', 2mo, yesterday, 2026-01-31, 2026-01-31T09:30:00Z"
+    )
     assert refusal.value.message.isprintable()
 
 

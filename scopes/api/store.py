@@ -178,8 +178,12 @@ class Store(StoreHandle):
             newest_first=newest_first,
         )
 
-    def import_file(self, path: str | os.PathLike[str], *, dry_run: bool = False, strict: bool = False) -> Imported:
+    def import_file(
+        self, path: str | os.PathLike[str], *, dry_run: bool = False, strict: bool = False, join: bool = True
+    ) -> Imported:
         """Import a transcript, or every transcript below a directory; what is already stored is not imported again.
+
+        join: a copy of another session, continued differently, becomes a branch of that conversation.
 
         Raises:
             NotFound, Inaccessible: the path does not exist or cannot be read.
@@ -187,7 +191,7 @@ class Store(StoreHandle):
         """
         skipped: list[Skipped] = []
         sources = find_sources(os.fspath(path), skipped)
-        options = ImportOptions(dry_run=dry_run, strict=strict)
+        options = ImportOptions(dry_run=dry_run, strict=strict, join=join)
         return import_sources(
             self.repository, sources, load("scopes.importers.formats.registry:FORMATS"), options, skipped=tuple(skipped)
         )

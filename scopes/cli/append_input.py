@@ -31,6 +31,12 @@ _OCTETS = "application/octet-stream"
 _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 _LINE_EXAMPLE = '{"author": "carol", "text": "hello"}'
 _PART_EXAMPLE = """--part '{"type": "text", "text": "hello"}'"""
+SHORT_FORMS = {
+    "decision": ("topic", "decision", "--topic db SQLite"),
+    "priority": ("task", "urgency", "--task login high"),
+    "method": ("goal", "approach", "--goal speed 'cache the result'"),
+    "analysis": ("subject", "finding", "--subject login 'the token never expires'"),
+}  # kind -> the field given as an option, the field that the text is, an example
 EXAMPLES = {
     "proposal": '{"entity_type": "file", "entity_id": "app.py", "changes": [{"field_path": "port", "after": 80}]}',
     "analysis": '{"subject": "login", "finding": "the token never expires"}',
@@ -58,6 +64,15 @@ class Fields(NamedTuple):
     files: Sequence[str] | None = None
     parts: Sequence[str] | None = None
     data: str | None = None
+
+
+class FormOptions(NamedTuple):
+    """The options that make a typed message of a text; None if not given."""
+
+    topic: str | None = None
+    goal: str | None = None
+    subject: str | None = None
+    aspect: str | None = None
 
 
 def read_text(invocation: Invocation, text: str, *, hint: str = "convert it to UTF-8 first") -> str:
@@ -164,7 +179,8 @@ def compose_message(author: Author, text: str | None, fields: Fields) -> Message
     if fields.data is not None and fields.kind not in TYPED_KINDS:
         raise Invalid("--data needs a typed kind", hint=f"--kind: {', '.join(sorted(TYPED_KINDS))}")
     if fields.data is None and fields.kind in EXAMPLES:
-        hint = f"for example: --kind {fields.kind} --data '{EXAMPLES[fields.kind]}'"
+        short = f"--kind {fields.kind} {SHORT_FORMS[fields.kind][2]}, or " if fields.kind in SHORT_FORMS else ""
+        hint = f"for example: {short}--kind {fields.kind} --data '{EXAMPLES[fields.kind]}'"
         raise Invalid(f"a message of kind {fields.kind} needs its document", hint=hint)
     given = _documents(fields)
     if text is None and "parts" not in given and fields.data is None:
@@ -175,6 +191,30 @@ def compose_message(author: Author, text: str | None, fields: Fields) -> Message
     if text is not None or "parts" not in given:
         document["text"] = text or ""
     return _validated(document)
+
+
+def apply_short_form(text: str | None, fields: Fields, options: FormOptions) -> tuple[str | None, Fields]:
+    """Return the text and the fields of a message, with a document made of the text if an option names its key.
+
+    The message is the same as with --data: it has no text of its own.
+
+    Raises:
+        Invalid: an option does not belong to the kind, or --data is given as well.
+    """
+    given = {name: value for name, value in options._asdict().items() if value is not None}
+    name, text_field, _ = SHORT_FORMS.get(fields.kind, ("", "", ""))
+    own = {name, "aspect"} if fields.kind == "analysis" else {name}
+    for other in given.keys() - own:
+        kind = next((kind for kind, form in SHORT_FORMS.items() if form[0] == other), "analysis")
+        raise Invalid(f"--{other} belongs to --kind {kind}", hint=f"for example: --kind {kind} {SHORT_FORMS[kind][2]}")
+    if given and fields.data is not None:
+        raise Invalid(f"--{min(given)} cannot be combined with --data", hint="leave out one of them")
+    key = fields.task if fields.kind == "priority" else given.get(name)
+    if key is None or text is None or fields.data is not None:
+        return text, fields
+    document = {**given, name: key, text_field: text}
+    task = None if fields.kind == "priority" else fields.task
+    return None, fields._replace(data=json.dumps(document), task=task)
 
 
 def append_lines(

@@ -55,6 +55,9 @@ AuthorKind: TypeAlias = Annotated[
     str | None,
     typer.Option("--author-kind", metavar="KIND", help="Kind of author: human, agent, tool, system or injected"),
 ]
+TextOption: TypeAlias = Annotated[
+    str | None, typer.Option("--message", "-m", metavar="TEXT", help="The text, given as an option")
+]
 ConversationOrConflict: TypeAlias = Annotated[
     str, typer.Argument(metavar="CONV|CONFLICT", help="The conversation; or the conflict alone, by its id")
 ]
@@ -103,6 +106,17 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
     return checked
 
 
+def choose_text(text: str | None, option: str | None) -> str | None:
+    """Return the text of a message, given as an argument or with -m.
+
+    Raises:
+        Invalid: it is given twice.
+    """
+    if text is not None and option is not None:
+        raise Invalid("the text is given twice", hint="leave out TEXT or -m")
+    return text if option is None else option
+
+
 def find_conversation(repository: Repository, text: str) -> ConversationId | None:
     """Return the conversation of a word `CONV` or `CONV/BRANCH`; None if it is a branch, message or file.
 
@@ -118,6 +132,25 @@ def find_conversation(repository: Repository, text: str) -> ConversationId | Non
     except NotFound:
         return None
     return found
+
+
+def conversation_of_message(repository: Repository, message: str) -> str:
+    """Return the conversation of a message that is named alone.
+
+    Raises:
+        NotFound, Ambiguous: there is no such message, or there are several.
+        Invalid: it is a conversation.
+    """
+    if find_conversation(repository, message):
+        raise Invalid("no message given", hint=f"list them: scopes log {message}")
+    conversation: str = load("scopes.history.revisions:resolve_revision")(repository, message).conversation
+    return conversation
+
+
+def replace_head(text: str, conversation: str | None = None) -> str:
+    """Return a revision with `HEAD` at its start replaced by the conversation (default: the latest), as in `HEAD~2`."""
+    is_head = text == "HEAD" or text.startswith(("HEAD~", "HEAD^", "HEAD@", "HEAD.."))
+    return f"{conversation or LATEST}{text[4:]}" if is_head else text
 
 
 def names_revision(repository: Repository, text: str) -> bool:
@@ -145,6 +178,25 @@ def split_source(repository: Repository, words: Sequence[str | None]) -> tuple[s
         return LATEST, first
     _, slash, branch = first.partition("/")
     return conversation, branch if slash else None
+
+
+def split_compared(
+    repository: Repository, command: str, left: str, right: str | None, other: str | None
+) -> tuple[str, str | None]:
+    """Return the words of a comparison, `CONV A B` as `CONV A..B`; `command` is for the hint.
+
+    Raises:
+        Invalid: there are too many words, or a range stands before its conversation.
+    """
+    if other is not None and right is not None:
+        if ".." in right or ".." in other:
+            raise Invalid(f"too many arguments: {other}", hint="give CONV A..B, or CONV A B")
+        return left, f"{right}..{other}"
+    if right is not None and ".." in left and ".." not in right and find_conversation(repository, right):
+        raise Invalid(
+            f"{left!a} stands before its conversation", hint=f"name it first: scopes {command} {right} {left}"
+        )
+    return left, right
 
 
 def find_named_project(invocation: Invocation, path: str) -> Project:

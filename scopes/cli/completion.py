@@ -38,7 +38,7 @@ Candidates = list[tuple[str, str]]
 OPTIONS_FILE = os.path.join(os.path.dirname(__file__), "options.tsv")
 _OF_CONFLICTS = "conflict-resolution/"
 # Placeholders whose values are revisions: conversations, branches, messages.
-_REVISIONS = ("MESSAGE", "SOURCE", "A..B", "B")
+_REVISIONS = ("MESSAGE", "MESSAGE|CONV", "SOURCE", "A..B", "B")
 # Placeholders whose values are in the index of conversations, and their columns there.
 _INDEX_COLUMNS = {"AGENT": "participants", "MODEL": "model", "PROJECT": "directory", "TAG": "tags"}
 
@@ -46,8 +46,9 @@ _INDEX_COLUMNS = {"AGENT": "participants", "MODEL": "model", "PROJECT": "directo
 # The exit code if the word is one of scopes, such as an id, and none matches: the shell should offer no file names.
 NO_FILES = 1
 # Placeholders of names that completion knows, where a path is possible too; and of words that are never a path.
-_NAME_OR_PATH = frozenset({"PROJECT", "VALUE", "-- PATH", "CONV[/BRANCH]|FILE"})
+_NAME_OR_PATH = frozenset({"PROJECT", "FILE", "VALUE", "-- PATH", "CONV[/BRANCH]|FILE"})
 _NEVER_A_PATH = frozenset({"COMMAND", "ID", "N", "NAME", "NEW", "SHARE", "TOKENS", "TOPIC", "WHEN"})
+_FEW_MESSAGES = 5
 _SIDES = ("source", "target", "base", "both")
 
 
@@ -247,10 +248,14 @@ def _revisions(placeholder: str, current: str, parsed: ParsedWords) -> Candidate
     if named or prefix:
         branches = _listed_branches(_store_path(parsed), conversation, current.removeprefix(prefix))
         found += [(f"{prefix}{name}", f"branch of {conversation}") for name in branches]
+    is_merge = placeholder == "SOURCE"  # a branch is merged more often than a message
+    if is_merge and current and any(name.startswith(current) for name, _ in found):
+        return found
     list_values = load("scopes.cli.completion_values:list_values")
     messages = list_values("MESSAGE", _store_path(parsed), conversation, current.removeprefix(prefix))
     if not (messages or named or prefix or any(name.startswith(current) for name, _ in found)):
         messages = list_values("MESSAGE ANYWHERE", _store_path(parsed), "@", current)
+    messages = messages[:_FEW_MESSAGES] if is_merge and not current else messages
     return found + [(f"{prefix}{name}", text) for name, text in messages]
 
 
@@ -263,6 +268,18 @@ def _ranges_or_paths(_placeholder: str, current: str, parsed: ParsedWords) -> Ca
 def _conversations_or_paths(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
     """Return the conversations of `log CONV`; none in `log -- PATH`."""
     return [] if parsed.options_ended else _conversations(placeholder, current, parsed)
+
+
+def _recorded_files(_placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
+    """Return the files that `blame` knows; the FILE of other commands is completed by the shell."""
+    if parsed.path[-1:] != ("blame",):
+        return []
+    where = parsed.arguments[0] if parsed.arguments else "@"
+    name, slash, branch = where.partition("/")
+    found: Candidates = load("scopes.cli.completion_values:list_values")(
+        "FILE", _store_path(parsed), _find_conversation(parsed, name) + slash + branch, current
+    )
+    return found
 
 
 def _stored_values(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
@@ -459,6 +476,7 @@ _SOURCES: dict[str, Callable[[str, str, ParsedWords], Candidates]] = {
     "CONV|CONFLICT": _conflicts_or_conversations,
     "WHERE": _conversations_or_paths,
     "-- PATH": _ranges_or_paths,
+    "FILE": _recorded_files,
     "SIDE": _sides,
     "BRANCH": _branches,
     **dict.fromkeys(_REVISIONS, _revisions),

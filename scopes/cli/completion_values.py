@@ -137,6 +137,16 @@ def _keys(repository: Repository, where: str, typed: str) -> Candidates:
             yield from ((key, "key") for key in sorted(keys) if key.startswith(typed))
 
 
+def _files(repository: Repository, where: str, typed: str) -> Candidates:
+    """Yield the files in the state."""
+    state = state_of(repository, resolve_revision(repository, where).oid)
+    entry = None if state is None else read_tree(repository, state).get(FILES)
+    paths = () if entry is None or not entry.is_tree else walk_blobs(repository, entry.oid, f"{FILES}/")
+    for path in sorted({shown_key(key_of_path(path)).partition("/")[2] for path, _ in paths}):
+        if path.startswith(typed):
+            yield path, "file"
+
+
 def _agents(repository: Repository, _conversation: str, _typed: str) -> Candidates:
     tips = [read_commit(repository, Oid(oid)) for oid in repository.list_refs(HEADS).values()]
     yield from ((name, "agent") for name in participants_of(repository, tips))
@@ -168,6 +178,7 @@ _SOURCES: dict[str, Callable[[Repository, str, str], Candidates]] = {
     "SIDE": _sides,
     "GROUP/NAME": _keys,
     "AGENT": _agents,
+    "FILE": _files,
     "ENTRY": _entries,
     "ACTION": _actions,
 }

@@ -14,11 +14,10 @@ from scopes.importers.discovery import find_outside_links, find_sources, find_st
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import ImportOptions, import_sources
-from scopes.importers.results import Imported, Skipped
+from scopes.importers.results import GroupedNote, Imported, Skipped
 from scopes.importers.work_queue import open_sources
 from scopes.render.progress import progress
 from scopes.render.text.phrases import counted
-from scopes.result import Note
 from scopes.store.overlay import empty_store
 from scopes.store.projects import Project, find_store_project
 from scopes.store.repository import Repository
@@ -30,7 +29,7 @@ class CollectedSources:
 
     sources: list[Source]
     skipped: tuple[Skipped, ...]
-    notes: tuple[Note, ...]
+    notes: tuple[GroupedNote, ...]
 
 
 def collect_sources(invocation: Invocation, paths: Sequence[str]) -> CollectedSources:
@@ -49,8 +48,10 @@ def collect_sources(invocation: Invocation, paths: Sequence[str]) -> CollectedSo
         sources = _sources_of_agents(invocation, standard, skipped)
         folders = [folder for each in standard.values() for folder in each]
     hint = "to import it, give the file or folder that it points to"
+    several = "{} links point out of the folder and were not followed"
     notes = tuple(
-        Note(f"{link} points out of the folder and was not followed", hint) for link in find_outside_links(folders)
+        GroupedNote(f"{link} points out of the folder and was not followed", several, hint)
+        for link in find_outside_links(folders)
     )
     sources.sort(key=lambda source: source.named)  # a file that was also given by name is kept as that
     unique = list({source.path: source for source in sources}.values())
@@ -114,6 +115,11 @@ def _sources_of_agents(
     if not found:
         variables = [known.standard_folders.variable for known in FORMATS if known.standard_folders is not None]
         hint = f"give a file or a folder, or set {' or '.join(variables)}"
+        links = find_outside_links([folder for folders in standard.values() for folder in folders])
+        if links:
+            only = f"{counted(len(links), 'link')} out of them, such as {links[0]}"
+            reason = f"no agent has transcripts in its standard folders, only {only}: links are not followed"
+            raise NotFound(reason, hint="give the folder that they point to: scopes import FOLDER")
         raise NotFound("no agent has transcripts in its standard folders", hint=hint)
     return found
 

@@ -190,7 +190,7 @@ class Invocation:
             if create:
                 load("scopes.store.init:create_store")(path)
             command = load("shlex:join")(["scopes", *self.arguments])
-            opened: Repository = load("scopes.store.repository:open_repository")(path, self.overrides)
+            opened: Repository = self._open(path)
             actor = opened.config.find("scopes.author") or "user"
             opened.caller = opened.caller._replace(
                 actor=actor, command=command, find_project=lambda: find_project(self.cwd, self.home)
@@ -206,6 +206,17 @@ class Invocation:
     def is_store_named(self) -> bool:
         """Whether the user named the store, with `--store` or SCOPES_STORE: it has to exist then."""
         return bool(self.store or self.environ.get("SCOPES_STORE"))
+
+    def _open(self, path: str) -> Repository:
+        """Open the store; the hint of the error that there is none repeats the path that was given."""
+        try:
+            opened: Repository = load("scopes.store.repository:open_repository")(path, self.overrides)
+        except NotFound as error:
+            if self.store:
+                command = load("shlex:join")(["scopes", "--store", self.store])
+                error.hint = f"create one: {command} init, or: {command} new"
+            raise
+        return opened
 
     def find_repository(self, *, create: bool = False) -> Repository | None:
         """Return the selected store; None if it does not exist and the user did not name it, or `create` is set.
@@ -297,6 +308,16 @@ class Invocation:
         self.output(options=options).stream(results)
         self._mark_shown()
         return 0
+
+    def hint_author(self) -> None:
+        """Write how to use one's own name, if messages are by `user` although git knows a name; on a terminal only."""
+        if not self.stdout.isatty():
+            return
+        config = self.config(optional=True)
+        name = config.find("user.name")
+        if name and not config.find("scopes.author"):
+            command = load("shlex:join")(["scopes", "config", "scopes.author", name])
+            self.output().hint(f"messages are by 'user'; to use your name: {command}")
 
     def confirm(self, question: str) -> None:
         """Ask the user to confirm an action that cannot be undone.

@@ -25,6 +25,9 @@ _GIT_OPTIONS = {
     ("branch", "-d"): "delete a branch: scopes conv delete-branch CONV BRANCH",
     ("branch", "-D"): "delete a branch: scopes conv delete-branch CONV BRANCH",
     ("branch", "-m"): "rename a branch: scopes conv rename ...",
+    ("branch", "-a"): "branches are listed without an option: scopes branch CONV; with abandoned ones: --all",
+    ("list", "--sort"): "a list is newest first; other orders in a pipe: scopes list | sort",
+    ("log", "--file"): "messages that touched a file: scopes log CONV -- PATH",
     ("switch", "-b"): "create a branch: scopes conv branch CONV NAME",
     ("switch", "-c"): "create a branch: scopes conv branch CONV NAME",
     ("rewind", "--hard"): "a branch is always moved with its messages: scopes conv rewind CONV",
@@ -50,6 +53,7 @@ def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
         with parser.make_context(spelling, words, obj=invocation) as context:
             options = {key: context.params.pop(key) for key in list(context.params) if key.startswith(_PREFIX)}
             invocation.configure(spelling, {key.removeprefix(_PREFIX): value for key, value in options.items()})
+            invocation.pager &= command.pages
             if invocation.at_operation is not None and not command.reads_past:
                 raise Invalid(
                     f"--at-operation cannot be combined with {spelling}", hint="only commands that read accept it"
@@ -61,10 +65,33 @@ def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
         return ended.exit_code
     except TyperException as error:
         hint = f"see: scopes help {' '.join(table.short_path(command.path))}"
-        hint = _GIT_OPTIONS.get((command.path[-1], getattr(error, "option_name", "")), hint)
-        if command.path[-1] == "rewind" and _EXTRA_ARGUMENTS.match(error.format_message()):
-            hint = "name the message that becomes the last one with --to"
-        raise _usage_error(error, "\n".join((hint, *_separator_hint(error, spelling, line.rest)))) from error
+        name = command.path[-1]
+        option = "-c" if name == "switch" and "-c" in line.rest else getattr(error, "option_name", "")
+        known = _GIT_OPTIONS.get((name, option))
+        if _EXTRA_ARGUMENTS.match(error.format_message()):
+            flags = {name for option in GLOBAL_OPTIONS if option.value is None for name in option.names}
+            known = _form_hint(name, [word for word in line.rest if word not in flags])
+        separator = _separator_hint(error, spelling, line.rest)
+        raise _usage_error(error, "\n".join((known or hint, *separator)), guess=known is None) from error
+
+
+def _form_hint(command: str, words: list[str]) -> str | None:
+    """Return the right form of a command that got too many arguments, filled in if they are two branches."""
+    if command == "rewind":
+        return "name the message that becomes the last one with --to"
+    if command == "merge":
+        conversation, target, source = words if _are_arguments(words, 3) else ("CONV", "BRANCH", "SOURCE")
+        return f"scopes merge {conversation} {source} --target {target}"
+    if command == "rebase" and _are_arguments(words, 2):
+        return f"scopes rebase {words[0]} --onto {words[1]}"
+    if command == "rebase":
+        conversation, branch, onto = words if _are_arguments(words, 3) else ("CONV", "BRANCH", "MESSAGE")
+        return f"scopes rebase {conversation} --branch {branch} --onto {onto}"
+    return None
+
+
+def _are_arguments(words: list[str], count: int) -> bool:
+    return len(words) == count and not any(word.startswith("-") for word in words)
 
 
 def _expand_counts(parser: typer.core.TyperCommand, words: list[str]) -> Iterator[str]:
@@ -114,9 +141,9 @@ def _separator_hint(error: TyperException, spelling: str, words: list[str]) -> I
             return
 
 
-def _usage_error(error: TyperException, hint: str) -> Invalid:
-    """Convert an error of typer to our form: no capital, no full stop, and a hint."""
-    near = nearest(getattr(error, "option_name", ""), getattr(error, "possibilities", None) or ())
+def _usage_error(error: TyperException, hint: str, *, guess: bool) -> Invalid:
+    """Convert an error of typer to our form: no capital, no full stop, and a hint; with `guess` the nearest option."""
+    near = nearest(getattr(error, "option_name", ""), getattr(error, "possibilities", None) or ()) if guess else []
     message = str(error) if hasattr(error, "possibilities") else error.format_message()
     extra = _EXTRA_ARGUMENTS.match(message)
     if extra is not None:

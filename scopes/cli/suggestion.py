@@ -65,13 +65,15 @@ def did_you_mean(near: list[str], fallback: str) -> str:
 
 def _nearest_commands(table: Table, path: tuple[str, ...], word: str) -> list[str]:
     """Return the nearest commands of a group; at the top level also those of the default group."""
+    spellings = {node.path[-1]: table.spelling(node.path) for node in table.members(path)}
+    if path and len(spellings) == 1:  # `bisect start`
+        return [*spellings.values()]
     meant = _GIT_COMMANDS.get(word)
     first = meant.partition(" ")[0] if meant is not None else ""
     if meant is not None and (first in table.aliases or (first,) in table.commands):
         return [f"scopes {meant}"]
     if word in _WITHOUT_EQUIVALENT:
         return []
-    spellings = {node.path[-1]: table.spelling(node.path) for node in table.members(path)}
     if not path:
         default_group = {node.path[-1]: table.spelling(node.path) for node in table.members(table.default)}
         spellings = default_group | spellings | {name: f"scopes {name}" for name in table.aliases}

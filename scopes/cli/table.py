@@ -5,16 +5,24 @@ loads it. To add a command: one row here, and one function in `scopes.cli.comman
 """
 
 PACKAGE = "scopes.cli.commands"
+# Commands that change something. `branch` and `tag` are not here: without a name they list, as in git.
+_WRITING = frozenset({
+    "new", "import", "append", "amend", "retract", "summarize", "compact", "uncompact", "memory update", "memory add",
+    "memory done", "memory prune", "tokens fetch", "switch", "rename", "abandon", "delete-branch", "merge", "rebase",
+    "cherry-pick", "conflicts resolve", "conflicts intervene", "conflicts escalate", "rewind", "delete", "undo", "redo",
+    "init", "repair", "gc", "config set", "config unset", "decisions withdraw",
+})  # fmt: skip
 
 
 class Command:
     """One command. `path` is its full name without `ai`; `target` is its function, as `module:name`.
 
-    `quick` names a function that runs the command without a parser when no option is given. `reads_past` is True if the
-    command can read an earlier state of the store, with --at-operation.
+    `quick` names a function that runs the command without a parser when no option is given. `pages` is False if the
+    command changes something: what it prints does not go through the pager. `reads_past` is True if the command can
+    read an earlier state of the store, with --at-operation.
     """
 
-    __slots__ = ("path", "quick", "reads_past", "section", "summary", "target")
+    __slots__ = ("pages", "path", "quick", "reads_past", "section", "summary", "target")
 
     def __init__(
         self,
@@ -31,6 +39,7 @@ class Command:
         self.summary = summary
         self.target = target
         self.quick = quick
+        self.pages = " ".join(path).removeprefix("conversations ") not in _WRITING
         self.reads_past = reads_past
 
 

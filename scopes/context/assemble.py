@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from scopes.context.collect import AMENDMENT, BEFORE_COMPACTION, NO_CONTENT, OTHER_WORK, RETRACTED, Collected
 from scopes.context.files import FileSelection, retry_large, select_files
+from scopes.context.lanes import LaneMarks, heading_marks
 from scopes.context.project_files import ReadableFolder
 from scopes.context.relevance import score
 from scopes.context.request import Request
@@ -15,6 +16,7 @@ from scopes.context.selection import TurnSelection, best_first, relax_cuts, sele
 from scopes.context.truncate import Count, cut_to_fit
 from scopes.context.turns import Turn
 from scopes.fence import PLACEHOLDER, fence_lines
+from scopes.merge.lane_marks import LaneMark
 from scopes.sanitize import RECORDED, TRUNCATED, line_for_prompt
 from scopes.tokens.choose import Tokenizer, prepare_for_room
 
@@ -82,11 +84,12 @@ def assemble(
     summary = _fit_summary(collected.summary, room * _SUMMARY_SHARE // 100, count)
     room -= 0 if summary is None else count(summary)
     files, room = _select_files(collected, request, room, project, tokenizer)
-    selection = _select_turns(turns, relevance, scores, request, room=room, count=count)
+    marks = heading_marks(_lanes_of(turns, collected), room, count)
+    selection = _select_turns(turns, relevance, scores, request, room=room, count=count, mark_tokens=marks.tokens)
     room -= retry_large(files, room - selection.used)
     if not selection.dropped and not collected.unread:
         turns, selection = relax_cuts(turns, selection, room, count)
-    pieces = _pieces(header, summary, files, turns, selection)
+    pieces = _pieces(header, summary, files, turns, selection, marks)
     has_text = any(pieces)
     left_out = _count_left_out(collected, turns, selection)
     return Assembled(
@@ -176,25 +179,37 @@ def _select_turns(
     *,
     room: int,
     count: Count,
+    mark_tokens: Mapping[int, int],
 ) -> TurnSelection:
     if request.task is None:
-        return select_newest(turns, room, count)
+        return select_newest(turns, room, count, mark_tokens)
     best = best_first(scores)
-    selection = select_relevant(turns, {p: scores[p] for p in best[: request.candidates]}, room, count)
+    candidates = {position: scores[position] for position in best[: request.candidates]}
+    selection = select_relevant(turns, candidates, room, count, mark_tokens)
     not_considered = best[request.candidates :] if request.candidates is not None else ()
     selection.dropped |= dict.fromkeys(not_considered, NOT_CANDIDATE)
     selection.dropped |= {position: NO_WORD_OF_TASK for position in selection.dropped if not relevance[position]}
     return selection
 
 
-def _pieces(
-    header: str, summary: str | None, files: FileSelection, turns: Sequence[Turn], selection: TurnSelection
+def _lanes_of(turns: Sequence[Turn], collected: Collected) -> dict[int, LaneMark]:
+    return {lane: collected.lanes[lane] for turn in turns for lane in turn.lanes}
+
+
+def _pieces(  # noqa: PLR0917 - the parts of a context
+    header: str,
+    summary: str | None,
+    files: FileSelection,
+    turns: Sequence[Turn],
+    selection: TurnSelection,
+    marks: LaneMarks,
 ) -> list[str]:
     """Return the pieces of the context in order; the first is the header, which may be empty."""
     pieces = [header.format(_count_messages(turns, selection.kept)), summary or ""]
     pieces += [_FILES, *(file.text for file in files.embedded)] if files.embedded else []
     pieces += [_TURNS] if files.embedded and selection.kept else []
-    return pieces + [selection.kept[position] for position in sorted(selection.kept)]
+    kept = ((turns[position], selection.kept[position]) for position in sorted(selection.kept))
+    return pieces + list(marks.between(kept))
 
 
 def _count_messages(turns: Sequence[Turn], positions: Iterable[int]) -> int:

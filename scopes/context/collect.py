@@ -10,7 +10,6 @@ from typing import NamedTuple
 from scopes.context.file_states import file_states
 from scopes.context.pair_results import ReadMessage, pair_results
 from scopes.context.project_files import TouchedFile
-from scopes.context.resolutions import resolution_line
 from scopes.context.turns import Turn, has_content, make_turn, may_be_turn
 from scopes.errors import NotFound
 from scopes.history.amendments import Amendment, find_amendments, latest
@@ -28,6 +27,8 @@ from scopes.history.revisions import Revision, choose_active_branch, resolve_rev
 from scopes.history.staleness import walk_compactions
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.commits import is_own_notice
+from scopes.merge.lane_marks import LaneMark, MarkedLanes
+from scopes.merge.resolution_lines import resolution_line
 from scopes.model.codec import decode
 from scopes.model.encoding import dump
 from scopes.model.message import Message, file_operations, text_parts
@@ -84,6 +85,7 @@ class Collected:
     messages: their total number. filtered: the number of read messages that are not turns.
     unread: turns beyond `max_messages`. summarized: turns that a summary replaces. Both are counted from the commits.
     summary: the text of the compaction or summary before the first turn.
+    lanes: the marks of merged branches that have a turn, by number.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -94,6 +96,7 @@ class Collected:
     summarized: int = 0
     summary: str | None = None
     excluded: list[ExcludedMessage] = field(default_factory=list)
+    lanes: dict[int, LaneMark] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -158,6 +161,7 @@ def _add_conversation(
     commits = list(walk_oldest_first(repository, [revision.oid]))
     heads = list(headers_of(commits))
     trees = {commit.oid: commit.tree for commit in commits}
+    lanes = MarkedLanes(repository, conversation, commits, revision.branch)
     del commits
     collected.messages += len(heads)
     if not heads:
@@ -183,7 +187,7 @@ def _add_conversation(
         collected.excluded.append(ExcludedMessage(conversation, root + 1, heads[root], reason))
     first = max(start, len(heads) - limits.max_messages)
     collected.unread += sum(map(may_be_turn, heads[start:first]))
-    _add_turns(repository, revision, heads, first, limits, trees=trees, collected=collected, files=files)
+    _add_turns(repository, revision, heads, first, limits, trees=trees, lanes=lanes, collected=collected, files=files)
 
 
 def _add_turns(
@@ -194,6 +198,7 @@ def _add_turns(
     limits: ReadLimits,
     *,
     trees: Mapping[Oid, Oid],
+    lanes: MarkedLanes,
     collected: Collected,
     files: dict[str, TouchedFile],
 ) -> None:
@@ -202,10 +207,14 @@ def _add_turns(
     amendments = find_amendments(repository, revision.oid, heads[first:])
     known = {head.id for head in heads}
     read = []
+    messages: dict[Oid, Message] = {}
+    begin = len(collected.turns)
     for number, head in enumerate(heads[first:], start=first + 1):
         stored = read_message_at(repository, trees[head.oid])
         message, excluded = _amended(stored, amendments, known, limits.work_item)
         if message is not None:
+            if lanes:
+                messages[head.oid] = message
             _note_files(message, number, files)
             if head.kind == "notice":
                 message = replace(message, parts=text_parts(resolution_line(repository, head, message)))
@@ -221,6 +230,23 @@ def _add_turns(
         if turn is not None:
             turn.results = results
             collected.turns.append(turn)
+    if lanes:
+        _add_lanes(collected, collected.turns[begin:], lanes, messages)
+
+
+def _add_lanes(
+    collected: Collected, turns: Sequence[Turn], lanes: MarkedLanes, messages: Mapping[Oid, Message]
+) -> None:
+    """Add the lanes of the turns of a conversation; digests cover the messages that were read."""
+    numbers: dict[int, int] = {}
+    first = len(collected.lanes)
+    for turn in turns:
+        found = lanes.lanes_of(turn.head.oid)
+        for lane in found:
+            numbers.setdefault(lane, first + len(numbers))
+        turn.lanes = tuple(numbers[lane] for lane in found)
+    for lane, number in numbers.items():
+        collected.lanes[number] = lanes.mark(lane, lambda head: messages.get(head.oid))
 
 
 def _use_title(repository: Repository, conversation: ConversationId, collected: Collected) -> None:

@@ -18,6 +18,7 @@ from scopes.context.request import Request, check_request
 from scopes.context.result import Context, ContextFile, ContextMessage, Explained, UnfencedContext
 from scopes.context.selection import MIN_TURN_TOKENS, best_first
 from scopes.context.truncate import Count
+from scopes.context.turns import Turn
 from scopes.fence import draw_mark, fenced
 from scopes.history.messages import NO_TEXT, count_messages, display_time, subject_of
 from scopes.history.revisions import Revision, list_branch_tips
@@ -156,7 +157,7 @@ def _describe(
         method=tokenizer.method,
         formatted_history="",
         mark=None,
-        messages=tuple(_message(assembled, position) for position in included),
+        messages=tuple(_message(assembled, position, collected) for position in included),
         files_text=assembled.files_text,
         files_embedded=tuple(ContextFile(file.path, file.tokens, file.turn) for file in assembled.files.embedded),
         files_skipped=tuple(assembled.files.skipped),
@@ -195,7 +196,7 @@ def _average_relevance(assembled: Assembled) -> float:
     return round(sum(values) / len(values), 4) if values else 0.0
 
 
-def _message(assembled: Assembled, position: int) -> ContextMessage:
+def _message(assembled: Assembled, position: int, collected: Collected) -> ContextMessage:
     turn = assembled.turns[position]
     return ContextMessage(
         id=turn.head.id,
@@ -209,7 +210,13 @@ def _message(assembled: Assembled, position: int) -> ContextMessage:
         tokens=assembled.selection.tokens[position],
         truncated=assembled.is_truncated(position),
         relevance=assembled.relevance.get(position),
+        lane=_lane_of(turn, collected),
     )
+
+
+def _lane_of(turn: Turn, collected: Collected) -> str | None:
+    """Return the merged branch that a turn is from: the innermost of its lanes."""
+    return collected.lanes[turn.lanes[-1]].branch if turn.lanes else None
 
 
 def _explain(assembled: Assembled, collected: Collected, count: Count) -> list[Explained]:
@@ -221,7 +228,8 @@ def _explain(assembled: Assembled, collected: Collected, count: Count) -> list[E
     kept: list[Explained] = []
     dropped: list[Explained] = []
     for position in best_first(assembled.scores) if assembled.scores else reversed(range(len(turns))):
-        rows = _explain_turn(assembled, position, count)
+        lane = _lane_of(turns[position], collected)
+        rows = [row._replace(lane=lane) for row in _explain_turn(assembled, position, count)]
         (kept if position in selection.kept else dropped).extend(rows)
     named = any(turn.named for turn in turns)
     notices: list[str] = []

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scopes.context.collect import Collected, ReadLimits, collect
+from scopes.context.lanes import LaneMarks, bracket_marks
 from scopes.context.part_text import part_text, payload_text
 from scopes.context.truncate import Count, cut_to_fit
 from scopes.context.turns import Turn
@@ -129,8 +130,9 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
     room = max_tokens - count(frame.around(""))
     if room < 0:
         raise Invalid(f"{max_tokens} tokens are too few for a history block", hint=f"at least {max_tokens - room}")
-    kept = _fit(entries, frame, max_tokens, count)
-    text = frame.around("".join(entry.text for entry in kept))
+    marks = bracket_marks(collected.lanes, room, count)
+    kept = _fit(entries, frame, max_tokens, count, marks)
+    text = frame.around(_join(kept, marks))
     tokens = count(text)
     truncated = sum(entry.truncated for entry in kept)
     total = len(every_entry) + collected.unread + collected.summarized
@@ -202,20 +204,31 @@ def _with_summary(frame: _Frame, summary: str | None, max_tokens: int, count: Co
     return frame if cut is None else frame._replace(summary=f"{cut}\n\n")
 
 
-def _fit(entries: Sequence[_Entry], frame: _Frame, max_tokens: int, count: Count) -> list[_Entry]:
-    """Keep the newest entries without a gap; if not even the newest fits, truncate it."""
+def _join(entries: Sequence[_Entry], marks: LaneMarks) -> str:
+    """Return the texts of entries with the marks of merged branches."""
+    return "".join(marks.between((entry.turn, entry.text) for entry in entries))
+
+
+def _fit(entries: Sequence[_Entry], frame: _Frame, max_tokens: int, count: Count, marks: LaneMarks) -> list[_Entry]:
+    """Keep the newest entries without a gap, with their marks; if not even the newest fits, truncate it."""
     kept: list[_Entry] = []
+    marked: set[int] = set()
     room = max_tokens - count(frame.around(""))
     for entry in reversed(entries):
-        room -= count(entry.text)
+        room -= count(entry.text) + sum(marks.tokens.get(lane, 0) for lane in entry.turn.lanes if lane not in marked)
         if room < 0:
             break
+        marked.update(entry.turn.lanes)
         kept.insert(0, entry)
-    while kept and count(frame.around("".join(entry.text for entry in kept))) > max_tokens:
+    while kept and count(frame.around(_join(kept, marks))) > max_tokens:
         del kept[0]  # a token may span two entries, so the sum is only approximate
     if entries and not kept:
         newest = entries[-1]
-        cut = cut_to_fit(newest.text.rstrip(), max_tokens, lambda content: count(frame.around(f"{content}\n\n")))
+
+        def count_cut(content: str) -> int:
+            return count(frame.around(_join([newest._replace(text=f"{content}\n\n")], marks)))
+
+        cut = cut_to_fit(newest.text.rstrip(), max_tokens, count_cut)
         kept = [] if cut is None else [newest._replace(text=f"{cut}\n\n", truncated=True)]
     return kept
 

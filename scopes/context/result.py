@@ -12,7 +12,10 @@ from scopes.result import Result
 
 
 class ContextMessage(NamedTuple):
-    """A turn that is part of a context; `relevance` is None if there is no task."""
+    """A turn that is part of a context; `relevance` is None if there is no task.
+
+    `lane` is the merged branch that it is from; None if it is from the main line.
+    """
 
     id: str
     oid: str
@@ -25,6 +28,7 @@ class ContextMessage(NamedTuple):
     tokens: int
     truncated: bool
     relevance: float | None
+    lane: str | None = None
 
 
 class ContextFile(NamedTuple):
@@ -39,7 +43,7 @@ class Explained(NamedTuple):
     """Why a turn, message or file was kept or dropped; `tokens` is None if they were not counted.
 
     `subject` is the beginning of the message's first line; None for a file. Merge notices of scopes have one row, whose
-    `name` lists their numbers.
+    `name` lists their numbers. `lane` is as in ContextMessage.
     """
 
     what: str
@@ -49,6 +53,7 @@ class Explained(NamedTuple):
     kept: bool
     reason: str
     subject: str | None = None
+    lane: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isqrt
+from types import MappingProxyType
+from typing import Final
 
 from scopes.context.truncate import Count, cut_to_fit
 from scopes.context.turns import TOOL_LIMIT, Turn, block_of, content_of
@@ -14,6 +16,7 @@ _FILL_BELOW = 90  # hundredths of the room; if less is used, a turn that does no
 _MIN_RESULT = 100  # characters to which tool results are shortened before a turn is cut
 _MAX_WIDENINGS = 8  # steps of the search for a limit of tool results
 _MAX_CHARACTERS_PER_TOKEN = 8  # on the average of a whole turn
+NO_MARKS: Final[Mapping[int, int]] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -21,7 +24,8 @@ class TurnSelection:
     """The selected turns by position: text and tokens of each kept turn, and the reason for each dropped one.
 
     `tokens` also has dropped turns that were counted. `truncated` is the position of the turn that was cut to fit,
-    `limit` the number of characters at which tool results are clipped.
+    `limit` the number of characters at which tool results are clipped. `mark_tokens` are the tokens of the marks of
+    each lane, which are used as soon as one of its turns is kept; `lanes` are those lanes.
     """
 
     kept: dict[int, str] = field(default_factory=dict)
@@ -30,26 +34,36 @@ class TurnSelection:
     truncated: int | None = None
     limit: int = TOOL_LIMIT
     dropped: dict[int, str] = field(default_factory=dict)
+    mark_tokens: Mapping[int, int] = field(default_factory=dict)
+    lanes: set[int] = field(default_factory=set)
 
-    def keep(self, position: int, text: str, tokens: int) -> None:
-        """Add a turn with this text."""
+    def keep(self, position: int, turn: Turn, text: str, tokens: int) -> None:
+        """Add a turn with this text, and the marks of its lanes."""
+        self.used += tokens + self.count_marks(turn)
         self.kept[position] = text
         self.tokens[position] = tokens
-        self.used += tokens
+        self.lanes.update(turn.lanes)
+
+    def count_marks(self, turn: Turn) -> int:
+        """Return the tokens of the marks that this turn needs, and that no kept turn needs yet."""
+        return sum(self.mark_tokens.get(lane, 0) for lane in turn.lanes if lane not in self.lanes)
 
 
-def select_newest(turns: Sequence[Turn], room: int, count: Count) -> TurnSelection:
+def select_newest(
+    turns: Sequence[Turn], room: int, count: Count, mark_tokens: Mapping[int, int] = NO_MARKS
+) -> TurnSelection:
     """Keep the newest turns without a gap; truncate the first one that does not fit if much room is left (S1-4, S1-6).
 
     Turns are oldest first. Turns older than the first that does not fit are not counted.
     """
-    selection = TurnSelection()
+    selection = TurnSelection(mark_tokens=mark_tokens)
     for position in reversed(range(len(turns))):
-        tokens = selection.tokens[position] = count(turns[position].block)
-        if selection.used + tokens > room:
+        turn = turns[position]
+        tokens = selection.tokens[position] = count(turn.block)
+        if selection.used + tokens + selection.count_marks(turn) > room:
             _fill(selection, turns, position, room, count)
             break
-        selection.keep(position, turns[position].block, tokens)
+        selection.keep(position, turn, turn.block, tokens)
     for position in range(len(turns)):
         if position not in selection.kept:
             selection.dropped[position] = "older than what fits"
@@ -61,12 +75,18 @@ def best_first(scores: Mapping[int, float]) -> list[int]:
     return sorted(scores, key=lambda position: (-scores[position], -position))
 
 
-def select_relevant(turns: Sequence[Turn], scores: Mapping[int, float], room: int, count: Count) -> TurnSelection:
+def select_relevant(
+    turns: Sequence[Turn],
+    scores: Mapping[int, float],
+    room: int,
+    count: Count,
+    mark_tokens: Mapping[int, int] = NO_MARKS,
+) -> TurnSelection:
     """Keep the turns with the highest scores; skip those that do not fit, and truncate the best skipped one."""
-    selection = TurnSelection()
+    selection = TurnSelection(mark_tokens=mark_tokens)
     best_skipped: int | None = None
     for position in best_first(scores):
-        left = room - selection.used
+        left = room - selection.used - selection.count_marks(turns[position])
         if left <= MIN_TURN_TOKENS and selection.kept:
             selection.dropped[position] = "less relevant than what fits"
             continue
@@ -76,7 +96,7 @@ def select_relevant(turns: Sequence[Turn], scores: Mapping[int, float], room: in
         if tokens is not None:
             selection.tokens[position] = tokens
         if tokens is not None and tokens <= left:
-            selection.keep(position, block, tokens)
+            selection.keep(position, turns[position], block, tokens)
         else:
             selection.dropped[position] = f"did not fit into {left} tokens"
             best_skipped = position if best_skipped is None else best_skipped
@@ -96,7 +116,7 @@ def relax_cuts(
         if guess <= low:
             break
         wider = [replace(t, content=content_of(t.message, guess)) if t.clipped_at(TOOL_LIMIT) else t for t in turns]
-        all_kept = _keep_all(wider, room, count)
+        all_kept = _keep_all(wider, room, count, selection.mark_tokens)
         if all_kept is None:
             high = guess
         else:
@@ -112,12 +132,12 @@ def _fill(selection: TurnSelection, turns: Sequence[Turn], position: int, room: 
     if selection.kept and used * 100 >= room * _FILL_BELOW:
         return
     turn = turns[position]
-    left = room - used
+    left = room - used - selection.count_marks(turn)
     content, fits = _shorten_results(turn, left, count)
     cut = content if fits else cut_to_fit(content, left, lambda text: count(block_of(turn, text)))
     if cut is not None:
         text = block_of(turn, cut)
-        selection.keep(position, text, count(text))
+        selection.keep(position, turn, text, count(text))
         selection.truncated = position
         selection.dropped.pop(position, None)
 
@@ -142,13 +162,13 @@ def _shorten_results(turn: Turn, room: int, count: Count) -> tuple[str, bool]:
     return best, True
 
 
-def _keep_all(turns: Sequence[Turn], room: int, count: Count) -> TurnSelection | None:
+def _keep_all(turns: Sequence[Turn], room: int, count: Count, mark_tokens: Mapping[int, int]) -> TurnSelection | None:
     """Keep every turn; None if they do not fit. Texts that are obviously too long are not counted."""
     if sum(len(turn.content) for turn in turns) > room * _MAX_CHARACTERS_PER_TOKEN:
         return None
-    selection = TurnSelection()
+    selection = TurnSelection(mark_tokens=mark_tokens)
     for position, turn in enumerate(turns):
-        selection.keep(position, turn.block, count(turn.block))
+        selection.keep(position, turn, turn.block, count(turn.block))
         if selection.used > room:
             return None
     return selection

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scopes.context.part_text import part_text, payload_text
-from scopes.context.resolutions import may_be_resolution
 from scopes.history.messages import MessageHeader, display_time
 from scopes.merge.commits import is_own_notice
+from scopes.merge.resolution_lines import may_be_resolution
 from scopes.model.message import Message, Part
 from scopes.sanitize import clip, for_prompt, line_for_prompt
 
@@ -46,6 +46,7 @@ class Turn:
     named: bool = False  # True if the heading includes the conversation
     longest: int = 0  # characters of the longest tool call or result, in terms of the limit for results
     results: tuple[NumberedHeader, ...] = ()
+    lanes: tuple[int, ...] = ()  # of merged branches, the outermost first; they are positions in `Collected.lanes`
 
     @property
     def messages(self) -> int:

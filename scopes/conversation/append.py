@@ -9,7 +9,7 @@ from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import NO_CHANGES, write_message_blob, write_message_commit
 from scopes.history.revisions import find_directory
 from scopes.history.transaction import Transaction, append_message
-from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.loading import load
 from scopes.model.message import Message
 from scopes.result import Result
@@ -20,12 +20,18 @@ from scopes.store.trees import BlobChange
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageAppended(Result):
-    """A message that was written to disk."""
+    """A message that was written to disk.
+
+    `parent` is set if the branch was created with the message: the branch it begins on. It is active then, and
+    `operation` created both.
+    """
 
     id: MessageId
     oid: Oid
     conversation: ConversationId
     branch: BranchName
+    parent: BranchName | None = None
+    operation: OperationId | None = None
 
 
 def append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from shlex import quote
 from typing import Any
 
 from scopes.errors import Invalid, NotFound
@@ -65,7 +66,7 @@ def blame(repository: Repository, where: str, *, key: str | None = None, file: s
     matching = _match_key(claims, key) if key is not None else _match_file(repository, revision, claims, file or "")
     if not matching:
         name = key if key is not None else file
-        hint = _similar_files(claims, file) or _available_groups(claims)
+        hint = _keys_of_name(claims, name or "") or _similar_files(claims, file) or _available_groups(claims)
         raise NotFound(f"the state of {where} has no {name!a}", hint=hint)
     rows = (_with_call(repository, row) for row in _walk_rows(repository, revision.oid, matching))
     active = read_active_branch(repository, revision.conversation)
@@ -125,6 +126,13 @@ def _match_file(repository: Repository, revision: Revision, claims: Mapping[str,
     root = read_root(repository, read_commit(repository, revision.oid), None)
     path = f"{FILES}/{file_leaf(file, root.cwd)}"
     return {path: claims[path]} if path in claims else {}
+
+
+def _keys_of_name(claims: Mapping[str, Oid], name: str) -> str | None:
+    """Return a hint with the keys whose name without the group is `name`: `decisions/batch size`; None if none is."""
+    keys = {shown_key(key_of_path(path)) for path in claims}
+    found = sorted(key for key in keys if key.partition("/")[2].casefold() == name.casefold())
+    return f"did you mean {' or '.join(f'--key {quote(key)}' for key in found[:3])}?" if found else None
 
 
 def _similar_files(claims: Mapping[str, Oid], file: str | None) -> str | None:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from unicodedata import combining, normalize
 
 from scopes.clock import now
+from scopes.conversation.append import MessageAppended
 from scopes.conversation.show import BranchRow, show
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.history.handles import ConversationHandle, StoreHandle
+from scopes.history.messages import write_message_blob, write_message_commit
 from scopes.history.revisions import Revision, resolve_revision
 from scopes.history.transaction import Transaction
 from scopes.ids import (
@@ -27,6 +29,7 @@ from scopes.ids import (
 from scopes.merge.in_progress import list_in_progress, moving_branch
 from scopes.merge.records import open_conflicts_at
 from scopes.model.conversation import BranchEntry, parse_purpose
+from scopes.model.message import Message
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -36,7 +39,7 @@ _MAX_SLUG_LENGTH = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchCreated(Result):
-    """A new branch, which has no messages of its own yet (S4-2, S4-6)."""
+    """A new branch; it has no messages of its own yet, unless one was given (S4-2, S4-6)."""
 
     conversation: ConversationId
     name: BranchName
@@ -71,12 +74,14 @@ def branch(
     start: str | None = None,
     name: str | None = None,
     switch: bool = True,
+    message: Message | None = None,
 ) -> BranchCreated:
     """Create a branch at `start` (default: the tip of the active branch) and, with `switch`, make it active.
 
     While the active branch has open conflicts, the default is the branch that its merge or replay will move.
 
-    The default name is `<purpose>/<slug of the agent>`, followed by `-2` and so on if that is taken (S4-4).
+    The default name is `<purpose>/<slug of the agent>`, followed by `-2` and so on if that is taken (S4-4). With
+    `message` the branch has this message, and both are one operation.
 
     Raises:
         Invalid: the purpose or the name is not valid.
@@ -97,8 +102,11 @@ def branch(
         revision = _resolve_start(repository, handle, start)
         new_name = _choose_name(handle.id, handle.tips, name, given)
         entry = replace(given, parent=revision.branch or active, fork=revision.oid, created=now())
+        tip = revision.oid
+        if message is not None:
+            tip = write_message_commit(repository, tip, message, write_message_blob(repository, message))
         tx = Transaction(repository, handle.id)
-        tx.create_branch(new_name, revision.oid)
+        tx.create_branch(new_name, tip)
         tx.set_branch_entry(new_name, entry)
         if switch:
             tx.activate(new_name)
@@ -106,13 +114,36 @@ def branch(
     return BranchCreated(
         conversation=handle.id,
         name=new_name,
-        tip=revision.oid,
+        tip=tip,
         parent=entry.parent or active,
         purpose=entry.purpose,
         agent=entry.agent,
         active=switch,
         operation=operation.id,
         notes=notes,
+    )
+
+
+def append_to_new_branch(
+    repository: Repository, conversation: str, message: Message, *, start: str, name: str
+) -> MessageAppended:
+    """Create a branch at `start`, append a message to it, and make it active, as one operation.
+
+    Raises:
+        Invalid: the name is not valid, or the message is too large.
+        Refused: a branch of that name exists.
+        NotFound, Ambiguous: the conversation or the message cannot be resolved.
+        Busy, Inaccessible: nothing was written.
+    """
+    created = branch(repository, conversation, start=start, name=name, message=message)
+    return MessageAppended(
+        id=message.id,
+        oid=created.tip,
+        conversation=created.conversation,
+        branch=created.name,
+        parent=created.parent,
+        operation=created.operation,
+        notes=created.notes,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -11,17 +11,19 @@ from scopes.history.amendments import find_claim
 from scopes.history.messages import MessageHeader, header_of, is_root, message_id_of, read_message_bytes
 from scopes.history.revisions import (
     Revision,
+    find_copies,
     list_branch_tips,
     read_active_branch,
     resolve_conversation,
     resolve_revision,
+    resolve_with_latest,
 )
 from scopes.history.sources import SOURCES, find_message_spans, read_spans, walk_chunks
 from scopes.history.staleness import SUMMARY, count_since
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.codec import decode
 from scopes.model.message import Message
-from scopes.result import RawDocument, Result
+from scopes.result import Note, RawDocument, Result
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_commit
@@ -63,10 +65,13 @@ class OriginalRecords(RawDocument):
 def cat(repository: Repository, message: str, *, conversation: str | None = None) -> MessageView:
     """Read one message by id, by revision (`conv-001/main~2`) or by tag.
 
+    An id that several conversations have, after a cherry-pick, is read in the latest of them, with a note.
+
     Raises:
         NotFound: there is no such message, or the revision is the root of a conversation.
     """
-    revision = _resolve(repository, message, conversation)
+    copies = find_copies(repository, message) if conversation is None else []
+    revision = copies[0] if copies else _resolve(repository, message, conversation)
     commit = read_commit(repository, revision.oid)
     if is_root(commit):
         where = f"{revision.conversation}/{revision.branch}" if revision.branch else revision.conversation
@@ -84,6 +89,7 @@ def cat(repository: Repository, message: str, *, conversation: str | None = None
         newer=_count_newer(repository, revision, head, decoded) if head.kind == SUMMARY else None,
         retracted="retracted" in claim,
         amended="amended" in claim,
+        notes=_copy_notes(head, copies),
     )
 
 
@@ -112,8 +118,19 @@ def read_original(repository: Repository, message: str, *, conversation: str | N
 
 
 def _resolve(repository: Repository, message: str, conversation: str | None) -> Revision:
-    within = None if conversation is None else resolve_conversation(repository, conversation)
+    if conversation is None:
+        return resolve_with_latest(repository, message)
+    within = resolve_conversation(repository, conversation)
     return resolve_revision(repository, message, within)
+
+
+def _copy_notes(head: MessageHeader, copies: Sequence[Revision]) -> tuple[Note, ...]:
+    """Return a note that names the conversations with other copies of a message."""
+    others = [revision.conversation for revision in copies[1:]]
+    if not others:
+        return ()
+    text = f"message {head.id[:8]} of {copies[0].conversation} is shown; it is also in {', '.join(others)}"
+    return (Note(text, f"to read that one: scopes cat {others[0]}/{head.id[:8]}"),)
 
 
 def _find_claim(repository: Repository, revision: Revision, head: MessageHeader) -> Mapping[str, object]:

@@ -1,16 +1,27 @@
-"""`delete` and `delete-branch`: move a conversation, or one branch, to the trash; `undo` restores it."""
+"""`delete` and `delete-branch`: move a conversation, or one branch, to the trash; `undo` restores it.
+
+`list_deleted` lists the conversations in the trash.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from scopes.errors import Refused
+from scopes.errors import Corrupt, NotFound, Refused
 from scopes.history.handles import BranchHandle, StoreHandle
+from scopes.history.metadata import read_metadata_at
 from scopes.history.revisions import MAIN
+from scopes.history.titles import heading_of, walk_main
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
+from scopes.model.operation import Operation
 from scopes.result import Result
+from scopes.store import refs
 from scopes.store.graph import is_ancestor
+from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -35,6 +46,51 @@ class BranchDeleted(Result):
     tip: Oid
     operation: OperationId | None
     dry_run: bool = False
+
+
+class DeletedRow(NamedTuple):
+    """A conversation in the trash; `undo` with `operation` restores it. `title` may be its first prompt."""
+
+    id: ConversationId
+    title: str | None
+    branches: int
+    deleted_at: str
+    operation: OperationId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedList(Result):
+    """The conversations in the trash, the one deleted last first."""
+
+    deleted: tuple[DeletedRow, ...]
+
+
+def list_deleted(repository: Repository) -> DeletedList:
+    """List the conversations in the trash, the one deleted last first."""
+    trash = repository.list_refs(refs.TRASH)
+    rows = []
+    for _, operation in walk_operations(repository):
+        for change in operation.changes if operation.kind == "delete" else ():
+            conversation, _, meta = change.ref.removeprefix(refs.TRASH).partition(f"/{operation.id}/")
+            if meta == "meta" and change.ref in trash:
+                rows.append(_deleted_row(repository, ConversationId(conversation), operation, trash))
+    return DeletedList(deleted=tuple(rows))
+
+
+def _deleted_row(
+    repository: Repository, conversation: ConversationId, operation: Operation, trash: Mapping[str, str]
+) -> DeletedRow:
+    top = f"{refs.TRASH}{conversation}/{operation.id}/"
+    tips = {
+        BranchName(ref.removeprefix(f"{top}heads/")): Oid(oid)
+        for ref, oid in trash.items()
+        if ref.startswith(f"{top}heads/")
+    }
+    heading = None
+    with suppress(Corrupt, NotFound):
+        title = read_metadata_at(repository, Oid(trash[f"{top}meta"])).title
+        heading = heading_of(title, walk_main(repository, tips))
+    return DeletedRow(conversation, heading and heading.text, len(tips), operation.time, operation.id)
 
 
 def delete(repository: Repository, conversation: str, *, dry_run: bool = False) -> ConversationDeleted:

@@ -68,7 +68,8 @@ class ChangedMessage:
 class ChangedClaim:
     """A claim with different values: its key, its agent if claims of that group belong to agents, and both values.
 
-    `in_left` and `in_right` tell an absent claim from one whose value is null.
+    `in_left` and `in_right` tell an absent claim from one whose value is null. `changed_in` is the only side that
+    changed it since the merge base, "left" or "right"; None if both did, or if there is not exactly one merge base.
     """
 
     key: str
@@ -77,6 +78,7 @@ class ChangedClaim:
     right: Any
     in_left: bool
     in_right: bool
+    changed_in: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +112,7 @@ def diff(repository: Repository, left: str, right: str | None = None, *, details
         NotFound, Ambiguous: a revision cannot be resolved.
         Invalid: only one revision is given.
     """
-    left_side, right_side = _resolve_sides(repository, left, right)
+    left_side, right_side = resolve_sides(repository, left, right)
     bases = list_merge_bases(repository, left_side.revision.oid, right_side.revision.oid)
     in_left = _messages_beyond(repository, left_side.revision.oid, right_side.revision.oid, bases)
     in_right = _messages_beyond(repository, right_side.revision.oid, left_side.revision.oid, bases)
@@ -123,13 +125,16 @@ def diff(repository: Repository, left: str, right: str | None = None, *, details
         only_left=only_left,
         only_right=only_right,
         changed=tuple(_changed_messages(repository, in_both)),
-        claims=tuple(_changed_claims(repository, left_side.revision.oid, right_side.revision.oid)),
+        claims=tuple(_changed_claims(repository, left_side.revision.oid, right_side.revision.oid, bases)),
         details=_read_details(repository, only_left) | _read_details(repository, only_right) if details else {},
     )
 
 
-def _resolve_sides(repository: Repository, left: str, right: str | None) -> tuple[DiffSide, DiffSide]:
-    """Resolve the arguments: `A B`, `CONV A..B` or `CONV/A..B`; `A...B` compares the merge base with B, as in git."""
+def resolve_sides(repository: Repository, left: str, right: str | None) -> tuple[DiffSide, DiffSide]:
+    """Resolve the arguments: `A B`, `CONV A..B` or `CONV/A..B`; `A...B` compares the merge base with B, as in git.
+
+    Raises as `diff` does.
+    """
     text = left if right is None else right
     one, dots, two = text.partition("..")
     if not dots:
@@ -205,7 +210,8 @@ def _changed_messages(
             yield ChangedMessage(head=left_head, left=left, right=right)
 
 
-def _changed_claims(repository: Repository, left: Oid, right: Oid) -> list[ChangedClaim]:
+def _changed_claims(repository: Repository, left: Oid, right: Oid, bases: Sequence[Oid]) -> list[ChangedClaim]:
+    changed_by = {side: _changed_paths(repository, bases, tip) for side, tip in (("left", left), ("right", right))}
     claims = []
     for path, old, new in diff_blobs(repository, state_of(repository, left), state_of(repository, right)):
         if path.partition("/")[0] in _NOT_COMPARED:
@@ -218,9 +224,24 @@ def _changed_claims(repository: Repository, left: Oid, right: Oid) -> list[Chang
             right=_read_value(repository, key, new),
             in_left=old is not None,
             in_right=new is not None,
+            changed_in=_only_side(path, changed_by) if len(bases) == 1 else None,
         )
         claims.append(claim)
     return sorted(claims, key=lambda claim: (claim.key, claim.agent or ""))
+
+
+def _changed_paths(repository: Repository, bases: Sequence[Oid], tip: Oid) -> frozenset[str]:
+    """Return the paths of the claims that changed between the only merge base and a tip."""
+    if len(bases) != 1:
+        return frozenset()
+    return frozenset(
+        path for path, _, _ in diff_blobs(repository, state_of(repository, bases[0]), state_of(repository, tip))
+    )
+
+
+def _only_side(path: str, changed_by: Mapping[str, frozenset[str]]) -> str | None:
+    sides = [side for side, paths in changed_by.items() if path in paths]
+    return sides[0] if len(sides) == 1 else None
 
 
 def _read_value(repository: Repository, key: str, blob: Oid | None) -> Any:

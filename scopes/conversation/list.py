@@ -102,7 +102,8 @@ def _as_result(summaries: _Rows, options: _Options, notes: tuple[Note, ...] = ()
     else:  # the result does not depend on what the index contains
         rows = [brief_row(row.summary) if row.complete else row.summary for row in found]
     notes = (*notes, *summaries.damaged.values())
-    result = sorted_list(rows, complete=options.complete, wanted=options.wanted, notes=notes)
+    known = [row.summary for row in summaries.rows.values()]
+    result = sorted_list(rows, complete=options.complete, wanted=options.wanted, notes=notes, known=known)
     return replace(result, damaged=tuple(summaries.damaged), more=result.more + summaries.more)
 
 

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Final
 
 from scopes.clock import later_of
-from scopes.conversation.list_filter import ALL, ListFilter, project_names
+from scopes.conversation.list_filter import ALL, ListFilter, none_found_note, project_names
 from scopes.errors import Corrupt
 from scopes.ids import ConversationId
 from scopes.index.conversation_table import ConversationRow, brief_row, find_rows
@@ -76,11 +76,21 @@ def refs_digest(files: RefFiles, store: str, prefixes: tuple[str, ...]) -> str:
 
 
 def sorted_list(
-    summaries: Iterable[ConversationRow], *, complete: bool, wanted: ListFilter = ALL, notes: tuple[Note, ...] = ()
+    summaries: Iterable[ConversationRow],
+    *,
+    complete: bool,
+    wanted: ListFilter = ALL,
+    notes: tuple[Note, ...] = (),
+    known: Iterable[ConversationRow] | None = None,
 ) -> ConversationList:
-    """Return the wanted conversations by last activity, newest first, equal ones by id."""
-    rows = newest_first(map(_with_valid_activity, summaries) if complete else summaries)
-    rows = wanted.select(rows) if wanted.conditional else rows
+    """Return the wanted conversations by last activity, newest first, equal ones by id.
+
+    If there is none, a note names the values of those in `known` (default: `summaries`).
+    """
+    every = newest_first(map(_with_valid_activity, summaries) if complete else summaries)
+    rows = wanted.select(every) if wanted.conditional else every
+    if wanted.conditional and not rows:
+        notes = (*notes, none_found_note(every if known is None else known, wanted))
     shown = rows[: wanted.limit]
     for position, row in enumerate(shown):
         if row.moment is not None:  # it was needed for the order only

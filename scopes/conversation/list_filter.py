@@ -11,9 +11,11 @@ from typing import NamedTuple
 from scopes.clock import format_seconds
 from scopes.errors import check_not_negative
 from scopes.index.conversation_table import ConversationRow
+from scopes.result import Note
 from scopes.store.projects import Project, find_project
 
 _SECOND = 1_000_000_000
+_MAX_NAMED = 16
 
 
 class ListFilter(NamedTuple):
@@ -21,9 +23,9 @@ class ListFilter(NamedTuple):
 
     since: nanoseconds since 1970; the last activity is not earlier
     until: nanoseconds since 1970; the last activity is not later
-    agent: a participant
+    agent: a participant; if there is none of this name, the beginning of the name or of a word in it
     projects: projects, or names of projects; the conversation began in one of them
-    model: the model of the newest answer, or the beginning of its name
+    model: the model of the newest answer, as for `agent`: `claude`, `opus`
     limit: the number of rows, the newest first; None for all
     """
 
@@ -55,11 +57,11 @@ class ListFilter(NamedTuple):
             end = format_seconds(self.until // _SECOND)
             selected = [row for row in selected if (row.last_activity or "") <= end]
         if self.agent is not None:
-            agent = self.agent.casefold()
-            selected = [row for row in selected if agent in map(str.casefold, row.participants)]
+            agents = _matching(self.agent, (name for row in selected for name in row.participants))
+            selected = [row for row in selected if not agents.isdisjoint(row.participants)]
         if self.model is not None:
-            model = self.model.casefold()
-            selected = [row for row in selected if row.model is not None and row.model.casefold().startswith(model)]
+            models = _matching(self.model, (row.model for row in selected if row.model is not None))
+            selected = [row for row in selected if row.model in models]
         if self.tag is not None:
             tag = self.tag.casefold()
             selected = [row for row in selected if tag in map(str.casefold, row.tags or ())]
@@ -81,13 +83,44 @@ ALL = ListFilter()
 
 
 def check_limit(limit: int | None) -> int | None:
-    """Return the limit of a list; None and 0 mean that there is none.
+    """Return the limit of a list.
 
     Raises:
         Invalid: it is negative.
     """
-    check_not_negative(limit, "number of conversations", "for example: -n 20, or -n 0 for all")
-    return limit or None
+    check_not_negative(limit, "number of conversations", "for example: -n 20, or --all")
+    return limit
+
+
+def none_found_note(rows: Iterable[ConversationRow], wanted: ListFilter) -> Note:
+    """Return the note that no conversation matches; its hint names the agents, models and tags that there are."""
+    known, hints = list(rows), []
+    if wanted.agent is not None:
+        hints.append(_few("agents", (name for row in known for name in row.participants)))
+    if wanted.model is not None:
+        hints.append(_few("models", (row.model for row in known if row.model is not None)))
+    if wanted.tag is not None:
+        hints.append(_few("tags", (name for row in known for name in row.tags or ())))
+    if any(isinstance(project, str) for project in wanted.projects):
+        hints.append(_few("projects", project_names(known).values()))
+    return Note("no conversation matches", "\n".join(hint for hint in hints if hint) or None)
+
+
+def _few(what: str, names: Iterable[str]) -> str:
+    found = sorted(set(names))
+    return f"{what}: {', '.join(found[:_MAX_NAMED])}{', ...' if len(found) > _MAX_NAMED else ''}" if found else ""
+
+
+def _matching(wanted: str, names: Iterable[str]) -> set[str]:
+    """Return the names that equal a word, or else those in which a word begins with it; case does not matter."""
+    word = wanted.casefold()
+    found = {name: name.casefold() for name in names}
+    equal = {name for name, folded in found.items() if folded == word}
+    return equal or {
+        name
+        for name, folded in found.items()
+        if folded.startswith(word) or any(f"{mark}{word}" in folded for mark in "-/_ ")
+    }
 
 
 def project_names(rows: Iterable[ConversationRow]) -> Mapping[str, str]:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import islice, pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.clock import now_nanoseconds, parse_date
+from scopes.conversation.log_lanes import LaneFinder
 from scopes.errors import Invalid, check_not_negative
 from scopes.history.amendments import read_claims
 from scopes.history.conversations import list_tips_by_time
@@ -17,6 +18,7 @@ from scopes.history.messages import (
     NO_TEXT,
     MessageHeader,
     header_of,
+    headers_of,
     is_root,
     message_id_of,
     read_message,
@@ -33,6 +35,9 @@ from scopes.result import Result, Stream
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import header_safe
 from scopes.store.repository import Repository, read_commit
+
+if TYPE_CHECKING:
+    from scopes.merge.lane_marks import LaneMark
 
 _CACHED_BODIES = 32  # enough to read tool results once: a walk meets them just before their call
 _MAX_PREFIXED = 5_000  # messages; more would delay the first row
@@ -52,6 +57,7 @@ class LogEntry(Result):
         results: these results, if they were requested.
         newer: for a summary in the log of one branch, the number of messages after it (S4-47).
         prefix: the length of the shortest prefix of its id that is unique in the conversation, if it was requested.
+        lanes: the merged branches that it is from, the outermost first.
         retracted: a later message below one of the tips of the log withdrew it.
         amended: a later one replaced its text.
     """
@@ -65,6 +71,7 @@ class LogEntry(Result):
     results: tuple[Part, ...] = ()
     newer: int | None = None
     prefix: int | None = None
+    lanes: tuple[LaneMark, ...] = ()
     retracted: bool = False
     amended: bool = False
 
@@ -74,6 +81,7 @@ class Log(Stream):
     """The messages of a conversation in the requested order."""
 
     conversation: ConversationId
+    oldest_first: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +114,7 @@ def log(
     results: bool = False,
     fold_results: bool = False,
     unique_prefixes: bool = False,
+    digests: bool = False,
 ) -> Log:
     """Walk the messages of `where`: `CONV`, `CONV/BRANCH`, any revision, or a range `A..B` or `A...B`.
 
@@ -124,21 +133,23 @@ def log(
         fold_results: leave out messages that hold nothing but the results of calls that the log shows, except tips and
             kinds asked for by name.
         unique_prefixes: find the shortest unique prefix of each id, in a conversation of at most 5,000 messages.
+        digests: read what each side of a merge did, for the marks of merged branches.
 
     Raises:
         NotFound, Ambiguous, Invalid: the revision, the range or a date cannot be resolved.
     """
     _check_options(limit, graph=graph, oldest_first=oldest_first)
-    conversation_id, tips, hidden = _resolve_range(repository, where, all_branches=all_branches)
+    conversation_id, tips, hidden, branch = _resolve_range(repository, where, all_branches=all_branches)
     labels = _read_labels(repository, conversation_id, copies=all_branches and not graph)
     branches = labels.branches
     criteria = only or LogFilter()
     parents_of: dict[Oid, tuple[Oid, ...]] = {}
+    lanes = LaneFinder(repository, conversation_id, branch, tips, digests=digests)
+    commits = lanes.watch(walk_newest_first(repository, tips, hidden))
     if graph:
-        commits = walk_newest_first(repository, tips, hidden)
         heads = _record_parents((header_of(commit) for commit in commits if not is_root(commit)), parents_of)
     else:
-        heads = walk_headers_newest_first(repository, tips, hidden)
+        heads = headers_of(commits)
     read = lru_cache(maxsize=_CACHED_BODIES)(partial(read_message, repository))
     counted = _count_newer(heads, of_branch=len(tips) == 1 and tips[0] in branches)
     matches = _filter(criteria, read)
@@ -146,7 +157,7 @@ def log(
     if fold_results and TOOL_RESULTS not in _as_names(criteria.kind):
         folded = _ResultFolder(repository, read, matches, {*branches}, hidden).is_folded
     claims = [claims for tip in tips if (claims := read_claims(repository, tip))]
-    entries = _entries(counted, labels, matches, folded, claims)
+    entries = _with_lanes(_entries(counted, labels, matches, folded, claims), lanes)
     if limit is not None:
         entries = islice(entries, min(limit, sys.maxsize))
     if graph:
@@ -157,7 +168,7 @@ def log(
         entries = _with_prefixes(entries, _find_prefixes(repository, conversation_id))
     if bodies is not False:
         entries = _read_bodies(entries, read, read_all=bodies is True, results=results)
-    return Log(items=entries, conversation=conversation_id)
+    return Log(items=entries, conversation=conversation_id, oldest_first=oldest_first)
 
 
 def parse_kinds(names: Sequence[str]) -> list[MessageKind]:
@@ -211,23 +222,23 @@ def _check_options(limit: int | None, *, graph: bool, oldest_first: bool) -> Non
 
 def _resolve_range(
     repository: Repository, where: str, *, all_branches: bool
-) -> tuple[ConversationId, list[Oid], frozenset[Oid]]:
-    """Return the conversation, the tips to walk from and the commits to leave out."""
+) -> tuple[ConversationId, list[Oid], frozenset[Oid], BranchName | None]:
+    """Return the conversation, the tips to walk from, the commits to leave out, and the branch if there is only one."""
     symmetric = "..." in where
     left, dots, right = where.partition("..." if symmetric else "..")
     if not dots:
         revision = resolve_with_latest(repository, where)
         conversation = revision.conversation
         if all_branches:
-            return conversation, list_tips_by_time(repository, conversation), frozenset()
-        return conversation, [revision.oid], frozenset()
+            return conversation, list_tips_by_time(repository, conversation), frozenset(), None
+        return conversation, [revision.oid], frozenset(), revision.branch
     first = resolve_with_latest(repository, left)
     second = resolve_revision(repository, right or first.conversation, first.conversation)
     ancestors_of_first = frozenset(commit.oid for commit in walk_newest_first(repository, [first.oid]))
     if not symmetric:
-        return first.conversation, [second.oid], ancestors_of_first
+        return first.conversation, [second.oid], ancestors_of_first, second.branch
     ancestors_of_second = frozenset(commit.oid for commit in walk_newest_first(repository, [second.oid]))
-    return first.conversation, [first.oid, second.oid], ancestors_of_first & ancestors_of_second
+    return first.conversation, [first.oid, second.oid], ancestors_of_first & ancestors_of_second, None
 
 
 class _Labels(NamedTuple):
@@ -323,6 +334,12 @@ def _entries(
 
 def _as_mapping(claim: object) -> Mapping[str, object]:
     return claim if isinstance(claim, dict) else {}
+
+
+def _with_lanes(entries: Iterable[LogEntry], lanes: LaneFinder) -> Iterator[LogEntry]:
+    for entry in entries:
+        found = lanes.lanes_of(entry.head)
+        yield replace(entry, lanes=found) if found else entry
 
 
 class _ResultFolder:

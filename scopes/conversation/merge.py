@@ -12,7 +12,7 @@ from typing import TypeAlias, TypedDict
 
 from scopes.clock import now
 from scopes.errors import Invalid, NotFound, Refused
-from scopes.history.messages import header_of, message_id_of
+from scopes.history.messages import count_messages, header_of, message_id_of
 from scopes.history.revisions import (
     list_branch_tips,
     read_active_branch,
@@ -47,7 +47,7 @@ from scopes.merge.recorded_work import sides_conversations
 from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note, Result
-from scopes.store.graph import is_ancestor
+from scopes.store.graph import is_ancestor, list_new_commits
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.transactions import exclusive_write
@@ -118,9 +118,14 @@ class FastForwarded(_MergeResult):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged(_MergeResult):
-    """The target moved to a merge commit; `message` is its id."""
+    """The target moved to a merge commit; `message` is its id.
+
+    `source_messages` is the number of messages that came from the source, if `messages` has others too: those of the
+    conflict-resolution branch.
+    """
 
     message: MessageId | None = None
+    source_messages: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -409,7 +414,13 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
     fields = _merge_fields(request, plan)
     fields["messages"] = _without_own_notices(repository, plan, in_progress)
     return Merged(
-        **fields, branch=request.target, tip=tip, operation=operation.id, message=message, active_branch=active
+        **fields,
+        branch=request.target,
+        tip=tip,
+        operation=operation.id,
+        message=message,
+        active_branch=active,
+        source_messages=count_messages(list_new_commits(repository, in_progress.source_tip, request.target_tip)),
     )
 
 

@@ -25,7 +25,7 @@ from scopes.exporters.markdown_escape import (
     escape_inline,
 )
 from scopes.exporters.selection import BranchSlice, ExportSelection
-from scopes.history.amendments import Amendment, find_amendments
+from scopes.history.amendments import Amendment, find_amendments, latest
 from scopes.history.messages import MessageHeader, read_message
 from scopes.ids import BranchName, MessageId, Oid
 from scopes.model.message import FileTouch, Message, Part
@@ -60,8 +60,14 @@ def write_markdown(repository: Repository, selection: ExportSelection) -> Iterat
     for number, branch_slice in enumerate(selection.slices):
         if number:
             yield utf8(visible(_branch_heading(selection, branch_slice, transcript, number)))
+        lanes: tuple[int, ...] = ()
         for head in branch_slice.heads:
+            before, lanes = lanes, branch_slice.lanes.lanes_of(head.oid)
+            for mark in _walk_marks(repository, branch_slice, before, lanes, transcript):
+                yield utf8(visible(mark))
             yield utf8(visible(_message_section(head, read_message(repository, head.oid), transcript)))
+        for mark in _walk_marks(repository, branch_slice, lanes, (), transcript):
+            yield utf8(visible(mark))
 
 
 def write_part(part: Part) -> str:
@@ -142,6 +148,36 @@ def _branch_heading(selection: ExportSelection, branch_slice: BranchSlice, trans
     ]
     joined = " · ".join(filter(None, facts))
     return f'\n---\n\n## {escape_inline(branch.name)} <sub id="b-{number}">{joined}</sub>\n'
+
+
+def _walk_marks(
+    repository: Repository,
+    branch_slice: BranchSlice,
+    before: tuple[int, ...],
+    after: tuple[int, ...],
+    transcript: _Transcript,
+) -> Iterator[str]:
+    """Yield the headings between two messages where merged branches end, innermost first, and where others begin."""
+
+    def read(head: MessageHeader) -> Message | None:
+        return latest(read_message(repository, head.oid), transcript.amendments)
+
+    for lane in reversed(before):
+        if lane not in after:
+            mark = branch_slice.lanes.mark(lane, read)
+            into = "" if mark.into is None else f" <sub>back on {_inline(mark.into)}</sub>"
+            digest = "".join(f"- {_inline(line)}\n" for line in mark.digest)
+            yield f"\n---\n\n## End of branch {_inline(mark.branch)}{into}\n\n{digest}"
+    for lane in after:
+        if lane not in before:
+            mark = branch_slice.lanes.mark(lane)
+            place = f"{_message_link(mark.fork, transcript)} (fork point)" if mark.fork and mark.fork_number else ""
+            facts = " · ".join(filter(None, (place and f"from {place}", _inline(mark.content()))))
+            yield f"\n---\n\n## Parallel branch {_inline(mark.branch)} <sub>{facts}</sub>\n"
+
+
+def _inline(text: str) -> str:
+    return escape_inline(line_for_prompt(text))
 
 
 def _message_section(head: MessageHeader, message: Message, transcript: _Transcript) -> str:

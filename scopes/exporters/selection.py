@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scopes.conversation.show import BranchRow, ConversationView, show
 from scopes.history.messages import MessageHeader, header_of, is_root
 from scopes.history.revisions import Revision, resolve_revision
 from scopes.ids import MessageId, Oid
+from scopes.merge.lane_marks import MarkedLanes
 from scopes.store.graph import walk_oldest_first
+from scopes.store.objects import Commit
 from scopes.store.repository import Repository
 
 
 @dataclass(frozen=True, slots=True)
 class BranchSlice:
-    """The messages of one branch that no earlier slice contains, oldest first; `tip` is the last exported commit."""
+    """The messages of one branch that no earlier slice contains, oldest first; `tip` is the last exported commit.
+
+    `lanes` are the merged branches in it.
+    """
 
     branch: BranchRow | None
     tip: Oid
     heads: tuple[MessageHeader, ...]
+    lanes: MarkedLanes
 
 
 @dataclass(slots=True)
@@ -60,7 +66,10 @@ def select_messages(repository: Repository, where: str, *, all_branches: bool) -
     selection = ExportSelection(show(repository, revision.conversation, recent=0, abandoned=True))
     seen: set[MessageId] = set()
     for branch, tip in _list_tips(revision, selection.view, all_branches=all_branches):
-        selection.slices.append(BranchSlice(branch, tip, tuple(_walk_unseen(repository, selection, tip, seen))))
+        commits = list(walk_oldest_first(repository, [tip], selection.ids))
+        name = None if branch is None else branch.name
+        lanes = MarkedLanes(repository, revision.conversation, commits, name)
+        selection.slices.append(BranchSlice(branch, tip, tuple(_list_unseen(selection, commits, seen)), lanes))
     return selection
 
 
@@ -76,11 +85,11 @@ def _list_tips(
     return [(branch, branch.tip) for branch in ordered]
 
 
-def _walk_unseen(
-    repository: Repository, selection: ExportSelection, tip: Oid, seen: set[MessageId]
+def _list_unseen(
+    selection: ExportSelection, commits: Iterable[Commit], seen: set[MessageId]
 ) -> Iterator[MessageHeader]:
-    """Yield the messages reachable from a tip that are not in `seen`; record every commit in the selection."""
-    for commit in walk_oldest_first(repository, [tip], selection.ids):
+    """Yield the messages of commits that are not in `seen`; record every commit in the selection."""
+    for commit in commits:
         if is_root(commit):
             selection.root = selection.root or commit.oid
             continue

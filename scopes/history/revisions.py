@@ -83,7 +83,18 @@ def resolve_conversation(repository: Repository, text: str) -> ConversationId:
         found = _find_by_root(repository, text, known)
         if found is not None:
             return found
+        _check_not_deleted(repository, text)
     return ConversationId(_match_prefix(text, known, "conversation", "list them: scopes conv list"))
+
+
+def _check_not_deleted(repository: Repository, text: str) -> None:
+    """Raise NotFound with the command that restores it if a text is the id of a conversation in the trash."""
+    ends = [ref.removeprefix(f"{refs.TRASH}{text}/") for ref in repository.list_refs(refs.TRASH)]
+    operations = [end.removesuffix("/meta") for end in ends if end.count("/") == 1 and end.endswith("/meta")]
+    if operations:
+        restore = f"scopes undo {operations[0]}" if len(operations) == 1 else "scopes undo OPERATION"
+        hint = f"restore it: {restore}\nlist what was deleted: scopes list --deleted"
+        raise NotFound(f"conversation {text} is in the trash", hint=hint)
 
 
 def list_latest(repository: Repository) -> list[ConversationId]:
@@ -275,6 +286,33 @@ def resolve_with_latest(repository: Repository, text: str) -> Revision:
             raise error from None
 
 
+def find_copies(repository: Repository, text: str) -> list[Revision]:
+    """Return the message of an id in every conversation that has it, the latest conversation first.
+
+    A cherry-pick between conversations makes such copies. Nothing is returned if the text is not the id of a message; a
+    complete id is looked up until it is found once.
+
+    Raises:
+        Ambiguous: it is a prefix of several ids.
+    """
+    known = _latest_first(repository)
+    if not _could_be_id(text) or any(conversation.startswith(text) for conversation in known):
+        return []
+    if find_latest_with_branch(repository, text) is not None:
+        return []
+    try:
+        return _resolve_ids(repository, text, known)
+    except NotFound:
+        return []
+
+
+def _latest_first(repository: Repository) -> list[ConversationId]:
+    """Return all conversations, the latest one first, the others sorted."""
+    known = conversation_ids(repository)
+    latest = _resolve_latest(repository, 0) if known else None
+    return sorted(known, key=lambda conversation: (conversation != latest, conversation))
+
+
 def find_latest_with_branch(repository: Repository, text: str) -> ConversationId | None:
     """Return the latest conversation if `text` is exactly a branch of it, with or without `~2`, and no conversation."""
     name, _ = _split_steps(text)
@@ -310,11 +348,12 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
         return _resolve_inside(repository, rest if in_full else name, conversation)
     if not slash and _could_be_id(name) and not any(c.startswith(name) for c in conversation_ids(repository)):
         try:
-            return _resolve_id(repository, name, conversation_ids(repository))
+            return _resolve_id(repository, name, _latest_first(repository))
         except NotFound:
             by_root = _find_by_root(repository, name, conversation_ids(repository))
             if by_root is not None:
                 return _resolve_inside(repository, "", by_root)
+            _check_not_deleted(repository, name)
             hint = "see: scopes conv list, scopes conv log; or create a conversation: scopes conv new"
             _match_prefix(name, conversation_ids(repository), "conversation or message", hint)  # raises with near names
             raise
@@ -371,8 +410,13 @@ def _could_be_id(text: str) -> bool:
 
 
 def _resolve_id(repository: Repository, prefix: str, conversations: Iterable[ConversationId]) -> Revision:
-    """Resolve the message whose id, or the commit whose object id, has the prefix."""
-    found: dict[str, Revision] = {}
+    """Resolve the message whose id, or the commit whose object id, has the prefix: in the first that has it."""
+    return _resolve_ids(repository, prefix, conversations)[0]
+
+
+def _resolve_ids(repository: Repository, prefix: str, conversations: Iterable[ConversationId]) -> list[Revision]:
+    """Resolve the message whose id, or the commit whose object id, has the prefix, in each conversation that has it."""
+    found: dict[str, list[Revision]] = {}
     tips: dict[ConversationId, list[Oid]] = {}
     for ref, oid in repository.list_refs(refs.HEADS).items():
         pair = refs.split_branch_ref(ref)
@@ -382,7 +426,9 @@ def _resolve_id(repository: Repository, prefix: str, conversations: Iterable[Con
         for head in map(header_of, walk_oldest_first(repository, tips.get(conversation, []))):
             name = next((name for name in (head.id, head.oid) if name.startswith(prefix)), None)
             if name is not None:
-                found.setdefault(name, Revision(conversation, None, head.oid))
+                copies = found.setdefault(name, [])
+                if not copies or copies[-1].conversation != conversation:
+                    copies.append(Revision(conversation, None, head.oid))
         if found and is_message_id(prefix):
             break
     return found[_match_prefix(prefix, found, "message", "see: scopes conv log")]

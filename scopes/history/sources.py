@@ -34,6 +34,7 @@ class SourceRecord:
         root: The root commit of the conversation that it was imported into.
         base: The version of the source that it continues.
         sessions: The keys and root commits of the sessions after the first, if it has several.
+        joined: The key of the source that it begins like, if it was imported into the conversation of that one.
     """
 
     format: str
@@ -46,6 +47,7 @@ class SourceRecord:
     root: Oid
     base: str | None = None
     sessions: tuple[tuple[str, Oid], ...] = ()
+    joined: str | None = None
 
     @property
     def more_roots(self) -> tuple[Oid, ...]:
@@ -75,7 +77,7 @@ def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
             **rest,
         }:
             part, path, parser = rest.get("part"), rest.get("path"), rest.get("parser")
-            base, sessions = rest.get("base"), rest.get("sessions")
+            base, sessions, joined = rest.get("base"), rest.get("sessions"), rest.get("joined")
             return SourceRecord(
                 format=name,
                 native_id=native,
@@ -87,6 +89,7 @@ def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
                 root=Oid(root),
                 base=base if isinstance(base, str) else None,
                 sessions=tuple(_read_sessions(sessions)) if isinstance(sessions, list) else (),
+                joined=joined if isinstance(joined, str) else None,
             )
     raise Corrupt("the record of an imported source is damaged", hint="see: scopes verify")
 

@@ -12,7 +12,7 @@ from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import Commit
+from scopes.store.objects import SUBJECT_LENGTH, Commit
 from scopes.store.repository import Repository
 
 TITLE, PROMPT = "title", "prompt"
@@ -55,7 +55,7 @@ def walk_main(
 
 
 def first_prompt(newest_first: Iterable[Commit]) -> str | None:
-    """Return the subject of the first prompt; None for an incomplete history or one without any.
+    """Return the subject of the first prompt, with an ellipsis if it is cut; None for a history without any.
 
     A prompt of a person is preferred, then one that a program gave to a sub-agent, then the first message of an agent.
     """
@@ -71,4 +71,5 @@ def first_prompt(newest_first: Iterable[Commit]) -> str | None:
         if kind != ROOT_KIND:
             author_kind = author_kind_of(email)
             subjects[kind if author_kind == "injected" else author_kind] = subject
-    return next((subjects[kind] for kind in ("human", PROMPT, "agent") if kind in subjects), None)
+    found = next((subjects[kind] for kind in ("human", PROMPT, "agent") if kind in subjects), None)
+    return found if found is None or len(found) < SUBJECT_LENGTH else f"{found}…"

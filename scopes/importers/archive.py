@@ -121,6 +121,8 @@ def _description(record: SourceRecord) -> dict[str, Any]:
     known: dict[str, Any] = {"part": record.part} if record.part is not None else {}
     if record.base is not None:
         known["base"] = record.base
+    if record.joined is not None:
+        known["joined"] = record.joined
     if record.sessions:
         known["sessions"] = [[key, root] for key, root in record.sessions]
     return {

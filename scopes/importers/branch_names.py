@@ -41,8 +41,8 @@ def name_branches(objects: Objects, imported: ImportedSession, conversation: str
     """
     line_name = _line_name(imported)
     continues = imported.start[1] if imported.start[0] and imported.session.native_id == conversation else None
-    active = imported.ending.active if imported.ending.active in imported.oids else imported.last
-    active_line = set(_path_to(imported, active))
+    active = active_draft(imported)
+    active_line = set(path_to(imported, active))
     tips = []
     for key in imported.leaves():
         name = (line_name or MAIN) if key == active else _fork_name(imported, key, active_line)
@@ -54,7 +54,12 @@ def name_branches(objects: Objects, imported: ImportedSession, conversation: str
     return _with_unique_names(tips)
 
 
-def _path_to(imported: ImportedSession, key: str | None) -> list[str]:
+def active_draft(imported: ImportedSession) -> str | None:
+    """Return the key of the draft that a session is at; None if it has no message."""
+    return imported.ending.active if imported.ending.active in imported.oids else imported.last
+
+
+def path_to(imported: ImportedSession, key: str | None) -> list[str]:
     """Return the draft keys from a message back to the first one."""
     path = []
     while key is not None:
@@ -64,7 +69,7 @@ def _path_to(imported: ImportedSession, key: str | None) -> list[str]:
 
 
 def _first_not_shared(imported: ImportedSession, key: str, shared: set[str]) -> str:
-    own = [step for step in _path_to(imported, key) if step not in shared]
+    own = [step for step in path_to(imported, key) if step not in shared]
     return own[-1] if own else key
 
 
@@ -100,7 +105,7 @@ def _branch_entry(
     objects: Objects, imported: ImportedSession, key: str, shared: set[str], name: BranchName
 ) -> BranchEntry:
     """Return the branch's metadata; its fork point is the parent of its first own message, the root for `main`."""
-    first = _first_not_shared(imported, key, shared) if name != MAIN else _path_to(imported, key)[-1]
+    first = _first_not_shared(imported, key, shared) if name != MAIN else path_to(imported, key)[-1]
     commit = read_commit(objects, imported.oids[first])
     side = imported.sides.get(key)
     return BranchEntry(

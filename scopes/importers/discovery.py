@@ -65,6 +65,10 @@ def find_sources(path: str, skipped: list[Skipped] | None = None) -> list[Source
     names = [name for name in sizes if name.removesuffix(SUFFIX) == name or name.removesuffix(SUFFIX) not in sizes]
     if not names and unreadable and unreadable[0].error is not None:
         raise unreadable[0].error
+    links = [] if names else find_outside_links([path])
+    if links:
+        reason = f"{path!a} contains no transcripts, only links out of it, which are not followed: {len(links)}"
+        raise CannotImport(reason, hint=f"import what they point to, such as {os.path.realpath(links[0])}")
     if not names:
         raise CannotImport(f"{path!a} contains no transcripts", hint=f"files named *{', *'.join(FILE_SUFFIXES)}")
     return [_source_in_folder(name, sizes[name]) for name in names]

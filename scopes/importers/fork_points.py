@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from scopes.history.messages import is_root, message_id_of, read_message
 from scopes.ids import MessageId, Oid
@@ -61,10 +62,15 @@ def find_start(
     return (None, root) if oid is None else (last, oid)
 
 
-def number_groups(sessions: Sequence[Session], roots_of: Callable[[str], Iterable[Oid]]) -> list[int]:
+def number_groups(
+    sessions: Sequence[Session],
+    roots_of: Callable[[str], Iterable[Oid]],
+    joined: Mapping[str, str] = MappingProxyType({}),
+) -> list[int]:
     """Give sessions that continue each other, or share a conversation, one number (union-find).
 
-    `roots_of` returns the root commits of the conversations that a source went to at its last import.
+    `roots_of` returns the root commits of the conversations that a source went to at its last import. `joined` maps the
+    key of a session to that of the one whose conversation it joins.
     """
     parents: dict[str, str] = {}
 
@@ -76,7 +82,7 @@ def number_groups(sessions: Sequence[Session], roots_of: Callable[[str], Iterabl
 
     for session in sessions:
         own = source_key_of(session)
-        for key in (own, *parent_source_keys(session)):
+        for key in (own, *parent_source_keys(session), *filter(None, [joined.get(own)])):
             for name in (key, *roots_of(key)):
                 parents[find(name)] = find(own)
     numbers: dict[str, int] = {}

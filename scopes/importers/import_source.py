@@ -10,7 +10,7 @@ from scopes.errors import CannotImport
 from scopes.history.sources import SOURCES, SourceRecord
 from scopes.ids import Oid
 from scopes.importers.archive import changed_meanwhile, digests_of, walk_segments, write_source_record
-from scopes.importers.branch_names import name_branches
+from scopes.importers.branch_names import BranchTip, active_draft, name_branches, path_to
 from scopes.importers.fork_points import ParentSession, find_start, stored_parent
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange, Event, Session
@@ -19,7 +19,7 @@ from scopes.importers.results import GroupedNote, Skipped, SourceImported
 from scopes.importers.run_state import ImportRun
 from scopes.importers.session_commits import ImportedSession, Segment, write_commits
 from scopes.importers.stale_copy import StoredCopy
-from scopes.importers.targets import UNDATED, CommittedSession, StoredRecord, TargetMatch
+from scopes.importers.targets import UNDATED, CommittedSession, JoinPoint, StoredRecord, TargetMatch
 from scopes.importers.work_queue import QueuedSource
 
 
@@ -111,7 +111,7 @@ def refuse_unparsed(sources: Iterable[SourceImported]) -> None:
 
 def _compare_with_store(run: ImportRun, queued: QueuedSource) -> SourceStatus:
     key = source_key_of(queued.session)
-    match = _match_target(run, queued.session, queued.group)
+    match = _match_target(run, queued.session, queued.group, queued.joined)
     stored = run.targets.stored(key)
     size = 0 if stored is None else stored.record.size
     digest, prefix_digest = digests_of(queued.source, queued.source.size, size)
@@ -123,8 +123,8 @@ def _compare_with_store(run: ImportRun, queued: QueuedSource) -> SourceStatus:
     return SourceStatus(queued, key, match, stored, digest, base, grown)
 
 
-def _match_target(run: ImportRun, session: Session, group: int) -> TargetMatch:
-    match = run.targets.match(session, group)
+def _match_target(run: ImportRun, session: Session, group: int, joined: str | None = None) -> TargetMatch:
+    match = run.targets.match(session, group, joined)
     if match.missing_base is not None:
         run.missing_parents[session.native_id] = match.missing_base
     return match
@@ -167,6 +167,7 @@ def _import_sessions(run: ImportRun, status: SourceStatus) -> list[Segment]:
         root=status.match.target.root,
         base=status.base,
         sessions=tuple(roots.items())[1:],
+        joined=status.match.joined,
     )
     run.versions[status.key] = record.version
     commit = _write_record(run, status, record, segments)
@@ -183,8 +184,9 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
     match = status.match if key == status.key else _match_target(run, session, queued.group)
     target, record = match.target, None if status.stored is None else status.stored.record
     other_parser = record is not None and record.parser != PARSER_VERSION
+    left_alone = match.joined is not None and match.parent is None
     sub_agent_fields = queued.format.sub_agent_fields
-    run.targets.read_known(target, key, replace(match, own=match.own or other_parser), sub_agent_fields)
+    run.targets.read_known(target, key, replace(match, own=match.own or other_parser or left_alone), sub_agent_fields)
     parent = _find_parent(run, match.parent)
     imported = ImportedSession(
         session=session,
@@ -203,8 +205,28 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
     run.parents[key] = ParentSession([tip.tip for tip in tips], imported=imported, open=imported.open)
     before = {} if record is None else {status.key: record.root, **dict(record.sessions)}
     moved = before.get(key, target.root) != target.root
-    target.sessions.append(CommittedSession(key, tips, imported.title, complete=status.grown, moved=moved))
+    join = _find_join_point(imported, tips) if match.joined is not None and record is None else None
+    target.sessions.append(CommittedSession(key, tips, imported.title, status.grown, moved, join))
     return imported
+
+
+def _find_join_point(imported: ImportedSession, tips: Sequence[BranchTip]) -> JoinPoint | None:
+    """Return where a session that joined another one leaves its messages; None if they share none."""
+    line = path_to(imported, active_draft(imported))
+    shared = [imported.ids[key] for key in line if _is_shared(imported, key)]
+    tip = next((tip for tip in tips if line and tip.tip == imported.oids[line[0]]), None)
+    if tip is None or not shared:
+        return None
+    return JoinPoint(imported.session.native_id, tip.name, shared[0], len(shared))
+
+
+def _is_shared(imported: ImportedSession, key: str) -> bool:
+    """Return True if a draft became an earlier message, or is open and equals one."""
+    if key not in imported.new:
+        return True
+    parent = imported.parents[key]
+    position = imported.ids[key], imported.start[1] if parent is None else imported.oids[parent]
+    return position in imported.open and position in imported.known.commits
 
 
 def _find_parent(run: ImportRun, key: str | None) -> ParentSession | None:

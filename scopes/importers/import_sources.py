@@ -6,7 +6,7 @@ Sources are never written to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from scopes.errors import Busy, CannotImport, Invalid
@@ -14,14 +14,23 @@ from scopes.history.conversations import next_conversation_id
 from scopes.history.metadata import read_metadata
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, OperationId
+from scopes.importers.branch_names import SHORT_ID
 from scopes.importers.branch_updates import BranchUpdates, begin_updates, finish, update_branches
 from scopes.importers.fork_points import number_groups
 from scopes.importers.formats.base import Format, Source
 from scopes.importers.identity import source_key_of
 from scopes.importers.import_source import import_source, refuse_unparsed
 from scopes.importers.project_filter import ProjectFilter
-from scopes.importers.results import ConversationImported, GroupedNote, Imported, Skipped, group_notes
+from scopes.importers.results import (
+    ConversationImported,
+    GroupedNote,
+    Imported,
+    SessionJoined,
+    Skipped,
+    group_notes,
+)
 from scopes.importers.run_state import ImportRun
+from scopes.importers.shared_prefix import find_joins
 from scopes.importers.stale_copy import use_stored_source
 from scopes.importers.targets import ImportTarget, ImportTargets
 from scopes.importers.work_queue import QueuedSource, drop_older, open_sources, skip_failed
@@ -45,6 +54,7 @@ class ImportOptions:
     title: title of the one conversation
     since: nanoseconds since 1970; leave out sessions whose last message is older
     projects: import only the sessions of these projects, and files that were named; None for all
+    join: a new session that begins with the messages of another one belongs to the conversation of that one
     """
 
     dry_run: bool = False
@@ -53,6 +63,7 @@ class ImportOptions:
     title: str | None = None
     since: int | None = None
     projects: Sequence[Project] | None = None
+    join: bool = True
 
 
 DEFAULT_OPTIONS = ImportOptions()
@@ -73,7 +84,7 @@ def import_sources(
     *,
     on_progress: OnProgress = lambda _: None,
     skipped: Sequence[Skipped] = (),
-    notes: Sequence[Note] = (),
+    notes: Sequence[Note | GroupedNote] = (),
 ) -> Imported:
     """Import sources; a run that finds nothing new writes nothing.
 
@@ -86,7 +97,8 @@ def import_sources(
         Invalid: one title for several conversations.
         Busy: other processes keep importing the same sources.
     """
-    all_skipped, all_notes = list(skipped), list(notes)
+    all_skipped = list(skipped)
+    all_notes: list[Note | GroupedNote] = list(notes)
     project_filter = ProjectFilter(options.projects)
     queue = open_sources(sources, formats, all_skipped, strict=options.strict, select=project_filter.select)
     all_notes += project_filter.notes()
@@ -95,7 +107,9 @@ def import_sources(
     while True:
         notes_now = [*all_notes, *_notes_of(all_skipped)]
         try:
-            result = _import_queue(repository, queue, options, all_skipped, notes=notes_now, on_progress=on_progress)
+            result = _import_queue(
+                repository, queue, formats, options, all_skipped, notes=notes_now, on_progress=on_progress
+            )
             return replace(result, other_sessions=len(project_filter.left_out))
         except _BrokenSources as broken:
             queue = [queued for position, queued in enumerate(queue) if position not in broken.skipped]
@@ -110,6 +124,7 @@ def import_sources(
 def _import_queue(
     repository: Repository,
     queue: list[QueuedSource],
+    formats: Sequence[Format],
     options: ImportOptions,
     skipped: Sequence[Skipped],
     *,
@@ -119,12 +134,12 @@ def _import_queue(
     """Import the queue as one operation; again if another process imports one of its sources meanwhile."""
     if options.dry_run:
         with overlay_of(repository) as overlay, bulk_objects(overlay, keep=False) as objects:
-            run = _import_all(overlay, objects, queue, options, notes=notes, on_progress=on_progress)
+            run = _import_all(overlay, objects, queue, formats, options, notes=notes, on_progress=on_progress)
             changed, unchanged = _preview_conversations(run)
             return replace(_build_result(run, changed, skipped, None, options), unchanged=unchanged)
     for _ in range(_ATTEMPTS):
         with shared_write(repository), bulk_objects(repository) as objects:
-            run = _import_all(repository, objects, queue, options, notes=notes, on_progress=on_progress)
+            run = _import_all(repository, objects, queue, formats, options, notes=notes, on_progress=on_progress)
         with exclusive_write(repository):
             if not run.is_overtaken():
                 return _update_refs(run, skipped, options)
@@ -200,6 +215,7 @@ def _import_all(
     repository: Repository,
     objects: BulkObjects,
     queue: list[QueuedSource],
+    formats: Sequence[Format],
     options: ImportOptions,
     *,
     notes: Sequence[Note | GroupedNote],
@@ -220,18 +236,25 @@ def _import_all(
             queue[position] = use_stored_source(objects, targets.stored(source_key_of(queued.session)), queued)
         except (CannotImport, OSError) as error:
             broken[position] = _skip_broken(queued, error)
-    groups = number_groups([queued.session for queued in queue], targets.roots_of)
-    last = {group: position for position, group in enumerate(groups)}
-    for position, (queued, group, size) in enumerate(zip(queue, groups, sizes, strict=True)):
+    positions = {source_key_of(queued.session): position for position, queued in enumerate(queue)}
+    queue = find_joins(repository, objects, targets, queue, formats, join=options.join)
+    groups = number_groups(
+        [queued.session for queued in queue],
+        targets.roots_of,
+        {source_key_of(queued.session): queued.joined for queued in queue if queued.joined is not None},
+    )
+    last = {group: place for place, group in enumerate(groups)}
+    for place, (queued, group) in enumerate(zip(queue, groups, strict=True)):
+        position = positions[source_key_of(queued.session)]
         if position in broken:
             continue
         try:
             import_source(run, replace(queued, group=group))
         except (CannotImport, OSError) as error:
             broken[position] = _skip_broken(queued, error)
-        if last[group] == position:
+        if last[group] == place:
             run.release(group)
-        on_progress(size)
+        on_progress(sizes[position])
     if broken:
         raise _BrokenSources(broken)
     if options.strict:
@@ -309,7 +332,10 @@ def _build_result(
     operation: OperationId | None,
     options: ImportOptions,
 ) -> Imported:
-    notes, details = group_notes([*_note_unparsed(run), *run.notes, *_note_missing_parents(run)])
+    joined = tuple(_list_joined(conversations))
+    notes, details = group_notes(
+        [*_note_unparsed(run), *run.notes, *_note_missing_parents(run), *map(_note_joined, joined)]
+    )
     return Imported(
         sources=tuple(run.sources),
         conversations=tuple(_describe(run, conversation, target) for conversation, target in conversations.items()),
@@ -318,8 +344,29 @@ def _build_result(
         operation=operation,
         notes=notes,
         missing_parents=run.missing_parents,
+        joined=joined,
         details=details,
     )
+
+
+def _list_joined(conversations: dict[ConversationId, ImportTarget]) -> Iterator[SessionJoined]:
+    for conversation, target in conversations.items():
+        for join in (session.join for session in target.sessions if session.join is not None):
+            yield SessionJoined(
+                session=join.session,
+                conversation=conversation,
+                branch=join.branch,
+                message=join.message,
+                equal_messages=join.equal_messages,
+            )
+
+
+def _note_joined(joined: SessionJoined) -> GroupedNote:
+    equal = plural(joined.equal_messages, "equal message")
+    where = f"{joined.conversation} as branch {joined.branch} at message {joined.message[:SHORT_ID]}"
+    text = f"session {joined.session} joined {where} ({joined.equal_messages} {equal})"
+    hint = "to keep them apart: scopes undo, then repeat the command with --no-join"
+    return GroupedNote(text, "{} sessions joined the conversations of sessions that begin like them", hint)
 
 
 def _note_missing_parents(run: ImportRun) -> list[Note]:

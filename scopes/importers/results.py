@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from scopes.errors import Inaccessible, ScopesError
-from scopes.ids import ConversationId, OperationId
+from scopes.ids import BranchName, ConversationId, MessageId, OperationId
 from scopes.result import Note, Result
 
 
@@ -62,7 +62,7 @@ def skip_unreadable(path: str, error: OSError, *, named: bool = False) -> Skippe
 class ConversationImported:
     """A conversation that sources were imported into; `new_messages` were not in it before.
 
-    `first_prompt` is the beginning of the first prompt, if there is no title and a person reads the result.
+    `first_prompt` is the beginning of the first prompt, if there is no title and the result is shown as text.
     """
 
     id: ConversationId
@@ -72,6 +72,21 @@ class ConversationImported:
     new_messages: int
     branches: int
     first_prompt: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionJoined:
+    """A session that joined the conversation of another one, because its first `equal_messages` are equal.
+
+    branch: the branch that the session is on
+    message: the last equal message
+    """
+
+    session: str
+    conversation: ConversationId
+    branch: BranchName
+    message: MessageId
+    equal_messages: int
 
 
 class GroupedNote(NamedTuple):
@@ -108,6 +123,7 @@ class Imported(Result):
     unchanged: in a dry run, the number of conversations that would stay as they are; they are not in `conversations`.
     other_sessions: the number of sessions that were left out because they belong to other projects.
     missing_parents: sessions that continue one which is not imported, and that one.
+    joined: new sessions that begin with the messages of another one, and belong to its conversation.
     details: the texts of the notes of which `notes` have only the number.
     """
 
@@ -119,6 +135,7 @@ class Imported(Result):
     unchanged: int = 0
     other_sessions: int = 0
     missing_parents: Mapping[str, str] = field(default_factory=dict)
+    joined: tuple[SessionJoined, ...] = ()
     details: tuple[str, ...] = ()
 
     @property

@@ -10,7 +10,7 @@ from scopes.history.messages import is_root, message_id_of, read_message, write_
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, conversation_ids, list_branch_tips
 from scopes.history.sources import SOURCES, SourceRecord, read_source_record
-from scopes.ids import ConversationId, MessageId, Oid
+from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.importers.branch_names import BranchTip
 from scopes.importers.formats.events import Session
 from scopes.importers.identity import parent_source_keys, session_uuid, source_key_of
@@ -33,11 +33,22 @@ class StoredRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class JoinPoint:
+    """The last message of a session that an earlier session has too, how many they share, and the branch from there."""
+
+    session: str
+    branch: BranchName
+    message: MessageId
+    equal_messages: int
+
+
+@dataclass(frozen=True, slots=True)
 class CommittedSession:
     """A session that this run has imported, with the branches it has.
 
     complete: it begins with all the bytes of its previous import
     moved: its previous import went to another conversation
+    join: where a new session joined the conversation of one that begins with the same messages
     """
 
     key: str
@@ -45,6 +56,7 @@ class CommittedSession:
     title: str | None
     complete: bool = False
     moved: bool = False
+    join: JoinPoint | None = None
 
 
 @dataclass(slots=True)
@@ -83,13 +95,16 @@ class ImportTarget:
 class TargetMatch:
     """The conversation of a session; `own` if it is named after the session, `parent` is the source that it continues.
 
-    `missing_base` names the session it continues where that was never imported.
+    `missing_base` names the session it continues where that was never imported. `joined` is the source whose
+    conversation it joined because both begin with the same messages; it is no `parent` if it went to another
+    conversation since.
     """
 
     target: ImportTarget
     own: bool
     parent: str | None = None
     missing_base: str | None = None
+    joined: str | None = None
 
 
 class ImportTargets:
@@ -113,13 +128,16 @@ class ImportTargets:
         """Iterate over the conversations in the order of their first use."""
         return iter(self._targets.values())
 
-    def match(self, session: Session, group: int) -> TargetMatch:
-        """Find or create the conversation of a session."""
+    def match(self, session: Session, group: int, joined: str | None = None) -> TargetMatch:
+        """Find or create the conversation of a session; `joined` is the source whose conversation it belongs to."""
         for key in parent_source_keys(session):
             root = self._find_root(key)
             if root is not None:
                 self._roots[source_key_of(session)] = root
                 return TargetMatch(self.at(root, group), False, key)
+        match = None if joined is None else self._match_joined(source_key_of(session), joined, group)
+        if match is not None:
+            return match
         root = self._find_own_root(session, group) or self._write_root(session)
         self._roots[source_key_of(session)] = root
         missing = session.base if session.sub_file is None else None
@@ -138,6 +156,16 @@ class ImportTargets:
                 target.unread = [tip for tip in target.tips if tip not in self._reimported]
         self._groups.setdefault(group, {})[root] = self._targets[root]
         return self._targets[root]
+
+    def was_imported(self, key: str) -> bool:
+        """Return True if the store has a session from a previous import."""
+        return key in self._previous_roots or self.stored(key) is not None
+
+    def has_conversation(self, root: Oid) -> bool:
+        """Return True if the store has the conversation with this root."""
+        if self._conversations is None:
+            self._conversations = _list_roots(self._repository)
+        return root in self._conversations
 
     def stored(self, key: str) -> StoredRecord | None:
         """Return the stored record of a source; None if it was never imported."""
@@ -218,6 +246,16 @@ class ImportTargets:
             return self._roots[key]
         stored = self.stored(key)
         return None if stored is None else stored.record.root
+
+    def _match_joined(self, key: str, joined: str, group: int) -> TargetMatch | None:
+        """Return the conversation that a session belongs to since it joined another one, or will join now."""
+        previous, current = self._previous_roots.get(key), self._find_root(joined)
+        root = current if previous is None else previous
+        if root is None or (previous is not None and not self._repository.has(previous)):
+            return None
+        self._roots[key] = root
+        parent = joined if current == root else None
+        return TargetMatch(self.at(root, group), False, parent, joined=joined)
 
     def _find_own_root(self, session: Session, group: int) -> Oid | None:
         """Return the root of the session's own conversation at its last import, even if its header has changed."""

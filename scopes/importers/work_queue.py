@@ -14,7 +14,7 @@ from scopes.importers.branch_names import SHORT_ID
 from scopes.importers.formats.base import UNKNOWN_FORMAT, Format, Source, choose_format, has_message, read_session
 from scopes.importers.formats.events import Draft, Event, Session
 from scopes.importers.identity import parent_source_keys, source_key_of
-from scopes.importers.results import Skipped, skip_unreadable
+from scopes.importers.results import GroupedNote, Skipped, skip_unreadable
 from scopes.result import Note
 
 _MAX_NAMED = 5  # files in one error
@@ -24,7 +24,8 @@ _MAX_NAMED = 5  # files in one error
 class QueuedSource:
     """A source to import: its format, its first session, and the shorter copies that it contains.
 
-    Sources that continue each other have the same `group` number.
+    Sources that continue each other have the same `group` number. `joined` is the key of a source that begins with the
+    same messages, if the session belongs to the conversation of that one.
     """
 
     source: Source
@@ -32,6 +33,13 @@ class QueuedSource:
     session: Session
     copies: tuple[Source, ...] = ()
     group: int = 0
+    joined: str | None = None
+
+    @property
+    def parent_keys(self) -> list[str]:
+        """Return the keys of sources that the session may continue, most likely first."""
+        named = parent_source_keys(self.session)
+        return named if self.joined is None else [*named, self.joined]
 
     @property
     def session_name(self) -> tuple[str, str]:
@@ -65,7 +73,7 @@ def open_sources(
     return queued
 
 
-def drop_older(queue: list[QueuedSource], since: int, notes: list[Note]) -> list[QueuedSource]:
+def drop_older(queue: list[QueuedSource], since: int, notes: list[Note | GroupedNote]) -> list[QueuedSource]:
     """Return the sources of sessions with a message at or after `since` (nanoseconds since 1970), or without times.
 
     Record times count, not the file's. The parts of a session stay together. A note says how many were left out.
@@ -164,7 +172,11 @@ def _merge_copies(queue: list[QueuedSource], skipped: list[Skipped]) -> list[Que
 
 def _sort(queue: list[QueuedSource]) -> list[QueuedSource]:
     """Sort by creation time, then by native id, with parents first; the order is the same on every machine."""
-    queue.sort(key=_sort_key)
+    return sort_parents_first(sorted(queue, key=sort_key))
+
+
+def sort_parents_first(queue: Sequence[QueuedSource]) -> list[QueuedSource]:
+    """Move every source after those that it continues."""
     by_key = {source_key_of(queued.session): queued for queued in queue}
     ordered: dict[str, QueuedSource] = {}
     for queued in queue:
@@ -172,7 +184,8 @@ def _sort(queue: list[QueuedSource]) -> list[QueuedSource]:
     return list(ordered.values())
 
 
-def _sort_key(queued: QueuedSource) -> tuple[int, bool, str, str]:
+def sort_key(queued: QueuedSource) -> tuple[int, bool, str, str]:
+    """Return what sources are sorted by: creation time, then native id."""
     session = queued.session
     return (
         parse_time(session.created or "") or 0,
@@ -194,7 +207,7 @@ def _add_after_parents(queued: QueuedSource, by_key: dict[str, QueuedSource], or
 
 
 def _find_parent(queued: QueuedSource, by_key: dict[str, QueuedSource]) -> QueuedSource | None:
-    return next((by_key[key] for key in parent_source_keys(queued.session) if key in by_key), None)
+    return next((by_key[key] for key in queued.parent_keys if key in by_key), None)
 
 
 def _walk_readable(queued: QueuedSource) -> Iterator[Event]:

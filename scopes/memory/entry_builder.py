@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from scopes.clock import known_seconds, new_id, now
 from scopes.errors import Refused
-from scopes.memory.activity import Activity
+from scopes.history.activity import Activity
 from scopes.memory.entry import EntryScope, MemoryEntry, Sources
 from scopes.memory.extraction import actions_of, decisions_of, importance_of, main_agent, summary_of
 from scopes.memory.source_messages import SourceMessage

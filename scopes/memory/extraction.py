@@ -16,9 +16,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from scopes.history.activity import CHANGED, ENDED, Activity
 from scopes.history.messages import read_message, walk_headers_newest_first
 from scopes.ids import AgentName, MessageId
-from scopes.memory.activity import CHANGED, ENDED, Activity
 from scopes.memory.entry import DEFAULT_IMPORTANCE, ActionItem, MemoryEntry, Sources
 from scopes.memory.keywords import walk_words
 from scopes.memory.sentences import split_sentences, walk_lines

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from scopes.history.activity import Activity
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import read_root
 from scopes.ids import ConversationId, MessageId, Oid, OperationId
 from scopes.loading import load
 from scopes.memory.actions import merge_actions
-from scopes.memory.activity import Activity
 from scopes.memory.entry import EntryScope, MemoryEntry
 from scopes.memory.source_messages import SourceMessage, headers_beyond, read_source_messages
 from scopes.memory.store import Memory, change_memory, covered_change, entry_change

@@ -18,6 +18,7 @@ from scopes.merge.divergence import Divergence, PathChange, changes_on, find_div
 from scopes.merge.in_progress import HELD, InProgress
 from scopes.merge.rewrite import divergence_of
 from scopes.merge.spellings import comparable_path
+from scopes.merge.statements import can_state
 from scopes.model import encoding
 from scopes.model.claims import content_hash
 from scopes.model.conflicts import ENTITIES, MESSAGES, PROPOSALS, Choice, Conflict, Position
@@ -101,8 +102,9 @@ def _divergence(repository: Repository, in_progress: InProgress) -> Divergence |
         found = find_divergence(repository, repository, in_progress.target_tip, in_progress.source_tip, unrelated=True)
         return None if found is None else replace(found, directory=find_directory(repository, in_progress.conversation))
     stopped = read_commit(repository, in_progress.source_tip)
-    new_in_target = list_new_commits(repository, in_progress.target_tip, stopped.oid)
-    return divergence_of(repository, in_progress.target_tip, stopped, tuple(new_in_target))
+    new_in_target = tuple(list_new_commits(repository, in_progress.target_tip, stopped.oid))
+    stating = tuple(commit for commit in new_in_target if can_state(commit))
+    return divergence_of(repository, in_progress.target_tip, stopped, new_in_target, stating)
 
 
 def list_takes(disagreement: Disagreement) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
     known = {message_id_of(commit): commit for commit in new_in_target}
     chosen, dropped, present = [], [], []
     own = list(own)
-    written = already | {message_id_of(commit) for commit in own}
+    written = {**dict.fromkeys(map(message_id_of, own), False), **dict.fromkeys(already, True)}
     for commit in own:
         same = known.get(message_id_of(commit))
         if len(commit.parents) != 1:
@@ -101,8 +101,12 @@ def plan_picks(  # noqa: PLR0917 - where to read and write, then what moves wher
         bases = list_merge_bases(repository, onto, commit.oid)
         new_in_target = list(list_new_commits(repository, onto, commit.oid, bases))
         new_in_target += (read_commit(objects, rewrite.new) for rewrite in result.moved)
-        own = {message_id_of(each) for each in list_new_commits(repository, commit.oid, onto, bases)}
-        one = rewrite_commits(objects, result.tip, [commit], policy, new_in_target, own | already)
+        own = dict.fromkeys(map(message_id_of, list_new_commits(repository, commit.oid, onto, bases)), False)
+        replayed = already | {rewrite.id for rewrite in result.moved}
+        for each in new_in_target:
+            if message_id_of(each) in replayed and (message_id_of(each) in own or _is_notice(each)):
+                own[message_id_of(each)] = True
+        one = rewrite_commits(objects, result.tip, [commit], policy, new_in_target, own)
         result = replace(
             one,
             moved=(*result.moved, *one.moved),
@@ -113,6 +117,10 @@ def plan_picks(  # noqa: PLR0917 - where to read and write, then what moves wher
         if result.stop is not None:
             break
     return ReplayPlan(result=result, notes=result.notes)
+
+
+def _is_notice(commit: Commit) -> bool:
+    return commit.trailers.get(KIND_TRAILER) == "notice"
 
 
 def _drop_history(commits: Iterable[Commit], fork: Oid | None) -> list[Commit]:

@@ -6,15 +6,16 @@ change is merged. No ref moves here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
-from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_message
+from scopes.history.messages import KIND_TRAILER, STATE_DIRECTORY, message_id_of, read_message
 from scopes.ids import MessageId, Oid
 from scopes.merge.automatic_resolution import Policy
 from scopes.merge.conflict_keys import comparable_key, key_of_path
-from scopes.merge.divergence import Divergence, Side, changes_by_key, changes_on, state_of
+from scopes.merge.divergence import Divergence, PathChanges, Side, changes_by_key, changes_on, state_of
 from scopes.merge.plan import MergePlan, plan_of, write_state
 from scopes.merge.spellings import find_other_spellings
 from scopes.merge.statements import can_state, find_restated, stated_topics
@@ -68,13 +69,13 @@ def rewrite_commits(  # noqa: PLR0917 - where to write, what moves where, and ag
     commits: Sequence[Commit],
     policy: Policy,
     new_in_target: Sequence[Commit],
-    own: Iterable[MessageId] = (),
+    own: Mapping[MessageId, bool] = MappingProxyType({}),
 ) -> ReplayResult:
     """Replay commits one after the other on top of `onto`; a commit whose parent is the tip already is kept.
 
     `new_in_target` are the commits of `onto` that the replayed ones do not have, oldest first; they name the authors of
     conflicting claims. `own` are the messages of the replayed history, and the resolutions of its conflicts: they state
-    nothing against it. Only objects are written.
+    nothing against it; True for those that the same replay wrote. Only objects are written.
     """
     target = _Target(onto, new_in_target, own)
     moved: list[Rewrite] = []
@@ -95,48 +96,50 @@ def rewrite_commits(  # noqa: PLR0917 - where to write, what moves where, and ag
                     notes=tuple(notes),
                 )
         moved.append(Rewrite(message_id_of(commit), commit.oid, oid))
-        target.advance(objects, oid)
+        target.advance(objects, oid, () if plan is None else plan.conflicts)
     return ReplayResult(tip=target.tip, moved=tuple(moved), conflicts=tuple(resolved), notes=tuple(notes))
 
 
 class _Target:
     """The commit that the next message is replayed on, and the commits below it that the message does not have.
 
-    `own` are messages that state nothing against the replayed ones, such as these themselves.
+    `own` are messages that state nothing against the replayed ones, such as these themselves: True for those that the
+    replay wrote. What others stated counts until a conflict about it is resolved.
     """
 
-    def __init__(self, tip: Oid, new_commits: Sequence[Commit], own: Iterable[MessageId]) -> None:
+    def __init__(self, tip: Oid, new_commits: Sequence[Commit], own: Mapping[MessageId, bool]) -> None:
         self.tip = tip
         self.new_commits = list(new_commits)
         self.known = {message_id_of(commit) for commit in new_commits}
-        self._own = set(own)
+        self._own = own
         self._stating: dict[str, list[Commit]] | None = None
+        self._resolved: set[str] = set()
 
-    def advance(self, objects: Objects, tip: Oid) -> None:
+    def advance(self, objects: Objects, tip: Oid, resolved: Iterable[Conflict]) -> None:
         self.tip = tip
-        commit = read_commit(objects, tip)
-        self.new_commits.append(commit)
-        self._own.add(message_id_of(commit))
-        if self._stating is not None:
-            self._add_stating(objects, commit, self._stating)
+        self.new_commits.append(read_commit(objects, tip))
+        self._resolved |= {comparable_key(conflict.key) for conflict in resolved}
 
     def find_stating(self, objects: Objects, commit: Commit) -> list[Commit]:
         """Return the new commits, oldest first, that stated a topic of a commit after all messages of its own line."""
         if not can_state(commit):
             return []
         if self._stating is None:
-            self._stating = {}
-            for each in self.new_commits:
-                self._add_stating(objects, each, self._stating)
-        found = [each for topic in stated_topics(objects, commit) for each in self._stating.get(topic, ())]
+            self._stating = self._find_all_stating(objects)
+        topics = stated_topics(objects, commit) - self._resolved
+        found = [each for topic in topics for each in self._stating.get(topic, ())]
         return list({each.oid: each for each in found}.values())
 
-    def _add_stating(self, objects: Objects, commit: Commit, by_topic: dict[str, list[Commit]]) -> None:
-        for topic in stated_topics(objects, commit) if can_state(commit) else ():
-            if message_id_of(commit) in self._own:
-                by_topic.pop(topic, None)
-            else:
-                by_topic.setdefault(topic, []).append(commit)
+    def _find_all_stating(self, objects: Objects) -> dict[str, list[Commit]]:
+        by_topic: dict[str, list[Commit]] = {}
+        for commit in self.new_commits:
+            written = self._own.get(message_id_of(commit))
+            for topic in stated_topics(objects, commit) if can_state(commit) else ():
+                if written is None:
+                    by_topic.setdefault(topic, []).append(commit)
+                elif not written or commit.trailers.get(KIND_TRAILER) == "notice":
+                    by_topic.pop(topic, None)
+        return by_topic
 
 
 def _replay(objects: Objects, target: _Target, commit: Commit, policy: Policy) -> tuple[Oid, MergePlan]:
@@ -181,9 +184,15 @@ def divergence_of(
     restated = find_restated(objects, stating, base_state, target_state, known)
     restated = {key: paths for key, paths in restated.items() if comparable_key(key) in topics}
     in_target = changes_on(objects, base_state, target_state, keys)
+    if not stating:  # a claim that the target never had is no decision against it
+        again = {key: paths for key, paths in again.items() if not _is_absent(in_target.get(key, {}))}
     target = Side(onto, target_state, tuple(new_in_target), in_target, restated)
     source = Side(commit.oid, source_state, (commit,), changes, again)
     return Divergence(target, source, () if parent is None else (parent,), base_state)
+
+
+def _is_absent(changes: PathChanges) -> bool:
+    return bool(changes) and all(change.new is None for change in changes.values())
 
 
 def _add_missing_claims(objects: Objects, state: Oid | None, message: Message, plan: MergePlan) -> Oid | None:

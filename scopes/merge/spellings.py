@@ -29,7 +29,7 @@ def comparable_path(path: str) -> tuple[str, str | None]:
 
 def list_spellings(objects: Objects, state: Oid | None, key: str) -> list[str]:
     """Return the paths in a state of the claims about the topic of a key, in any spelling, of every agent, sorted."""
-    if state is None or value_field(key) is None:
+    if state is None or "/" not in key or value_field(key) is None:
         return []
     entry = find_entry(objects, state, group_of(key))
     if entry is None or not entry.is_tree:

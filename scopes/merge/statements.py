@@ -73,7 +73,9 @@ def can_state(commit: Commit) -> bool:
 def stated_topics(objects: Objects, commit: Commit) -> set[str]:
     """Return the comparable keys that a commit states, as a typed message or as a resolution, valid or not."""
     message = read_message(objects, commit.oid)
-    return {comparable_key(key) for key in (*map(key_of_path, stated_claims(message)), *_resolved_keys(message.extra))}
+    keys = (*map(key_of_path, stated_claims(message)), *_resolved_keys(message.extra))
+    withdrawn = _withdrawn_topic(message.extra)
+    return {*map(comparable_key, keys), *(() if withdrawn is None else (withdrawn,))}
 
 
 def _stated_paths(objects: Objects, commit: Commit, state: Oid | None) -> Iterator[str]:

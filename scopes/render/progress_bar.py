@@ -21,8 +21,7 @@ class ProgressBar:
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
+            *((TextColumn("{task.completed}"),) if total is None else (MofNCompleteColumn(), TimeRemainingColumn())),
             console=console,
             auto_refresh=False,
             transient=True,

@@ -40,6 +40,9 @@ _COMMITS = """
     SELECT value.text, commits.number, commits.oid FROM commits
     JOIN place ON place.entry = commits.number JOIN value ON value.number = place.conversation
     WHERE commits.message = ? ORDER BY value.text, commits.number"""
+_TOOLS = """
+    SELECT text FROM value WHERE field = 'tool'
+    AND EXISTS (SELECT 1 FROM touched WHERE touched.value = value.number AND touched.message = ?) ORDER BY text"""
 _FIRST_COMMIT = "SELECT oid FROM commits WHERE message = ? ORDER BY number LIMIT 1"
 _ROOT = """
     SELECT commits.oid FROM place JOIN commits ON commits.number = place.entry
@@ -73,7 +76,7 @@ class SearchHit(Result):
 
     `part` is the column that the snippet is from. `before` and `after` are the neighboring messages, oldest first.
     `retracted` and `amended` tell whether the branch replaces the message's text. `heading` is the title of the
-    conversation, or its first prompt.
+    conversation, or its first prompt. `tools` are the tools that the message calls, or whose results it has.
     """
 
     conversation: ConversationId
@@ -88,6 +91,7 @@ class SearchHit(Result):
     retracted: bool = False
     amended: bool = False
     heading: Heading | None = None
+    tools: tuple[str, ...] = ()
 
 
 class Highlighter(NamedTuple):
@@ -163,6 +167,7 @@ class HitReader:
             retracted="retracted" in claim,
             amended="amended" in claim,
             heading=self._heading(conversation),
+            tools=tuple(name for (name,) in self._index.rows(_TOOLS, (row.number,), (str,))),
         )
 
     def texts(self, number: int) -> tuple[str, ...]:

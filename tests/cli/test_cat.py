@@ -44,3 +44,44 @@ def test_raw_prints_the_stored_json(cat):
     done = cat("--raw", "--original")
     assert done.returncode == 2
     assert "leave out one of them" in done.stderr
+
+
+def test_a_branch_or_head_of_the_latest_conversation_is_read(conversation):
+    """As `log` and `diff` do."""
+    text = "How shall we do it?"
+    newest = conversation.append("fix", "newest")
+    assert conversation.run("cat", "main", "--json")["text"] == text
+    assert conversation.run("cat", "fix", "--json")["id"] == newest
+    assert conversation.run("cat", "fix~1", "--json")["text"] == text
+    conversation.run("switch", "fix", "--json")
+    assert conversation.run("cat", "HEAD", "--json")["id"] == newest
+    assert conversation.run("cat", "HEAD~1", "--json")["text"] == text
+    assert conversation.run("log", "HEAD", "-1", "--json")["id"] == newest
+
+
+def test_a_message_may_follow_its_conversation(conversation):
+    newest = conversation.append("fix", "newest")
+    for words in (("fix",), (newest[:6],), ("main~0",)):
+        shown = conversation.run("cat", conversation.id, *words, "--json")
+        assert shown["conversation"] == conversation.id
+    assert conversation.run("cat", conversation.id, "fix", "--json")["id"] == newest
+    assert conversation.run("cat", f"{conversation.id}/main", newest, "--json")["id"] == newest
+    assert conversation.run("cat", conversation.id, "HEAD", "--json")["id"] == conversation.first
+    error = conversation.run_refused("cat", conversation.id, "fix", "--in", conversation.id, code=2)
+    assert error["message"] == "the conversation is given twice"
+
+
+def test_a_message_of_two_conversations_is_read_in_the_latest_one_with_a_note(conversation):
+    for name in ("conv-002", "conv-003"):
+        assert conversation.run("new", "--json")["id"] == name
+        conversation.run("cherry-pick", name, f"{conversation.id}/main", "--json")
+    latest = conversation.run("list", "--json")["conversations"][0]["id"]
+    done = conversation.run_main("cat", conversation.first[:8], "--format", "{conversation}")
+    assert done.stdout == f"{latest}\n"
+    others = [name for name in (conversation.id, "conv-002", "conv-003") if name != latest]
+    assert done.stderr.splitlines() == [
+        f"note: message {conversation.first[:8]} of {latest} is shown; it is also in {', '.join(others)}",
+        f"hint: to read that one: scopes cat {others[0]}/{conversation.first[:8]}",
+    ]
+    assert conversation.run("cat", conversation.first, "--json")["conversation"] == latest
+    assert conversation.run("cat", f"{others[0]}/{conversation.first}", "--json")["conversation"] == others[0]

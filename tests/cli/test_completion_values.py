@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import pytest
@@ -396,3 +397,21 @@ def test_an_alias_may_hold_an_option_whose_value_is_optional(conversation):
     """`--porcelain` in an alias took the next word as its version."""
     conversation.run("config", "set", "scopes.alias.rows", "log --porcelain")
     assert conversation.run("rows", "@") == conversation.run("log", "@", "--porcelain")
+
+
+def test_the_source_of_a_merge_is_a_branch_before_it_is_a_message(conversation, offered):
+    for number in range(6):
+        conversation.append("main", str(number))
+    assert offered("merge conv-001 ")[:2] == ["fix", "main"]
+    assert len(offered("merge conv-001 ")) == 2 + 5
+    assert offered("merge conv-001 f") == ["fix"]
+    assert conversation.first[:8] in offered(f"merge conv-001 {conversation.first[:3]}")
+
+
+def test_recorded_files_are_offered_to_blame(conversation, offered):
+    line = json.dumps({"author": "carol", "text": "x", "files": [{"path": "src/app.py", "op": "edit"}]})
+    conversation.run("append", conversation.id, "--jsonl", "-", "--json", given=line + "\n")
+    for words in ("conv-001", "conv-001/main", "conv-001 --file", "--file"):
+        assert offered(f"blame {words} s") == ["src/app.py"], words
+    assert offered("blame conv-001/fix s") == []
+    assert offered("export conv-001 --output s") == []

@@ -41,7 +41,7 @@ def test_json_has_the_counts(store):
     document = json.loads(run(store, "--json", "diff", "conv-001", f"main..{SECURITY}").stdout)
     assert document["counts"] == {"only_left": 4, "only_right": 5, "changed": 0, "claims": 7}
     decided = next(claim for claim in document["claims"] if claim["key"] == "decisions/cookies")
-    assert list(decided) == ["key", "right"]
+    assert (list(decided), decided["changed_in"]) == (["key", "changed_in", "right"], "right")
 
 
 @pytest.mark.parametrize(

@@ -88,9 +88,15 @@ def test_a_search_is_limited_to_the_conversation_that_is_named_last(conversation
 
 
 def test_an_extra_word_of_log_is_refused_unless_it_is_a_path_of_the_conversation(conversation, error):
-    code, message, hint = error("log", "conv-001", "extra")
-    assert (code, message) == (2, "error: no message touched 'extra'")
-    assert hint == "hint: for any path: scopes log conv-001 -- extra"
+    code, message, *_ = error("log", "conv-001", "extra")
+    assert (code, message) == (
+        2, "error: conv-001 has no branch 'extra', and no message touched a file of that name"
+    )  # fmt: skip
+    assert conversation.run_main("log", "conv-001", "extra").stderr.splitlines()[1:] == [
+        "hint: branches of conv-001: fix, main",
+        "hint: for any path: scopes log conv-001 -- extra",
+    ]
+    assert "no message touched 'extra'" in conversation.run_main("log", "conv-001/main", "extra").stderr
     assert conversation.run_main("log", "conv-001", "src/app.py").stdout.count("\n") == 1
     assert conversation.run_main("log", "conv-001", "--", "extra").returncode == 0
 

@@ -12,6 +12,7 @@ from scopes.cli.command_docs import read_docs
 from scopes.cli.command_line import LONG, SHORT, split_words
 from scopes.cli.invocation import before_separator
 from scopes.cli.table import TABLE
+from tests.cli.running import PRODUCT, scopes
 
 ROOT = Path(__file__).parent.parent.parent
 PLACEHOLDER = "{}"
@@ -141,3 +142,44 @@ def test_a_branch_from_a_message_of_another_conversation_names_that_conversation
 def test_head_in_a_log_has_the_branch_main_as_hint(conversation):
     error = conversation.run_refused("log", conversation.id, "HEAD~2", code=2)
     assert error["hint"] == f"did you mean scopes log {conversation.id}/main~2?"
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("merge conv-001 main fix", "scopes merge conv-001 fix --target main"),
+        ("merge conv-001 main fix --dry-run", "scopes merge CONV SOURCE --target BRANCH"),
+        ("rebase conv-001 fix main", "scopes rebase conv-001 --branch fix --onto main"),
+        ("rebase conv-001 main", "scopes rebase conv-001 --onto main"),
+        ("switch -c foo", "create a branch: scopes conv branch CONV NAME"),
+        ("branch -a", "branches are listed without an option: scopes branch CONV; with abandoned ones: --all"),
+        ("list --sort title", "a list is newest first; other orders in a pipe: scopes list | sort"),
+        ("log --file src", "messages that touched a file: scopes log CONV -- PATH"),
+    ],
+)
+def test_the_forms_of_git_have_ours_as_hint(conversation, words, hint):
+    assert conversation.run_refused(*words.split(), code=2)["hint"] == hint
+
+
+def test_an_invalid_tag_is_called_a_tag(conversation):
+    error = conversation.run_refused("tag", conversation.id, "a b", code=2)
+    assert error["message"].startswith("'a b' is not a valid tag name: it contains a space")
+
+
+def test_an_empty_log_says_so_and_names_the_values_that_there_are(conversation):
+    for words, text in (
+        (("--author", "clod"), "note: no message matches\nhint: authors: carol\n"),
+        (("--kind", "priority"), "note: no message matches\nhint: kinds: plain\n"),
+        (("--", "nowhere"), f"note: no message touched 'nowhere'\nhint: see: scopes files {conversation.id}\n"),
+    ):
+        done = conversation.run_main("log", conversation.id, *words)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", text)
+    assert conversation.run_main("log", conversation.id, "-n", "0").stderr == ""
+    assert conversation.run_main("log", conversation.id, "--author", "carol").stderr == ""
+
+
+def test_the_hint_about_a_missing_store_keeps_the_given_path(tmp_path):
+    done = scopes("--store", str(tmp_path / "a b"), "log", table=PRODUCT)
+    assert done.returncode == 4
+    command = f"scopes --store '{tmp_path}/a b'"
+    assert done.stderr.splitlines()[-1] == f"hint: create one: {command} init, or: {command} new"

@@ -181,3 +181,23 @@ def test_notes_of_one_kind_are_listed_with_verbose(tmp_path):
     brief, verbose = (made.run_main("import", *paths, *words).stderr for words in ((), ("-v",)))
     assert "2 sessions were deleted here and stay deleted; the first: session " in brief
     assert (brief.count("was deleted here and stays deleted"), verbose.count("was deleted here")) == (1, 3)
+
+
+def test_links_out_of_the_standard_folders_are_counted_and_named_if_there_is_nothing_else(folder):
+    projects = folder / ".claude" / "projects"
+    (projects / "more.jsonl").symlink_to(folder / "elsewhere.jsonl")
+    (found,) = warnings(folder, "--dry-run")
+    assert found.startswith("2 links point out of the folder and were not followed; the first: ")
+    (projects / "run.jsonl").unlink()
+    done = run(folder)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "only 2 links out of them, such as" in done.stderr
+    assert "links are not followed\nhint: give the folder that they point to: scopes import FOLDER\n" in done.stderr
+    done = run(folder, str(projects))
+    assert "only links out of it, which are not followed: 2" in done.stderr
+    assert f"hint: import what they point to, such as {folder}/elsewhere.jsonl\n" in done.stderr
+
+
+def test_a_row_of_a_pipe_has_the_first_prompt_if_there_is_no_title(folder):
+    row = run(folder, str(folder / "elsewhere.jsonl")).stdout.rstrip("\n").split("\t")
+    assert row[:2] == ["conv-001", "How much is tea?"]

@@ -66,7 +66,28 @@ def test_the_list_is_narrowed_by_options(shop, cache, tmp_path):
     assert listed(shop, "--model", "gpt") == listed(shop, "--since", "2100-01-01") == []
     assert len(listed(shop, "-n", "1")) == 1
     assert shop.run(*LIST, "-n", "1", "--json")["more"] == 1
-    assert len(listed(shop, "-n", "0")) == 2
+    assert listed(shop, "-n", "0") == []
+    assert len(listed(shop, "--all")) == 2
+    assert shop.run_refused(*LIST, "--all", "-n", "1", code=2)["hint"] == "leave out one of them"
+
+
+def test_a_filter_matches_the_beginning_of_a_word_and_names_the_values_if_none_does(shop, cache):
+    shop.append("main", "x", "--author-kind", "agent", author="claude-code")
+    assert listed(shop, "--agent", "claude") == listed(shop, "--agent", "CODE") == ["conv-001"]
+    assert listed(shop, "--agent", "laude") == []
+    for _ in range(2):  # from the store, and from the index
+        done = shop.run_main(*LIST, "--agent", "nobody", "--tag", "bad")
+        assert (done.returncode, done.stdout) == (0, "")
+        assert "note: no conversation matches\nhint: agents: carol, claude-code\n" in done.stderr
+        shop.run_main(*LIST, "--json")
+
+
+def test_an_exact_name_comes_before_its_beginnings(shop, cache):
+    shop.append("main", "x", author="carol-2")
+    other = shop.run("new", "--json")["id"]
+    shop.run("append", other, "x", "--as", "carol-2", "--json")
+    assert listed(shop, "--agent", "carol") == ["conv-001"]
+    assert sorted(listed(shop, "--agent", "caro")) == ["conv-001", other]
 
 
 def test_a_project_and_all_projects_exclude_each_other(shop, cache):
@@ -98,3 +119,15 @@ def test_a_new_conversation_belongs_to_the_project_of_the_current_directory(conv
     rows = {row["id"]: row for row in conversation.run(*LIST, "--json")["conversations"]}
     assert (rows["conv-002"]["project"], rows["conv-002"]["directory"]) == ("site", str(tmp_path / "site" / "src"))
     assert listed(conversation, "--project", ".") == ["conv-002"]
+
+
+def test_deleted_conversations_are_listed_on_request(shop, cache):
+    shop.run("delete", "conv-002", "--json")
+    [row] = shop.run("list", "--deleted", "--json")["deleted"]
+    assert (row["id"], row["title"], row["branches"]) == ("conv-002", "Tea", 1)
+    assert shop.run("list", "--deleted", "--fields", "id,operation") == f"conv-002\t{row['operation']}\n"
+    error = shop.run_refused("log", "conv-002", code=4)
+    assert error["hint"].startswith(f"restore it: scopes undo {row['operation']}")
+    shop.run("undo", row["operation"], "--json")
+    assert shop.run("list", "--deleted") == ""
+    assert shop.run_refused("list", "--deleted", "-n", "1", code=2)["hint"] == "leave them out"

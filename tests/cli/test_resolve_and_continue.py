@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.conversation.merge import continue_merge
+from tests.render.rendering import seen_lines
+from tests.support.store import open_store
+
 
 @pytest.fixture
 def disagreed(conversation):
@@ -90,3 +94,15 @@ def test_the_error_about_a_side_names_both_words(disagreed):
     conflict = disagreed.list_conflicts()[0]
     hint = disagreed.run_refused("conflicts", "resolve", disagreed.id, conflict["id"], "--take", "left", code=2)["hint"]
     assert all(word in hint for word in ("source", "target", "ours", "theirs"))
+
+
+def test_the_screen_counts_the_messages_of_the_source(disagreed):
+    """It counted the resolution and the notice of scopes, and the merge message said another number."""
+    disagreed.merge(code=3)
+    first, second = disagreed.list_conflicts()
+    disagreed.append(first["branch"], "what now?")
+    disagreed.resolve(first, "--take", "source")
+    disagreed.resolve(second, "--take", "source")
+    merged = continue_merge(open_store(disagreed.store), disagreed.id)
+    assert seen_lines(merged)[0].endswith(": 2 messages")
+    assert "Merge 2 messages" in disagreed.texts()

@@ -48,6 +48,19 @@ def test_a_help_text_is_plain_ascii_for_every_locale(command):
     assert format_command(inspect_command(TABLE, command), 80).isascii()
 
 
+def test_a_command_either_reads_or_prints_without_a_pager():
+    """A table of 48 imported conversations opened the pager; `git fetch` does not."""
+    reading = {
+        "export", "list", "show", "log", "cat", "search", "files", "decisions", "diff", "range-diff", "blame", "changes",
+        "stats", "memory list", "memory show", "memory search", "memory context", "memory actions", "memory stats",
+        "context", "history", "budget", "tokens count", "tokens status", "conflicts list", "conflicts show",
+        "operations list", "operations show", "verify", "doctor", "config get", "config list", "completion", "help",
+        "version", "bisect run", "branch", "tag",
+    }  # fmt: skip
+    paged = {" ".join(TABLE.short_path(path)) for path, command in TABLE.commands.items() if command.pages}
+    assert paged == reading
+
+
 def test_a_summary_is_one_short_line_without_a_full_stop():
     summaries = [node.summary for node in (*TABLE.commands.values(), *TABLE.groups.values())]
     assert [s for s in summaries if len(s) > 60 or s.endswith(".") or not s[0].isupper()] == []

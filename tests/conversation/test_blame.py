@@ -125,3 +125,14 @@ def test_a_file_that_both_sides_of_a_merge_wrote_has_two_writers(repository):
     merge(repository, "conv-001", "fix", target="main")
     found = blame(repository, "conv-001/main", file="p.py")
     assert [row.head.id for row in found.rows] == appended
+
+
+def test_the_name_of_a_key_given_as_a_file_has_the_key_as_hint(repository):
+    history(repository, "main: a")
+    decide(repository, "conv-001", "x", topic="batch size")
+    with pytest.raises(NotFound) as refusal:
+        blame(repository, "conv-001", file="batch size")
+    assert refusal.value.hint == "did you mean --key 'decisions/batch size'?"
+    with pytest.raises(NotFound) as refusal:
+        blame(repository, "conv-001", key="Batch Size")
+    assert refusal.value.hint == "did you mean --key 'decisions/batch size'?"

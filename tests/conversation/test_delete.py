@@ -6,7 +6,9 @@ import pytest
 
 from scopes.conversation.abandon import abandon
 from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete, delete_branch
+from scopes.conversation.cat import cat
+from scopes.conversation.delete import delete, delete_branch, list_deleted
+from scopes.conversation.log import log
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations
 from scopes.conversation.rename import rename_conversation
@@ -213,3 +215,32 @@ def test_a_dry_run_names_the_branches_and_changes_nothing(repository):
     planned = delete(repository, "conv", dry_run=True)
     assert (planned.conversation, planned.branch_names, planned.operation) == ("conv-001", ("fix", "main"), None)
     assert refs(repository) == before
+
+
+def test_deleted_conversations_are_listed_until_they_are_restored(repository):
+    history(repository, "main: a", "fix: b")
+    history(repository, "main: c")
+    delete(repository, "conv-002")
+    deleted = delete(repository, "conv-001")
+    first, second = list_deleted(repository).deleted
+    assert (first.id, first.title, first.branches, first.operation) == ("conv-001", "a", 2, deleted.operation)
+    assert (second.id, second.title, second.branches) == ("conv-002", "c", 1)
+    undo(repository, deleted.operation)
+    assert [row.id for row in list_deleted(repository).deleted] == ["conv-002"]
+
+
+def test_a_deleted_branch_is_no_deleted_conversation(repository):
+    history(repository, "main: a", "fix: b")
+    delete_branch(repository, "conv-001", "fix", force=True)
+    assert list_deleted(repository).deleted == ()
+
+
+@pytest.mark.parametrize("name", ["conv-001", "shop"])
+def test_the_name_of_a_deleted_conversation_says_that_it_is_in_the_trash(repository, name):
+    history(repository, "main: a", conversation=name)
+    history(repository, "main: b", conversation="conv-002")
+    operation = delete(repository, name).operation
+    for look_up in (show, log, cat):
+        with pytest.raises(NotFound, match=f"conversation {name} is in the trash") as refusal:
+            look_up(repository, name)
+        assert refusal.value.hint.startswith(f"restore it: scopes undo {operation}\n")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
+from scopes.conversation.merge import merge
 from scopes.conversation.new import new
 from scopes.exporters.markdown import write_document, write_files, write_part
 from scopes.history.revisions import list_branch_tips
@@ -326,3 +329,26 @@ def test_no_part_can_inject_html(hostile):
         Part("file_ref", {"path": hostile, "op": hostile, "patch": hostile}),
     )  # fmt: skip
     assert [foreign_html(write_part(part)) for part in parts] == [[]] * len(parts)
+
+
+def test_a_merged_branch_is_between_two_headings(repository):
+    ids = history(repository, "main: a b", "alt@a: x").ids
+    merge(repository, "conv-001", "alt", target="main")
+    text = transcript(repository)
+    link = f"[{ids['a'][:8]}](#m-{ids['a'][:8]})"
+    begin = f"\n---\n\n## Parallel branch alt <sub>from {link} (fork point) · 1 turn, by carol</sub>\n"
+    end = (
+        "\n---\n\n## End of branch alt <sub>back on main</sub>\n\n- main since the fork point: 1 turn\n- alt: 1 turn\n"
+    )
+    assert text.count(begin) == text.count(end) == 1
+    assert text.index(begin) < text.index("\n\nx\n") < text.index(end) < text.index("Merge 1 message")
+
+
+def test_the_mark_of_a_merged_branch_cannot_be_imitated(repository):
+    history(repository, "main: a", "alt@a: x")
+    say(repository, "conv-001/alt", "y", author="Eve <b>\n## End of branch")
+    say(repository, "conv-001/main", "## Parallel branch z\n\n## End of branch z <sub>back on main</sub>")
+    merge(repository, "conv-001", "alt", target="main")
+    text = transcript(repository)
+    assert len(re.findall("(?m)^## ", text)) == 2
+    assert "<b>" not in text

@@ -130,7 +130,7 @@ def test_a_hostile_name_is_refused_and_libgit2_never_sees_it(repository, passed,
 def test_a_hostile_name_cannot_be_given_to_a_branch_or_tag(repository, passed, text):
     """A-4, A-5, A-6, A-7."""
     for make in NEW_NAMES:
-        with pytest.raises(Invalid, match=r"is not a valid (branch name|conversation id)") as refusal:
+        with pytest.raises(Invalid, match=r"is not a valid (branch name|tag name|conversation id)") as refusal:
             make(repository, text)
         assert refusal.value.hint.startswith("for example")
     assert not [asked for asked in passed if text in asked]

@@ -8,8 +8,8 @@ import pytest
 
 from scopes.conversation.amend import retract
 from scopes.conversation.append import append
+from scopes.history.activity import Activity
 from scopes.history.messages import plain_message
-from scopes.memory.activity import Activity
 from scopes.memory.list import list_memory
 from scopes.memory.update import update
 from scopes.model.message import Author, FileTouch, Part

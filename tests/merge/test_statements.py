@@ -194,7 +194,7 @@ def test_values_that_differ_in_case_only_are_a_note_and_no_open_conflict(reposit
 
 @pytest.mark.parametrize(("source", "target"), [("third", "main"), ("main", "third")])
 @pytest.mark.parametrize("answer", [{"take": "target"}, {"value": "sqlite"}, {"take": "base"}])
-def test_a_value_that_a_resolution_states_again_has_its_first_author_and_the_resolver_beside_it(
+def test_a_value_that_a_resolution_states_again_has_its_first_author_and_the_resolver(
     repository, source, target, answer
 ):
     """M6: the resolver was named as the author."""
@@ -211,7 +211,7 @@ def test_a_value_that_a_resolution_states_again_has_its_first_author_and_the_res
 
 
 @pytest.mark.parametrize("resolving", ["main", "fix"])
-def test_a_value_that_a_resolution_writes_out_has_the_author_who_said_it_first(repository, resolving):
+def test_a_value_that_a_resolution_writes_out_has_its_first_author(repository, resolving):
     """M6, for --value with the value of a side."""
     fork(repository)
     branch(repository, "conv-001", name="third", start="main~1", switch=False)

@@ -158,3 +158,29 @@ def test_a_finding_in_another_spelling_replaces_only_that_of_the_same_agent(repo
     state = state_of(repository, list_branch_tips(repository, "conv-001")["main"])
     paths = [path for path, _ in walk_blobs(repository, state) if path.startswith("analyses/")]
     assert sorted(paths) == ["analyses/login%20/risk/alice=", "analyses/login/risk/bob="]
+
+
+@every_joining
+def test_a_decision_that_was_equal_before_is_not_overwritten_in_silence(repository, verb):
+    """The branch decided the same as main, and something else afterwards."""
+    fork(repository, base="sqlite", main="pg", fix="pg")
+    decide(repository, "conv-001/fix", "neo4j", author="dave")
+    if verb == "cherry-pick":
+        done = cherry_pick(repository, "conv-001", ["fix~1", "fix"], branch="main")
+    else:
+        done, _ = join(repository, verb)
+    assert isinstance(done, MergeConflicted | ReplayConflicted)
+    values = [[each.value for each in side] for side in (done.conflicts[0].target, done.conflicts[0].source)]
+    assert values == [["pg"], ["neo4j"]]
+
+
+def test_a_rebase_writes_the_value_of_its_side_in_its_own_spelling(repository):
+    """It was written in the spelling of the other side, and the next message conflicted with that."""
+    history(repository, "main: a", "fix@a:")
+    decide(repository, "conv-001/main", "y")
+    for topic, value in (("db", "y"), ("DB", "x"), ("db", "y")):
+        decide(repository, "conv-001/fix", value, topic=topic)
+    rebase(repository, "conv-001", branch="fix", onto="main")
+    resolve_conflict(repository, "conv-001", "1", take="source", author=CAROL)
+    assert isinstance(continue_rebase(repository, "conv-001"), Replayed)
+    assert b'"y"' in decision_on(repository, "fix")

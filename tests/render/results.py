@@ -7,6 +7,7 @@ from hashlib import sha1
 
 from scopes.clock import format_seconds
 from scopes.context.budget import plan_budget
+from scopes.context.context_diff import ContextChange, ContextDifference, ContextSide
 from scopes.context.count import TokenCount
 from scopes.context.history_block import HistoryBlock
 from scopes.context.project_files import SkippedFile
@@ -22,7 +23,7 @@ from scopes.conversation.changes import Change, ChangeLog
 from scopes.conversation.config import ConfigList, ConfigValue
 from scopes.conversation.conflicts import ConflictList, ConflictView, FileChanges
 from scopes.conversation.decisions import DecisionList, DecisionRow
-from scopes.conversation.delete import BranchDeleted, ConversationDeleted
+from scopes.conversation.delete import BranchDeleted, ConversationDeleted, DeletedList, DeletedRow
 from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, DiffSide
 from scopes.conversation.doctor import Check, Diagnosis
 from scopes.conversation.files import FileList, FileRow
@@ -50,7 +51,7 @@ from scopes.history.messages import MessageHeader
 from scopes.history.revisions import Revision
 from scopes.history.usage import Tokens
 from scopes.importers.import_sample import SampleImported
-from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
+from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
 from scopes.index.conversation_table import ConversationRow
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
@@ -68,6 +69,7 @@ from scopes.memory.update import MemoryUpdated
 from scopes.merge.conflict_list import ConflictRow
 from scopes.merge.file_comparison import FileComparison, LineRange
 from scopes.merge.file_texts import FileSide
+from scopes.merge.lane_marks import LaneMark
 from scopes.merge.manual_resolution import SIDES
 from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.merge.rewrite import Rewrite
@@ -218,6 +220,10 @@ def logged(of, message, *branches):
     return LogEntry(head=of, message=message, branches=branches, parents=tuple(p for p in of.parents if p in SHOWN))
 
 
+LANE = LaneMark(
+    "fix", "main", LONG.id, PROMPT.id, 7, 2, ("planner",),
+    ("main since the fork point: 1 turn", "fix: 2 turns; changed src/login.py; tests passed (pytest -q)"),
+)  # fmt: skip
 ENTRIES = (
     logged(LONG, LONG_BODY, "main", "fix"),
     logged(DECIDED, DECIDED_BODY),
@@ -225,6 +231,7 @@ ENTRIES = (
     logged(CALL, CALL_BODY),
     logged(PROMPT, body(PROMPT)),
 )
+MERGED_ENTRIES = (ENTRIES[0], *(replace(entry, lanes=(LANE,)) for entry in ENTRIES[2:4]), ENTRIES[4])
 
 OPERATION = message_id("operate")
 IMPORTED = Imported(
@@ -248,6 +255,11 @@ IMPORTED = Imported(
     skipped=(Skipped(path="notes.json", reason="unknown format"),),
     operation=OPERATION,
     notes=(Note("session s9 was deleted here and stays deleted", "restore it with --again"),),
+    joined=(
+        SessionJoined(
+            session="s2", conversation=CONVERSATION, branch="fork/s2", message=message_id("join"), equal_messages=12
+        ),
+    ),
     details=("conv-001/main was moved here", "conv-002/main was moved here"),
 )  # fmt: skip
 
@@ -516,7 +528,7 @@ CONTEXT = Context(
     messages=(
         ContextMessage(
             PROMPT.id, PROMPT.oid, CONVERSATION, 7, "User", "carol", "2025-12-31T22:30:00Z", "Why does the login fail?", 24,
-            truncated=False, relevance=None,
+            truncated=False, relevance=None, lane="fix",
         ),
     ),
     files_text="### File src/login.py (last touched in turn 6)\n\n```\nlogin()\n```\n\n",
@@ -526,11 +538,24 @@ CONTEXT = Context(
     left_out={"before_compaction": 0, "over_budget": 6},
     warnings=("Session history limited: 2 older sessions excluded due to token budget",),
     explained=(
-        Explained("turn", "7", 0.8123, 24, kept=True, reason="fits", subject="Why does the login fail?"),
+        Explained("turn", "7", 0.8123, 24, kept=True, reason="fits", subject="Why does the login fail?", lane="fix"),
         Explained("turn", "1", None, None, kept=False, reason="older than what fits", subject="Hello"),
         Explained("file", "logo.png", None, None, kept=False, reason="binary"),
     ),
     notes=(Note("Session history limited: 2 older sessions excluded due to token budget"),),
+)  # fmt: skip
+
+CONTEXT_DIFFERENCE = ContextDifference(
+    left=ContextSide(_MAIN, 1234, 2), right=ContextSide(_FIX, 240, 1), max_tokens=8000, method="exact",
+    changes=(
+        ContextChange("summary", None, None, ("+They looked [bold]for the cause.",)),
+        ContextChange("turn", CONTEXT.messages[0], None, ("-Why does the login fail?",)),
+        ContextChange("turn", None, CONTEXT.messages[0]._replace(number=9, time=None), ("+Because of the cookie.",)),
+        ContextChange(
+            "turn", CONTEXT.messages[0], CONTEXT.messages[0]._replace(number=8), ("@@ -1 +1 @@", "-long text", "+long…"),
+        ),
+        ContextChange("files", None, None, ("-### File src/login.py",)),
+    ),
 )  # fmt: skip
 
 SUMMARIZED = Summarized(
@@ -617,6 +642,13 @@ SAMPLES = {
         "limited-list": ConversationList(conversations=SUMMARIES[:1], filtered=True, more=2),
         "no-match": ConversationList(conversations=(), filtered=True),
         "empty-list": ConversationList(conversations=()),
+        "deleted-list": DeletedList(
+            deleted=(
+                DeletedRow("conv-008", "Tea shop", 2, "2025-12-31T23:00:00Z", "o" * 26),
+                DeletedRow("conv-009", None, 1, "2025-12-30T23:00:00Z", "p" * 26),
+            )
+        ),
+        "empty-trash": DeletedList(deleted=()),
         "damaged-list": ConversationList(conversations=SUMMARIES[:1], damaged=("conv-007",)),
     },
     "show": {
@@ -680,6 +712,9 @@ SAMPLES = {
     },
     "message": {
         "appended": MessageAppended(id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main"),
+        "appended-to-new-branch": MessageAppended(
+            id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch=SECURITY, parent="main", operation=OPERATION
+        ),
         "appended-line": WithOptions(
             MessageAppended(id=CALL.id, oid=CALL.oid, conversation=CONVERSATION, branch="main"), ViewOptions(lines=True)
         ),
@@ -714,6 +749,8 @@ SAMPLES = {
         "graph": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True)),
         "graph-oneline": WithOptions(Log(items=ENTRIES, conversation=CONVERSATION), ViewOptions(graph=True, oneline=True)),
         "entry": ENTRIES[2],
+        "lanes": Log(items=MERGED_ENTRIES, conversation=CONVERSATION),
+        "lanes-oneline": WithOptions(Log(items=MERGED_ENTRIES, conversation=CONVERSATION), ViewOptions(oneline=True)),
         "session": Log(items=SESSION, conversation=CONVERSATION),
         "session-full": WithOptions(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(full=True)),
         "session-oneline": WithOptions(Log(items=SESSION, conversation=CONVERSATION), ViewOptions(oneline=True)),
@@ -945,6 +982,11 @@ SAMPLES = {
         "empty-list": SummaryList(conversation=CONVERSATION, branch="main", summaries=(), uncovered=0),
     },
     "memory": MEMORY,
+    "context_diff": {
+        "context-diff": CONTEXT_DIFFERENCE,
+        "estimated": replace(CONTEXT_DIFFERENCE, method="estimate", changes=CONTEXT_DIFFERENCE.changes[:1]),
+        "equal": replace(CONTEXT_DIFFERENCE, changes=()),
+    },
     "context": {
         "context": CONTEXT,
         "messages": WithOptions(CONTEXT, ViewOptions(layout="messages")),

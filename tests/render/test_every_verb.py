@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from scopes.context.context import context
+from scopes.context.context_diff import diff_contexts
 from scopes.context.count import count_conversation
 from scopes.context.history_block import HistoryRequest, history
 from scopes.context.request import Request
@@ -98,6 +99,9 @@ READS = {
     "tokens count": lambda repo: count_conversation(repo, SAMPLE, estimated(repo), repo.path + ".cache"),
     "context": lambda repo: context(
         repo, Request(where=SAMPLE, max_tokens=900, project=repo.path), estimated(repo), repo.path + ".cache"
+    ),
+    "context --diff": lambda repo: diff_contexts(
+        repo, Request(max_tokens=900), estimated(repo), repo.path + ".cache", (SAMPLE, "main~2..main")
     ),
     "history": lambda repo: history(repo, HistoryRequest(where=SAMPLE), estimated(repo)),
     "verify": verify,

@@ -12,7 +12,7 @@ from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.show import show
 from scopes.model.message import Author
 from scopes.render.view_options import ViewOptions
-from tests.render.rendering import draw_mermaid, seen_lines
+from tests.render.rendering import document, draw_mermaid, piped, seen_lines
 from tests.render.test_mermaid import MERMAID, parse_with_mermaid, play
 from tests.render.with_options import WithOptions
 from tests.support.history import history, say
@@ -79,3 +79,42 @@ def test_mermaid_itself_builds_the_merges(merged):
     assert [len(one["parents"]) for one in built["commits"]] == [
         len(parents) for parents, *_ in play(text).commits.values()
     ]
+
+
+def test_a_log_marks_merged_branches_newest_first(merged):
+    lines = seen_lines(log(merged, "conv-001/main", digests=True), 100)
+    marks = [line for line in lines if line.startswith("──")]
+    assert [mark.partition(",")[0] for mark in marks] == [
+        "── parallel branch docs",
+        "── end of branch docs; back on main",
+        f"── parallel branch {RESOLUTION}",
+        "── parallel branch fix",
+        f"── end of branch fix; back on {RESOLUTION}",
+        f"── end of branch {RESOLUTION}; back on main",
+    ]
+    begin = lines.index(marks[0])
+    assert lines[begin + 1 : begin + 3] == [
+        "    main since the fork point: 4 turns; decided db: files",
+        "    docs: 1 turn",
+    ]
+
+
+def test_a_log_marks_merged_branches_oldest_first(merged):
+    result = log(merged, "conv-001/main", oldest_first=True, digests=True)
+    lines = seen_lines(WithOptions(result, ViewOptions(oneline=True)), 100)
+    marks = [line.partition(",")[0] for line in lines if line.startswith("──")]
+    assert marks[0] == f"── parallel branch {RESOLUTION}"
+    assert marks[-1] == "── end of branch docs; back on main"
+    assert not any("fork point:" in line for line in lines), "digests are for the long form"
+
+
+def test_a_filtered_or_limited_log_marks_what_it_shows(merged):
+    lines = seen_lines(WithOptions(log(merged, "conv-001/main", limit=3), ViewOptions(oneline=True)), 100)
+    assert [line.partition(",")[0] for line in lines if line.startswith("──")] == ["── parallel branch docs"]
+
+
+def test_a_piped_log_has_no_marks_and_json_names_the_lane(merged):
+    result = [*log(merged, "conv-001/main").items]
+    assert "──" not in "".join(piped(entry) for entry in result)
+    named = {entry.message.text: document(entry).get("lane") for entry in result}
+    assert (named["c"], named["b"], named["a"]) == ("docs", "fix", None)

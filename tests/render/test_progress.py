@@ -43,7 +43,9 @@ def test_the_bar_is_erased_at_the_end():
 
 
 def test_work_of_unknown_size_is_counted():
-    assert "5/?" in progress_text(total=None, count=5)
+    text = progress_text(total=None, count=5)
+    assert " 5" in text
+    assert "?" not in text.replace("\x1b[?25", "")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +67,7 @@ def test_the_bar_is_erased_when_the_work_fails():
 
     with pytest.raises(LookupError):
         fail()
-    assert "1/?" in written(made)[1]
+    assert " 1" in written(made)[1]
     assert "\x1b[?25h" in written(made)[1]
 
 

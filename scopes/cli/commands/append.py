@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+import shlex
+from typing import Annotated, NamedTuple, TypeAlias
 
 import typer
 
 from scopes.cli.append_input import (
     Fields,
+    FormOptions,
     append_all_lines,
     append_lines,
+    apply_short_form,
     complete_message_id,
     compose_message,
     read_part,
@@ -18,20 +21,56 @@ from scopes.cli.append_input import (
     refuse_with_lines,
     walk_documents,
 )
-from scopes.cli.arguments import AuthorKind, AuthorName, ConversationOrBranchArgument, OnBranch, author_of
+from scopes.cli.arguments import (
+    AuthorKind,
+    AuthorName,
+    ConversationOrBranchArgument,
+    TextOption,
+    author_of,
+    choose_text,
+    find_conversation,
+    split_branch,
+)
 from scopes.cli.input import STANDARD_INPUT, has_piped_input
 from scopes.cli.invocation import Invocation
 from scopes.conversation.append import append_to
-from scopes.errors import Invalid
-from scopes.history.handles import StoreHandle
+from scopes.conversation.branch import append_to_new_branch
+from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.history.handles import BranchHandle, StoreHandle
+from scopes.history.messages import is_root
+from scopes.history.revisions import resolve_conversation
 from scopes.render.view_options import ViewOptions
 from scopes.store.maintenance import pack_when_needed
+from scopes.store.repository import Repository, read_commit
 
 Kind: TypeAlias = Annotated[
     str, typer.Option("--kind", metavar="KIND", help="plain, prompt, answer, decision, proposal, analysis, ...")
 ]
 Data: TypeAlias = Annotated[
     str | None, typer.Option("--data", metavar="JSON", help="The content of a typed message, such as a decision")
+]
+Start: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--from", metavar="MESSAGE", help="With --branch NAME: create that branch at this message first"),
+]
+Branch: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--branch", "-b", metavar="BRANCH", help="The branch (default: the active one); with --from a new one"
+    ),
+]
+Topic: TypeAlias = Annotated[
+    str | None, typer.Option("--topic", metavar="TOPIC", help="With --kind decision: its topic; TEXT is the decision")
+]
+Goal: TypeAlias = Annotated[
+    str | None, typer.Option("--goal", metavar="GOAL", help="With --kind method: its goal; TEXT is the approach")
+]
+Subject: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--subject", metavar="SUBJECT", help="With --kind analysis: its subject; TEXT is the finding"),
+]
+Aspect: TypeAlias = Annotated[
+    str | None, typer.Option("--aspect", metavar="ASPECT", help="With --subject: the aspect of it (default: general)")
 ]
 Files: TypeAlias = Annotated[
     list[str] | None,
@@ -44,46 +83,74 @@ Activity: TypeAlias = Annotated[
 MediaType: TypeAlias = Annotated[
     str | None, typer.Option("--media-type", metavar="TYPE", help="With --binary: its type (application/octet-stream)")
 ]
+Text: TypeAlias = Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The message; - reads standard input")]
+To: TypeAlias = Annotated[list[str] | None, typer.Option("--to", metavar="NAME", help="Who the message is for")]
+ReplyTo: TypeAlias = Annotated[
+    str | None, typer.Option("--reply-to", metavar="MESSAGE", help="The message that it answers")
+]
+Parts: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--part", metavar="JSON", help="A message part, such as a tool call")
+]
+Time: TypeAlias = Annotated[str | None, typer.Option("--time", metavar="RFC3339", help="Its time (default: now)")]
+WorkItem: TypeAlias = Annotated[str | None, typer.Option("--work-item", metavar="ID", help="The id of its work item")]
+Task: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--task", metavar="ID", help="The id of its task; with --kind priority TEXT is its urgency"),
+]
+Tool: TypeAlias = Annotated[str | None, typer.Option("--tool", metavar="NAME", help="The tool that was used")]
+Model: TypeAlias = Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model that wrote it")]
+Status: TypeAlias = Annotated[str | None, typer.Option("--status", metavar="TEXT", help="ok, error, interrupted, ...")]
+StopReason: TypeAlias = Annotated[
+    str | None, typer.Option("--stop-reason", metavar="TEXT", help="Why the model stopped")
+]
+AllowEmpty: TypeAlias = Annotated[bool, typer.Option("--allow-empty", help="Store a text that is empty or blank too")]
+Binary: TypeAlias = Annotated[
+    bool, typer.Option("--binary", help="Store standard input as a file part, whatever its bytes are")
+]
+Lines: TypeAlias = Annotated[
+    str | None, typer.Option("--jsonl", metavar="FILE", help="Append each line of JSON; - reads standard input")
+]
+Atomic: TypeAlias = Annotated[bool, typer.Option("--atomic", help="With --jsonl: store all lines or none")]
 
 
 def append(
     context: typer.Context,
     conversation: ConversationOrBranchArgument,
-    text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The message; - reads standard input")] = None,
+    text: Text = None,
+    text_option: TextOption = None,
     author: AuthorName = None,
     author_kind: AuthorKind = None,
-    branch: OnBranch = None,
+    branch: Branch = None,
+    start: Start = None,
     kind: Kind = "plain",
+    topic: Topic = None,
+    goal: Goal = None,
+    subject: Subject = None,
+    aspect: Aspect = None,
     data: Data = None,
-    to: Annotated[list[str] | None, typer.Option("--to", metavar="NAME", help="Who the message is for")] = None,
-    reply_to: Annotated[
-        str | None, typer.Option("--reply-to", metavar="MESSAGE", help="The message that it answers")
-    ] = None,
+    to: To = None,
+    reply_to: ReplyTo = None,
     files: Files = None,
-    parts: Annotated[
-        list[str] | None, typer.Option("--part", metavar="JSON", help="A message part, such as a tool call")
-    ] = None,
-    time: Annotated[str | None, typer.Option("--time", metavar="RFC3339", help="Its time (default: now)")] = None,
-    work_item: Annotated[str | None, typer.Option("--work-item", metavar="ID", help="The id of its work item")] = None,
-    task: Annotated[str | None, typer.Option("--task", metavar="ID", help="The id of its task")] = None,
+    parts: Parts = None,
+    time: Time = None,
+    work_item: WorkItem = None,
+    task: Task = None,
     activity: Activity = None,
-    tool: Annotated[str | None, typer.Option("--tool", metavar="NAME", help="The tool that was used")] = None,
-    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model that wrote it")] = None,
-    status: Annotated[str | None, typer.Option("--status", metavar="TEXT", help="ok, error, interrupted, ...")] = None,
-    stop_reason: Annotated[
-        str | None, typer.Option("--stop-reason", metavar="TEXT", help="Why the model stopped")
-    ] = None,
-    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Store a text that is empty or blank too")] = False,
-    binary: Annotated[
-        bool, typer.Option("--binary", help="Store standard input as a file part, whatever its bytes are")
-    ] = False,
+    tool: Tool = None,
+    model: Model = None,
+    status: Status = None,
+    stop_reason: StopReason = None,
+    allow_empty: AllowEmpty = False,
+    binary: Binary = False,
     media_type: MediaType = None,
-    lines: Annotated[
-        str | None, typer.Option("--jsonl", metavar="FILE", help="Append each line of JSON; - reads standard input")
-    ] = None,
-    atomic: Annotated[bool, typer.Option("--atomic", help="With --jsonl: store all lines or none")] = False,
+    lines: Lines = None,
+    atomic: Atomic = False,
 ) -> int:
     """Add a message, or many as JSON lines.
+
+    --from MESSAGE with --branch NAME creates the branch at that message and makes it active, as `scopes branch` does,
+    and puts the message on it, in one step. A decision is TEXT with --topic, a method TEXT with --goal, a priority its
+    urgency with --task, an analysis TEXT with --subject; --data gives the whole JSON of any typed message.
 
     When the command returns, the message is on disk. Any number of processes can append to one branch at the same time.
     Without TEXT, standard input is read unless it is a terminal: text in UTF-8, or any bytes with --binary. With
@@ -95,56 +162,115 @@ def append(
 
     Examples:
       scopes conv append conv-001 --as planner "Start with the login form"
+      scopes append conv-001 --from k3x9 --branch try-sqlite "What if we used SQLite?"
+      scopes append conv-001 --kind decision --topic 'batch size' '2000 refs per push'
       git diff | scopes append conv-001 --as reviewer
       scopes append conv-001 --as tester --binary --media-type image/png < screen.png
-      scopes conv append conv-001 --as lead --kind decision --data '{"topic": "db", "decision": "SQLite"}'
+      scopes conv append conv-001 --as bot --kind priority --data '{"task": "login", "urgency": "high"}'
       scopes conv append conv-001/main --jsonl messages.jsonl
       scopes conv append conv-001 --jsonl messages.jsonl --atomic
       echo '{"author": "carol", "text": "hello"}' | scopes conv append conv-001 --jsonl -
     """
     invocation: Invocation = context.obj
-    repository = invocation.repository()
-    target = StoreHandle(repository).branch(conversation, branch)
+    given = _Given(conversation, branch, start, choose_text(text, text_option), author, author_kind)
     if lines is not None:
-        refuse_with_lines(text, author, data, binary=binary)
-        append_documents = append_all_lines if atomic else append_lines
-        results = append_documents(target, walk_documents(invocation, lines), allow_empty=allow_empty)
-        code = invocation.stream(results, options=ViewOptions(lines=True))
-        invocation.output().hint("undo them together with: scopes undo")
-        return code
+        refuse_with_lines(given.text, author, data, topic, goal, subject, aspect, binary=binary)
+        return _append_lines(invocation, given, lines, atomic=atomic, allow_empty=allow_empty)
     if atomic:
         raise Invalid("--atomic needs --jsonl", hint="one message is always stored whole or not at all")
     fields = Fields(
-        kind=kind, to=to, reply_to=complete_message_id(repository, target.conversation.id, reply_to), time=time,
-        work_item=work_item, task=task, activity=activity, tool=tool, model=model, status=status,
-        stop_reason=stop_reason, files=files, parts=parts, data=data,
+        kind=kind, to=to, reply_to=reply_to, time=time, work_item=work_item, task=task, activity=activity, tool=tool,
+        model=model, status=status, stop_reason=stop_reason, files=files, parts=parts, data=data,
     )  # fmt: skip
-    content, fields = _read_content(
-        invocation, text, fields, media_type=media_type, binary=binary, allow_empty=allow_empty
-    )
-    message = compose_message(author_of(invocation, author, author_kind), content, fields)
-    code = invocation.show(append_to(target, message))
+    given = given._replace(media_type=media_type, binary=binary, allow_empty=allow_empty)
+    return _append_message(invocation, given, fields, FormOptions(topic, goal, subject, aspect))
+
+
+class _Given(NamedTuple):
+    """Where the message goes, who wrote it and its text, as they were given; `start` is the message of --from."""
+
+    conversation: str
+    branch: str | None
+    start: str | None
+    text: str | None
+    author: str | None
+    author_kind: str | None
+    media_type: str | None = None
+    binary: bool = False
+    allow_empty: bool = False
+
+
+def _append_lines(invocation: Invocation, given: _Given, lines: str, *, atomic: bool, allow_empty: bool) -> int:
+    if given.start is not None:
+        raise Invalid("--from and --jsonl exclude each other", hint="create the branch first: scopes branch --from")
+    target = _find_target(invocation, given)
+    append_documents = append_all_lines if atomic else append_lines
+    results = append_documents(target, walk_documents(invocation, lines), allow_empty=allow_empty)
+    code = invocation.stream(results, options=ViewOptions(lines=True))
+    invocation.output().hint("undo them together with: scopes undo")
+    return code
+
+
+def _append_message(invocation: Invocation, given: _Given, fields: Fields, form: FormOptions) -> int:
+    conversation, branch = split_branch(given.conversation, given.branch)
+    if given.start is not None and branch is None:
+        raise Invalid("--from needs --branch NAME", hint="for example: --from main~2 --branch try-sqlite")
+    repository = invocation.repository()
+    target = None if given.start is not None else _find_target(invocation, given)
+    answered = complete_message_id(repository, resolve_conversation(repository, conversation), fields.reply_to)
+    content, fields = _read_content(invocation, given, fields._replace(reply_to=answered))
+    content, fields = apply_short_form(content, fields, form)
+    message = compose_message(author_of(invocation, given.author, given.author_kind), content, fields)
+    if target is not None:
+        result = append_to(target, message)
+    else:
+        result = append_to_new_branch(repository, conversation, message, start=given.start or "", name=branch or "")
+    code = invocation.show(result)
+    if given.author is None and is_root(read_commit(repository, read_commit(repository, result.oid).parents[0])):
+        invocation.hint_author()
     pack_when_needed(repository)
     return code
 
 
-def _read_content(
-    invocation: Invocation, text: str | None, fields: Fields, *, media_type: str | None, binary: bool, allow_empty: bool
-) -> tuple[str | None, Fields]:
+def _find_target(invocation: Invocation, given: _Given) -> BranchHandle:
+    """Resolve the branch; the error names the command that was meant if the text is where the conversation belongs."""
+    repository: Repository = invocation.repository()
+    conversation, text = given.conversation, given.text
+    try:
+        return StoreHandle(repository).branch(conversation, given.branch)
+    except NotFound as error:
+        meant = None
+        if text is None and not has_piped_input(invocation):
+            meant = ("to the latest conversation", shlex.join(["scopes", "append", "@", conversation]))
+        elif text is not None and not _is_conversation(repository, conversation) and _is_conversation(repository, text):
+            meant = ("the conversation comes first", shlex.join(["scopes", "append", text, conversation]))
+        if meant is not None:
+            error.hint = "\n".join(filter(None, (f"{meant[0]}: {meant[1]}", error.hint)))
+        raise
+
+
+def _is_conversation(repository: Repository, text: str) -> bool:
+    try:
+        return find_conversation(repository, text) is not None
+    except (Ambiguous, Invalid):
+        return False
+
+
+def _read_content(invocation: Invocation, given: _Given, fields: Fields) -> tuple[str | None, Fields]:
     """Return the text of the message, and its fields, with the bytes of --binary as a further part.
 
     Raises:
         Invalid, Refused: the text is blank, or is not UTF-8.
     """
-    has_content = bool(fields.parts or fields.data)
+    text, has_content = given.text, bool(fields.parts or fields.data)
     if text is None and not has_content and has_piped_input(invocation):
         text = STANDARD_INPUT
     content = None
-    if binary or media_type is not None:
-        part = read_part(invocation, text, media_type, binary=binary, allow_empty=allow_empty)
+    if given.binary or given.media_type is not None:
+        part = read_part(invocation, text, given.media_type, binary=given.binary, allow_empty=given.allow_empty)
         fields = fields._replace(parts=[*(fields.parts or ()), part])
     elif text is not None:
         content = read_text(invocation, text, hint="to store the bytes as a file part: --binary")
-    if not (allow_empty or has_content):
+    if not (given.allow_empty or has_content):
         refuse_blank(content)
     return content, fields

@@ -25,7 +25,7 @@ def blame(
         str | None, typer.Option("--key", metavar="GROUP/NAME", help="A key of the state: decisions/auth, methods")
     ] = None,
     file: Annotated[
-        str | None, typer.Option("--file", metavar="PATH", help="The file, relative to the project")
+        str | None, typer.Option("--file", metavar="FILE", help="The file, relative to the project")
     ] = None,
 ) -> int:
     """Show which message made a decision or wrote a file.

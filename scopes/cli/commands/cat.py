@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from scopes.cli.arguments import replace_head
 from scopes.cli.invocation import Invocation
 from scopes.conversation.cat import cat as run_cat
 from scopes.conversation.cat import read_original
@@ -15,26 +16,43 @@ from scopes.render.view_options import ViewOptions
 
 def cat(
     context: typer.Context,
-    message: Annotated[str, typer.Argument(metavar="MESSAGE", help="A message id, CONV/BRANCH~2 or a tag")],
+    message: Annotated[
+        str,
+        typer.Argument(
+            metavar="MESSAGE|CONV", help="A message id, main~2, HEAD, CONV/BRANCH~2 or a tag; or its conversation"
+        ),
+    ],
+    inside: Annotated[
+        str | None, typer.Argument(metavar="[MESSAGE]", help="The message, after its conversation")
+    ] = None,
     conversation: Annotated[
         str | None, typer.Option("--in", metavar="CONV", help="Search this conversation only")
     ] = None,
     raw: Annotated[bool, typer.Option("--raw", help="The stored JSON, byte for byte")] = False,
     original: Annotated[
-        bool, typer.Option("--original", help="The records that it was imported from, byte for byte")
+        bool, typer.Option("--original", help="The records that the message was imported from, byte for byte")
     ] = False,
 ) -> int:
     """Print one message.
 
-    Without --in, all conversations are searched for the id. A message that was retracted or amended later is marked.
+    A branch or HEAD alone is one of the latest conversation. Without a conversation all are searched for an id; if
+    several have it, after a cherry-pick, the latest one is read. A message that was retracted or amended later is
+    marked.
 
     Examples:
       scopes conv cat k3x9
+      scopes cat main~2
       scopes conv cat conv-001/main~2
+      scopes conv cat conv-001 k3x9
       scopes conv cat k3x9 --raw | python -m json.tool
       scopes conv cat k3x9 --original
     """
     invocation: Invocation = context.obj
+    if inside is not None:
+        if conversation is not None:
+            raise Invalid("the conversation is given twice", hint="leave out CONV or --in")
+        conversation, message = message.partition("/")[0], inside
+    message = replace_head(message, conversation)
     if raw and original:
         raise Invalid("--raw and --original cannot be combined", hint="leave out one of them")
     if original:

@@ -6,14 +6,16 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import FenceMark
+from scopes.cli.arguments import LATEST, FenceMark, split_compared
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import ModelName, Strict, known_model, project_directory, tokenizer_for
 from scopes.context.context import context as run_context
 from scopes.context.context import find_smallest_budget
-from scopes.context.request import new_request
+from scopes.context.context_diff import diff_contexts
+from scopes.context.request import Request, new_request
 from scopes.errors import BudgetExhausted, Invalid
 from scopes.render.view_options import ViewOptions, check_layout
+from scopes.tokens.choose import TokenizerChoice
 
 
 def context(
@@ -21,6 +23,10 @@ def context(
     conversation: Annotated[
         str | None, typer.Argument(metavar="[CONV[/BRANCH]]", help="The conversation, or one of its branches")
     ] = None,
+    left: Annotated[
+        str | None, typer.Argument(metavar="[A..B]", help="With --diff: two revisions, or the first one")
+    ] = None,
+    right: Annotated[str | None, typer.Argument(metavar="[B]", help="With --diff: the second revision")] = None,
     max_tokens: Annotated[
         int | None,
         typer.Option("--max-tokens", metavar="N", help="Token budget (8000; 4000 with --task; or from --model)"),
@@ -37,6 +43,7 @@ def context(
     include_all: Annotated[bool, typer.Option("--all", help="Also messages before the last compaction")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show what was kept or dropped instead, and why")] = False,
     stats: Annotated[bool, typer.Option("--stats", help="Show how the budget is used instead")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Compare the contexts of two revisions instead")] = False,
     at: Annotated[str | None, typer.Option("--at", metavar="MESSAGE", help="As of this message: id or main~2")] = None,
     candidates: Annotated[
         int | None,
@@ -60,8 +67,13 @@ def context(
     that may hold secrets, by their names, that git ignores, or that a link leads outside the project; their contents
     are not searched for secrets.
 
+    With --diff two revisions are named as for scopes diff, and the contexts that a model would read there are compared
+    turn by turn, with the same options: before and after a compaction, or on two branches. Files have their recorded
+    content then. The exit code is 0 if nothing differs, and 1 otherwise.
+
     Examples:
       scopes conv context conv-001 --max-tokens 8000
+      scopes conv context --diff conv-001 main fix --task 'why does the login fail'
       scopes conv context conv-001 --task 'why does the login fail' --explain
       scopes conv context --work-item SHOP-12 --model gpt-4o --format messages
       scopes conv context conv-001/main --json
@@ -69,6 +81,8 @@ def context(
     invocation: Invocation = context.obj
     if max_tokens == 0:
         raise Invalid("a context of 0 tokens is empty", hint="for example: --max-tokens 8000")
+    options = ViewOptions(layout=check_layout(layout), explain=explain, stats=stats)
+    _check_diff(diff=diff, other_form=options != ViewOptions() or at is not None, left=left)
     request = new_request(
         invocation.config(), known_model(invocation, model),
         where=conversation, max_tokens=max_tokens, mode=mode, task=task, at=at,
@@ -76,10 +90,30 @@ def context(
         project=project_directory(invocation), mark=mark,
         include_ignored=include_ignored,
     )  # fmt: skip
-    options = ViewOptions(layout=check_layout(layout), explain=explain, stats=stats)
     tokenizer = tokenizer_for(invocation, model, strict=strict)
+    if not diff:
+        return _show_context(invocation, request, tokenizer, options)
+    repository = invocation.repository()
+    names = split_compared(repository, "context --diff", conversation or LATEST, left, right)
+    return invocation.show(diff_contexts(repository, request, tokenizer, invocation.cache_directory, names))
+
+
+def _check_diff(*, diff: bool, other_form: bool, left: str | None) -> None:
+    """Raise Invalid if a second word is given without --diff, or --diff with an option for another form of output."""
+    if diff and other_form:
+        raise Invalid("--diff cannot be combined with --explain, --stats, --at or --format", hint="leave out one")
+    if not diff and left is not None:
+        raise Invalid(f"too many arguments: {left}", hint="to compare two contexts: --diff")
+
+
+def _show_context(invocation: Invocation, request: Request, tokenizer: TokenizerChoice, options: ViewOptions) -> int:
+    """Show a context.
+
+    Raises:
+        BudgetExhausted: the budget is too small for any recorded text.
+    """
     result = run_context(invocation.repository(), request, tokenizer, invocation.cache_directory)
-    if not (result.formatted_history or explain or stats):
+    if not (result.formatted_history or options.explain or options.stats):
         smallest = find_smallest_budget(invocation.repository(), request, tokenizer)
         if smallest is not None:
             raise BudgetExhausted(

@@ -19,12 +19,13 @@ def delete(
     """Delete a conversation.
 
     It moves to the trash with all its branches. `scopes undo` restores it, until `scopes gc --expire` empties the
-    trash.
+    trash. `scopes list --deleted` lists the trash.
 
     Examples:
       scopes conv delete conv-001
       scopes conv delete conv-001 --dry-run
       scopes undo
+      scopes list --deleted
     """
     invocation: Invocation = context.obj
     return invocation.show(run_delete(invocation.repository(), conversation, dry_run=dry_run))

@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import find_conversation
+from scopes.cli.arguments import split_compared
 from scopes.cli.invocation import Invocation
 from scopes.conversation.diff import diff as run_diff
-from scopes.errors import Invalid
 from scopes.render.view_options import ViewOptions
 
 
@@ -40,11 +39,6 @@ def diff(
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    if other is not None and right is not None:
-        if ".." in right or ".." in other:
-            raise Invalid(f"too many arguments: {other}", hint="give CONV A..B, or CONV A B")
-        right = f"{right}..{other}"
-    elif right is not None and ".." in left and ".." not in right and find_conversation(repository, right):
-        raise Invalid(f"{left!a} stands before its conversation", hint=f"name it first: scopes diff {right} {left}")
+    left, right = split_compared(repository, "diff", left, right, other)
     result = run_diff(repository, left, right, details=not stat and not invocation.json)
     return invocation.show(result, options=ViewOptions(stat=stat))

@@ -20,8 +20,8 @@ def export(
     context: typer.Context,
     where: ConversationOrBranchArgument,
     form: Annotated[
-        Literal["markdown", "json", "jsonl", "openai", "original"] | None,
-        typer.Option("--format", metavar="FORM", help="Default: markdown; with --json: json"),
+        Literal["markdown", "md", "json", "jsonl", "openai", "original"] | None,
+        typer.Option("--format", metavar="FORM", help="Default: markdown (md); with --json: json"),
     ] = None,
     output: Annotated[
         str,
@@ -58,7 +58,7 @@ def export(
     """
     invocation: Invocation = context.obj
     to_stdout = output == _STANDARD_OUTPUT
-    export_format = form or ("json" if invocation.json and to_stdout else "markdown")
+    export_format = "markdown" if form == "md" else form or ("json" if invocation.json and to_stdout else "markdown")
     if invocation.json and to_stdout and export_format not in _JSON_FORMS:
         raise Invalid(f"{export_format} is not JSON", hint="leave out --json, or write to a file with --output")
     exported = run_export(

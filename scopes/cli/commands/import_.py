@@ -38,6 +38,9 @@ def import_(
         str | None, typer.Option("--title", metavar="TEXT", help="The title of the conversation (default: its own)")
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Also import conversations that were deleted here")] = False,
+    no_join: Annotated[
+        bool, typer.Option("--no-join", help="Import copies of other sessions as conversations of their own")
+    ] = False,
     report: Annotated[bool, typer.Option("--report", help="Print what every byte of every source became")] = False,
     sample: Annotated[
         bool, typer.Option("--sample", help="Import a made-up conversation of three agents instead")
@@ -55,6 +58,10 @@ def import_(
     that repository or its worktrees; a note counts the others. --all-projects imports them as well, --project those of
     another project. A file that you name is always imported.
 
+    A new session that begins with the messages of another one, up to an agent's answer, becomes a branch of that
+    conversation if the answer has the same ids or the same exact time in both, or its text is long; a note says where.
+    --no-join makes it a conversation of its own. Conversations that exist already stay as they are.
+
     A named file of no known format is an error: the exit code is 7 if nothing could be imported, and 1 if other files
     were. Such files in a folder are counted in a note, unless nothing else is in it. --dry-run lists only conversations
     that would change, and counts the others.
@@ -71,7 +78,8 @@ def import_(
       scopes conv import --sample
     """
     invocation: Invocation = context.obj
-    if sample and (paths or dry_run or strict or since or title or again or report or project or all_projects):
+    switches = dry_run or strict or again or no_join or report or all_projects
+    if sample and (paths or since or title or project or switches):
         raise Invalid(
             "--sample cannot be combined with paths or other options", hint="import the paths with a second command"
         )
@@ -80,14 +88,17 @@ def import_(
     start = None if since is None else parse_date(since, now_nanoseconds())
     projects = choose_projects(invocation, project or [], all_projects=all_projects)
     collected = collect_sources(invocation, paths or [])
-    options = ImportOptions(dry_run=dry_run, strict=strict, again=again, title=title, since=start, projects=projects)
+    options = ImportOptions(
+        dry_run=dry_run, strict=strict, again=again, title=title, since=start, projects=projects, join=not no_join
+    )
     result = import_all(invocation, collected, options)
-    if invocation.stdout.isatty() and not invocation.wants_data:
+    if not invocation.json:
         result = replace(result, conversations=tuple(_with_prompt(invocation, row) for row in result.conversations))
     return invocation.show(result, options=ViewOptions(report=report, details=invocation.verbose))
 
 
 def _with_prompt(invocation: Invocation, row: ConversationImported) -> ConversationImported:
-    """Return the row with the first prompt of a conversation without a title, for people."""
-    heading = read_heading(invocation.repository(), row.id) if row.title is None else None
+    """Return the row with the first prompt of a conversation without a title, as in `list`."""
+    repository = invocation.find_repository(create=True) if row.title is None else None  # none in a dry run
+    heading = None if repository is None else read_heading(repository, row.id)
     return row if heading is None else replace(row, first_prompt=heading.text)

@@ -19,4 +19,6 @@ def init(context: typer.Context) -> int:
       scopes --store /srv/agents/store.git init
     """
     invocation: Invocation = context.obj
-    return invocation.show(run_init(invocation.new_store_path))
+    code = invocation.show(run_init(invocation.new_store_path))
+    invocation.hint_author()
+    return code

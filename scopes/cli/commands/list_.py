@@ -12,6 +12,7 @@ from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.conversation.list_cached import ConversationList, find_cached_list
 from scopes.conversation.list_filter import ListFilter, check_limit
+from scopes.errors import Invalid
 from scopes.loading import load
 from scopes.store.projects import Project
 
@@ -23,24 +24,30 @@ def list_(
     context: typer.Context,
     limit: Annotated[
         int | None,
-        typer.Option("-n", "--limit", metavar="N", help="At most N; 0 for all (default: a screen, all in a pipe)"),
+        typer.Option("-n", "--limit", metavar="N", help="At most N (default: a screen, all in a pipe)"),
     ] = None,
+    include_all: Annotated[bool, typer.Option("--all", help="All conversations, not only a screen")] = False,
     since: Since = None,
     until: Until = None,
     agent: Annotated[str | None, typer.Option("--agent", metavar="AGENT", help="Only with this participant")] = None,
     project: OfProjects = None,
     all_projects: AllProjects = False,
     model: Annotated[
-        str | None, typer.Option("--model", metavar="MODEL", help="Only if its newest answer is by this model")
+        str | None, typer.Option("--model", metavar="MODEL", help="Only if its newest answer is by this model: opus")
     ] = None,
     tag: Annotated[str | None, typer.Option("--tag", metavar="TAG", help="Only with this tag")] = None,
+    deleted: Annotated[bool, typer.Option("--deleted", help="The deleted ones, with the operation to undo")] = False,
     participants: Annotated[bool, typer.Option("--participants", help="Name every participant")] = False,
 ) -> int:
     """List conversations, newest first.
 
     Lists all conversations of the store, whatever the current directory. --project . narrows the list to the project
     of this directory; a word without a slash is the name of a project. Where a title is missing, the beginning of the
-    first prompt is shown. --model accepts the beginning of a name.
+    first prompt is shown. --agent and --model accept a name, or the beginning of one or of a word in it: claude, opus.
+    If no conversation matches, a note names those that there are; the exit code is 0.
+
+    --deleted lists the conversations that `delete` moved to the trash: id, title, branches, when, and the operation
+    that `scopes undo` restores it with. They stay there until `scopes gc --expire`.
 
     On a terminal prints a table of one screen. In a pipe prints all rows, with tabs between the columns: id,
     participants, branches, last activity, title; --format has the others as well (project, messages, agent, model,
@@ -50,14 +57,22 @@ def list_(
       scopes conv list
       scopes conv list -n 50 --since '2 weeks ago'
       scopes conv list --project . --agent claude-code
-      scopes conv list --model claude-opus --tag good
+      scopes conv list --model opus --tag good
       scopes conv list --format '{id} {project} {messages} {title}'
       scopes conv list --json
+      scopes list --deleted
     """
     invocation: Invocation = context.obj
+    if deleted:
+        if any((limit is not None, since, until, agent, project, all_projects, model, tag, participants, include_all)):
+            raise Invalid("--deleted cannot be combined with other options of list", hint="leave them out")
+        return invocation.show(load("scopes.conversation.delete:list_deleted")(invocation.repository()))
     refuse_both_scopes(project, all_projects=all_projects)
     terminal, data = invocation.stdout.isatty(), invocation.wants_data
-    rows = _rows_on_screen(invocation) if limit is None and terminal and not data else limit
+    if include_all and limit is not None:
+        raise Invalid("--all cannot be combined with -n", hint="leave out one of them")
+    on_screen = limit is None and terminal and not data and not include_all
+    rows = _rows_on_screen(invocation) if on_screen else limit
     wanted = ListFilter(
         since=None if since is None else parse_date(since, now_nanoseconds()),
         until=None if until is None else parse_date(until, now_nanoseconds()),
@@ -97,10 +112,10 @@ def _project(invocation: Invocation, text: str) -> Project | str:
     return find_named_project(invocation, text) if is_path else text
 
 
-def _rows_on_screen(invocation: Invocation) -> int:
-    """Return how many rows of the table fit on the terminal."""
+def _rows_on_screen(invocation: Invocation) -> int | None:
+    """Return how many rows of the table fit on the terminal; None if its size is unknown."""
     try:
         lines = int(invocation.environ.get("LINES", "0")) or os.get_terminal_size(invocation.stdout.fileno()).lines
     except (OSError, ValueError):
-        return 0
-    return max(lines - _OTHER_LINES, _MIN_ROWS) if lines > 0 else 0
+        return None
+    return max(lines - _OTHER_LINES, _MIN_ROWS) if lines > 0 else None

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import chain
 from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import LATEST, Since, Until, names_revision
+from scopes.cli.arguments import LATEST, Since, Until, names_revision, replace_head
 from scopes.cli.command_line import after_separator
 from scopes.cli.invocation import Invocation
-from scopes.conversation.log import LogFilter, parse_kinds
+from scopes.conversation.log import Log, LogEntry, LogFilter, parse_kinds
 from scopes.conversation.log import log as run_log
-from scopes.errors import Invalid
+from scopes.errors import Invalid, NotFound
+from scopes.history.messages import shown_author
 from scopes.loading import load
 from scopes.render.view_options import ViewOptions
+from scopes.result import Note
+
+_MAX_NAMED = 8
 
 
 def log(
@@ -55,8 +62,10 @@ def log(
     """Show the messages of a branch.
 
     Newest first. On a terminal a tool call is one line with its outcome, which stands for its result; reasoning and
-    text that the agent's program inserted are folded; --full shows everything. In a pipe each message is a row: id,
-    time, author, kind, subject. With --json one JSON object per line.
+    text that the agent's program inserted are folded; --full shows everything. Lines mark where the messages of a
+    merged branch begin and end, and what each side of the merge did. In a pipe each message is a row: id, time, author,
+    kind, subject. With --json one JSON object per line; "lane" is the merged branch that it is from. If no message
+    matches, a note says so and the exit code is 0, as in git.
 
     Examples:
       scopes log
@@ -69,6 +78,7 @@ def log(
       scopes conv log conv-001 -- src/login.py
     """
     invocation: Invocation = context.obj
+    where = replace_head(where)
     separated = after_separator(invocation.arguments)
     if separated and len(separated) > len(paths or ()):
         where, paths = LATEST, separated  # `log -- PATH`
@@ -83,9 +93,32 @@ def log(
         invocation.repository(), where, all_branches=include_all, graph=graph, oldest_first=reverse,
         limit=count, only=log_filter, bodies=invocation.wants_data or on_terminal or None, results=on_terminal,
         fold_results=on_terminal and not full, unique_prefixes=on_terminal and oneline,
+        digests=on_terminal and not oneline and not graph,
     )  # fmt: skip
-    options = ViewOptions(graph=graph, oneline=oneline, full=full)
-    return invocation.show(result, options=options)
+    if count != 0 and any((author, kind, grep, since, until, paths)):
+        result = _note_if_empty(invocation, result, log_filter, where)
+    return invocation.show(result, options=ViewOptions(graph=graph, oneline=oneline, full=full))
+
+
+def _note_if_empty(invocation: Invocation, result: Log, only: LogFilter, where: str) -> Log:
+    """Return the log; an empty one with a note, whose hint names the authors and kinds that there are."""
+    items = iter(result.items)
+    first = next(items, None)
+    if first is not None:
+        return replace(result, items=chain((first,), items))
+    everything = run_log(invocation.repository(), where, all_branches=True, bodies=False)
+    heads = [item.head for item in everything.items if isinstance(item, LogEntry)]
+    hints = [f"see: scopes files {everything.conversation}"] if only.path is not None else []
+    hints += [f"authors: {_few(map(shown_author, heads))}"] if only.author else []
+    hints += [f"kinds: {_few(head.kind for head in heads)}"] if only.kind else []
+    others = any((only.author, only.kind, only.since, only.until, only.body))
+    text = "no message matches" if only.path is None or others else f"no message touched {only.path!a}"
+    return replace(result, items=(), notes=(Note(text, "\n".join(hints) or None),))
+
+
+def _few(names: Iterable[str]) -> str:
+    found = sorted(set(names))
+    return ", ".join(found[:_MAX_NAMED]) + (", ..." if len(found) > _MAX_NAMED else "")
 
 
 def _split_range(
@@ -111,4 +144,14 @@ def _split_range(
         raise Invalid(
             f"there is no branch 'HEAD' in {where}", hint=f"did you mean scopes log {where}/main{paths[0][4:]}?"
         )
-    raise Invalid(f"no message touched {paths[0]!a}", hint=hint)
+    if "/" in where or ".." in where:
+        raise Invalid(f"no message touched {paths[0]!a}", hint=hint)
+    try:
+        load("scopes.history.handles:StoreHandle")(invocation.repository()).conversation(where).revision(first)
+    except NotFound as error:
+        conversation = f"{where} has" if where != LATEST else "the latest conversation has"
+        raise Invalid(
+            f"{conversation} no branch {paths[0]!a}, and no message touched a file of that name",
+            hint=f"{error.hint}\n{hint}",
+        ) from error
+    return inside, None

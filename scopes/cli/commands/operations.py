@@ -16,6 +16,9 @@ def operations_list(
 ) -> int:
     """List the operations, newest first.
 
+    Appends are not operations and are not listed, although `undo` takes them back, too: `scopes undo --dry-run` shows
+    what would be undone next, and `scopes log` the messages.
+
     Every command that reads accepts --at-operation OPERATION, and shows the store as it was after that operation: by a
     prefix of its id, by its place (@ is the newest one, @- and @{2} are those before it), or by a time ('2 hours ago').
     Later appends are recognized by the reflogs of the branches. git expires reflogs, and deletes those of deleted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated
 
 import typer
@@ -40,4 +41,9 @@ def rename(
         return invocation.show(rename_title(invocation.repository(), conversation, title))
     if branch is not None:
         return invocation.show(rename_branch(invocation.repository(), conversation, branch, new or ""))
-    return invocation.show(rename_conversation(invocation.repository(), conversation, new or ""))
+    try:
+        return invocation.show(rename_conversation(invocation.repository(), conversation, new or ""))
+    except Invalid as error:
+        title_hint = f"to set the title: {shlex.join(['scopes', 'rename', conversation, '--title', new or ''])}"
+        error.hint = "\n".join(filter(None, (title_hint, error.hint)))
+        raise

@@ -6,11 +6,9 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import AuthorKind, AuthorName, OnBranch, author_of, find_conversation
+from scopes.cli.arguments import AuthorKind, AuthorName, OnBranch, author_of, conversation_of_message
 from scopes.cli.invocation import Invocation
 from scopes.conversation.amend import retract as run_retract
-from scopes.errors import Invalid
-from scopes.history.revisions import resolve_revision
 
 
 def retract(
@@ -38,9 +36,7 @@ def retract(
     invocation: Invocation = context.obj
     repository = invocation.repository()
     if message is None:
-        if find_conversation(repository, conversation):
-            raise Invalid("no message given", hint=f"list them: scopes log {conversation}")
-        conversation, message = resolve_revision(repository, conversation).conversation, conversation
+        conversation, message = conversation_of_message(repository, conversation), conversation
     return invocation.show(
         run_retract(
             repository,

@@ -28,6 +28,7 @@ _EXPLAINED = (
     Column("Kept"),
     Column("Reason", flexible=True),
     Column("Subject", flexible=True),
+    Column("Lane", hidden=True),
 )
 # On a terminal a subject is cut before its reason, because it is the end of one column.
 _EXPLAINED_MESSAGES = (
@@ -134,13 +135,23 @@ def _file_row(result: Context, each: Explained) -> tuple[Cell, ...]:
 
 def _message_row(result: Context, each: Explained) -> tuple[Cell, ...]:
     subject = mark_cut(each.subject or "")
-    why: Cell = each.reason if subject in {"", NO_TEXT} else (each.reason, Span(" · ", "dim"), subject)
+    reason = each.reason if each.lane is None else f"{each.reason}, branch {each.lane}"
+    why: Cell = reason if subject in {"", NO_TEXT} else (reason, Span(" · ", "dim"), subject)
     return each.what, each.name, _score(each), _tokens(result, each), why
 
 
 def _row(result: Context, each: Explained) -> tuple[str, ...]:
     kept = "kept" if each.kept else "dropped"
-    return each.what, each.name, _score(each), _tokens(result, each), kept, each.reason, each.subject or ""
+    return (
+        each.what,
+        each.name,
+        _score(each),
+        _tokens(result, each),
+        kept,
+        each.reason,
+        each.subject or "",
+        each.lane or "",
+    )
 
 
 def _score(each: Explained) -> str:

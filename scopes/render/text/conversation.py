@@ -17,6 +17,7 @@ from scopes.render.text.phrases import (
     author,
     counted,
     identifier,
+    short_time,
     stale_mark,
     sub_agent_label,
     subject,
@@ -32,7 +33,7 @@ from scopes.sanitize import clean_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scopes.conversation.delete import BranchDeleted, ConversationDeleted
+    from scopes.conversation.delete import BranchDeleted, ConversationDeleted, DeletedList
     from scopes.conversation.new import ConversationCreated
     from scopes.conversation.rename import Renamed
     from scopes.model.message import Message
@@ -184,6 +185,34 @@ def render_conversation_deleted(result: ConversationDeleted, view: View) -> None
             view.rows((Column("Branch"),), ((f"{result.conversation}/{branch}",) for branch in result.branch_names))
         return
     write_outcome(view, name, "deleted ", name, f" with {branches}", operation=result.operation)
+
+
+@render_text.register
+def render_deleted_list(result: DeletedList, view: View) -> None:
+    """Write the conversations in the trash, and how to restore one."""
+    columns = (
+        Column("ID", "id"),
+        Column("Title", flexible=True),
+        Column("Branches", align="right"),
+        Column("Deleted at", "time"),
+        Column("Operation", "id"),
+    )
+    rows = (
+        (
+            row.id,
+            row.title or "",
+            str(row.branches),
+            short_time(view, row.deleted_at),
+            identifier(view, row.operation),
+        )
+        for row in result.deleted
+    )
+    if view.terminal and not result.deleted:
+        view.line("The trash is empty.")
+        return
+    view.rows(columns, rows, title="Deleted Conversations")
+    if view.terminal and result.deleted:
+        write_hint(view, "restore one: scopes undo OPERATION")
 
 
 @render_text.register

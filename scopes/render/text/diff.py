@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from scopes.history.messages import NO_TEXT, MessageHeader, display_time
-from scopes.merge.conflict_keys import shown_key
+from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_name, claim_text
 from scopes.render.text.message_summary import summarize_message
@@ -16,7 +17,7 @@ from scopes.render.view import Cell, Column, Span, View, clean_spans
 from scopes.render.wrap import count_span_cells, truncate_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, MessageDetail
     from scopes.ids import Oid
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
 _PIPED_COLUMNS = (Column("Mark"), Column("What"), Column("Key"), Column("Author"), Column("Time"), Column("Text"))
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 _MAX_WORDS = 2000
+_SINGULAR = {
+    "files": "file",
+    "decisions": "decision",
+    "methods": "method",
+    "proposals": "proposal",
+    "messages": "message",
+}  # group of claims -> the noun for one of them
 
 
 @render_text.register
@@ -72,7 +80,8 @@ def _write_sections(result: Difference, view: View) -> None:
         return
     view.line(Span(f"--- {result.left.name}", "bad"))
     view.line(Span(f"+++ {result.right.name}", "good"))
-    _write_claims(view, result.claims)
+    _write_claims(view, [claim for claim in result.claims if claim.changed_in is None])
+    _write_changes_of_one_side(view, result)
     if result.changed:
         _write_heading(view, f"Changed: {counted(len(result.changed), 'message')}")
         for message in result.changed:
@@ -82,22 +91,53 @@ def _write_sections(result: Difference, view: View) -> None:
     _write_messages(view, result.right.name, Span("+ ", "good"), result.only_right, result.details)
 
 
-def _write_claims(view: View, claims: tuple[ChangedClaim, ...]) -> None:
-    """Write the claims that both sides have with different values, then those of one side, one line each."""
+def _write_changes_of_one_side(view: View, result: Difference) -> None:
+    """Write how many claims only one side changed, one line for each side: its messages below show them."""
+    lines = []
+    for side, name in (("left", result.left.name), ("right", result.right.name)):
+        numbers = Counter(group_of(claim.key) for claim in result.claims if claim.changed_in == side)
+        if numbers:
+            counts = ", ".join(counted(number, _SINGULAR.get(group, "claim")) for group, number in numbers.items())
+            lines.append(f"Changed only in {name}: {counts}")
+    if lines:
+        view.line()
+    for line in lines:
+        view.line(Span(line, "key"))
+
+
+def _write_claims(view: View, claims: Sequence[ChangedClaim]) -> None:
+    """Write the claims that both sides have with different values, then those of one side, one line each.
+
+    Claims whose texts are equal, such as files with unknown content, are one line in all.
+    """
+    equal = [claim for claim in claims if claim.in_left and claim.in_right and _left_text(claim) == _right_text(claim)]
+    claims = [claim for claim in claims if claim not in equal]
+    if equal:
+        _write_heading(view, f"Changed on both sides, the resulting content is not recorded: {len(equal):,}")
+    for claim in equal:
+        view.line(*truncate_line((Span(claim_name(claim.key, claim.agent), "heading"),), view.width - 2), indent=2)
     both = [claim for claim in claims if claim.in_left and claim.in_right]
     one = [claim for claim in claims if not (claim.in_left and claim.in_right)]
     if both:
         _write_heading(view, f"Claims that differ: {len(both):,}")
     for claim in both:
         view.line(Span(claim_name(claim.key, claim.agent), "heading"))
-        _write_both(view, claim_text(claim.key, claim.left), claim_text(claim.key, claim.right))
+        _write_both(view, _left_text(claim), _right_text(claim))
     if one:
         _write_heading(view, f"Claims of one side: {len(one):,}")
     for claim in one:
         mark: Span = Span("- ", "bad") if claim.in_left else Span("+ ", "good")
-        value = claim_text(claim.key, claim.left if claim.in_left else claim.right)
+        value = _left_text(claim) if claim.in_left else _right_text(claim)
         line = (mark, Span(claim_name(claim.key, claim.agent), "heading"), ": ", Span(value, mark.style))
         view.line(*truncate_line(line, view.width))
+
+
+def _left_text(claim: ChangedClaim) -> str:
+    return claim_text(claim.key, claim.left)
+
+
+def _right_text(claim: ChangedClaim) -> str:
+    return claim_text(claim.key, claim.right)
 
 
 def _write_heading(view: View, text: str) -> None:

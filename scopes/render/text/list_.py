@@ -80,8 +80,11 @@ def render_conversation_list(result: ConversationList, view: View) -> None:
         view.rows(_PIPED_COLUMNS, (_piped_row(row, result) for row in result.conversations))
     elif result.conversations:
         _write_table(result, view)
+    elif result.more:
+        _write_more(result, view)
     elif result.filtered:
-        view.line("No conversation matches.")
+        if not result.notes:
+            view.line("No conversation matches.")
     else:
         view.line("There are no conversations yet.")
         write_hint(view, "create one: scopes conv new")
@@ -95,8 +98,12 @@ def _write_table(result: ConversationList, view: View) -> None:
         columns, rows, _ = _table(result, _LAYOUTS[-1], everybody=view.options.participants)
     view.rows(columns, rows, title="Active Conversations")
     if result.more:
-        total = len(result.conversations) + result.more
-        view.line(Span(f"{len(result.conversations)} of {total:,} conversations; all: scopes conv list -n 0", "dim"))
+        _write_more(result, view)
+
+
+def _write_more(result: ConversationList, view: View) -> None:
+    total = len(result.conversations) + result.more
+    view.line(Span(f"{len(result.conversations)} of {total:,} conversations; all: scopes list --all", "dim"))
 
 
 def _table(result: ConversationList, layout: _Layout, *, everybody: bool) -> tuple[list[Column], list[list[Cell]], int]:

@@ -24,6 +24,7 @@ _PIPED_COLUMNS = (
     Column("Author kind", hidden=True),
     Column("To", hidden=True),
     Column("Branches", hidden=True),
+    Column("Lane", hidden=True),
 )
 _PIPED_ONELINE = (Column("Line"),)
 
@@ -36,7 +37,8 @@ def render_log(result: Log, view: View) -> None:
     if options.graph:
         load("scopes.render.text.log_graph:write_graph")(entries, view, oneline=options.oneline, full=options.full)
     elif view.terminal:
-        _write_entries(entries, view, oneline=options.oneline, full=options.full)
+        write = load("scopes.render.text.log_entry:write_entries")
+        write(entries, view, oneline=options.oneline, full=options.full, oldest_first=result.oldest_first)
     elif options.oneline:
         view.rows(_PIPED_ONELINE, ((f"{entry.head.id[:SHORT_ID_LENGTH]} {_subject(entry)}",) for entry in entries))
     else:
@@ -79,4 +81,5 @@ def _row(entry: LogEntry) -> tuple[str | Span, ...]:
         head.author_kind,
         ",".join(head.to),
         ",".join(entry.branches),
+        entry.lanes[-1].branch if entry.lanes else "",
     )

@@ -29,10 +29,11 @@ from scopes.render.wrap import count_cells, count_span_cells, truncate_line, tru
 from scopes.sanitize import clean, clean_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from scopes.conversation.log import LogEntry
     from scopes.history.messages import MessageHeader
+    from scopes.merge.lane_marks import LaneMark
     from scopes.model.message import Message, Part
     from scopes.render.color import Style
 
@@ -41,20 +42,49 @@ _INDENT = Span("    ")
 _MIN_WIDTH = 20
 _DATE_WIDTH = len("2026-01-31")
 _AUTHOR, _WIDE_AUTHOR = 13, 16
-_RULE = "━"
+_RULE, _LANE_RULE = "━", "──"
 _MAIN, _RESOLUTION = "main", "conflict-resolution/"
 _BREAKS: dict[str, tuple[str, Style]] = {"interrupt": ("■ interrupted", "warn"), "error": ("▲ error", "bad")}
 
 Line: TypeAlias = tuple[str | Span, ...]
 
 
-def write_entries(entries: Iterable[LogEntry], view: View, *, oneline: bool, full: bool = False) -> None:
-    """Write messages one below the other."""
+def write_entries(
+    entries: Iterable[LogEntry], view: View, *, oneline: bool, full: bool = False, oldest_first: bool = False
+) -> None:
+    """Write messages one below the other, with marks where those of a merged branch begin and end."""
+    lanes: Sequence[LaneMark] = ()
     for number, entry in enumerate(entries):
         if number and not oneline:
             view.line()
+        _write_marks(lanes, entry.lanes, view, oneline=oneline, oldest_first=oldest_first)
+        lanes = entry.lanes
         for line in entry_lines(entry, view, view.width if view.terminal else None, oneline=oneline, full=full):
             view.line(*line)
+
+
+def _write_marks(
+    before: Sequence[LaneMark], after: Sequence[LaneMark], view: View, *, oneline: bool, oldest_first: bool
+) -> None:
+    """Write the marks between two messages: the ends of merged branches, then the beginnings of others.
+
+    The digest of a merge is on the side of the merge: below the end if the oldest message comes first.
+    """
+    known, coming = {mark.merge for mark in before}, {mark.merge for mark in after}
+    left = [mark for mark in reversed(before) if mark.merge not in coming]
+    entered = [mark for mark in after if mark.merge not in known]
+    marks = [(mark.end(), mark, oldest_first) for mark in left]
+    marks += [(mark.begin((mark.fork or "")[:SHORT_ID_LENGTH]), mark, not oldest_first) for mark in entered]
+    for text, mark, has_digest in marks:
+        view.line(*_truncated((Span(f"{_LANE_RULE} {clean_line(text)}", "active"),), _width(view)))
+        for line in mark.digest if has_digest and not oneline else ():
+            view.line(*_truncated((_INDENT, Span(clean_line(line), "dim")), _width(view)))
+    if marks and not oneline:
+        view.line()
+
+
+def _width(view: View) -> int | None:
+    return view.width if view.terminal else None
 
 
 def entry_lines(entry: LogEntry, view: View, width: int | None, *, oneline: bool, full: bool = False) -> Iterator[Line]:
@@ -98,8 +128,9 @@ def _one_line(entry: LogEntry, view: View, width: int | None) -> Line:
     if width is None:
         start: Line = (Span(head.id[:SHORT_ID_LENGTH], "id"), *_decorations(entry), " ", who, ": ")
         return *start, *spawn_mark(entry.message), *summarize_message(head, entry.message, entry.results, None)
-    names = tuple(_decorations(entry, width // 4))
     columns = (*_id_cell(entry), " ", _date_cell(head, view), " ", *_author_cell(who, view))
+    unused = width - count_span_cells(clean_spans(columns)) - len(head.subject) - len(" (, 9 more) ")
+    names = tuple(_decorations(entry, max(width // 4, unused)))
     start = (*columns, "(", *names[1:], " ") if names else columns
     marks = (*(Span(span.text.strip(" ·"), span.style) for span in _changes(entry)), *spawn_mark(entry.message))
     origin = tuple(part for span in marks for part in (span, Span(": ")))

@@ -51,6 +51,7 @@ _ROOM = 72  # on narrower terminals ids would be truncated
 _OPTIONAL_COLUMNS = frozenset({"Importance", "Time"})
 _COLUMNS_OF_WIDE = frozenset({"Found in"})  # leave room for the summary on a terminal of 80 columns
 _UNDO = "undo with: scopes undo"
+_STATS = (Column("Name"), Column("Value"))
 
 
 @render_text.register
@@ -142,14 +143,21 @@ def render_memory_context(result: MemoryContext, view: View) -> None:
 
 @render_text.register
 def render_memory_stats(result: MemoryStats, view: View) -> None:
-    """Write the number of entries, per agent, and their oldest and newest time."""
+    """Write the number of entries, per agent, and their oldest and newest time; in a pipe one row each, as `stats`."""
+    if not view.terminal:
+        counts = {"entries": result.total, "this_week": result.this_week, "open_actions": result.open_actions}
+        times = {"oldest": result.oldest, "newest": result.newest}
+        agents = {f"agents.{agent}": count for agent, count in result.agents.items()}
+        rows = (counts | times | agents).items()
+        view.rows(_STATS, ((name, str(value)) for name, value in rows if value is not None))
+        return
     write_field(view, "Entries", f"{result.total:,}")
     write_field(view, "This week", f"{result.this_week:,}")
     write_field(view, "Left to do", f"{result.open_actions:,}")
     for name, time in (("Oldest", result.oldest), ("Newest", result.newest)):
         if time is not None:
             write_field(view, name, full_time(view, time))
-    if result.agents or not view.terminal:
+    if result.agents:
         columns = (Column("Agent", "agent", flexible=True), Column("Entries"))
         view.rows(columns, ((agent, str(count)) for agent, count in result.agents.items()), title="By agent")
 

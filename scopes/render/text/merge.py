@@ -52,8 +52,9 @@ def render_fast_forwarded(result: FastForwarded, view: View) -> None:
 
 @render_text.register
 def render_merged(result: Merged, view: View) -> None:
-    """Write how many messages were merged, and list the automatically resolved conflicts."""
-    count = counted(len(result.messages), "message")
+    """Write how many messages of the source were merged, and list the automatically resolved conflicts."""
+    number = len(result.messages) if result.source_messages is None else result.source_messages
+    count = counted(number, "message")
     if result.dry_run:
         write_preview(view, result.target, _source(result), " would be merged into ", _target(result), f": {count}")
     else:

@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 
 @render_text.register
 def render_message_appended(result: MessageAppended, view: View) -> None:
-    """Write the id of the new message."""
+    """Write the id of the new message, and the branch that was created with it."""
     name = identifier(view, result.id)
     place = Span(f"{result.conversation}/{result.branch}", "branch")
-    write_outcome(view, name, "recorded ", name, " on ", place, appended=not view.options.lines)
+    created: tuple[str | Span, ...] = ()
+    if result.parent is not None:
+        created = (", created from ", Span(result.parent, "branch"), "; it is active now")
+    write_outcome(view, name, "recorded ", name, " on ", place, *created, appended=not view.options.lines)
 
 
 @render_text.register

@@ -66,12 +66,9 @@ def render_search_hit(result: SearchHit, view: View) -> None:
     head = result.head
     where = Span(f"{result.conversation}/{result.branch}", "branch")
     when = short_time(view, display_time(head))
-    part = () if result.part == "text" else (Span(f" · {result.part.replace('_', ' ')}", "dim"),)
     _write_neighbors(result.before, view, first=-len(result.before))
-    kind = Span(f" · {head.kind}", "dim")
     state = (" · ", Span(_state(result), "warn")) if _state(result) else ()
-    who = author(head.author, head.author_kind)
-    line = (where, " ", identifier(view, head.id), " ", who, kind, *part, " · ", when, *state)
+    line = (where, " ", identifier(view, head.id), " ", *_describe(result), " · ", when, *state)
     view.line(*line, *_title_spans(result, view.width - count_span_cells(clean_spans(line))))
     for row in _rows(result.snippet, max(view.width - _INDENT, _MIN_WIDTH)):
         view.line(*row, indent=_INDENT)
@@ -85,6 +82,19 @@ def render_search_coverage(result: SearchCoverage, view: View) -> None:
     view.body(_coverage_text(result), style="dim")
     if result.damaged or result.unreadable:
         view.body(_unreadable_text(result), style="warn")
+
+
+def _describe(hit: SearchHit) -> tuple[Span, ...]:
+    """Return who wrote the message, and what of it was found; each fact once: `claude · answer`, `Bash result`.
+
+    Of a message that a tool wrote, its tool is shown in place of author, kind and part.
+    """
+    head = hit.head
+    tool = hit.tools[0] if len(hit.tools) == 1 else "tool"
+    if head.author_kind == "tool" and head.author == "tool":
+        return (Span(f"{tool} result", "agent"),)
+    parts = {"text": head.kind, "tool_input": f"{tool} call", "tool_result": f"{tool} result"}
+    return author(head.author, head.author_kind), Span(f" · {parts.get(hit.part, hit.part)}", "dim")
 
 
 def _title_spans(hit: SearchHit, room: int) -> tuple[Span, ...]:

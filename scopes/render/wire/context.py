@@ -9,9 +9,11 @@ from scopes.fence import fenced
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
-from scopes.sanitize import RECORDED
+from scopes.sanitize import RECORDED, line_for_prompt
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from scopes.context.budget import Budget
     from scopes.context.count import TokenCount
     from scopes.context.history_block import HistoryBlock
@@ -106,9 +108,22 @@ def chat_messages(result: Context) -> list[dict[str, str]]:
     first = "\n\n".join(filter(None, (label, fenced("history", body, result.mark).strip() if body else "")))
     opening = [{"role": "user", "content": first}] if first else []
     return opening + [
-        {"role": "user" if message.role == USER else "assistant", "content": message.text}
-        for message in result.messages
+        {"role": "user" if message.role == USER else "assistant", "content": f"{mark}{message.text}"}
+        for mark, message in zip(_lane_changes(result.messages), result.messages, strict=True)
     ]
+
+
+def _lane_changes(messages: Sequence[ContextMessage]) -> Iterator[str]:
+    """Yield what is put before each message: a line if it is from another merged branch than the one before."""
+    before = None
+    for message in messages:
+        if message.lane == before:
+            yield ""
+        elif message.lane is None:
+            yield f"[{line_for_prompt(f'end of branch {before}')}]\n\n"
+        else:
+            yield f"[{line_for_prompt(f'parallel branch {message.lane}')}]\n\n"
+        before = message.lane
 
 
 @to_wire.register

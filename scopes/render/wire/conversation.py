@@ -10,7 +10,7 @@ from scopes.render.wire.fields import heading_fields, staleness, utc
 from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:
-    from scopes.conversation.delete import BranchDeleted, ConversationDeleted
+    from scopes.conversation.delete import BranchDeleted, ConversationDeleted, DeletedList
     from scopes.conversation.new import ConversationCreated
     from scopes.conversation.rename import Renamed
     from scopes.conversation.show import BranchRow, ConversationView
@@ -114,6 +114,13 @@ def format_conversation_deleted(result: ConversationDeleted) -> dict[str, object
         dry_run=result.dry_run or None,
         branch_names=list(result.branch_names) if result.dry_run else None,
     )
+
+
+@to_wire.register
+def format_deleted_list(result: DeletedList) -> dict[str, object]:
+    """Return the conversations in the trash."""
+    rows = [without_none(**row._asdict()) for row in result.deleted]
+    return {"kind": "deleted-list", "deleted": rows}
 
 
 @to_wire.register

@@ -11,7 +11,7 @@ from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 if TYPE_CHECKING:
     from scopes.exporters.atomic_save import ExportSaved
     from scopes.importers.import_sample import SampleImported
-    from scopes.importers.results import ConversationImported, Imported, Skipped, SourceImported
+    from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
     from scopes.importers.verify_source import SourceVerification
 
 
@@ -39,6 +39,7 @@ def format_imported(result: Imported, options: ViewOptions = DEFAULT_OPTIONS) ->
         warnings=[note.text for note in result.notes],
         sessions_of_other_projects=result.other_sessions or None,
         missing_parents=dict(result.missing_parents) or None,
+        joined=[_joined(found) for found in result.joined] or None,
         details=list(result.details) or None,
         dry_run=result.dry_run or None,
         unchanged=result.unchanged or None,
@@ -110,6 +111,16 @@ def _source(source: SourceImported, *, report: bool) -> dict[str, object]:
         size_bytes=source.size if report else None,
         account_bytes=account | {"sum": source.accounted_bytes} if report else None,
         whole=source.accounted_bytes == source.size if report else None,
+    )
+
+
+def _joined(found: SessionJoined) -> dict[str, object]:
+    return without_none(
+        session=found.session,
+        conversation=found.conversation,
+        branch=found.branch,
+        message=found.message,
+        equal_messages=found.equal_messages,
     )
 
 

@@ -80,14 +80,16 @@ def header_object(head: MessageHeader) -> dict[str, object]:
 
 @to_wire.register
 def format_message_appended(result: MessageAppended) -> dict[str, object]:
-    """Return the ids of the new message."""
-    return {
-        "kind": "message",
-        "id": result.id,
-        "oid": result.oid,
-        "conversation": result.conversation,
-        "branch": result.branch,
-    }
+    """Return the ids of the new message; with `parent` and `operation` if its branch was created."""
+    return without_none(
+        kind="message",
+        id=result.id,
+        oid=result.oid,
+        conversation=result.conversation,
+        branch=result.branch,
+        parent=result.parent,
+        operation=result.operation,
+    )
 
 
 @to_wire.register
@@ -117,9 +119,10 @@ def format_message_view(result: MessageView) -> dict[str, object]:
 
 @to_wire.register
 def format_log_entry(result: LogEntry) -> dict[str, object]:
-    """Return one message, with the branches whose tip it is."""
+    """Return one message, with the branches whose tip it is, and the merged branch that it is from."""
     changed = without_none(retracted=result.retracted or None, amended=result.amended or None)
-    return message_object(result.head, result.message, result.branches) | changed | staleness(result.newer)
+    lane = without_none(lane=result.lanes[-1].branch if result.lanes else None)
+    return message_object(result.head, result.message, result.branches) | changed | staleness(result.newer) | lane
 
 
 @to_wire.register

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scopes.conversation.diff import MessageDetail
+from scopes.conversation.diff import ChangedClaim, MessageDetail
 from tests.render.rendering import seen_lines
 from tests.render.results import DIFFERENCE, LONG, PROMPT, SECURE, body
 
@@ -15,3 +15,27 @@ def test_the_number_of_messages_of_a_side_is_that_of_its_lines_and_folded_result
     heading = f"Only in {name}: 3 messages (1 shown, 2 results folded into the calls)"
     assert [line[:2] for line in lines[lines.index(heading) + 1 :]] == ["+ "]
     assert f"Only in {name}: 2 messages" in seen_lines(DIFFERENCE)
+
+
+def _claim(key, left, right, changed_in=None):
+    sides = {"in_left": left is not None, "in_right": right is not None}
+    return ChangedClaim(key=key, agent=None, left=left, right=right, changed_in=changed_in, **sides)
+
+
+def test_only_what_both_sides_changed_differs_and_the_rest_is_counted():
+    """A fresh fork had 'claims that differ', each with the same text twice."""
+    edit = {"operation": "edit"}
+    claims = (
+        _claim("decisions/size", "2000", "20000"),
+        _claim("decisions/db", None, "SQLite", "right"),
+        _claim("files/a.py", edit, {"operation": "create"}, "left"),
+        _claim("files/b.py", edit, edit, "left"),
+        _claim("files/c.py", edit, {**edit, "by": "x"}),
+    )
+    lines = seen_lines(replace(DIFFERENCE, claims=claims, changed=()))
+    assert "Claims that differ: 1" in lines
+    assert "Changed on both sides, the resulting content is not recorded: 1" in lines
+    assert lines[lines.index("Changed on both sides, the resulting content is not recorded: 1") + 1] == "  files/c.py"
+    assert "Changed only in main: 2 files" in lines
+    assert "Changed only in fix: 1 decision" in lines
+    assert not any("a.py" in line or "b.py" in line for line in lines)

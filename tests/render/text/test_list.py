@@ -97,7 +97,7 @@ def test_wide_characters_keep_the_frame_straight(at_one_moment):
 
 def test_a_limited_list_tells_how_many_there_are(at_one_moment):
     limited = ConversationList(conversations=(SESSION,), more=360)
-    assert seen_lines(limited)[-1] == "1 of 361 conversations; all: scopes conv list -n 0"
+    assert seen_lines(limited)[-1] == "1 of 361 conversations; all: scopes list --all"
     assert len(piped(limited).splitlines()) == 1
 
 

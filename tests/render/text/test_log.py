@@ -87,6 +87,13 @@ def test_a_long_branch_name_leaves_room_for_author_and_subject():
     assert len(seen_lines(long, 80)[0]) <= 80
 
 
+def test_both_names_are_shown_if_the_line_has_room_for_them():
+    """At 80 columns it read `(main, 1 more)`."""
+    entry = LogEntry(head=head("word", "carol", "short"), message=None, branches=("main", "fix/of-the-server"))
+    line = seen_lines(WithOptions(Log(items=[entry], conversation="c"), ViewOptions(oneline=True)), 80)[0]
+    assert line.endswith("(main, fix/of-the-server) short")
+
+
 def test_main_is_the_first_name_and_a_conflict_resolution_branch_the_last():
     names = ("a", "conflict-resolution/a-into-main", "main")
     entry = LogEntry(head=head("word", "carol", "x"), message=None, branches=names, tags=("v1",))

@@ -106,3 +106,21 @@ def test_a_neighbor_without_text_is_summarized_as_in_a_log():
     assert "pytest -q" in seen(result)
     assert "pytest -q" in piped(result).splitlines()[1]
     assert NO_TEXT not in seen(result) + piped(result)
+
+
+@pytest.mark.parametrize(
+    ("author", "kind", "part", "tools", "shown"),
+    [
+        (("tool", "tool"), "tool-results", "tool_result", ("Bash",), " Bash result · "),
+        (("tool", "tool"), "tool-results", "tool_result", (), " tool result · "),
+        (("claude", "agent"), "answer", "tool_input", ("Read",), " claude · Read call · "),
+        (("claude", "agent"), "answer", "text", ("Read",), " claude · answer · "),
+        (("carol", "human"), "prompt", "text", (), " carol · prompt · "),
+    ],
+)
+def test_a_hit_names_its_author_and_kind_once_and_the_tool(author, kind, part, tools, shown):
+    """It read `tool · tool-results · tool result`, and the title had no room."""
+    head = HIT.head._replace(author=author[0], author_kind=author[1], kind=kind)
+    line = seen_lines(replace(HIT, head=head, part=part, tools=tools, before=()), 80)[0]
+    assert shown in line
+    assert "tool-results" not in line

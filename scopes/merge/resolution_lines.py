@@ -6,9 +6,11 @@ A resolution is a notice that records how a conflict was resolved; the conflict'
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from scopes.history.messages import MessageHeader
+from scopes.ids import Oid
 from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.merge.records import list_conflicts_at
 from scopes.model.conflicts import (
@@ -45,15 +47,26 @@ def resolution_line(repository: Repository, head: MessageHeader, message: Messag
         Corrupt, NotFound: the state of the message is damaged or missing.
     """
     document = message.extra.get("conflict")
-    if not may_be_resolution(head) or not isinstance(document, dict):
+    if not may_be_resolution(head) or not isinstance(document, dict) or document.get("status") != "resolved":
         return ""
+    line = outcome_of(repository, head.oid, document)
+    return f"resolved {line}" if line else ""
+
+
+def outcome_of(repository: Repository, oid: Oid, document: Mapping[str, Any]) -> str:
+    """Return how a conflict with a record in the state of a commit was resolved: `decision db: took source, by lead`.
+
+    `document` is what the message of the resolution, or of the merge, stores about it; empty if that is not valid.
+
+    Raises:
+        Corrupt, NotFound: the state of the commit is damaged or missing.
+    """
     key, resolution = document.get("key"), decode_resolution(document)
-    if not isinstance(key, str) or resolution is None or document.get("status") != "resolved":
+    if not isinstance(key, str) or resolution is None:
         return ""
-    record = list_conflicts_at(repository, head.oid).get(str(document.get("id")))
+    record = list_conflicts_at(repository, oid).get(str(document.get("id")))
     because = f": {resolution.reason}" if resolution.reason else ""
-    line = f"resolved {_name(key)}: {_outcome(resolution, record)}, by {resolution.actor}{because}"
-    return " ".join(line.split())
+    return " ".join(f"{_name(key)}: {_outcome(resolution, record)}, by {resolution.actor}{because}".split())
 
 
 def _name(key: str) -> str:

@@ -55,6 +55,14 @@ class Activity:
                 self._add_result(part, call_id)
 
     @property
+    def last_test(self) -> str | None:
+        """The outcome and the command of the last test run: `tests passed (pytest -q)`; None if there was none."""
+        if self._last_test is None:
+            return None
+        command, failed = self._last_test
+        return f"tests {'failed' if failed else 'passed'} ({command})"
+
+    @property
     def changed(self) -> list[str]:
         """The changed files, those that most messages changed first."""
         return sorted(self._changed, key=lambda path: (-self._changed[path], path))
@@ -70,10 +78,7 @@ class Activity:
 
     def ended_line(self) -> str | None:
         """Return a line with the last test run and the last commit; None if there was neither."""
-        facts = []
-        if self._last_test is not None:
-            command, failed = self._last_test
-            facts.append(f"tests {'failed' if failed else 'passed'} ({command})")
+        facts = [] if self.last_test is None else [self.last_test]
         if self._last_commit is not None:
             facts.append("commit {} {}".format(*self._last_commit))
         return ENDED + "; ".join(facts) if facts else None

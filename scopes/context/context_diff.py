@@ -1,0 +1,123 @@
+"""`context --diff`: what a model would read differently at two revisions, turn by turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher, unified_diff
+from itertools import islice
+from typing import NamedTuple
+
+from scopes.context.context import context
+from scopes.context.request import Request
+from scopes.context.result import Context, ContextMessage
+from scopes.conversation.diff import DiffSide, resolve_sides
+from scopes.result import Note, Result
+from scopes.store.repository import Repository
+from scopes.tokens.choose import TokenizerChoice
+
+_MAX_LINES = 5000  # lines of one text that are compared
+
+
+class ContextSide(NamedTuple):
+    """One of the two contexts: the revision, its tokens and its turns."""
+
+    side: DiffSide
+    tokens_used: int
+    turns: int
+
+
+class ContextChange(NamedTuple):
+    """A part of the contexts that differs: the summary, a turn, or the text of the files.
+
+    part: `summary`, `turn` or `files`. left, right: the turns; None where it is missing, and for the other parts.
+    lines: those of a unified diff without its first two lines.
+    """
+
+    part: str
+    left: ContextMessage | None
+    right: ContextMessage | None
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextDifference(Result):
+    """The differences of two contexts, in the order of the contexts: summary, turns, files."""
+
+    left: ContextSide
+    right: ContextSide
+    max_tokens: int
+    method: str
+    changes: tuple[ContextChange, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """1 if the contexts differ, otherwise 0, as for `diff`."""
+        return 1 if self.changes else 0
+
+
+def diff_contexts(
+    repository: Repository,
+    request: Request,
+    choice: TokenizerChoice,
+    cache_directory: str,
+    names: tuple[str, str | None],
+) -> ContextDifference:
+    """Build the contexts of two revisions with the same options, and compare them; `names` are those of `diff`.
+
+    Raises:
+        NotFound, Ambiguous, Invalid: as `diff` and `context` do.
+    """
+    sides = resolve_sides(repository, *names)
+    one, two = (_build(repository, request, choice, cache_directory, side) for side in sides)
+    notes = dict.fromkeys(Note(note.text, note.hint) for built in (one, two) for note in built.notes)
+    return ContextDifference(
+        left=ContextSide(sides[0], one.tokens_used, one.turns_included),
+        right=ContextSide(sides[1], two.tokens_used, two.turns_included),
+        max_tokens=one.max_tokens,
+        method=one.method,
+        changes=tuple(_walk_changes(one, two)),
+        notes=tuple(notes),
+    )
+
+
+def _build(
+    repository: Repository, request: Request, choice: TokenizerChoice, cache_directory: str, side: DiffSide
+) -> Context:
+    """Build the context of one side; files have their recorded content on both sides."""
+    request = request.as_of(side.revision.conversation, side.revision.oid)
+    return context(repository, request, choice, cache_directory)
+
+
+def _walk_changes(one: Context, two: Context) -> Iterator[ContextChange]:
+    if one.summary != two.summary:
+        yield ContextChange("summary", None, None, _diff_texts(one.summary or "", two.summary or ""))
+    yield from _changed_turns(one.messages, two.messages)
+    if one.files_text != two.files_text:
+        yield ContextChange("files", None, None, _diff_texts(one.files_text, two.files_text))
+
+
+def _changed_turns(one: Sequence[ContextMessage], two: Sequence[ContextMessage]) -> Iterator[ContextChange]:
+    """Yield the turns of one context, and those with the same message and another text, in the order of both."""
+    steps = SequenceMatcher(None, [turn.id for turn in one], [turn.id for turn in two], autojunk=False).get_opcodes()
+    for tag, start, end, other_start, other_end in steps:
+        if tag == "equal":
+            for left, right in zip(one[start:end], two[other_start:other_end], strict=True):
+                if left.text != right.text:
+                    yield ContextChange("turn", left, right, _diff_texts(left.text, right.text))
+        else:
+            for left in one[start:end]:
+                yield ContextChange("turn", left, None, _diff_texts(left.text, ""))
+            for right in two[other_start:other_end]:
+                yield ContextChange("turn", None, right, _diff_texts("", right.text))
+
+
+def _diff_texts(one: str, two: str) -> tuple[str, ...]:
+    """Return the lines of a unified diff: only the changed ones if one of the texts is empty."""
+    left, right = one.splitlines(), two.splitlines()
+    if not left or not right:
+        return (*(f"-{line}" for line in left), *(f"+{line}" for line in right))
+    lines = tuple(islice(unified_diff(left[:_MAX_LINES], right[:_MAX_LINES], lineterm=""), 2, None))
+    if max(len(left), len(right)) > _MAX_LINES:
+        lines += (f"@@ only the first {_MAX_LINES:,} lines were compared @@",)
+    return lines

@@ -1,0 +1,232 @@
+"""Describe the lanes of a walk: where the messages of a merged branch begin and end, and what each side of a merge did.
+
+Names, authors and texts are recorded ones and not safe for a prompt or a terminal: whoever shows them cleans them. The
+names of branches are not part of the commits: they come from the branches and the metadata that are there now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from scopes.history.activity import Activity
+from scopes.history.lanes import Lane, LaneMap
+from scopes.history.messages import MessageHeader, header_of, headers_of, shown_author
+from scopes.history.metadata import read_metadata
+from scopes.history.revisions import list_branch_tips
+from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.merge.commits import is_own_notice
+from scopes.merge.resolution_lines import may_be_resolution, outcome_of, resolution_line
+from scopes.model.message import Message
+from scopes.result import plural
+from scopes.sanitize import clip
+from scopes.store.objects import Commit
+from scopes.store.repository import Repository, read_commit
+
+ReadMessage = Callable[[MessageHeader], Message | None]
+"""Returns a message with its amendments applied; None if it is retracted, or not to be read."""
+
+_SHORT_ID = 8
+_NO_TURNS = frozenset({"meta", "notice", "system", "tool-results", "root"})  # kinds of message
+_MAX_WALKED = 20_000  # commits, to find the names of branches
+_MAX_READ = 2_000  # messages of a side, the newest ones
+_MAX_AFTER = 100  # commits after a merge that are searched for resolutions
+_MAX_AUTHORS, _MAX_FILES, _MAX_ITEMS = 3, 4, 3
+_MAX_ITEM, _MAX_LINE = 100, 400  # characters
+
+
+class LaneMark(NamedTuple):
+    """A lane in words.
+
+    Attributes:
+        branch: The name of the merged branch, or the short id of its tip.
+        into: The name of what it was merged into; None if it is not known.
+        merge: The message id of the merge.
+        fork: The newest message that both sides have, and `fork_number` its number, which is 0 for the root; None if
+            they have none in common, or the walk does not have it.
+        turns: How many messages of people and agents are in the lane.
+        authors: The agents that wrote them, or else everybody who did.
+        digest: A line for each side and one for the conflicts; empty if it was not requested.
+    """
+
+    branch: str
+    into: str | None
+    merge: MessageId
+    fork: MessageId | None
+    fork_number: int | None
+    turns: int
+    authors: tuple[str, ...]
+    digest: tuple[str, ...] = ()
+
+    def begin(self, fork: str | None = None) -> str:
+        """Return the mark before the lane: `parallel branch alt, from turn 60 (fork point), 5 turns, by codex`.
+
+        `fork` replaces `turn 60`, for an output without numbers.
+        """
+        place = f"{fork or f'turn {self.fork_number}'} (fork point)" if self.fork_number else "the beginning"
+        since = "" if self.fork is None else f", from {place}"
+        return f"parallel branch {self.branch}{since}, {self.content()}"
+
+    def content(self) -> str:
+        """Return the number of turns and who wrote them: `5 turns, by codex`."""
+        by = f", by {_listed(self.authors, _MAX_AUTHORS)}" if self.authors else ""
+        return f"{_turns(self.turns)}{by}"
+
+    def end(self) -> str:
+        """Return the mark after the lane: `end of branch alt; back on main`."""
+        return f"end of branch {self.branch}" + (f"; back on {self.into}" if self.into is not None else "")
+
+
+class MarkedLanes:
+    """The lanes of a walk with their marks.
+
+    `commits` are those of `walk_oldest_first`, `branch` is the branch that they were walked from, if it is known.
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        conversation: ConversationId,
+        commits: Sequence[Commit],
+        branch: BranchName | None,
+        tips: Sequence[Oid] = (),
+    ) -> None:
+        self._map = LaneMap(commits, tips)
+        if self._map.lanes:
+            self._repository = repository
+            self._branch = branch
+            self._heads = [header_of(commit) for commit in commits]
+            self._numbers = {head.id: number for number, head in enumerate(headers_of(commits), 1)}
+            self._lanes_at = self._map.lanes_of()
+            wanted = {commits[lane.tip].oid for lane in self._map.lanes}
+            self._names = name_tips(repository, conversation, wanted, branch)
+
+    def __bool__(self) -> bool:
+        """Return True if there is a merge."""
+        return bool(self._map.lanes)
+
+    def lanes_of(self, oid: Oid) -> tuple[int, ...]:
+        """Return the numbers of the lanes that a commit is in, the outermost first."""
+        position = self._map.find_position(oid)
+        return self._lanes_at[position] if self and position is not None else ()
+
+    def name_of(self, lane: int) -> str:
+        """Return the name of the branch of a lane, or the short id of its tip."""
+        tip = self._heads[self._map.lanes[lane].tip].oid
+        return self._names.get(tip) or tip[:_SHORT_ID]
+
+    @property
+    def heads(self) -> Sequence[MessageHeader]:
+        """The headers of the commits, in their order; empty if there is no merge."""
+        return self._heads if self else ()
+
+    def mark(self, number: int, read: ReadMessage | None = None) -> LaneMark:
+        """Return the mark of a lane; with `read` also the digest of its merge."""
+        lane = self._map.lanes[number]
+        sides = self._map.sides_of(lane)
+        fork = None if sides.fork is None else self._heads[sides.fork]
+        ids = dict.fromkeys(head.id for head in self._heads[lane.start : lane.end] if is_turn(head))
+        by_id = {head.id: head for head in self._heads[lane.start : lane.end]}
+        agents = [shown_author(by_id[each]) for each in ids if by_id[each].author_kind == "agent"]
+        into = self._branch if lane.outer is None else self.name_of(lane.outer)
+        mark = LaneMark(
+            branch=self.name_of(number),
+            into=into,
+            merge=self._heads[lane.merge].id,
+            fork=None if fork is None else fork.id,
+            fork_number=None if fork is None else self._numbers.get(fork.id, 0),
+            turns=len(ids),
+            authors=tuple(dict.fromkeys(agents or [shown_author(by_id[each]) for each in ids])),
+        )
+        if read is None:
+            return mark
+        since = " since the fork point" if mark.fork_number else ""
+        lines = [
+            _describe_side(name, (self._heads[position] for position in positions), read)
+            for name, positions in ((f"{into or 'here'}{since}", sides.target), (mark.branch, sides.source))
+        ]
+        return mark._replace(digest=(*lines, *self._describe_conflicts(lane, read)))
+
+    def _describe_conflicts(self, lane: Lane, read: ReadMessage) -> Iterator[str]:
+        """Yield a line with the conflicts of a merge and how they were resolved, by rules or afterwards by somebody."""
+        head = self._heads[lane.merge]
+        message = read(head)
+        document = None if message is None else message.extra.get("merge")
+        resolved = document.get("resolved") if isinstance(document, dict) else None
+        lines = [
+            outcome_of(self._repository, head.oid, each)
+            for each in (resolved if isinstance(resolved, list) else ())
+            if isinstance(each, dict)
+        ]
+        for after in islice(self._heads, lane.merge + 1, lane.merge + 1 + _MAX_AFTER):
+            if len(after.parents) > 1:
+                break
+            if may_be_resolution(after) and (resolution := read(after)) is not None:
+                lines.append(resolution_line(self._repository, after, resolution).removeprefix("resolved "))
+        lines = [clip(line, _MAX_ITEM) for line in filter(None, lines)]
+        if lines:
+            yield clip(f"conflicts resolved: {_listed(lines, _MAX_ITEMS, '; ')}", _MAX_LINE)
+
+
+def is_turn(head: MessageHeader) -> bool:
+    """Return True if a message is one that a person or an agent wrote, judged by its commit."""
+    return head.kind not in _NO_TURNS and head.author_kind != "injected" and not is_own_notice(head)
+
+
+def name_tips(
+    repository: Repository, conversation: ConversationId, wanted: Collection[Oid], current: BranchName | None
+) -> Mapping[Oid, str]:
+    """Return the names of the branches whose own messages include these commits, as far as they can be found.
+
+    It is the branch whose tip it is, or else one that has grown since. `current` is the branch that is looked at.
+    """
+    tips = {name: tip for name, tip in list_branch_tips(repository, conversation).items() if name != current}
+    entries = read_metadata(repository, conversation).branches
+    own = sorted(tips, key=lambda name: (name not in entries or entries[name].is_hidden, name))
+    names: dict[Oid, str] = {}
+    for name in own:
+        if tips[name] in wanted:
+            names.setdefault(tips[name], name)
+    walked = 0
+    for name in own:
+        oid: Oid | None = tips[name]
+        fork = entries[name].fork if name in entries else None
+        while oid is not None and oid != fork and len(names) < len(wanted) and walked < _MAX_WALKED:
+            if oid in wanted:
+                names.setdefault(oid, name)
+            parents = read_commit(repository, oid).parents
+            oid = parents[0] if parents else None
+            walked += 1
+    return names
+
+
+def _describe_side(name: str, heads: Iterable[MessageHeader], read: ReadMessage) -> str:
+    """Return what one side of a merge did: turns, changed files, decisions, the last test run."""
+    turns = [head for head in heads if head.kind != "root"]
+    count = len({head.id for head in turns if is_turn(head)})
+    activity = Activity()
+    decisions: dict[str, str] = {}
+    for head in turns[-_MAX_READ:]:
+        message = read(head)
+        if message is not None:
+            activity.add(message)
+            if message.kind == "decision" and message.payload is not None:
+                decisions[str(message.payload.get("topic", ""))] = str(message.payload.get("decision", ""))
+    decided = [clip(" ".join(f"{topic}: {text}".split()), _MAX_ITEM) for topic, text in decisions.items()]
+    facts = (
+        _turns(count),
+        f"changed {_listed(activity.changed, _MAX_FILES)}" if activity.changed else None,
+        f"decided {_listed(decided, _MAX_ITEMS, '; ')}" if decided else None,
+        activity.last_test,
+    )
+    return clip(f"{name}: {'; '.join(filter(None, facts))}", _MAX_LINE)
+
+
+def _turns(count: int) -> str:
+    return f"{count:,} {plural(count, 'turn')}"
+
+
+def _listed(items: Sequence[str], most: int, separator: str = ", ") -> str:
+    more = f" and {len(items) - most} more" if len(items) > most else ""
+    return separator.join(items[:most]) + more

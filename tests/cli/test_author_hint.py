@@ -1,0 +1,38 @@
+"""The hint that messages are by `user`, although git knows a name."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.running import PRODUCT, command_line, environment
+from tests.terminal_picture import run_in_terminal
+
+
+@pytest.fixture
+def in_terminal(tmp_path):
+    """Return a function that runs scopes in a terminal, with a name in git's configuration, and returns the screen."""
+    (tmp_path / ".gitconfig").write_text("[user]\n\tname = Dana Dev\n")
+
+    def run(*words):
+        store = ("--store", str(tmp_path / "store.git"))
+        return run_in_terminal(command_line(*store, *words, table=PRODUCT), environment(HOME=str(tmp_path)), tmp_path)
+
+    return run
+
+
+HINT = "messages are by 'user'; to use your name: scopes config scopes.author 'Dana Dev'"
+
+
+def test_new_and_the_first_append_name_the_setting_once(in_terminal):
+    assert HINT in in_terminal("init")
+    assert HINT in in_terminal("new", "talk")
+    assert HINT in in_terminal("append", "@", "one")
+    assert HINT not in in_terminal("append", "@", "two")
+    assert HINT not in in_terminal("new", "other", "--no-hints")
+    assert HINT not in in_terminal("new", "other", "--json")
+
+
+def test_with_a_name_of_ones_own_there_is_no_hint(in_terminal):
+    in_terminal("init")
+    in_terminal("config", "scopes.author", "Dana Dev")
+    assert HINT not in in_terminal("new", "talk")

@@ -1,0 +1,163 @@
+"""The marks of merged branches in words: names, fork point, authors, and the digest of both sides."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.abandon import abandon
+from scopes.conversation.amend import retract
+from scopes.conversation.branch import branch
+from scopes.conversation.delete import delete_branch
+from scopes.conversation.log import log
+from scopes.conversation.merge import MergeOptions, continue_merge, merge
+from scopes.conversation.rename import rename_branch
+from scopes.conversation.resolve import resolve_conflict
+from scopes.model.message import Author
+from tests.support.decisions import decide
+from tests.support.history import history, say
+
+CALL = {"type": "tool_call", "name": "Bash", "call_id": "1", "input": {"command": "pytest -q tests"}}
+RESULT = {"type": "tool_result", "call_id": "1", "output": "1 failed", "exit_code": 1}
+
+
+@pytest.fixture
+def sides(repository):
+    """Two branches: main has c and d after the fork point b, alt has x and y."""
+    return history(repository, "main: a b c d", "alt@b: x y")
+
+
+def marks(repository, where="conv-001/main"):
+    """Return the marks of a log, each once, newest first."""
+    entries = log(repository, where, digests=True).items
+    return list(dict.fromkeys(mark for entry in entries for mark in entry.lanes))
+
+
+def merged(repository, source="alt", target="main", **options):
+    return merge(repository, "conv-001", source, target=target, options=MergeOptions(**options))
+
+
+def test_a_mark_names_branch_fork_point_turns_and_authors(repository, sides):
+    merged(repository)
+    (mark,) = marks(repository)
+    assert mark.begin() == "parallel branch alt, from turn 2 (fork point), 2 turns, by carol"
+    assert mark.end() == "end of branch alt; back on main"
+    assert mark.fork == sides.ids["b"]
+    assert mark.begin("b") == "parallel branch alt, from b (fork point), 2 turns, by carol"
+
+
+def test_a_branch_from_the_root_begins_at_the_beginning(repository):
+    history(repository, "main: a", "alt@root: x")
+    merged(repository)
+    assert marks(repository)[0].begin() == "parallel branch alt, from the beginning, 1 turn, by carol"
+
+
+def test_agents_are_named_before_people_and_at_most_three(repository, sides):
+    for number in range(5):
+        say(repository, "conv-001/alt", "hello", author=f"agent-{number}")
+    say(repository, "conv-001/alt", "good", author={"name": "Eve", "kind": "human"})
+    merged(repository)
+    assert marks(repository)[0].begin().endswith("8 turns, by carol, agent-0, agent-1 and 3 more")
+
+
+def test_a_branch_that_has_grown_or_was_renamed_keeps_its_mark(repository, sides):
+    merged(repository)
+    say(repository, "conv-001/alt", "more")
+    rename_branch(repository, "conv-001", "alt", "second")
+    assert marks(repository)[0].branch == "second"
+
+
+def test_an_abandoned_branch_is_still_named_and_a_deleted_one_is_an_id(repository, sides):
+    merged(repository)
+    abandon(repository, "conv-001", "alt")
+    assert marks(repository)[0].branch == "alt"
+    delete_branch(repository, "conv-001", "alt")
+    assert marks(repository)[0].branch == sides.oids["y"][:8]
+
+
+def test_a_branch_that_began_in_the_merged_one_does_not_give_it_a_name(repository, sides):
+    branch(repository, "conv-001", name="later", start=sides.oids["y"], switch=False)
+    say(repository, "conv-001/later", "z")
+    merged(repository)
+    delete_branch(repository, "conv-001", "alt")
+    assert marks(repository)[0].branch == sides.oids["y"][:8]
+
+
+def test_the_target_is_named_from_the_branch_that_is_looked_at(repository, sides):
+    merged(repository, source="main", target="alt")
+    say(repository, "conv-001/main", "more")
+    (mark,) = marks(repository, "conv-001/alt")
+    assert (mark.branch, mark.into) == ("main", "alt")
+
+
+def test_a_digest_has_the_work_of_both_sides(repository, sides):
+    decide(repository, "conv-001/main", "jwt")
+    say(repository, "conv-001/main", "edit", files=[{"path": "src/a.py", "op": "edit"}])
+    for number in range(6):
+        say(repository, "conv-001/alt", "edit", files=[{"path": f"b{number}.py", "op": "create"}])
+    say(repository, "conv-001/alt", "read", files=[{"path": "read.py", "op": "read"}])
+    say(repository, "conv-001/alt", "test", parts=[CALL, RESULT])
+    merged(repository)
+    assert marks(repository)[0].digest == (
+        "main since the fork point: 4 turns; changed src/a.py; decided auth: jwt",
+        "alt: 10 turns; changed b0.py, b1.py, b2.py, b3.py and 2 more; tests failed (pytest -q tests)",
+    )
+
+
+def test_a_digest_says_how_conflicts_were_resolved(repository, sides):
+    decide(repository, "conv-001/main", "jwt")
+    decide(repository, "conv-001/alt", "sessions")
+    number = merged(repository).conflicts[0].id
+    resolve_conflict(repository, "conv-001", number, take="source", reason="simpler", author=Author("lead", "human"))
+    continue_merge(repository, "conv-001")
+    (mark,) = marks(repository)
+    assert mark.digest[2] == "conflicts resolved: decision auth: took source (sessions), by lead: simpler"
+
+
+def test_a_digest_has_what_rules_resolved(repository, sides):
+    for name, urgency in (("main", "low"), ("alt", "high")):
+        priority = {"task": "deploy", "urgency": urgency}
+        say(repository, f"conv-001/{name}", "", kind="priority", priority=priority)
+    merged(repository, auto_priority=True)
+    assert marks(repository)[0].digest[2].startswith("conflicts resolved: priority deploy: took source")
+
+
+def test_a_digest_leaves_out_what_was_retracted(repository, sides):
+    wrong = decide(repository, "conv-001/alt", "md5")
+    retract(repository, "conv-001", wrong.id, "", author=Author("carol", "agent"), branch="alt")
+    merged(repository)
+    assert "md5" not in " ".join(marks(repository)[0].digest)
+
+
+def test_a_digest_is_a_few_lines_whatever_is_in_it(repository, sides):
+    for number in range(8):
+        decide(repository, "conv-001/alt", "long " * 200, topic=f"topic {number} " + "x" * 100)
+    merged(repository)
+    digest = marks(repository)[0].digest
+    assert len(digest) == 2
+    assert all(len(line) < 450 and "\n" not in line for line in digest)
+
+
+def test_nested_merges_are_in_the_lanes_of_both(repository):
+    history(repository, "main: a b", "alt@a: x", "deep@x: p")
+    say(repository, "conv-001/alt", "y")
+    merge(repository, "conv-001", "deep", target="alt")
+    merged(repository)
+    found = {entry.message.text: entry.lanes for entry in log(repository, "conv-001/main").items}
+    assert [mark.branch for mark in found["p"]] == ["alt", "deep"]
+    assert found["p"][1].into == "alt"
+    assert [mark.branch for mark in found["y"]] == ["alt"]
+    assert found["b"] == ()
+
+
+def test_criss_cross_merges_have_each_message_in_one_lane(repository):
+    history(repository, "main: a b", "alt@a: x")
+    merge(repository, "conv-001", "alt", target="main")
+    merge(repository, "conv-001", "conv-001/main~1", target="alt")
+    say(repository, "conv-001/alt", "y")
+    say(repository, "conv-001/main", "c")
+    merged(repository)
+    found = [(entry.message.text, [m.branch for m in entry.lanes]) for entry in log(repository, "conv-001/main").items]
+    texts = [text for text, _ in found if not text.startswith("Merge")]
+    assert sorted(texts) == ["a", "b", "c", "x", "y"]
+    assert dict(found)["y"] == ["alt"]
+    assert dict(found)["b"] == dict(found)["c"] == []
