@@ -300,6 +300,11 @@ def _conflicts_or_conversations(_placeholder: str, current: str, parsed: ParsedW
     return _stored_values("CONFLICT", current, parsed) + _conversations("CONV", current, parsed)
 
 
+def _requests_or_conversations(_placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
+    """Return the merge requests of the latest conversation, which need no conversation before them, and others."""
+    return _stored_values("REQUEST", current, parsed) + _conversations("CONV", current, parsed)
+
+
 def _sides(_placeholder: str, _current: str, parsed: ParsedWords) -> Candidates:
     """Return the sides that the conflict can take, with their values; all of them if it is not known."""
     arguments = parsed.arguments[:2]
@@ -474,12 +479,13 @@ _SOURCES: dict[str, Callable[[str, str, ParsedWords], Candidates]] = {
     "CONV[/BRANCH]": _conversations,
     "CONV[/BRANCH]|FILE": _conversations,
     "CONV|CONFLICT": _conflicts_or_conversations,
+    "CONV|REQUEST": _requests_or_conversations,
     "WHERE": _conversations_or_paths,
     "-- PATH": _ranges_or_paths,
     "FILE": _recorded_files,
     "SIDE": _sides,
     "BRANCH": _branches,
     **dict.fromkeys(_REVISIONS, _revisions),
-    **dict.fromkeys(("CONFLICT", "ENTRY", "ACTION", "GROUP/NAME"), _stored_values),
+    **dict.fromkeys(("CONFLICT", "REQUEST", "ENTRY", "ACTION", "GROUP/NAME"), _stored_values),
     **dict.fromkeys(_INDEX_COLUMNS, _index_values),
 }

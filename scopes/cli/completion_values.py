@@ -109,6 +109,16 @@ def _conflicts(repository: Repository, conversation: str, typed: str, *, resolve
             yield shown_key(row.conflict.key), text
 
 
+def _requests(repository: Repository, conversation: str, typed: str) -> Candidates:
+    """Yield the merge requests by number, and by id if the beginning of one was typed."""
+    result = load("scopes.conversation.merge_requests:list_merge_requests")(repository, conversation, state="all")
+    for row in result.rows:
+        text = f"{row.request.title} ({row.state})"
+        yield str(row.request.number), text
+        if typed and row.request.id.startswith(typed):
+            yield _shorten(row.request.id, typed), text
+
+
 def _sides(repository: Repository, conversation: str, conflict: str) -> Candidates:
     if not conversation:
         conversation = load("scopes.conversation.conflicts:find_conflict_anywhere")(repository, conflict)
@@ -175,6 +185,7 @@ _SOURCES: dict[str, Callable[[Repository, str, str], Candidates]] = {
     "MESSAGE ANYWHERE": _messages_anywhere,
     "CONFLICT": _open_conflicts,
     "RESOLVED OR OPEN CONFLICT": _all_conflicts,
+    "REQUEST": _requests,
     "SIDE": _sides,
     "GROUP/NAME": _keys,
     "AGENT": _agents,

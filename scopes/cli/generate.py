@@ -16,6 +16,7 @@ from scopes.cli.man_pages import command_page, page_name, root_page
 from scopes.cli.table import TABLE, Table
 from scopes.model.conflicts import CONFLICT_TYPES, STATUSES
 from scopes.model.conversation import PURPOSES
+from scopes.model.merge_request import REQUEST_STATES
 from scopes.model.message import AUTHOR_KINDS, KINDS
 from scopes.store.settings import CHOICES, SETTINGS
 
@@ -27,6 +28,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "--author-kind": AUTHOR_KINDS,
     "--strategy": ("automatic", "ours", "theirs", "manual"),
     "--status": STATUSES,
+    "--state": (*REQUEST_STATES, "all"),
     "--purpose": PURPOSES,
     "--level": ("store", "user"),
 }

@@ -10,7 +10,8 @@ _WRITING = frozenset({
     "new", "import", "append", "amend", "retract", "summarize", "compact", "uncompact", "memory update", "memory add",
     "memory done", "memory prune", "tokens fetch", "switch", "rename", "abandon", "delete-branch", "merge", "rebase",
     "cherry-pick", "conflicts resolve", "conflicts intervene", "conflicts escalate", "rewind", "delete", "undo", "redo",
-    "init", "repair", "gc", "config set", "config unset", "decisions withdraw",
+    "init", "repair", "gc", "config set", "config unset", "decisions withdraw", "merge-requests open",
+    "merge-requests merge", "merge-requests close",
 })  # fmt: skip
 
 
@@ -124,7 +125,7 @@ def _command(section: str, name: str, summary: str, quick: str | None = None) ->
 # The commands that accept --at-operation. `branch` and `tag` do to list.
 _READ_PAST = frozenset({
     "list", "show", "log", "cat", "search", "files", "decisions", "diff", "range-diff", "blame", "changes", "stats",
-    "export", "context", "history", "branch", "tag", "conflicts list", "conflicts show",
+    "export", "context", "history", "branch", "tag", "conflicts list", "conflicts show", "merge-requests list",
     "operations list", "operations show", "tokens count",
     "memory list", "memory show", "memory search", "memory context", "memory actions", "memory stats",
 })  # fmt: skip
@@ -197,6 +198,11 @@ TABLE = Table(
         _command(MERGE, "conv conflicts resolve", "Resolve a conflict"),
         _command(MERGE, "conv conflicts intervene", "Override both sides of a conflict"),
         _command(MERGE, "conv conflicts escalate", "Assign a conflict to someone else"),
+        _command(MERGE, "conv merge-requests open", "Ask for a branch to be merged"),
+        _command(MERGE, "conv merge-requests list", "List merge requests, newest first"),
+        _command(MERGE, "conv merge-requests show", "Show a merge request and what its merge would do"),
+        _command(MERGE, "conv merge-requests merge", "Merge the branch of a merge request"),
+        _command(MERGE, "conv merge-requests close", "Close a merge request without merging"),
         _command(UNDO, "conv rewind", "Move a branch back to an earlier message"),
         _command(UNDO, "conv delete", "Delete a conversation"),
         _command(UNDO, "conv undo", "Undo your last command: an append or any operation"),
@@ -222,12 +228,13 @@ TABLE = Table(
         Group(("conversations",), "Commands for conversations", short="conv"),
         Group(("conversations", "bisect"), "Search the message where something went wrong"),
         Group(("conversations", "conflicts"), "Show and resolve conflicts between branches"),
+        Group(("conversations", "merge-requests"), "Ask for merges, and answer (short: mr)"),
         Group(("conversations", "operations"), "Show the operation log, for undo and redo"),
         Group(("memory",), "Keep a memory of past conversations"),
         Group(("tokens",), "Count tokens, exactly or by an estimate"),
         Group(("config",), "Read and change settings"),
     ),
-    synonyms={"checkout": "switch", "events": "changes", "view": "cat"},
+    synonyms={"checkout": "switch", "events": "changes", "mr": "merge-requests", "view": "cat"},
     overview={
         "start": ("init", "import", "new", "append"),
         "read": ("list", "log", "show", "search"),

@@ -44,6 +44,7 @@ from scopes.merge.in_progress import (
 )
 from scopes.merge.plan import MergePlan, plan_merge, write_state
 from scopes.merge.recorded_work import sides_conversations
+from scopes.merge.requests import mark_merged
 from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note, Result
@@ -320,6 +321,7 @@ def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) ->
     tx = Transaction(repository, request.conversation)
     tx.move_branch(request.target, request.target_tip, request.source_tip)
     active = _leave_source(tx, request, read_active_branch(repository, request.conversation))
+    _complete_requests(tx, request, request.source_tip)
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target} (fast-forward)")
     return FastForwarded(
         **_merge_fields(request, plan),
@@ -337,6 +339,7 @@ def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str
     tx = Transaction(repository, request.conversation)
     tx.move_branch(request.target, request.target_tip, tip)
     active = _leave_source(tx, request, read_active_branch(repository, request.conversation))
+    _complete_requests(tx, request, tip)
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target}")
     return Merged(
         **_merge_fields(request, plan),
@@ -346,6 +349,12 @@ def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str
         message=message,
         active_branch=active,
     )
+
+
+def _complete_requests(tx: Transaction, request: _Request, tip: Oid) -> None:
+    """Complete the merge requests for the source, unless only a part of it is merged."""
+    if list_branch_tips(tx.repository, request.conversation).get(BranchName(request.source)) == request.source_tip:
+        mark_merged(tx, request.source, request.target, tip)
 
 
 def _leave_source(tx: Transaction, request: _Request, active: BranchName) -> BranchName | None:
@@ -409,6 +418,7 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
     before = end_resolution(tx, in_progress, entry_finished(in_progress.entry, "merged"))
     active = _leave_source(tx, replace(request, source_tip=in_progress.source_tip), before)
     tx.move_branch(in_progress.target, request.target_tip, tip)
+    mark_merged(tx, in_progress.source, in_progress.target, tip)
     summary = f"merge {request.source} into {request.conversation}/{request.target}, its conflicts resolved"
     operation = tx.commit(KIND, summary, metadata_message=f"finish {in_progress.branch}")
     fields = _merge_fields(request, plan)

@@ -10,6 +10,7 @@ from scopes.history.handles import StoreHandle
 from scopes.history.transaction import RefTransaction, Transaction
 from scopes.ids import ConversationId, OperationId, parse_branch_name, parse_conversation_id
 from scopes.merge.in_progress import follow_rename
+from scopes.merge.requests import rename_in_requests
 from scopes.model.conversation import BranchEntry
 from scopes.result import Result
 from scopes.store import refs
@@ -64,7 +65,8 @@ def rename_conversation(repository: Repository, conversation: str, new: str) -> 
 
 
 def rename_branch(repository: Repository, conversation: str, branch: str, new: str) -> Renamed:
-    """Rename a branch, also in its metadata, as the parent of another branch, and in what is in progress.
+    """Rename a branch, also in its metadata, as the parent of another branch, in merge requests and in what is in
+    progress.
 
     Raises:
         Refused: the name is taken, or the branch is main.
@@ -85,6 +87,7 @@ def rename_branch(repository: Repository, conversation: str, branch: str, new: s
             renamed = follow_rename(entry, name, new_name)
             if renamed != entry and child != name:
                 tx.set_branch_entry(child, renamed)
+        rename_in_requests(tx, handle.metadata, name, new_name)
         active = repository.find_ref(refs.active_ref(handle.id))
         if active == refs.SYMBOLIC + refs.branch_ref(handle.id, name):
             tx.activate(new_name)

@@ -1,4 +1,4 @@
-"""Read and write the metadata of a conversation: title, tags and branch entries, as a chain of commits.
+"""Read and write the metadata of a conversation: title, tags, branch entries and merge requests, as a chain of commits.
 
 Each has a file of its own, so that git can merge the changes of two machines.
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from scopes.clock import now_nanoseconds
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.conversation import ABANDONED, MERGED, BranchEntry, decode_branch_entry, encode_branch_entry
+from scopes.model.merge_request import MergeRequest, decode_merge_request, encode_merge_request
 from scopes.model.path_encoding import decode_component, encode_component
 from scopes.store import refs
 from scopes.store.objects import COMMIT, Identity, format_commit
@@ -23,6 +24,7 @@ _HIDING = ABANDONED.encode(), MERGED.encode()  # statuses
 _DIRECTORY = "directory"
 _TAGS = "tags/"
 _BRANCHES = "branches/"
+_REQUESTS = "merge-requests/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Metadata:
     tags: Mapping[str, Oid] = field(default_factory=dict)
     branches: Mapping[BranchName, BranchEntry] = field(default_factory=dict)
     directory: str | None = None
+    requests: Mapping[str, MergeRequest] = field(default_factory=dict)  # by id
 
 
 def read_metadata(repository: Repository, conversation: ConversationId) -> Metadata:
@@ -55,6 +58,7 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
     title, directory, archived = None, None, False
     tags: dict[str, Oid] = {}
     branches: dict[BranchName, BranchEntry] = {}
+    requests: dict[str, MergeRequest] = {}
     for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
         if path == TITLE:
             title = _decode_line(read_blob(objects, oid))
@@ -67,7 +71,10 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
         elif path.startswith(_BRANCHES):
             name = BranchName(decode_component(path[len(_BRANCHES) :]))
             branches[name] = decode_branch_entry(read_blob(objects, oid))
-    return Metadata(commit, title, archived, tags, branches, directory)
+        elif path.startswith(_REQUESTS):
+            request = decode_merge_request(read_blob(objects, oid))
+            requests[request.id] = request
+    return Metadata(commit, title, archived, tags, branches, directory, requests)
 
 
 def read_tags(repository: Repository, conversation: ConversationId) -> dict[str, Oid]:
@@ -139,3 +146,8 @@ def tag_change(tag: str, oid: Oid | None) -> dict[str, BlobChange]:
 def branch_change(branch: BranchName, entry: BranchEntry | None) -> dict[str, BlobChange]:
     """Return the change that sets or removes a branch entry."""
     return {_BRANCHES + encode_component(branch): None if entry is None else encode_branch_entry(entry)}
+
+
+def request_change(request: MergeRequest) -> dict[str, BlobChange]:
+    """Return the change that sets a merge request."""
+    return {_REQUESTS + encode_component(request.id): encode_merge_request(request)}

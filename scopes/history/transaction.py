@@ -12,9 +12,17 @@ from typing import Any
 
 from scopes.clock import new_id, now
 from scopes.history.messages import NO_CHANGES, write_message_blob, write_message_commit
-from scopes.history.metadata import branch_change, directory_change, tag_change, title_change, write_metadata
+from scopes.history.metadata import (
+    branch_change,
+    directory_change,
+    request_change,
+    tag_change,
+    title_change,
+    write_metadata,
+)
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.conversation import BranchEntry
+from scopes.model.merge_request import MergeRequest
 from scopes.model.message import Message
 from scopes.model.operation import Operation, RefChange
 from scopes.store import refs
@@ -154,6 +162,10 @@ class Transaction(RefTransaction):
     def set_tag(self, tag: str, oid: Oid | None) -> None:
         """Set or remove a tag."""
         self._edit(tag_change(tag, oid))
+
+    def set_request(self, request: MergeRequest) -> None:
+        """Set a merge request."""
+        self._edit(request_change(request))
 
     def _edit(self, change: Mapping[str, BlobChange]) -> None:
         meta = refs.meta_ref(self.conversation)

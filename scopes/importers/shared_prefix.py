@@ -28,7 +28,7 @@ from scopes.store.trees import read_blob, walk_blobs
 
 MIN_TEXT = 1000  # code points; independent answers to one prompt were equal in up to 559
 MAX_ANSWERS = 8  # at the beginning of a session, which are compared
-_MAX_PAGES = 4  # of the segments of a stored source, in which its first answers are
+_MAX_PAGES = 2  # of the segments of a stored source, in which its first answers are
 _RANDOM_ID = re.compile(r"(?:[A-Za-z]+[_-]){0,2}[A-Za-z0-9-]{20,}")
 _EXACT_TIME = re.compile(r".*\.\d*[1-9]\d*(?:Z|[+-]\d\d:\d\d)")  # with a fraction of a second
 _MESSAGE = re.compile(rb'"message":"([a-z2-7]{26})"')

@@ -201,3 +201,22 @@ def test_links_out_of_the_standard_folders_are_counted_and_named_if_there_is_not
 def test_a_row_of_a_pipe_has_the_first_prompt_if_there_is_no_title(folder):
     row = run(folder, str(folder / "elsewhere.jsonl")).stdout.rstrip("\n").split("\t")
     assert row[:2] == ["conv-001", "How much is tea?"]
+
+
+def copies():
+    """Return the paths of a transcript and of a copy that was continued differently."""
+    faults = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "faults")
+    return [os.path.join(faults, name) for name in ("history.jsonl", "continued.jsonl")]
+
+
+@pytest.mark.parametrize("words", [[], ["--dry-run"], ["--report"]])
+def test_the_output_says_which_session_joined_which_conversation(folder, words):
+    done = run(folder, *copies(), *words)
+    (line,) = [line for line in done.stderr.splitlines() if " joined conv-001 as branch fork/" in line]
+    assert line.endswith("(3 equal messages)")
+
+
+def test_no_join_imports_a_copy_as_a_conversation_of_its_own(folder):
+    done = run(folder, *copies(), "--no-join")
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["conv-001", "conv-002"]
+    assert "joined" not in done.stderr

@@ -104,7 +104,8 @@ def test_a_stopped_rebase_or_pick_is_skipped_or_aborted(answer, divided, verb):
     ("rebase", "conv-001", "--onto", "main", "--skip"),
     ("cherry-pick", "conv-001", "--abort", "--dry-run"),
 ])  # fmt: skip
-def test_several_steps_at_once_are_a_usage_error(answer, words):
+def test_no_step_or_several_steps_are_a_usage_error(answer, words):
+    answer("conv", "new")
     done = answer("conv", *words, code=2)
     assert done["error"]["kind"] == "invalid"
     assert done["error"]["hint"]

@@ -13,11 +13,13 @@ from scopes.conversation.decisions import decisions
 from scopes.conversation.files import files
 from scopes.conversation.list import list_conversations
 from scopes.conversation.log import LogFilter, log
+from scopes.conversation.merge_requests import list_merge_requests, open_merge_request, show_merge_request
 from scopes.conversation.operations import list_operations, show_operation
 from scopes.conversation.range_diff import range_diff
 from scopes.conversation.show import show
 from scopes.conversation.stats import stats
 from scopes.conversation.tag import list_tags, tag
+from scopes.model.message import Author
 from scopes.store import recovery
 from scopes.store.transactions import exclusive_write
 from tests.support.history import history, say
@@ -37,6 +39,8 @@ READERS = {
     "range-diff": lambda r: range_diff(r, ["main", "fix"], conversation="conv-001"),
     "stats": lambda r: stats(r, "conv-001"),
     "changes": lambda r: changes(r, "conv-001"),
+    "merge requests": lambda r: list_merge_requests(r, state="all"),
+    "merge request": lambda r: show_merge_request(r, "conv-001", "1"),
     "operations": list_operations,
     "operation": lambda r: show_operation(r, list_operations(r).operations[0].id),
     "settings": lambda r: list_settings(r.config),
@@ -57,6 +61,7 @@ def populated(repository):
         files=[{"path": "p", "op": "edit"}],
     )
     tag(repository, "conv-001", "v1")
+    open_merge_request(repository, "conv-001", "fix", title="Fix", requester=Author("carol", "human"))
     return repository
 
 

@@ -11,11 +11,14 @@ from tests.faults.sandbox import Sandbox
 LINES = "".join(f'{{"author": "carol", "text": "line {number}"}}\n' for number in (1, 2, 3))
 DECISION = '{"topic": "db", "decision": "SQLite"}'
 FULL, UNDONE, LOOSE, PACKED, NO_STORE = "full", "undone", "loose", "packed", "none"
-TAKEN_BACK = "taken back"
+TAKEN_BACK, IMPORTED = "taken back", "imported"
 DIVERGED, WAITING, RESOLVED, MERGED = "diverged", "waiting", "resolved", "merged"
 BOTH = ("conv-001", "conv-002")
 CONFLICTED = 3
-TRANSCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "transcript.jsonl")
+TRANSCRIPT, HISTORY, CONTINUED = (
+    os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
+    for name in ("transcript.jsonl", "history.jsonl", "continued.jsonl")
+)
 EXPIRE = ("gc", "--expire", "2026-06-01", "--yes")
 
 
@@ -117,6 +120,7 @@ VERBS = (
     _on_both("merge-continue", "merge {} --continue", RESOLVED),
     _conversation("undo-merge", "undo", "undo", MERGED),
     Verb("import-transcript", ("conv", "import", TRANSCRIPT), ("conv", "import", TRANSCRIPT)),
+    Verb("import-joined", ("conv", "import", CONTINUED), ("conv", "import", CONTINUED), IMPORTED),
     Verb("config-set", ("config", "set", "scopes.author", "carol"), ("config", "set", "scopes.author", "dave")),
     Verb("first-gc", ("gc",), ("gc",), LOOSE, starts_git=True),
     Verb("gc", ("gc",), ("gc",), PACKED, starts_git=True),
@@ -133,6 +137,7 @@ def build_templates(sandbox: Sandbox, directory: str) -> dict[str, str | None]:
     builder.build_small()
     builder.build_full()
     builder.build_merging()
+    builder.build_imported()
     return {**builder.templates, NO_STORE: None}
 
 
@@ -198,6 +203,12 @@ class _Builder:
         for conversation in BOTH:
             self._run("conv", "merge", conversation, "--continue")
         self._save(MERGED)
+
+    def build_imported(self) -> None:
+        """Make a store with an imported conversation, which a copy of its session joins."""
+        self._sandbox.restore(None)
+        self._run("conv", "import", HISTORY)
+        self._save(IMPORTED)
 
     def _diverge(self, conversation: str) -> None:
         self._run("conv", "new", "--title", "Login")

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from scopes.conversation.delete import delete
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
+from scopes.exporters.original import list_sources, walk_bytes
 from scopes.history.messages import walk_headers_oldest_first
-from scopes.history.revisions import list_branch_tips
+from scopes.history.revisions import list_branch_tips, resolve_revision
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.formats.registry import FORMATS
@@ -322,3 +323,26 @@ def test_a_codex_session_copied_with_new_times_is_a_branch(repository, tmp_path)
     done = import_sources(repository, [source_of(str(path)), source_of(str(tmp_path / "copy.jsonl"))], FORMATS)
     assert [join.equal_messages > 2 for join in done.joined] == [True]
     assert len(conversations(repository)) == 1
+
+
+def test_a_joined_session_is_exported_byte_for_byte(repository, tmp_path):
+    sources = session(tmp_path, "s1", "a b c d"), session(tmp_path, "s2", "a b x y")
+    import_demo(repository, *sources)
+    stored = list_sources(repository, resolve_revision(repository, "conv-001"))
+    found = [b"".join(walk_bytes(repository, source)) for source in stored]
+    assert found == [Path(source.path).read_bytes() for source in sources]
+
+
+def test_branches_of_a_joined_session_that_have_names_of_the_other_keep_their_messages(repository, tmp_path):
+    """Both sessions went back to the same message, and one continued that line."""
+    base, copy = session_records("s1", "a b c d d2<b"), session_records("s2", "a b x y d2<b e2")
+    for records in (base, copy):
+        for record in records[1:]:
+            record["time"] = TIME.format(ord(record["id"][0]) - ord("a"))
+        last = {"id": f"end{records[0]['session']}", "parent": records[4]["id"], "by": "user", "say": "go on"}
+        records.append(last)
+    sources = write_transcript(tmp_path / "s1", *base), write_transcript(tmp_path / "s2", *copy)
+    import_demo(repository, *sources)
+    words = {branch_words(repository, name) for name in list_branch_tips(repository, "conv-001")}
+    assert {"a b c d go on", "a b d2", "a b x y go on", "a b d2 e2"} <= words
+    assert import_demo(repository, *sources).operation is None

@@ -32,6 +32,12 @@ from scopes.conversation.init import StoreCreated
 from scopes.conversation.list_cached import ConversationList
 from scopes.conversation.log import Log, LogEntry
 from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, UpToDate
+from scopes.conversation.merge_requests import (
+    MergeRequestChanged,
+    MergeRequestList,
+    MergeRequestRow,
+    MergeRequestView,
+)
 from scopes.conversation.new import ConversationCreated
 from scopes.conversation.operations import OperationList, OperationView
 from scopes.conversation.range_diff import NumberedMessage, RangeDifference, RangePair, RangeSide
@@ -75,6 +81,7 @@ from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replaye
 from scopes.merge.rewrite import Rewrite
 from scopes.model.codec import encode
 from scopes.model.conflicts import Conflict, EarlierResolution, Position, Resolution, Reused
+from scopes.model.merge_request import MergeRequest
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.model.operation import Operation, RefChange
 from scopes.render.view_options import ViewOptions
@@ -558,6 +565,20 @@ CONTEXT_DIFFERENCE = ContextDifference(
     ),
 )  # fmt: skip
 
+REQUEST = MergeRequest(
+    id=message_id("request"), number=2, source="fix", target="main", title="Safari keeps its session",
+    message="All findings are fixed.\nTests passed.", requester="carol", source_tip=CALL.oid, opened="2025-12-31T22:40:00Z",
+)  # fmt: skip
+REQUEST_ROW = MergeRequestRow(conversation=CONVERSATION, request=REQUEST, state="open")
+CLOSED_ROW = MergeRequestRow(
+    conversation=CONVERSATION,
+    request=replace(
+        REQUEST, number=1, message="", state="closed", ended="2025-12-31T22:50:00Z", ended_by="dave", reason="done on main",
+        merge=None,
+    ),
+    state="closed",
+)  # fmt: skip
+
 SUMMARIZED = Summarized(
     id=SUMMARY.id, oid=SUMMARY.oid, conversation=CONVERSATION, branch="main", messages=12, earlier=None, method="textrank",
     original_tokens=1234, summary_tokens=240, counted="exact",
@@ -1030,6 +1051,19 @@ SAMPLES = {
             ),
         ),
         "fetched": RanksFetched(encoding="o200k_base", path="/home/carol/.cache/scopes/tokens/o200k_base.tiktoken", size=3_613_922),
+    },
+    "merge_requests": {
+        "opened": MergeRequestChanged(row=REQUEST_ROW, change="opened", operation=OPERATION),
+        "closed": MergeRequestChanged(row=CLOSED_ROW, change="closed", operation=OPERATION),
+        "list": MergeRequestList(rows=(REQUEST_ROW, CLOSED_ROW)),
+        "empty-list": MergeRequestList(rows=()),
+        "ready": MergeRequestView(row=REQUEST_ROW, outcome="merged", messages=2, moved=1),
+        "conflicts": MergeRequestView(
+            row=REQUEST_ROW, outcome="conflict", messages=2, conflicts=(DISAGREED, AUTO_RESOLVED), moved=0,
+            in_progress="conflict-resolution/fix-into-main",
+        ),
+        "gone": MergeRequestView(row=REQUEST_ROW, gone=("fix",), problem="branch fix does not exist"),
+        "ended": MergeRequestView(row=CLOSED_ROW, moved=None),
     },
     "tag": {
         "tagged": Tagged(conversation=CONVERSATION, tag="good", oid=CALL.oid, operation=OPERATION),

@@ -28,6 +28,12 @@ from scopes.conversation.gc import gc
 from scopes.conversation.list import list_conversations
 from scopes.conversation.log import log
 from scopes.conversation.merge import continue_merge, merge
+from scopes.conversation.merge_requests import (
+    close_merge_request,
+    list_merge_requests,
+    open_merge_request,
+    show_merge_request,
+)
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations, show_operation
 from scopes.conversation.range_diff import range_diff
@@ -151,6 +157,12 @@ WRITES = {
     "merge that stops": lambda repo: merge(repo, MERGED, "alternative-solution/general-purpose", target="main"),
     "merge dry-run": lambda repo: merge(repo, MERGED, "analysis/security-review", target="main", dry_run=True),
     "conflicts list": lambda repo: list_conflicts(repo, MERGED),
+    "merge-requests open": lambda repo: open_merge_request(
+        repo, MERGED, "alternative-solution/general-purpose", title="Another way", requester=Author("carol")
+    ),
+    "merge-requests list": list_merge_requests,
+    "merge-requests show": lambda repo: show_merge_request(repo, MERGED, "1"),
+    "merge-requests close": lambda repo: close_merge_request(repo, MERGED, "1", author=Author("carol")),
     "conflicts show": lambda repo: show_conflict(repo, MERGED, "1"),
     "conflicts escalate": lambda repo: escalate_conflict(repo, MERGED, "1", to="carol", author=Author("erin", "human")),
     "conflicts resolve": lambda repo: resolve_conflict(

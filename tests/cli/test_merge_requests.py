@@ -1,0 +1,62 @@
+"""`scopes merge-requests`: the whole way from a request to its merge, in every form of output."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def branches(conversation):
+    """A conversation whose branch fix has a message that main has not."""
+    conversation.append_on_both("decision", {"topic": "db", "decision": "SQLite"}, {"topic": "db", "decision": "files"})
+    return conversation
+
+
+def opened(conversation, *options):
+    source = "fix"
+    return conversation.run(
+        "merge-requests", "open", conversation.id, "--source", source, "--title", "Review", "--json", *options
+    )
+
+
+def test_a_request_is_opened_shown_and_merged_through_its_conflict(branches):
+    """S4-21."""
+    request = opened(branches, "-m", "please")
+    assert (request["kind"], request["number"], request["state"], request["change"]) == (
+        "merge-request", 1, "open", "opened",
+    )  # fmt: skip
+    view = branches.run("mr", "show", branches.id, "1", "--json")
+    assert (view["outcome"], view["message"], view["gone"]) == ("conflict", "please", [])
+    assert [each["key"] for each in view["conflicts"]] == ["decisions/db"]
+    assert branches.run("mr", "merge", branches.id, "1", "--json", code=3)["result"] == "conflict"
+    branches.run("conflicts", "resolve", branches.id, "1", "--take", "source", "--continue", "--json")
+    assert branches.run("mr", "list", "--json")["merge_requests"] == []
+    (row,) = branches.run("conv", "merge-requests", "list", branches.id, "--state", "all", "--json")["merge_requests"]
+    assert row["state"] == "merged"
+    assert row["merge"] == branches.run("merge-requests", "show", row["id"], "--json")["merge"]
+
+
+def test_a_row_in_a_pipe_has_every_column(branches):
+    request = opened(branches)
+    cells = branches.run("mr", "list").rstrip("\n").split("\t")
+    assert cells[:5] == [branches.id, "1", request["id"], "open", "Review"]
+    assert branches.run("mr", "list", "--fields", "number,title") == "1\tReview\n"
+    assert branches.run("mr", "close", "1") == "1\n"
+
+
+def test_a_closed_request_is_refused_with_the_next_command(branches):
+    opened(branches)
+    closed = branches.run("mr", "close", branches.id, "1", "--reason", "later", "--json")
+    assert (closed["state"], closed["reason"]) == ("closed", "later")
+    assert "merge-requests open" in branches.run_refused("mr", "merge", branches.id, "1", code=1)["hint"]
+    assert branches.run_refused("mr", "show", branches.id, "9", code=4)["kind"] == "not-found"
+
+
+def test_a_hostile_title_is_clean_on_every_output(branches):
+    source = "fix"
+    title = "\x1b]0;owned\x07 \u202e red \x1b[31m"
+    branches.run("mr", "open", branches.id, "--source", source, "--title", title)
+    for command in (("mr", "list"), ("mr", "show", "1")):
+        text = branches.run(*command)
+        assert "\x1b" not in text
+        assert "\u202e" not in text
