@@ -53,6 +53,7 @@ from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
 from scopes.conversation.withdraw import DecisionWithdrawn
 from scopes.exporters.atomic_save import ExportSaved
+from scopes.history.activity import CheckRun
 from scopes.history.messages import MessageHeader
 from scopes.history.revisions import Revision
 from scopes.history.usage import Tokens
@@ -77,6 +78,7 @@ from scopes.merge.file_comparison import FileComparison, LineRange
 from scopes.merge.file_texts import FileSide
 from scopes.merge.lane_marks import LaneMark
 from scopes.merge.manual_resolution import SIDES
+from scopes.merge.recorded_work import Alternatives, SideTests
 from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.merge.rewrite import Rewrite
 from scopes.model.codec import encode
@@ -464,6 +466,10 @@ FILE_COMPARISONS = (
         key="files/src/log.py", path="src/log.py", outcome="compatible", target=_EDITED, source=_ALSO_EDITED
     ),
     FileComparison(key="files/src/main.py", path="src/main.py", outcome="same", target=_EDITED, source=_EDITED),
+)
+SIDE_TESTS = SideTests(
+    (CheckRun("go test ./...", failed=False), CheckRun("make test", failed=True)),
+    (CheckRun("go test ./...", failed=True, exit_code=1),),
 )
 FILE_CHANGES = FileChanges(
     comparison=FILE_COMPARISONS[1],
@@ -873,6 +879,7 @@ SAMPLES = {
         ),
         "merged-files": Merged(
             **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), files=FILE_COMPARISONS,
+            tests=SIDE_TESTS, alternatives=Alternatives(PROMPT, CALL, SECURE),
             operation=OPERATION, message=message_id("joined"),
         ),
         "merged-dry-run": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), dry_run=True),
@@ -885,7 +892,8 @@ SAMPLES = {
             operation=OPERATION,
         ),
         "conflict-files": MergeConflicted(
-            **MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,), files=FILE_COMPARISONS * 5, operation=OPERATION
+            **MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,), files=FILE_COMPARISONS * 5, operation=OPERATION,
+            tests=SIDE_TESTS, alternatives=Alternatives(PROMPT, CALL, SECURE),
         ),
         "conflict-dry-run": MergeConflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": MergeConflicted(**MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,) * 23, operation=OPERATION),
