@@ -164,7 +164,7 @@ def find_candidates(table: Table, request: Request) -> Candidates:
         found = [(row.name, row.help) for row in request.rows if row.name.startswith("-")]
         own = {name for name, _ in found}
         reads_past = request.line.command is None or request.line.command.reads_past
-        options = [option for option in GLOBAL_OPTIONS if reads_past or not option.for_reading]
+        options = [option for option in GLOBAL_OPTIONS if reads_past or not option.reads_past]
         found += [(name, option.help) for option in options for name in option.names if name not in own]
     return [(f"{prefix}{word}", text) for word, text in found if word.startswith(current)]
 

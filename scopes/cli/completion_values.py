@@ -129,7 +129,7 @@ def _candidates(repository: Repository, conversation: str, typed: str) -> Candid
 def _sides(repository: Repository, conversation: str, conflict: str) -> Candidates:
     if not conversation:
         conversation = load("scopes.conversation.conflicts:find_conflict_anywhere")(repository, conflict)
-    view = load("scopes.conversation.conflicts:show_conflict")(repository, conversation, conflict)
+    view = load("scopes.conversation.conflicts:show_conflict")(repository, conversation, conflict, files=False)
     for side in view.takes:
         positions: Iterable[Position] = getattr(view.row.conflict, side, ())
         values = (f"{each.agent or 'unknown'}: {_as_text(each.value)}" for each in positions)

@@ -93,10 +93,10 @@ def resolve_from_options(
     repository = invocation.repository()
     conversation, conflict = split_conflict(repository, first, second)
     if [take is not None, value is not None, edit, as_before].count(True) != 1:
-        hint = _list_options(show_conflict(repository, conversation, conflict))
+        hint = _list_options(show_conflict(repository, conversation, conflict, files=False))
         raise Invalid("give exactly one resolution", hint=hint)
     if edit:
-        value = _edited_value(invocation, show_conflict(repository, conversation, conflict))
+        value = _edited_value(invocation, show_conflict(repository, conversation, conflict, files=False))
     result = resolve_conflict(
         repository,
         conversation,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -18,7 +18,7 @@ from scopes.history.revisions import (
     resolve_revision,
     resolve_with_latest,
 )
-from scopes.history.sources import SOURCES, find_message_spans, walk_chunks
+from scopes.history.sources import SOURCES, find_message_spans, read_spans, walk_chunks
 from scopes.history.staleness import SUMMARY, count_since
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.codec import decode
@@ -112,7 +112,7 @@ def read_original(repository: Repository, message: str, *, conversation: str | N
         for _, source in sources:
             spans = () if is_root(commit) else find_message_spans(repository, Oid(source), message_id_of(commit))
             if spans:
-                return OriginalRecords(records=tuple(_read_spans(walk_chunks(repository, Oid(source)), spans)))
+                return OriginalRecords(records=tuple(read_spans(walk_chunks(repository, Oid(source)), spans)))
     hint = f"see how it is stored: scopes conv cat {message_id} --raw"
     raise NotFound(f"{message_id} was not imported, so it has no original", hint=hint)
 
@@ -151,17 +151,3 @@ def _count_newer(repository: Repository, revision: Revision, head: MessageHeader
             branches.append(summarized)
     branches.append(read_active_branch(repository, revision.conversation))
     return count_since(repository, revision.conversation, head, branches)
-
-
-def _read_spans(chunks: Iterable[bytes], spans: list[tuple[int, int]]) -> Iterator[bytes]:
-    """Yield the bytes of ascending (offset, length) spans of a stream; at most two chunks and a span are in memory."""
-    buffer, start, remaining = b"", 0, iter(chunks)
-    for offset, length in spans:
-        while start + len(buffer) < offset + length:
-            kept = buffer[max(offset - start, 0) :]
-            start += len(buffer) - len(kept)
-            chunk = next(remaining, None)
-            if chunk is None:
-                break
-            buffer = kept + chunk
-        yield buffer[offset - start : offset - start + length]

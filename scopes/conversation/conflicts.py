@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.messages import MessageHeader, message_id_of, read_message
 from scopes.history.revisions import conversation_ids, resolve_conversation
-from scopes.ids import ConversationId
+from scopes.ids import ConversationId, Oid
+from scopes.merge.conflict_keys import group_of
 from scopes.merge.conflict_list import (
     ConflictRow,
     find_addressee,
@@ -19,13 +20,16 @@ from scopes.merge.conflict_list import (
     read_conflict,
     walk_conflicts,
 )
+from scopes.merge.file_comparison import FileComparison, conflict_hunks, patch_of
 from scopes.merge.in_progress import InProgress
 from scopes.merge.manual_resolution import find_disagreement, list_takes
-from scopes.model.conflicts import ENDED, STATUSES, Conflict
+from scopes.merge.recorded_work import compare_one_file, sides_conversations
+from scopes.model.conflicts import ENDED, FILES, STATUSES, Conflict
 from scopes.result import Result
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository
 
+MAX_PATCH = 1 << 16
 _NAMED_CONVERSATIONS = 8
 
 
@@ -38,11 +42,24 @@ class ConflictList(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileChanges:
+    """What both sides made of a file: unified diffs of target and source, and the merged text where they disagree.
+
+    The texts are empty if they are not recorded or not wanted, and cut after MAX_PATCH characters.
+    """
+
+    comparison: FileComparison
+    target_patch: str = ""
+    source_patch: str = ""
+    conflict_hunks: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictView(Result):
     """One conflict with the texts of its messages, by id, and the discussion on its branch, oldest first.
 
     `escalated_to` is who was asked last to resolve it; `takes` are the sides that a resolution can take, none if the
-    conflict is resolved.
+    conflict is resolved. `file` is what the messages show of a file that both sides changed.
     """
 
     row: ConflictRow
@@ -50,6 +67,7 @@ class ConflictView(Result):
     talk: tuple[MessageHeader, ...]
     escalated_to: str | None = None
     takes: tuple[str, ...] = ()
+    file: FileChanges | None = None
 
 
 def list_conflicts(
@@ -72,8 +90,12 @@ def list_conflicts(
     return ConflictList(conversation=conversation_id, conflicts=found)
 
 
-def show_conflict(repository: Repository, conversation: str, conflict: str) -> ConflictView:
+def show_conflict(
+    repository: Repository, conversation: str, conflict: str, *, files: bool = True, patch: bool = True
+) -> ConflictView:
     """Show one conflict, named by its id, a unique prefix of it, its number, or its key.
+
+    With `files`, a conflict about a file says what both sides made of it, with `patch` also how.
 
     Raises:
         NotFound, Ambiguous: there is no such conflict.
@@ -83,7 +105,8 @@ def show_conflict(repository: Repository, conversation: str, conflict: str) -> C
     talk = tuple(reversed(list_discussion(repository, in_progress)))
     addressee = find_addressee(repository, in_progress.tip, row.conflict.id)
     takes = list_takes_of(repository, row, in_progress)
-    return ConflictView(row=row, texts=texts, talk=talk, escalated_to=addressee, takes=takes)
+    file = _read_file_changes(repository, row, in_progress, patch=patch) if files else None
+    return ConflictView(row=row, texts=texts, talk=talk, escalated_to=addressee, takes=takes, file=file)
 
 
 def list_takes_of(repository: Repository, row: ConflictRow, in_progress: InProgress) -> tuple[str, ...]:
@@ -133,3 +156,41 @@ def _read_texts(repository: Repository, in_progress: InProgress, conflict: Confl
             missing.discard(message)
             found[message] = read_message(repository, commit.oid).text
     return found
+
+
+def _read_file_changes(
+    repository: Repository, row: ConflictRow, in_progress: InProgress, *, patch: bool
+) -> FileChanges | None:
+    """Compare the file of a conflict again, from the messages of both sides; None if it is about something else."""
+    if group_of(row.conflict.key) != FILES:
+        return None
+    tips = in_progress.target_tip, in_progress.source_tip
+    if tips[0] == tips[1]:  # the branch only holds the record
+        found = _find_messages(repository, in_progress.tip, row.conflict)
+        if found is None:
+            return None
+        tips = found
+    conversations = sides_conversations(repository, row.conversation, in_progress.source)
+    comparison = compare_one_file(repository, tips, conversations, row.conflict.key)
+    if comparison is None or not patch:
+        return None if comparison is None else FileChanges(comparison=comparison)
+    return FileChanges(
+        comparison=comparison,
+        target_patch=patch_of(comparison, comparison.target, "target")[:MAX_PATCH],
+        source_patch=patch_of(comparison, comparison.source, "source")[:MAX_PATCH],
+        conflict_hunks=conflict_hunks(comparison.merged or "")[:MAX_PATCH],
+    )
+
+
+def _find_messages(repository: Repository, tip: Oid, conflict: Conflict) -> tuple[Oid, Oid] | None:
+    """Return the commits of the messages that set the values of target and source; None if one is not there."""
+    wanted = [side[-1].message if side else None for side in (conflict.target, conflict.source)]
+    found: dict[str, Oid] = {}
+    for commit in walk_newest_first(repository, [tip]):
+        if None in wanted or found.keys() >= set(wanted):
+            break
+        message = message_id_of(commit)
+        if message in wanted:
+            found[message] = commit.oid
+    target, source = (found.get(message or "") for message in wanted)
+    return None if target is None or source is None else (target, source)

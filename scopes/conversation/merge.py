@@ -14,7 +14,6 @@ from scopes.clock import now
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.messages import count_messages, header_of, message_id_of
 from scopes.history.revisions import (
-    find_directory,
     list_branch_tips,
     read_active_branch,
     resolve_branch,
@@ -28,6 +27,7 @@ from scopes.merge.automatic_resolution import Policy, read_policy
 from scopes.merge.commits import merge_text, write_merge_commit, write_notice
 from scopes.merge.divergence import state_of
 from scopes.merge.earlier_resolutions import EarlierResolutions
+from scopes.merge.file_comparison import FileComparison
 from scopes.merge.in_progress import (
     PURPOSE,
     InProgress,
@@ -43,6 +43,7 @@ from scopes.merge.in_progress import (
     restore_hint,
 )
 from scopes.merge.plan import MergePlan, plan_merge, write_state
+from scopes.merge.recorded_work import NO_TESTS, Alternatives, SideTests, sides_conversations
 from scopes.merge.requests import mark_merged
 from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
@@ -88,6 +89,9 @@ class _MergeResult(Result):
         branch: The branch that holds the result; after a stop the conflict-resolution branch.
         messages: The messages that are new in the target, oldest first.
         conflicts: The open conflicts in the order of their numbers, then the automatically resolved ones.
+        files: What both sides made of the files that both changed, sorted by path.
+        tests: The last run of each test command on each side.
+        alternatives: The answers with which both sides begin, if they answer the same prompt.
         dry_run: True if nothing was written.
         active_branch: The target, if the merge made it the active branch because the active one was merged into it.
     """
@@ -99,6 +103,9 @@ class _MergeResult(Result):
     tip: Oid | None
     messages: tuple[MessageId, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
+    files: tuple[FileComparison, ...] = ()
+    tests: SideTests = NO_TESTS
+    alternatives: Alternatives | None = None
     dry_run: bool = False
     operation: OperationId | None = None
     active_branch: BranchName | None = None
@@ -268,9 +275,9 @@ def _resolve(repository: Repository, conversation: str, source: str, target: str
 def _plan(
     repository: Repository, objects: Objects, request: _Request, policy: Policy, *, unrelated: bool = False
 ) -> MergePlan:
-    directory = find_directory(repository, request.conversation)
     tips = request.target_tip, request.source_tip
-    return plan_merge(repository, objects, *tips, policy, unrelated=unrelated, directory=directory)
+    conversations = sides_conversations(repository, request.conversation, request.source)
+    return plan_merge(repository, objects, *tips, policy, unrelated=unrelated, conversations=conversations)
 
 
 def _earlier(repository: Repository, request: _Request) -> EarlierResolutions:
@@ -460,6 +467,9 @@ class _MergeFields(TypedDict):
     target: BranchName
     messages: tuple[MessageId, ...]
     conflicts: tuple[Conflict, ...]
+    files: tuple[FileComparison, ...]
+    tests: SideTests
+    alternatives: Alternatives | None
     notes: tuple[Note, ...]
 
 
@@ -470,5 +480,8 @@ def _merge_fields(request: _Request, plan: MergePlan) -> _MergeFields:
         "target": request.target,
         "messages": plan.messages,
         "conflicts": tuple(sorted(plan.conflicts, key=lambda conflict: conflict.status == "resolved")),
+        "files": plan.files,
+        "tests": plan.tests,
+        "alternatives": plan.alternatives,
         "notes": plan.notes,
     }

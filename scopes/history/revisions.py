@@ -29,7 +29,7 @@ from scopes.ids import MAX_NAME_BYTES, BranchName, ConversationId, Oid, is_messa
 from scopes.model.conversation import Root
 from scopes.result import plural
 from scopes.store import refs
-from scopes.store.graph import walk_oldest_first
+from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.projects import Project
 from scopes.store.reflog import find_value_at, walk_moves
 from scopes.store.repository import Repository, read_commit
@@ -167,6 +167,18 @@ def _find_root(repository: Repository, conversation: ConversationId) -> Root | N
         return read_root(repository, tip, None if main is None else main.fork)
     except (Corrupt, NotFound):
         return None
+
+
+def find_root_commit(repository: Repository, conversation: ConversationId) -> Oid | None:
+    """Return the root commit of a conversation; None if it is damaged or deleted."""
+    tips = list_branch_tips(repository, conversation)
+    main = read_metadata(repository, conversation).branches.get(MAIN)
+    if main is not None and main.fork is not None and repository.has(main.fork):
+        commit = read_commit(repository, main.fork)
+        if is_root(commit):
+            return commit.oid
+    commits = walk_newest_first(repository, list(tips.values())[:1])
+    return next((commit.oid for commit in commits if is_root(commit)), None)
 
 
 def read_active_branch(repository: Repository, conversation: ConversationId) -> BranchName:

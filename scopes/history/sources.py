@@ -5,7 +5,7 @@ Importers write them, exporters and `cat` read them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -13,13 +13,14 @@ from typing import Any
 from scopes.errors import Corrupt
 from scopes.ids import MessageId, Oid
 from scopes.model import encoding
-from scopes.store.repository import Objects, read_commit
+from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import find_blob, read_blob, walk_blobs
 
 SOURCES = "refs/scopes/sources/"
 DESCRIPTION_FILE = "source.json"
 CHUNKS = "chunks/"
 SEGMENTS = "segments/"
+MAX_RECORD_BYTES = 16 << 20  # of one message, for `read_records`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +111,50 @@ def find_message_spans(objects: Objects, commit: Oid, message: MessageId) -> lis
                 case {"offset": int(offset), "length": int(length), "message": str(known)} if known == message:
                     spans.append((offset, length))
     return sorted(spans)
+
+
+def read_records(repository: Repository, roots: Container[Oid], messages: Container[str]) -> dict[str, list[bytes]]:
+    """Return the records that messages were imported from, by message id, in the order of their sources.
+
+    Only sources that were imported into the conversations with these root commits are read, and of each message at most
+    MAX_RECORD_BYTES.
+    """
+    found: dict[str, list[bytes]] = {}
+    for _, value in sorted(repository.list_refs(SOURCES).items()):
+        source = Oid(value)
+        record = read_source_record(repository, source)
+        if record.root not in roots and not any(root in roots for root in record.more_roots):
+            continue
+        spans = sorted(span for span in _walk_spans(repository, source) if span[2] in messages)
+        pieces = read_spans(walk_chunks(repository, source), [(offset, length) for offset, length, _ in spans])
+        for (_, length, message), data in zip(spans, pieces, strict=False):
+            known = found.setdefault(message, [])
+            if sum(map(len, known)) + length <= MAX_RECORD_BYTES:
+                known.append(data)
+    return found
+
+
+def _walk_spans(objects: Objects, commit: Oid) -> Iterator[tuple[int, int, str]]:
+    """Yield offset, length and message of the segments of a stored source that became messages."""
+    for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
+        for line in read_blob(objects, oid).splitlines() if path.startswith(SEGMENTS) else ():
+            match encoding.load(line):
+                case {"offset": int(offset), "length": int(length), "message": str(message)}:
+                    yield offset, length, message
+
+
+def read_spans(chunks: Iterable[bytes], spans: list[tuple[int, int]]) -> Iterator[bytes]:
+    """Yield the bytes of ascending (offset, length) spans of a stream; at most two chunks and a span are in memory."""
+    buffer, start, remaining = b"", 0, iter(chunks)
+    for offset, length in spans:
+        while start + len(buffer) < offset + length:
+            kept = buffer[max(offset - start, 0) :]
+            start += len(buffer) - len(kept)
+            chunk = next(remaining, None)
+            if chunk is None:
+                break
+            buffer = kept + chunk
+        yield buffer[offset - start : offset - start + length]
 
 
 def walk_chunks(objects: Objects, commit: Oid) -> Iterator[bytes]:

@@ -59,7 +59,7 @@ def with_touched_files(objects: Objects, tip: Oid, message: Message) -> Message:
         touch
         for call_id, result in successful.items()
         if isinstance(call_id, str) and call_id in calls
-        for touch in touches_of_call(calls[call_id], result.fields.get("output"))
+        for touch in touches_of_call(calls[call_id], result)
     ]
     return replace(message, files=tuple(dict.fromkeys(touches)))
 

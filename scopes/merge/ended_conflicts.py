@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from scopes.history.messages import KIND_TRAILER, read_message
-from scopes.history.revisions import list_branch_tips
+from scopes.history.revisions import find_directory, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.attribution import describe
 from scopes.merge.detection import find_disagreements
@@ -52,10 +52,15 @@ def _walk_merges(repository: Repository, conversation: ConversationId) -> Iterat
     for name in sorted(tips, key=lambda name: (name != "main", name)):
         for commit in walk_newest_first(repository, [tips[name]], walked):
             walked.add(commit.oid)
-            records = _resolved_by_merge(repository, commit) if commit.trailers.get(KIND_TRAILER) == "merge" else []
+            records = (
+                _resolved_by_merge(repository, conversation, commit)
+                if commit.trailers.get(KIND_TRAILER) == "merge"
+                else []
+            )
             if records:
                 held = holding(repository, conversation, name, tips[name])
-                held = replace(held, source=_source_of(repository, commit, name, tips))
+                source = _source_of(repository, commit, name, tips)
+                held = replace(held, source=source, target_tip=commit.parents[0], source_tip=commit.parents[1])
                 yield from ((held, record) for record in records)
 
 
@@ -103,7 +108,7 @@ def _held(
     return replace(held, entry=replace(held.entry, created=operation.time))
 
 
-def _resolved_by_merge(repository: Repository, commit: Commit) -> list[Conflict]:
+def _resolved_by_merge(repository: Repository, conversation: ConversationId, commit: Commit) -> list[Conflict]:
     """Return the conflicts that a merge resolved by itself, from its message; both sides are computed again."""
     match read_message(repository, commit.oid).extra.get("merge"):
         case {"resolved": list(documents)} if len(commit.parents) == 2:
@@ -111,6 +116,7 @@ def _resolved_by_merge(repository: Repository, commit: Commit) -> list[Conflict]
             divergence = find_divergence(repository, repository, target, source, unrelated=True)
             if divergence is None:
                 return []
+            divergence = replace(divergence, directory=find_directory(repository, conversation))
             found = describe(repository, divergence, find_disagreements(repository, divergence))
             conflicts = {conflict.id: conflict for conflict in found}
             return [

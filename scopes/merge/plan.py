@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from scopes.errors import Refused
 from scopes.history.messages import is_root, message_id_of
-from scopes.ids import MessageId, Oid
-from scopes.merge.apply_resolution import apply_resolution
+from scopes.history.revisions import find_directory
+from scopes.ids import ConversationId, MessageId, Oid
+from scopes.merge.apply_resolution import BOTH, apply_choice, apply_resolution
 from scopes.merge.attribution import describe
 from scopes.merge.automatic_resolution import Policy, auto_resolve
 from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChanges, Side, find_divergence
+from scopes.merge.file_comparison import FileComparison
+from scopes.merge.recorded_work import NO_TESTS, Alternatives, RecordedWork, SideTests
 from scopes.merge.records import conflict_path, list_inherited, merge_records
 from scopes.merge.spellings import comparable_path, keep_one_spelling, list_spellings
 from scopes.model.conflicts import CONFLICTS, Conflict, encode_conflict
@@ -30,6 +33,10 @@ class MergePlan:
         conflicts: One for each of `disagreements`, in the same order, resolved or open.
         messages: The messages that are new in the target, oldest first (S4-11).
         inherited: The conflicts of earlier merges that would still be open in the merged state.
+        files: What both sides made of the files that both changed, sorted by path.
+        compatible: The disagreements about those files that are no conflicts.
+        tests: The last run of each test command on each side.
+        alternatives: The answers with which both sides begin, if they answer the same prompt.
     """
 
     divergence: Divergence
@@ -38,6 +45,10 @@ class MergePlan:
     messages: tuple[MessageId, ...]
     inherited: tuple[Conflict, ...] = ()
     notes: tuple[Note, ...] = ()
+    files: tuple[FileComparison, ...] = ()
+    compatible: tuple[Disagreement, ...] = ()
+    tests: SideTests = NO_TESTS
+    alternatives: Alternatives | None = None
 
     @property
     def open_conflicts(self) -> tuple[Conflict, ...]:
@@ -63,11 +74,11 @@ def plan_merge(
     policy: Policy,
     *,
     unrelated: bool = False,
-    directory: str | None = None,
+    conversations: Sequence[ConversationId] = (),
 ) -> MergePlan:
     """Plan the merge of two commits. Only trees are written, to `objects`; no ref moves.
 
-    `directory` is the working directory of the target's conversation.
+    `conversations` are those of target and source; they are needed to compare files.
 
     Raises:
         Refused: the histories have nothing in common and `unrelated` is not given, or a rule forbids the merge.
@@ -75,13 +86,21 @@ def plan_merge(
     divergence = find_divergence(repository, objects, target, source, unrelated=unrelated)
     if divergence is None:
         raise Refused("the two histories have no message in common", hint="merge them anyway with --allow-unrelated")
-    divergence = replace(divergence, directory=directory)
-    return replace(plan_of(objects, divergence, policy), inherited=tuple(list_inherited(objects, divergence)))
+    if conversations:
+        divergence = replace(divergence, directory=find_directory(repository, conversations[0]))
+    work = RecordedWork(repository, objects, divergence, conversations)
+    return replace(plan_of(objects, divergence, policy, work), inherited=tuple(list_inherited(objects, divergence)))
 
 
-def plan_of(objects: Objects, divergence: Divergence, policy: Policy) -> MergePlan:
-    """Find the conflicts of a divergence and resolve those that the policy resolves."""
-    disagreements = find_disagreements(objects, divergence)
+def plan_of(objects: Objects, divergence: Divergence, policy: Policy, work: RecordedWork | None = None) -> MergePlan:
+    """Find the conflicts of a divergence and resolve those that the policy resolves.
+
+    Files that the messages of both sides show to be compatible are no conflict, if `work` is given.
+    """
+    found = find_disagreements(objects, divergence)
+    files = () if work is None else work.compare_files(found)
+    agreed = {file.key for file in files if file.agrees}
+    disagreements = tuple(each for each in found if each.key not in agreed)
     conflicts, notes = auto_resolve(describe(objects, divergence, disagreements), policy)
     return MergePlan(
         divergence=divergence,
@@ -89,12 +108,16 @@ def plan_of(objects: Objects, divergence: Divergence, policy: Policy) -> MergePl
         conflicts=tuple(conflicts),
         messages=_list_new_messages(divergence.source, divergence.target),
         notes=tuple(notes),
+        files=files,
+        compatible=tuple(each for each in found if each.key in agreed),
+        tests=NO_TESTS if work is None else work.list_tests(),
+        alternatives=None if work is None else work.find_alternatives(),
     )
 
 
 def write_state(objects: Objects, plan: MergePlan) -> Oid | None:
     """Write the merged state of a plan and return its tree."""
-    return merged_state(objects, plan.divergence, plan.disagreements, plan.conflicts)
+    return merged_state(objects, plan.divergence, plan.disagreements, plan.conflicts, plan.compatible)
 
 
 def _take_source(
@@ -117,11 +140,15 @@ def _list_new_messages(source: Side, target: Side) -> tuple[MessageId, ...]:
 
 
 def merged_state(
-    objects: Objects, divergence: Divergence, disagreements: Iterable[Disagreement], conflicts: Iterable[Conflict]
+    objects: Objects,
+    divergence: Divergence,
+    disagreements: Iterable[Disagreement],
+    conflicts: Iterable[Conflict],
+    compatible: Iterable[Disagreement] = (),
 ) -> Oid | None:
     """Write the merged state; a key with an open conflict keeps the value of the target, and the conflict is recorded.
 
-    `conflicts` are those of the disagreements, in the same order.
+    `conflicts` are those of the disagreements, in the same order. The claims of `compatible` ones are both kept.
     """
     changes = merge_records(objects, divergence)
     conflicting: set[str] = set()
@@ -132,6 +159,9 @@ def merged_state(
             changes |= apply_resolution(objects, disagreement, conflict.resolution)
         else:
             changes[conflict_path(conflict)] = encode_conflict(conflict)
+    for disagreement in compatible:
+        conflicting.add(comparable_key(disagreement.key, directory))
+        changes |= apply_choice(objects, disagreement.target, disagreement.source, BOTH)
     state = divergence.target.state
     for key, source_changes in divergence.source.changes.items():
         if comparable_key(key, directory) not in conflicting and group_of(key) != CONFLICTS:

@@ -27,6 +27,8 @@ class AgentTools(NamedTuple):
     replacements: arguments with the old text, the new text, and whether to replace all occurrences
     edit_lists: arguments with a list of replacements in one file
     texts_before: fields of a structured result with the whole text before the edit
+    creations: fields of a structured result, with the values that mean that the file did not exist
+    result_records: fields of a source record with the structured result
     hunk_lists: fields of a structured result with the hunks of a patch
     read_files: fields of a structured result with the file that was read, and its text
     change_lists: fields of a structured result that map paths to changes
@@ -48,6 +50,8 @@ class AgentTools(NamedTuple):
     replacements: tuple[tuple[str, str, str], ...] = ()
     edit_lists: tuple[str, ...] = ()
     texts_before: tuple[str, ...] = ()
+    creations: Mapping[str, str] = {}
+    result_records: tuple[str, ...] = ()
     hunk_lists: tuple[str, ...] = ()
     read_files: tuple[tuple[str, str], ...] = ()
     change_lists: tuple[str, ...] = ()
@@ -68,6 +72,8 @@ AGENT_TOOLS = {  # by format name
         replacements=(("old_string", "new_string", "replace_all"),),
         edit_lists=("edits",),
         texts_before=("originalFile", "originalFileContents"),
+        creations={"type": "create"},
+        result_records=("toolUseResult",),
         hunk_lists=("structuredPatch",),
         read_files=(("file", "content"),),
         shells=("Bash",),
@@ -102,6 +108,8 @@ WHOLE_TEXTS = tuple(name for tools in _ALL for name in tools.whole_texts)
 REPLACEMENTS = tuple(names for tools in _ALL for names in tools.replacements)
 EDIT_LISTS = tuple(name for tools in _ALL for name in tools.edit_lists)
 TEXTS_BEFORE = tuple(name for tools in _ALL for name in tools.texts_before)
+CREATIONS = {name: value for tools in _ALL for name, value in tools.creations.items()}
+RESULT_RECORDS = tuple(name for tools in _ALL for name in tools.result_records)
 HUNK_LISTS = tuple(name for tools in _ALL for name in tools.hunk_lists)
 READ_FILES = tuple(names for tools in _ALL for names in tools.read_files)
 CHANGE_LISTS = tuple(name for tools in _ALL for name in tools.change_lists)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from scopes.model.agent_tools import (
     CHANGE_LISTS,
     COMMANDS,
+    CREATIONS,
     EDIT_LISTS,
     FILE_PATHS,
     FILE_TOOLS,
@@ -65,13 +66,14 @@ class FileEdit(NamedTuple):
     source: str | None = None  # the old path of a rename
 
 
-def touches_of_call(call: Part, output: object = None) -> tuple[FileTouch, ...]:
-    """Return the files that a successful call read or changed; `output` is the text of its result."""
+def touches_of_call(call: Part, result: Part) -> tuple[FileTouch, ...]:
+    """Return the files that a successful call read or changed."""
+    output = result.fields.get("output")
     created = isinstance(output, str) and output.startswith(_CREATED)
     touches = []
-    for edit in edits_of_call(call, {}):
+    for edit in edits_of_call(call, _object(result.fields.get("structured"))):
         operation = "create" if created and edit.op == "edit" else edit.op
-        touches.append(FileTouch(edit.path, operation, _hash(edit.after), edit.source))
+        touches.append(FileTouch(edit.path, operation, None if edit.op == "delete" else _hash(edit.after), edit.source))
     return tuple(dict.fromkeys(touches))
 
 
@@ -90,13 +92,17 @@ def edits_of_call(call: Part | None, structured: Mapping[str, Any]) -> list[File
     if operation == "read":
         return [FileEdit(path, operation, after=_read_whole(structured))]
     before = next((text for name in TEXTS_BEFORE if (text := structured.get(name)) is not None), None)
+    replacements = tuple(_read_replacements(arguments))
+    created = any(structured.get(name) == value for name, value in CREATIONS.items())
+    if created or any(not replacement.old for replacement in replacements[:1]):
+        operation, before = "create", before or ""
     return [
         FileEdit(
             path,
             operation,
             before if isinstance(before, str) else None,
             next((text for name in WHOLE_TEXTS if isinstance(text := arguments.get(name), str)), None),
-            tuple(_read_replacements(arguments)),
+            replacements,
             tuple(hunk for name in HUNK_LISTS for hunk in _read_hunks(structured.get(name))),
         )
     ]
@@ -123,7 +129,8 @@ def apply_edit(edit: FileEdit, text: str | None) -> str | None:
     text = text if edit.before is None else edit.before
     if text is None or not (edit.replacements or edit.hunks):
         return None
-    return _replace(text, edit.replacements) if edit.replacements else apply_hunks(text, edit.hunks)
+    replaced = _replace(text, edit.replacements) if edit.replacements else None
+    return apply_hunks(text, edit.hunks) if replaced is None and edit.hunks else replaced
 
 
 def _replace(text: str, replacements: Iterable[Replacement]) -> str | None:

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.conversation.cat import OriginalRecords, _read_spans, cat, read_original
+from scopes.conversation.cat import OriginalRecords, cat, read_original
 from scopes.conversation.new import new
 from scopes.conversation.tag import tag
 from scopes.errors import Invalid, NotFound
+from scopes.history.sources import read_spans
 from scopes.model import encoding
 from scopes.store.objects import COMMIT, Identity, format_commit
 from scopes.store.trees import update_tree
@@ -125,4 +126,4 @@ def test_spans_read_from_chunks_equal_slices_of_the_source(source, sizes, data):
     chunks = [source[start:end] for start, end in pairwise(cuts)]
     ends = sorted(data.draw(st.lists(st.integers(0, len(source)), max_size=8)))
     spans = [(start, end - start) for start, end in zip(ends[::2], ends[1::2], strict=False)]
-    assert list(_read_spans(chunks, spans)) == [source[offset : offset + length] for offset, length in spans]
+    assert list(read_spans(chunks, spans)) == [source[offset : offset + length] for offset, length in spans]

@@ -92,3 +92,43 @@ def test_a_copied_fork_is_merged_with_its_parent(store, tmp_path):
     (fork,) = (name for name in list_branch_tips(store, "conv-001") if name != MAIN)
     append(store, "conv-001", plain_message("carol", "Meanwhile, in the parent."), branch=MAIN)
     join(store, fork)
+
+
+TEXT = "".join(f"line {number}\n" for number in range(1, 21))
+
+
+def edit_records(name, parent, line, new_line):
+    """Return the call and the result of an edit, as Claude Code writes them: the record has the whole file before it."""
+    known = {"sessionId": "s1", "isSidechain": False, "cwd": "/work", "timestamp": f"2026-01-01T00:00:{line:02}.000Z"}
+    arguments = {"file_path": "/work/src/app.py", "old_string": f"line {line}\n", "new_string": f"{new_line}\n"}
+    call = {"type": "tool_use", "id": f"t-{name}", "name": "Edit", "input": arguments}
+    result = {"type": "tool_result", "tool_use_id": f"t-{name}", "content": f"updated by {name}"}
+    structured = {"filePath": "/work/src/app.py", "originalFile": TEXT, "structuredPatch": [], "newString": new_line}
+    answer = {"id": f"msg-{name}", "role": "assistant", "content": [call]}
+    return [
+        {**known, "type": "assistant", "uuid": f"{name}-1", "parentUuid": parent, "message": answer},
+        {
+            **known, "type": "user", "uuid": f"{name}-2", "parentUuid": f"{name}-1", "toolUseResult": structured,
+            "message": {"role": "user", "content": [result]},
+        },
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "outcome", "conflicts"), [(9, "overlap", 1), (15, "compatible", 0)])
+def test_the_text_before_an_imported_edit_is_in_its_source_record(store, tmp_path, line, outcome, conflicts):
+    """The stored message leaves out what the archived record has."""
+    time = "2026-01-01T00:00:00.000Z"
+    prompt = {"sessionId": "s1", "isSidechain": False, "cwd": "/work", "type": "user", "timestamp": time}
+    prompts = [
+        {**prompt, "uuid": name, "parentUuid": parent, "message": {"role": "user", "content": f"fix {name}"}}
+        for name, parent in (("all", None), ("one", "all"), ("two", "all"))
+    ]
+    records = [*prompts[:2], *edit_records("x", "one", 9, "x"), prompts[2], *edit_records("y", "two", line, "y")]
+    import_files(store, tmp_path, s1=[json.dumps(record).encode() + b"\n" for record in records])
+    [source] = [name for name in list_branch_tips(store, "conv-001") if name != MAIN]
+    merged = merge(store, "conv-001", source, target=MAIN, dry_run=True)
+    [file] = merged.files
+    assert (file.path, file.outcome, file.base, file.target.agents) == ("src/app.py", outcome, TEXT, ("claude-code",))
+    assert [each.base for each in file.ranges] == [(9, 9)] * conflicts
+    assert len(merged.conflicts) == conflicts
+    assert_sound(store)

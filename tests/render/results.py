@@ -21,7 +21,7 @@ from scopes.conversation.branch import BranchCreated, BranchList
 from scopes.conversation.cat import MessageView
 from scopes.conversation.changes import Change, ChangeLog
 from scopes.conversation.config import ConfigList, ConfigValue
-from scopes.conversation.conflicts import ConflictList, ConflictView
+from scopes.conversation.conflicts import ConflictList, ConflictView, FileChanges
 from scopes.conversation.decisions import DecisionList, DecisionRow
 from scopes.conversation.delete import BranchDeleted, ConversationDeleted, DeletedList, DeletedRow
 from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, DiffSide
@@ -53,6 +53,7 @@ from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
 from scopes.conversation.withdraw import DecisionWithdrawn
 from scopes.exporters.atomic_save import ExportSaved
+from scopes.history.activity import CheckRun
 from scopes.history.messages import MessageHeader
 from scopes.history.revisions import Revision
 from scopes.history.usage import Tokens
@@ -74,8 +75,11 @@ from scopes.memory.summarize import Summarized
 from scopes.memory.uncompact import Uncompacted
 from scopes.memory.update import MemoryUpdated
 from scopes.merge.conflict_list import ConflictRow
+from scopes.merge.file_comparison import FileComparison, LineRange
+from scopes.merge.file_texts import FileSide
 from scopes.merge.lane_marks import LaneMark
 from scopes.merge.manual_resolution import SIDES
+from scopes.merge.recorded_work import Alternatives, SideTests
 from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.merge.rewrite import Rewrite
 from scopes.model.codec import encode
@@ -436,6 +440,44 @@ AUTO_RESOLVED = Conflict(
     target=(Position({"operation": "delete"}, CALL.id, "planner"),),
     resolution=Resolution("automatic", "both", "", "scopes"),
 )
+_EDITED = FileSide(agents=("planner",), messages=(CALL.id,), text="main", unknown=None)
+_ALSO_EDITED = FileSide(agents=("reviewer", "tester"), messages=(SECURE.id, COVERAGE.id), text="alt", unknown=None)
+_LINES = (LineRange((38, 41), (40, 52), (38, 39)), LineRange((60, 60), (71, 71), (58, 58)))
+FILE_COMPARISONS = (
+    FileComparison(
+        key="files/docs/notes.md",
+        path="docs/notes.md",
+        outcome="unknown",
+        target=_EDITED,
+        note="content not recorded: Bash sed -i (source)",
+        source=FileSide(agents=("reviewer",), messages=(SECURE.id,), unknown="content not recorded: Bash sed -i"),
+    ),
+    FileComparison(
+        key="files/src/app.py", path="src/app.py", outcome="overlap", target=_EDITED, source=_ALSO_EDITED, ranges=_LINES
+    ),
+    FileComparison(
+        key="files/src/gone.py",
+        path="src/gone.py",
+        outcome="overlap",
+        target=_EDITED,
+        source=replace(_ALSO_EDITED, deleted=True),
+        note="the source deleted it",
+    ),
+    FileComparison(
+        key="files/src/log.py", path="src/log.py", outcome="compatible", target=_EDITED, source=_ALSO_EDITED
+    ),
+    FileComparison(key="files/src/main.py", path="src/main.py", outcome="same", target=_EDITED, source=_EDITED),
+)
+SIDE_TESTS = SideTests(
+    (CheckRun("go test ./...", failed=False), CheckRun("make test", failed=True)),
+    (CheckRun("go test ./...", failed=True, exit_code=1),),
+)
+FILE_CHANGES = FileChanges(
+    comparison=FILE_COMPARISONS[1],
+    target_patch="--- base/src/app.py\n+++ target/src/app.py\n@@ -38,2 +38,2 @@\n a\n-b\n+main\n",
+    source_patch="--- base/src/app.py\n+++ source/src/app.py\n@@ -38,2 +38,2 @@\n a\n-b\n+alt\n" + "+more\n" * 70,
+    conflict_hunks="@@ line 38 @@\na\n<<<<<<< target\nmain\n=======\nalt\n>>>>>>> source\n",
+)
 DECIDED_OTHERWISE = replace(
     DISAGREED,
     status="resolved",
@@ -466,6 +508,7 @@ REUSED_ROW = replace(
         ),
     ),
 )  # fmt: skip
+FILE_ROW = replace(CONFLICT_ROWS[3], conflict=AUTO_RESOLVED)
 ENDED_ROW = replace(
     CONFLICT_ROWS[3],
     branch="main",
@@ -802,6 +845,7 @@ SAMPLES = {
         "show": ConflictView(row=CONFLICT_ROWS[0], texts=RECORDED_TEXTS, talk=(COVERAGE, PROMPT), takes=SIDES[:3]),
         "show-several": ConflictView(row=CONFLICT_ROWS[1], texts={}, talk=(), takes=SIDES),
         "show-resolved": ConflictView(row=CONFLICT_ROWS[3], texts={}, talk=()),
+        "show-file": ConflictView(row=FILE_ROW, texts={}, talk=(), file=FILE_CHANGES),
         "show-ended": ConflictView(row=ENDED_ROW, texts={}, talk=(), escalated_to="lead"),
         "list-decided-before": ConflictList(
             conversation=CONVERSATION, conflicts=(replace(CONFLICT_ROWS[0], conflict=CONTRADICTED),)
@@ -841,6 +885,11 @@ SAMPLES = {
             **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), operation=OPERATION,
             message=message_id("joined"),
         ),
+        "merged-files": Merged(
+            **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), files=FILE_COMPARISONS,
+            tests=SIDE_TESTS, alternatives=Alternatives(PROMPT, CALL, SECURE),
+            operation=OPERATION, message=message_id("joined"),
+        ),
         "merged-dry-run": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), dry_run=True),
         "conflict": MergeConflicted(
             **MERGE, branch=RESOLUTION, tip=oid("strife"), messages=(SECURE.id,), conflicts=(DISAGREED, COMPETING, AUTO_RESOLVED),
@@ -849,6 +898,10 @@ SAMPLES = {
         "conflict-decided-before": MergeConflicted(
             **MERGE, branch=RESOLUTION, tip=oid("strife"), messages=(SECURE.id,), conflicts=(DECIDED_BEFORE, CONTRADICTED, REUSED_ROW.conflict),
             operation=OPERATION,
+        ),
+        "conflict-files": MergeConflicted(
+            **MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,), files=FILE_COMPARISONS * 5, operation=OPERATION,
+            tests=SIDE_TESTS, alternatives=Alternatives(PROMPT, CALL, SECURE),
         ),
         "conflict-dry-run": MergeConflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": MergeConflicted(**MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,) * 23, operation=OPERATION),

@@ -57,13 +57,19 @@ def conflicts_list(
 
 
 def conflicts_show(
-    context: typer.Context, first: ConversationOrConflict, second: ConflictAfterConversation = None
+    context: typer.Context,
+    first: ConversationOrConflict,
+    second: ConflictAfterConversation = None,
+    no_patch: Annotated[bool, typer.Option("--no-patch", help="Leave out the changes of a file")] = False,
 ) -> int:
     """Show both sides of a conflict.
 
     For each side: the value, its author, the confidence and the message. Also the value at the merge base, and the
     messages that were added to the conflict-resolution branch. Without CONV, an id names a conflict of any
     conversation, and a number one of the latest conversation.
+
+    Of a file that both sides changed, the changes are shown as diffs, and the lines that disagree, as far as the
+    messages and the imported records have its contents. Files of the working tree are neither read nor written.
 
     Examples:
       scopes conflicts show conv-001 1
@@ -72,7 +78,8 @@ def conflicts_show(
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    return invocation.show(show_conflict(repository, *split_conflict(repository, first, second)))
+    conversation, conflict = split_conflict(repository, first, second)
+    return invocation.show(show_conflict(repository, conversation, conflict, patch=not no_patch))
 
 
 def conflicts_resolve(

@@ -22,6 +22,7 @@ from scopes.render.text.conflict_phrases import (
     severity,
     status,
 )
+from scopes.render.text.file_comparison import file_outcome, write_patch
 from scopes.render.text.phrases import (
     author,
     counted,
@@ -39,7 +40,7 @@ from scopes.sanitize import clean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from scopes.conversation.conflicts import ConflictList, ConflictView
+    from scopes.conversation.conflicts import ConflictList, ConflictView, FileChanges
     from scopes.conversation.resolve import ConflictResolved
     from scopes.merge.conflict_list import ConflictRow
     from scopes.model.conflicts import Conflict, Position, Resolution
@@ -191,6 +192,8 @@ def _write_conflict(result: ConflictView, view: View) -> None:
         for line in _side(view, "Before:", "", conflict.key, conflict.base, result.texts, view.width):
             view.line(*line)
     _write_sides(result, view)
+    if result.file is not None:
+        _write_file_changes(result.file, view)
     if conflict.resolution is not None:
         _write_resolution(conflict, conflict.resolution, view)
     if conflict.decided_before:
@@ -230,6 +233,14 @@ def _write_sides(result: ConflictView, view: View) -> None:
         return
     for line in (*target, (), *source):
         view.line(*line)
+
+
+def _write_file_changes(changes: FileChanges, view: View) -> None:
+    view.line()
+    write_field(view, "File", file_outcome(changes.comparison))
+    write_patch(view, "Changes of the target:", changes.target_patch)
+    write_patch(view, "Changes of the source:", changes.source_patch)
+    write_patch(view, "Merged, where they disagree:", changes.conflict_hunks)
 
 
 def _write_columns(view: View, left: Iterable[Line], right: Iterable[Line], width: int) -> None:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.wire.fields import utc
+from scopes.render.wire.file_comparison import file_object
 from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from scopes.conversation.conflicts import ConflictList, ConflictView
+    from scopes.conversation.conflicts import ConflictList, ConflictView, FileChanges
     from scopes.conversation.resolve import ConflictResolved
     from scopes.merge.conflict_list import ConflictRow
     from scopes.model.conflicts import Conflict, EarlierResolution, Position, Resolution
@@ -58,7 +59,17 @@ def format_conflict_view(result: ConflictView) -> dict[str, object]:
     shape = conflict_object(row.number, row.conflict, result.texts) | _place(row)
     shape["talk"] = [header_object(head) for head in result.talk]
     shape["takes"] = list(result.takes)
-    return {"kind": "conflict", **shape, **without_none(escalated_to=result.escalated_to)}
+    file = None if result.file is None else _file_changes(result.file)
+    return {"kind": "conflict", **shape, **without_none(escalated_to=result.escalated_to, file=file)}
+
+
+def _file_changes(changes: FileChanges) -> dict[str, object]:
+    """Return what both sides made of a file, with the diffs that are known."""
+    return file_object(changes.comparison) | without_none(
+        target_patch=changes.target_patch or None,
+        source_patch=changes.source_patch or None,
+        conflict_hunks=changes.conflict_hunks or None,
+    )
 
 
 @to_wire.register

@@ -1,0 +1,157 @@
+"""Reconstruct what each side of a merge made of a file, from the edits in its messages and their source records.
+
+An edit of Claude Code is recorded with the whole file before it, one of Codex as a patch with line numbers. Between
+them a shell command may have changed the file: then its text is unknown until the next message that has the whole file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from scopes.ids import MessageId
+from scopes.merge.side_calls import SideCall
+from scopes.model.agent_tools import RESULT_RECORDS
+from scopes.model.file_edits import FileEdit, Hunk, apply_edit, command_of, edits_of_call
+from scopes.model.shell_commands import find_writer
+from scopes.store.text_merge import MAX_TEXT
+
+_MAX_EDITS = 200  # of one file on one side
+NOT_RECORDED = "content not recorded"
+ReadRecords = Callable[[set[str]], Mapping[str, list[bytes]]]
+"""Returns the source records of messages, by message id."""
+
+
+class Step(NamedTuple):
+    """One step of the history of a file: an edit by a tool, or a command that wrote the file, such as `Bash sed -i`."""
+
+    message: MessageId
+    agent: str
+    tool: str
+    edit: FileEdit | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSide:
+    """What one side made of a file.
+
+    Attributes:
+        agents: The agents that edited it, in order.
+        messages: The messages with the results of their edits, oldest first.
+        text: The text at the tip; None if it is unknown, empty if the file was deleted.
+        unknown: Why the text is unknown: "content not recorded: Bash sed -i".
+        hunks: The hunks of each edit if every edit has them, for a comparison without texts.
+        deleted: True if the last edit deleted the file.
+    """
+
+    agents: tuple[str, ...] = ()
+    messages: tuple[MessageId, ...] = ()
+    text: str | None = None
+    unknown: str | None = NOT_RECORDED
+    hunks: tuple[tuple[Hunk, ...], ...] | None = None
+    deleted: bool = False
+
+
+def list_steps(
+    calls: Iterable[SideCall], key_of: Callable[[str], str], wanted: Mapping[str, str], read_records: ReadRecords
+) -> dict[str, list[Step]]:
+    """Return the steps of files by key, oldest first; `wanted` maps the keys of files to their names.
+
+    The source records are read only of messages whose stored results lack the text before an edit.
+    """
+    listed = [call for call in calls if not call.failed]
+    touching = {call.message for call in listed for edit in _edits(call) if key_of(edit.path) in wanted}
+    records = read_records({str(message) for message in touching}) if touching else {}
+    steps: dict[str, list[Step]] = {key: [] for key in wanted}
+    for call in listed:
+        command = None if call.call is None else command_of(call.call)
+        if command is not None:
+            for key, name in wanted.items():
+                writer = find_writer(command, name)
+                if writer is not None:
+                    steps[key].append(Step(call.message, call.agent, f"{call.name} {writer}"))
+        structured = _structured_of(call, records.get(call.message, ()))
+        for edit in edits_of_call(call.call, {**call.structured, **structured}) if call.message in touching else ():
+            key = key_of(edit.path)
+            for each in {key, *([key_of(edit.source)] if edit.source is not None else [])} & wanted.keys():
+                deleted = each != key  # the old path of a rename
+                step = FileEdit(edit.source or edit.path, "delete") if deleted else edit
+                steps[each].append(Step(call.message, call.agent, call.name, step))
+    return {key: _limited(found) for key, found in steps.items()}
+
+
+def find_first_text(steps: Sequence[Step]) -> str | None:
+    """Return the text of a file before the first step; None if it is unknown."""
+    read: str | None = None
+    for step in steps:
+        if step.edit is None:
+            break
+        if step.edit.op != "read":
+            return read if step.edit.before is None else step.edit.before
+        read = step.edit.after if read is None else read
+    return read
+
+
+def follow_steps(steps: Sequence[Step], text: str | None) -> FileSide:
+    """Return what a side made of a file whose text at the merge base is known or None."""
+    unknown: str | None = NOT_RECORDED
+    hunks: list[tuple[Hunk, ...]] | None = []
+    deleted = False
+    for step in steps:
+        edit = step.edit
+        if edit is None:
+            text, unknown, hunks = None, f"{NOT_RECORDED}: {step.tool}", None
+        elif edit.op == "read":
+            text = edit.after if text is None else text
+        else:
+            unknown = NOT_RECORDED if text is not None else unknown
+            after = apply_edit(edit, text)
+            if after is None and (text is not None or unknown == NOT_RECORDED):
+                unknown = f"{NOT_RECORDED}: {step.tool} without the text before it"
+            text, deleted = after, edit.op == "delete"
+            hunks = None if hunks is None or not edit.hunks or edit.op == "rename" else [*hunks, edit.hunks]
+    if text is not None and len(text) > MAX_TEXT:
+        text, unknown = None, "content too large to compare"
+    elif text is not None and "\0" in text:
+        text, unknown = None, "content is binary"
+    edits = [step for step in steps if step.edit is None or step.edit.op != "read"]
+    return FileSide(
+        agents=tuple(dict.fromkeys(step.agent for step in edits)),
+        messages=tuple(dict.fromkeys(step.message for step in edits)),
+        text=text,
+        unknown=None if text is not None else unknown,
+        hunks=tuple(hunks) if hunks else None,
+        deleted=deleted,
+    )
+
+
+def _edits(call: SideCall) -> list[FileEdit]:
+    return edits_of_call(call.call, call.structured)
+
+
+def _limited(steps: list[Step]) -> list[Step]:
+    """Return the first step and the last ones: they decide about the texts at the merge base and at the tip."""
+    return steps if len(steps) <= _MAX_EDITS else [steps[0], *steps[1 - _MAX_EDITS :]]
+
+
+def _structured_of(call: SideCall, records: Iterable[bytes]) -> dict[str, Any]:
+    """Return the structured result of a call in the records of its message; empty if they have none."""
+    call_id = call.result.fields.get("call_id")
+    name = json.dumps(call_id).encode() if isinstance(call_id, str) else b""
+    for line in (line for data in records for line in data.splitlines() if name and name in line):
+        record = _parse(line)
+        for field in RESULT_RECORDS:
+            found = record.get(field)
+            if isinstance(found, dict):
+                return found
+    return {}
+
+
+def _parse(line: bytes) -> Mapping[str, Any]:
+    try:
+        document = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}

@@ -1,0 +1,109 @@
+"""Read the tool calls of one side of a merge, each with its result, in the order of the results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+from scopes.errors import Corrupt
+from scopes.history.messages import is_root, read_message_bytes
+from scopes.history.tool_calls import calls_by_id, is_failed
+from scopes.ids import MessageId, Oid
+from scopes.model.codec import decode
+from scopes.model.message import Message, Part
+from scopes.store.graph import walk_newest_first
+from scopes.store.objects import Commit
+from scopes.store.repository import Objects
+
+MAX_COMMITS = 10_000  # of a side, the newest
+_MAX_ABOVE = 64  # commits below the fork point that are searched for the call of a result
+_TOOL_PARTS = (b'"tool_call"', b'"tool_result"')
+
+
+class SideCall(NamedTuple):
+    """One tool call and its result; `call` is None if it was not found.
+
+    `agent` called the tool in the message `caller`; `message` holds the result.
+    """
+
+    call: Part | None
+    result: Part
+    message: MessageId
+    agent: str
+    caller: MessageId
+
+    @property
+    def name(self) -> str:
+        """The name of the tool, "tool" if it is unknown."""
+        name = None if self.call is None else self.call.fields.get("name")
+        return name if isinstance(name, str) and name else "tool"
+
+    @property
+    def failed(self) -> bool:
+        """True if the result is an error."""
+        return is_failed(self.result)
+
+    @property
+    def structured(self) -> Mapping[str, Any]:
+        """The structured result as it is stored, which lacks texts that the records of the source have."""
+        found = self.result.fields.get("structured")
+        return found if isinstance(found, dict) else {}
+
+
+def read_side_calls(
+    objects: Objects, commits: Iterable[Commit], bases: Iterable[Oid], wanted: Callable[[bytes], bool]
+) -> list[SideCall]:
+    """Return the answered calls in commits, oldest first; only messages whose stored bytes are `wanted` are decoded.
+
+    The results of such calls are decoded too. The call of the first results may be in the history of the bases.
+    """
+    newest = list(commits)[-MAX_COMMITS:]
+
+    def is_wanted(data: bytes) -> bool:
+        return wanted(data) or any(name in data for name in unanswered)
+
+    calls: dict[str, tuple[Part, Message]] = {}
+    found: list[SideCall] = []
+    unanswered: set[bytes] = set()  # calls whose results need not be wanted by themselves
+    searched = False
+    for commit in newest:
+        message = _read(objects, commit, is_wanted)
+        if message is None:
+            continue
+        called = calls_by_id(message.parts)
+        calls |= {call_id: (part, message) for call_id, part in called.items()}
+        unanswered.update(call_id.encode("utf-8", "surrogatepass") for call_id in called)
+        for part in message.parts:
+            call_id = part.fields.get("call_id")
+            if part.type != "tool_result" or not isinstance(call_id, str):
+                continue
+            if call_id not in calls and not searched:
+                searched = True
+                calls = {**dict(_walk_calls_before(objects, bases)), **calls}
+            unanswered.discard(call_id.encode("utf-8", "surrogatepass"))
+            call, caller = calls.get(call_id, (None, message))
+            found.append(SideCall(call, part, message.id, caller.author.name, caller.id))
+    return found
+
+
+def _read(objects: Objects, commit: Commit, wanted: Callable[[bytes], bool]) -> Message | None:
+    """Return a message with tool calls or results that is wanted, else None."""
+    if is_root(commit):
+        return None
+    data = read_message_bytes(objects, commit.oid)
+    if not any(mark in data for mark in _TOOL_PARTS) or not wanted(data):
+        return None
+    try:
+        return decode(data)
+    except Corrupt:
+        return None  # a commit of another program
+
+
+def _walk_calls_before(objects: Objects, bases: Iterable[Oid]) -> Iterator[tuple[str, tuple[Part, Message]]]:
+    """Yield the calls in the last messages of the bases, the oldest first."""
+    commits = list(islice(walk_newest_first(objects, bases), _MAX_ABOVE))
+    for commit in reversed(commits):
+        message = _read(objects, commit, lambda _: True)
+        if message is not None:
+            yield from ((call_id, (part, message)) for call_id, part in calls_by_id(message.parts).items())

@@ -1,0 +1,87 @@
+"""Compare and merge texts with git's own xdiff; the objects it needs exist in memory only, never in a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from scopes.store.libgit2 import pygit2
+
+MAX_TEXT = 1 << 20  # characters of a text that is compared
+_BASE, _TARGET, _SOURCE = "base", "target", "source"  # also the labels of the conflict markers
+_MODE = pygit2.enums.FileMode.BLOB
+
+
+class LineChange(NamedTuple):
+    """Lines of one text that another one has instead; lines are numbered from 1, a count may be 0."""
+
+    old_start: int
+    old_lines: int
+    new_start: int
+    new_lines: int
+
+
+class MergedText(NamedTuple):
+    """A merged text; with `conflicts`, it has markers around what both sides changed differently."""
+
+    text: str
+    conflicts: bool
+
+
+class _MemoryObjects(pygit2.OdbBackend):
+    """Objects of a repository without files."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._objects: dict[pygit2.Oid, tuple[int, bytes]] = {}
+
+    def read_cb(self, oid: pygit2.Oid) -> tuple[int, bytes]:
+        return self._objects[oid]
+
+    def read_header_cb(self, oid: pygit2.Oid) -> tuple[int, int]:
+        kind, data = self._objects[oid]
+        return kind, len(data)
+
+    def exists_cb(self, oid: pygit2.Oid) -> bool:
+        return oid in self._objects
+
+    def write_cb(self, oid: pygit2.Oid, data: bytes, kind: int) -> None:
+        self._objects[oid] = kind, data
+
+    def refresh_cb(self) -> None:
+        """Nothing else writes these objects."""
+
+    def __iter__(self) -> Iterator[pygit2.Oid]:
+        return iter(self._objects)
+
+
+def diff_texts(old: str, new: str, old_name: str, new_name: str) -> str:
+    """Return the unified diff of two texts; empty if they are equal."""
+    patch = pygit2.Patch.create_from(_encode(old), _encode(new))
+    text = (patch.data or b"").decode("utf-8", "replace")
+    start = text.find("@@ ")
+    return f"--- {old_name}\n+++ {new_name}\n{text[start:]}" if start >= 0 else ""
+
+
+def list_line_changes(old: str, new: str) -> list[LineChange]:
+    """Return the changed lines between two texts, without context, in order."""
+    patch = pygit2.Patch.create_from(_encode(old), _encode(new), context_lines=0)
+    return [LineChange(hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines) for hunk in patch.hunks]
+
+
+def merge_texts(base: str, target: str, source: str) -> MergedText:
+    """Merge two texts that were both made from `base`."""
+    objects = pygit2.Odb()
+    objects.add_backend(_MemoryObjects(), 1)
+    repository = pygit2.Repository()
+    repository.set_odb(objects)
+    ancestor, ours, theirs = (
+        pygit2.IndexEntry(name, repository.create_blob(_encode(text)), _MODE)
+        for name, text in ((_BASE, base), (_TARGET, target), (_SOURCE, source))
+    )
+    merged = repository.merge_file_from_index(ancestor, ours, theirs)
+    return MergedText(str(merged.contents), not merged.automergeable)
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "replace")

@@ -1,0 +1,218 @@
+"""What both sides made of a file, from tool calls in the shapes of Claude Code and Codex."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.branch import branch
+from scopes.conversation.conflicts import show_conflict
+from scopes.conversation.merge import MergeOptions, merge
+from scopes.conversation.new import new
+from scopes.merge.file_comparison import LineRange, conflict_hunks, overlapping_ranges
+from scopes.store.repository import Repository
+from scopes.store.text_merge import LineChange, list_line_changes, merge_texts
+from tests.support.history import say
+from tests.support.tool_calls import call_tool
+
+FILE = "src/app.py"
+LINES = [f"line {number}\n" for number in range(1, 21)]
+TEXT = "".join(LINES)
+
+
+def forked(repository):
+    new(repository, directory="/work")
+    say(repository, "conv-001", "fix it")
+    branch(repository, "conv-001", name="alt")
+    branch(repository, "conv-001", name="other", start="main", switch=True)
+    return repository
+
+
+def edit(repository, where, old, new_text, before=None):
+    """Append an edit as Claude Code records it, with the text before it unless that is None."""
+    arguments = {"file_path": FILE, "old_string": old, "new_string": new_text}
+    structured = {"filePath": FILE, "originalFile": before}
+    return call_tool(repository, f"conv-001/{where}", "Edit", arguments, structured=structured)
+
+
+def patch(repository, where, diff):
+    """Append a patch as Codex reports it, with line numbers and without the text."""
+    structured = {"changes": {f"/work/{FILE}": {"type": "update", "unified_diff": diff}}}
+    call_tool(repository, f"conv-001/{where}", "apply_patch", "*** Begin Patch", agent="codex", structured=structured)
+
+
+def compared(repository):
+    [file] = merge(repository, "conv-001", "alt", target="main", dry_run=True).files
+    return file
+
+
+def changed(text, line, new_line):
+    return text.replace(f"line {line}\n", f"{new_line}\n")
+
+
+def test_equal_results_of_different_edits_are_no_conflict(repository):
+    forked(repository)
+    edit(repository, "main", "line 3\n", "x\n", TEXT)
+    edit(repository, "main", "x\n", "line three\n", changed(TEXT, 3, "x"))
+    edit(repository, "alt", "line 3\n", "line three\n", TEXT)
+    assert compared(repository).outcome == "same"
+    done = merge(repository, "conv-001", "alt", target="main")
+    assert done.conflicts == ()
+    assert [file.path for file in done.files] == [FILE]
+
+
+def test_changes_that_do_not_touch_each_other_are_compatible_even_if_strict(repository):
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
+    file = compared(repository)
+    assert (file.outcome, file.merged) == ("compatible", changed(changed(TEXT, 3, "main"), 15, "alt"))
+    options = MergeOptions(strategy="automatic", strict=True)
+    assert merge(repository, "conv-001", "alt", target="main", options=options).conflicts == ()
+
+
+def test_overlapping_changes_are_a_conflict_with_the_lines_that_disagree(repository):
+    forked(repository)
+    edit(repository, "main", "line 1\n", "first\nsecond\n", TEXT)
+    edit(repository, "main", "line 9\n", "main\n")
+    edit(repository, "alt", "line 9\n", "alt\nmore\n", TEXT)
+    file = compared(repository)
+    assert (file.outcome, file.ranges) == ("overlap", (LineRange((9, 9), (10, 10), (9, 10)),))
+    done = merge(repository, "conv-001", "alt", target="main")
+    [conflict] = done.conflicts
+    assert (conflict.type, conflict.status, conflict.resolution.choice) == ("resource-contention", "resolved", "both")
+    changes = show_conflict(repository, "conv-001", conflict.id).file
+    assert "-line 9\n+main\n" in changes.target_patch
+    assert "-line 9\n+alt\n+more\n" in changes.source_patch
+    assert "<<<<<<< target\nmain\n=======\nalt\nmore\n>>>>>>> source\n" in changes.conflict_hunks
+    assert show_conflict(repository, "conv-001", conflict.id, patch=False).file.target_patch == ""
+
+
+def test_a_strict_merge_stops_at_lines_that_disagree_and_shows_them(repository):
+    forked(repository)
+    edit(repository, "main", "line 9\n", "main\n", TEXT)
+    edit(repository, "alt", "line 9\n", "alt\n", TEXT)
+    merge(repository, "conv-001", "alt", target="main", options=MergeOptions(strict=True))
+    shown = show_conflict(repository, "conv-001", "1")
+    assert shown.file.comparison.outcome == "overlap"
+    assert shown.takes == ("source", "target", "base", "both")
+
+
+def test_the_text_before_the_fork_is_taken_from_its_history(repository):
+    """A live recording has the text of a write, and no text before an edit."""
+    new(repository, directory="/work")
+    call_tool(repository, "conv-001/main", "Write", {"file_path": FILE, "content": TEXT})
+    branch(repository, "conv-001", name="alt", switch=False)
+    for where, line in (("main", "line 3\n"), ("alt", "line 15\n")):
+        call_tool(repository, f"conv-001/{where}", "Edit", {"file_path": FILE, "old_string": line, "new_string": "x\n"})
+    file = compared(repository)
+    assert (file.outcome, file.base) == ("compatible", TEXT)
+    assert file.note == "compared with the last text before the fork that is recorded"
+
+
+def test_a_shell_command_that_writes_the_file_makes_its_content_unknown(repository):
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
+    call_tool(repository, "conv-001/alt", "Bash", {"command": f"cd /work && sed -i s/a/b/ {FILE}"})
+    file = compared(repository)
+    assert (file.outcome, file.source.unknown) == ("unknown", "content not recorded: Bash sed -i")
+    assert len(merge(repository, "conv-001", "alt", target="main", dry_run=True).conflicts) == 1
+
+
+def test_a_later_edit_with_the_whole_text_makes_the_content_known_again(repository):
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
+    call_tool(repository, "conv-001/alt", "Bash", {"command": f"sed -i s/20/twenty/ {FILE}"})
+    edit(repository, "alt", "line 14\n", "x\n", changed(changed(TEXT, 15, "alt"), 20, "line twenty"))
+    file = compared(repository)
+    assert file.outcome == "compatible"
+    assert "line twenty" in file.merged
+
+
+def test_a_failed_edit_does_not_count(repository):
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
+    arguments = {"file_path": FILE, "old_string": "line 3\n", "new_string": "bad\n"}
+    call_tool(repository, "conv-001/alt", "Edit", arguments, is_error=True)
+    assert compared(repository).outcome == "compatible"
+
+
+@pytest.mark.parametrize(
+    ("line", "outcome", "ranges"),
+    [(3, "overlap", ((3, 3),)), (4, "overlap", ((3, 4),)), (15, "compatible", ())],
+)
+def test_patches_without_texts_are_compared_by_their_line_numbers(repository, line, outcome, ranges):
+    forked(repository)
+    patch(repository, "main", "@@ -1,2 +1,3 @@\n line 1\n+new\n line 2\n")
+    patch(repository, "main", "@@ -4,1 +4,1 @@\n-line 3\n+main\n")
+    patch(repository, "alt", f"@@ -{line},1 +{line},1 @@\n-line {line}\n+alt\n")
+    file = compared(repository)
+    assert (file.outcome, file.note) == (outcome, "compared by the line numbers of the patches")
+    assert tuple(each.base for each in file.ranges) == ranges
+
+
+def test_a_patch_is_applied_to_the_text_that_the_other_side_knows(repository):
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    patch(repository, "alt", "@@ -15,1 +15,1 @@\n-line 15\n+alt\n")
+    file = compared(repository)
+    assert (file.outcome, file.merged) == ("compatible", changed(changed(TEXT, 3, "main"), 15, "alt"))
+
+
+def test_a_side_that_edited_the_text_of_the_other_is_compatible(repository):
+    """Two sessions in one working directory, one after the other."""
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    edit(repository, "alt", "main\n", "alt\n", changed(TEXT, 3, "main"))
+    file = compared(repository)
+    assert (file.outcome, file.merged) == ("compatible", changed(TEXT, 3, "alt"))
+    assert file.note == "the source edited the text of the target"
+
+
+def test_of_sides_that_began_with_different_texts_only_the_edits_are_compared(repository):
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    edit(repository, "alt", "line 15\n", "alt\n", changed(TEXT, 3, "before"))
+    file = compared(repository)
+    assert (file.outcome, file.merged) == ("compatible", changed(changed(TEXT, 3, "main"), 15, "alt"))
+
+
+def test_a_file_that_one_side_deleted_disagrees_with_an_edit(repository):
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    call_tool(repository, "conv-001/alt", "apply_patch", f"*** Begin Patch\n*** Delete File: {FILE}\n*** End Patch\n")
+    file = compared(repository)
+    assert (file.outcome, file.note, file.source.deleted) == ("overlap", "the source deleted it", True)
+
+
+def test_new_files_with_different_texts_disagree(repository):
+    forked(repository)
+    for where in ("main", "alt"):
+        call_tool(repository, f"conv-001/{where}", "Write", {"file_path": FILE, "content": f"same\n{where}\n"})
+    file = compared(repository)
+    assert (file.outcome, file.note) == ("overlap", "the text at the merge base is not recorded")
+    assert conflict_hunks(file.merged).endswith("=======\nalt\n>>>>>>> source\n\n")
+
+
+def test_a_comparison_writes_no_objects(repository: Repository, monkeypatch):
+    forked(repository)
+    edit(repository, "main", "line 9\n", "main\n", TEXT)
+    edit(repository, "alt", "line 9\n", "alt\n", TEXT)
+    conflict = merge(repository, "conv-001", "alt", target="main").conflicts[0]
+
+    def refuse(kind, data):
+        raise AssertionError(f"{kind}: {data!r}")
+
+    monkeypatch.setattr(Repository, "write", lambda self, kind, data: refuse(kind, data))
+    assert show_conflict(repository, "conv-001", conflict.id).file.conflict_hunks
+
+
+def test_touching_changes_are_one_range_as_git_merges_them():
+    target, source = "a\nB\nc\n", "a\nb\nC\n"
+    base = "a\nb\nc\n"
+    assert merge_texts(base, target, source).conflicts
+    changes = [list_line_changes(base, text) for text in (target, source)]
+    assert overlapping_ranges(*changes) == (LineRange((2, 3), (2, 3), (2, 3)),)
+    assert overlapping_ranges([LineChange(1, 1, 1, 1)], [LineChange(3, 1, 3, 1)]) == ()
