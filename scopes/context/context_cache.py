@@ -24,7 +24,7 @@ from scopes.context.result import Context, ContextFile, ContextMessage, Explaine
 from scopes.result import Note
 from scopes.tokens.cache_files import write_file
 
-_VERSION = 4
+_VERSION = 5
 _MAX_BYTES = 64 << 20  # of all entries
 _DIGEST_BYTES = 32
 _ROW_TYPES: Mapping[str, Any] = {
