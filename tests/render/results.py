@@ -64,6 +64,7 @@ from scopes.index.conversation_table import ConversationRow
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
 from scopes.memory.add import MemoryAdded
 from scopes.memory.context import write_context
+from scopes.memory.decision_candidates import CandidateDismissed, CandidateList, DecisionAccepted, DecisionCandidate
 from scopes.memory.entry import ActionItem, MemoryEntry, Sources
 from scopes.memory.list import MemoryList, MemoryView
 from scopes.memory.prune import MemoryPruned
@@ -573,6 +574,13 @@ CONTEXT_DIFFERENCE = ContextDifference(
     ),
 )  # fmt: skip
 
+CANDIDATE = DecisionCandidate(
+    id=f"{PROMPT.id}.1",
+    text="We decided to set Secure on all cookies.",
+    branch="main",
+    why="states a decision",
+    head=PROMPT,
+)
 REQUEST = MergeRequest(
     id=message_id("request"), number=2, source="fix", target="main", title="Safari keeps its session",
     message="All findings are fixed.\nTests passed.", requester="carol", source_tip=CALL.oid, opened="2025-12-31T22:40:00Z",
@@ -1061,6 +1069,14 @@ SAMPLES = {
             ),
         ),
         "fetched": RanksFetched(encoding="o200k_base", path="/home/carol/.cache/scopes/tokens/o200k_base.tiktoken", size=3_613_922),
+    },
+    "decision_candidates": {
+        "list": CandidateList(conversation=CONVERSATION, candidates=(CANDIDATE,)),
+        "empty-list": CandidateList(conversation=CONVERSATION, candidates=(), branch="fix"),
+        "accepted": DecisionAccepted(
+            id=DECIDED.id, oid=DECIDED.oid, conversation=CONVERSATION, branch="main", topic="cookies", candidate=CANDIDATE
+        ),
+        "dismissed": CandidateDismissed(conversation=CONVERSATION, candidate=CANDIDATE, operation=OPERATION),
     },
     "merge_requests": {
         "opened": MergeRequestChanged(row=REQUEST_ROW, change="opened", operation=OPERATION),
