@@ -17,7 +17,8 @@ from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChanges, Side, find_divergence
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.file_comparison import FileComparison
-from scopes.merge.recorded_work import RecordedWork
+from scopes.merge.plans_and_answers import PlanStep
+from scopes.merge.recorded_work import NO_TESTS, Alternatives, RecordedWork, SideTests
 from scopes.merge.records import conflict_path, list_inherited, merge_records
 from scopes.merge.spellings import comparable_path, keep_one_spelling, list_spellings
 from scopes.model.conflicts import CONFLICTS, Conflict, encode_conflict
@@ -36,6 +37,9 @@ class MergePlan:
         inherited: The conflicts of earlier merges that would still be open in the merged state.
         files: What both sides made of the files that both changed, sorted by path.
         compatible: The disagreements about those files that are no conflicts.
+        tests: The last run of each test command on each side.
+        plans: The steps of plans to which both sides gave another status.
+        alternatives: The answers with which both sides begin, if they answer the same prompt.
     """
 
     divergence: Divergence
@@ -46,6 +50,9 @@ class MergePlan:
     notes: tuple[Note, ...] = ()
     files: tuple[FileComparison, ...] = ()
     compatible: tuple[Disagreement, ...] = ()
+    tests: SideTests = NO_TESTS
+    plans: tuple[PlanStep, ...] = ()
+    alternatives: Alternatives | None = None
 
     @property
     def open_conflicts(self) -> tuple[Conflict, ...]:
@@ -106,7 +113,11 @@ def plan_of(
     files = () if work is None else work.compare_files(found)
     agreed = {file.key for file in files if file.agrees}
     disagreements = tuple(each for each in found if each.key not in agreed)
-    conflicts, notes = auto_resolve(describe(objects, divergence, disagreements), policy, earlier)
+    known = {each.key for each in disagreements}
+    answers = [pair for pair in ([] if work is None else work.find_answer_conflicts()) if pair[0].key not in known]
+    described = [*describe(objects, divergence, disagreements), *(conflict for _, conflict in answers)]
+    disagreements += tuple(disagreement for disagreement, _ in answers)
+    conflicts, notes = auto_resolve(described, policy, earlier)
     return MergePlan(
         divergence=divergence,
         disagreements=disagreements,
@@ -115,6 +126,9 @@ def plan_of(
         notes=tuple(notes),
         files=files,
         compatible=tuple(each for each in found if each.key in agreed),
+        tests=NO_TESTS if work is None else work.list_tests(),
+        plans=() if work is None else work.compare_plans(),
+        alternatives=None if work is None else work.find_alternatives(),
     )
 
 
