@@ -164,7 +164,7 @@ def find_candidates(table: Table, request: Request) -> Candidates:
         found = [(row.name, row.help) for row in request.rows if row.name.startswith("-")]
         own = {name for name, _ in found}
         reads_past = request.line.command is None or request.line.command.reads_past
-        options = [option for option in GLOBAL_OPTIONS if reads_past or not option.for_reading]
+        options = [option for option in GLOBAL_OPTIONS if reads_past or not option.reads_past]
         found += [(name, option.help) for option in options for name in option.names if name not in own]
     return [(f"{prefix}{word}", text) for word, text in found if word.startswith(current)]
 
@@ -480,12 +480,13 @@ _SOURCES: dict[str, Callable[[str, str, ParsedWords], Candidates]] = {
     "CONV[/BRANCH]|FILE": _conversations,
     "CONV|CONFLICT": _conflicts_or_conversations,
     "CONV|REQUEST": _requests_or_conversations,
+    "CONV|CANDIDATE": _conversations,
     "WHERE": _conversations_or_paths,
     "-- PATH": _ranges_or_paths,
     "FILE": _recorded_files,
     "SIDE": _sides,
     "BRANCH": _branches,
     **dict.fromkeys(_REVISIONS, _revisions),
-    **dict.fromkeys(("CONFLICT", "REQUEST", "ENTRY", "ACTION", "GROUP/NAME"), _stored_values),
+    **dict.fromkeys(("CONFLICT", "REQUEST", "CANDIDATE", "ENTRY", "ACTION", "GROUP/NAME"), _stored_values),
     **dict.fromkeys(_INDEX_COLUMNS, _index_values),
 }

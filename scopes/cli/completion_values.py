@@ -119,6 +119,13 @@ def _requests(repository: Repository, conversation: str, typed: str) -> Candidat
             yield _shorten(row.request.id, typed), text
 
 
+def _candidates(repository: Repository, conversation: str, typed: str) -> Candidates:
+    result = load("scopes.memory.decision_candidates:list_candidates")(repository, conversation)
+    for each in result.candidates:
+        message, _, number = each.id.rpartition(".")
+        yield f"{_shorten(message, typed.partition('.')[0])}.{number}", each.text
+
+
 def _sides(repository: Repository, conversation: str, conflict: str) -> Candidates:
     if not conversation:
         conversation = load("scopes.conversation.conflicts:find_conflict_anywhere")(repository, conflict)
@@ -186,6 +193,7 @@ _SOURCES: dict[str, Callable[[Repository, str, str], Candidates]] = {
     "CONFLICT": _open_conflicts,
     "RESOLVED OR OPEN CONFLICT": _all_conflicts,
     "REQUEST": _requests,
+    "CANDIDATE": _candidates,
     "SIDE": _sides,
     "GROUP/NAME": _keys,
     "AGENT": _agents,

@@ -6,10 +6,10 @@ COLOR_CHOICES = ("auto", "always", "never")
 class GlobalOption:
     """One option: `key` is its name in `Invocation.configure`; `value` is a placeholder, None for a switch.
 
-    `for_reading` is True if only commands that read an earlier state of the store accept it.
+    `reads_past` is True if only commands that read an earlier state of the store accept it.
     """
 
-    __slots__ = ("choices", "for_reading", "help", "key", "names", "repeated", "value")
+    __slots__ = ("choices", "help", "key", "names", "reads_past", "repeated", "value")
 
     def __init__(
         self,
@@ -19,7 +19,7 @@ class GlobalOption:
         value: str | None = None,
         choices: tuple[str, ...] = (),
         repeated: bool = False,
-        for_reading: bool = False,
+        reads_past: bool = False,
     ) -> None:
         self.names = names
         self.key = key
@@ -27,7 +27,7 @@ class GlobalOption:
         self.value = value
         self.choices = choices
         self.repeated = repeated
-        self.for_reading = for_reading
+        self.reads_past = reads_past
 
 
 HELP = GlobalOption("-h", "--help", key="help", help="Show help and exit")
@@ -40,7 +40,7 @@ GLOBAL_OPTIONS = (
         "--at-operation",
         key="at_operation",
         value="OPERATION",
-        for_reading=True,
+        reads_past=True,
         help="Read the store as it was after an operation: an id, @{2} or a time",
     ),
     GlobalOption("--json", key="json", help="Print JSON, errors included"),

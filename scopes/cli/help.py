@@ -182,7 +182,7 @@ def format_command(docs: CommandDocs, width: int, *, reads_past: bool = False) -
         lines += ["", "settings:", *columns(SETTINGS.items(), width)]
     for title, text in rows_text(docs):
         lines += ["", *fill(f"{title}: {text}", width)]
-    names = " ".join(option.names[-1] for option in GLOBAL_OPTIONS if reads_past or not option.for_reading)
+    names = " ".join(option.names[-1] for option in GLOBAL_OPTIONS if reads_past or not option.reads_past)
     lines += ["", *fill(f"global options (see: scopes help --all): {names}", width)]
     return "\n".join(lines) + "\n"
 

@@ -26,7 +26,7 @@ from scopes.history.metadata import read_metadata
 from scopes.history.revisions import Revision, choose_active_branch, resolve_revision
 from scopes.history.staleness import walk_compactions
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.merge.commits import is_own_notice
+from scopes.merge.commits import is_written_by_scopes
 from scopes.merge.lane_marks import LaneMark, MarkedLanes
 from scopes.merge.resolution_lines import resolution_line
 from scopes.model.codec import decode
@@ -223,7 +223,7 @@ def _add_turns(
                 continue
             excluded = NO_CONTENT
         collected.filtered += 1
-        reason = MERGE_NOTICE if is_own_notice(head) else _REASONS[excluded]
+        reason = MERGE_NOTICE if is_written_by_scopes(head) else _REASONS[excluded]
         collected.excluded.append(ExcludedMessage(conversation, number, head, reason, excluded))
     for number, head, message, results in pair_results(read):
         turn = make_turn(number, conversation, head, message)

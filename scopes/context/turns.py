@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from scopes.context.part_text import part_text, payload_text
 from scopes.history.messages import MessageHeader, display_time
-from scopes.merge.commits import is_own_notice
+from scopes.merge.commits import is_written_by_scopes
 from scopes.merge.resolution_lines import may_be_resolution
 from scopes.model.message import Message, Part
 from scopes.sanitize import clip, for_prompt, line_for_prompt
@@ -90,7 +90,7 @@ def may_be_turn(head: MessageHeader) -> bool:
 
     Of notices, only the resolution of a conflict is for a model; of merges, those whose text somebody wrote.
     """
-    if head.author_kind == "injected" or is_own_notice(head):
+    if head.author_kind == "injected" or is_written_by_scopes(head):
         return False
     return head.kind not in _HIDDEN_KINDS or may_be_resolution(head)
 

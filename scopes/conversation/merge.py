@@ -43,7 +43,7 @@ from scopes.merge.in_progress import (
     restore_hint,
 )
 from scopes.merge.plan import MergePlan, plan_merge, write_state
-from scopes.merge.recorded_work import sides_conversations
+from scopes.merge.recorded_work import NO_TESTS, Alternatives, SideTests, sides_conversations
 from scopes.merge.requests import mark_merged
 from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
@@ -90,6 +90,8 @@ class _MergeResult(Result):
         messages: The messages that are new in the target, oldest first.
         conflicts: The open conflicts in the order of their numbers, then the automatically resolved ones.
         files: What both sides made of the files that both changed, sorted by path.
+        tests: The last run of each test command on each side.
+        alternatives: The answers with which both sides begin, if they answer the same prompt.
         dry_run: True if nothing was written.
         active_branch: The target, if the merge made it the active branch because the active one was merged into it.
     """
@@ -102,6 +104,8 @@ class _MergeResult(Result):
     messages: tuple[MessageId, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     files: tuple[FileComparison, ...] = ()
+    tests: SideTests = NO_TESTS
+    alternatives: Alternatives | None = None
     dry_run: bool = False
     operation: OperationId | None = None
     active_branch: BranchName | None = None
@@ -464,6 +468,8 @@ class _MergeFields(TypedDict):
     messages: tuple[MessageId, ...]
     conflicts: tuple[Conflict, ...]
     files: tuple[FileComparison, ...]
+    tests: SideTests
+    alternatives: Alternatives | None
     notes: tuple[Note, ...]
 
 
@@ -475,5 +481,7 @@ def _merge_fields(request: _Request, plan: MergePlan) -> _MergeFields:
         "messages": plan.messages,
         "conflicts": tuple(sorted(plan.conflicts, key=lambda conflict: conflict.status == "resolved")),
         "files": plan.files,
+        "tests": plan.tests,
+        "alternatives": plan.alternatives,
         "notes": plan.notes,
     }

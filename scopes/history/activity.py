@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from posixpath import basename
+from typing import NamedTuple
 
 from scopes.model.message import Message, Part, file_operations
 
@@ -31,6 +32,14 @@ _EXIT_CODE = re.compile(r"\A(?:[^\n]*\n){0,4}?[^\n]*\b(?:exit(?:ed with)? code|e
 _COMMIT = re.compile(r"^\[([^\]\s]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (\S.*)$", re.MULTILINE)
 
 
+class CheckRun(NamedTuple):
+    """A run of tests; `exit_code` is None if it is not recorded."""
+
+    command: str
+    failed: bool
+    exit_code: int | None = None
+
+
 class Activity:
     """Collects what was done; messages are added oldest first."""
 
@@ -46,11 +55,9 @@ class Activity:
         for part in message.parts:
             call_id = part.fields.get("call_id")
             if part.type == "tool_call" and isinstance(call_id, str):
-                match = _TEST.search(_command_of(part)[:_MAX_CALL])
-                if match is not None:
-                    command = " ".join(match[1][: _MAX_COMMAND * 8].split())
-                    command = _REDIRECTION.sub("", command)
-                    self._tests[call_id] = command if len(command) <= _MAX_COMMAND else f"{command[:_MAX_COMMAND]}…"
+                command = find_test_command(part)
+                if command is not None:
+                    self._tests[call_id] = command
             elif part.type == "tool_result":
                 self._add_result(part, call_id)
 
@@ -84,14 +91,35 @@ class Activity:
         return ENDED + "; ".join(facts) if facts else None
 
     def _add_result(self, part: Part, call_id: object) -> None:
-        output = _text_of(part.fields.get("output", part.fields.get("output_text")))[-_MAX_OUTPUT:]
-        for match in _COMMIT.finditer(output):
+        for match in _COMMIT.finditer(_output_of(part)):
             self._last_commit = match[2][:10], match[3].strip()[:_MAX_SUBJECT]
         command = self._tests.pop(call_id, None) if isinstance(call_id, str) else None
         if command is not None:
-            code = _EXIT_CODE.search(output)
-            failed = part.fields.get("is_error") is True or (code is not None and int(code[1]) != 0)
-            self._last_test = command, failed or _FAILED.search(output) is not None
+            self._last_test = command, read_test_run(command, part).failed
+
+
+def find_test_command(call: Part) -> str | None:
+    """Return the command of a tool call that runs tests, shortened; None if it runs none."""
+    match = _TEST.search(_command_of(call)[:_MAX_CALL])
+    if match is None:
+        return None
+    command = _REDIRECTION.sub("", " ".join(match[1][: _MAX_COMMAND * 8].split()))
+    return command if len(command) <= _MAX_COMMAND else f"{command[:_MAX_COMMAND]}…"
+
+
+def read_test_run(command: str, result: Part) -> CheckRun:
+    """Return the outcome of a command that ran tests, from the result of its tool call."""
+    output = _output_of(result)
+    known = result.fields.get("exit_code")
+    if isinstance(known, bool) or not isinstance(known, int):
+        match = _EXIT_CODE.search(output)
+        known = None if match is None else int(match[1])
+    failed = result.fields.get("is_error") is True or known not in {None, 0}
+    return CheckRun(command, failed or _FAILED.search(output) is not None, known)
+
+
+def _output_of(result: Part) -> str:
+    return _text_of(result.fields.get("output", result.fields.get("output_text")))[-_MAX_OUTPUT:]
 
 
 def _command_of(part: Part) -> str:

@@ -20,7 +20,14 @@ from scopes.result import plural
 from scopes.store import refs
 from scopes.store.expire import EXPIRE
 from scopes.store.operation_log import walk_operations
-from scopes.store.reflog import MARK_LENGTH, AppendNote, RefMove, list_logs_by_time, parse_append, walk_moves
+from scopes.store.reflog import (
+    OPERATION_PREFIX_LENGTH,
+    AppendNote,
+    RefMove,
+    list_logs_by_time,
+    parse_append,
+    walk_moves,
+)
 from scopes.store.repository import Repository, read_commit
 
 APPEND, UNDO = "append", "undo"
@@ -59,7 +66,7 @@ def walk_history(repository: Repository, conversation: ConversationId | None = N
     newer: set[str] = set()
     expired = False
     for commit, record in walk_operations(repository):
-        newer.add(commit[:MARK_LENGTH])
+        newer.add(commit[:OPERATION_PREFIX_LENGTH])
         while (append := appends.find_next()) is not None and _is_newer(append, record, newer, expired=expired):
             appends.taken.add(append.id)
             yield from _as_operation(repository, append)

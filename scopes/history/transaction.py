@@ -15,6 +15,7 @@ from scopes.history.messages import NO_CHANGES, write_message_blob, write_messag
 from scopes.history.metadata import (
     branch_change,
     directory_change,
+    dismissal_change,
     request_change,
     tag_change,
     title_change,
@@ -166,6 +167,10 @@ class Transaction(RefTransaction):
     def set_request(self, request: MergeRequest) -> None:
         """Set a merge request."""
         self._edit(request_change(request))
+
+    def dismiss(self, candidate: str, document: Mapping[str, str]) -> None:
+        """Dismiss a decision candidate."""
+        self._edit(dismissal_change(candidate, document))
 
     def _edit(self, change: Mapping[str, BlobChange]) -> None:
         meta = refs.meta_ref(self.conversation)

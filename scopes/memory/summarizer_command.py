@@ -8,15 +8,14 @@ from __future__ import annotations
 import os
 import selectors
 import shlex
-import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from math import ceil
 from typing import IO, NamedTuple
 
+from scopes.child_process import kill_group, start_group
 from scopes.errors import Refused
 from scopes.fence import fenced
 from scopes.memory.source_messages import SourceMessage
@@ -90,23 +89,15 @@ def run_summarizer(command: str, prompt: str, timeout_seconds: int) -> str:
     Raises:
         Refused: it did not start, took too long, failed, or wrote nothing or too much.
     """
-    with tempfile.TemporaryFile() as stdin:
-        stdin.write(prompt.encode("utf-8", "replace"))
-        stdin.seek(0)
-        try:
-            process = subprocess.Popen(
-                ["/bin/sh", "-c", command],
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise _refusal(f"cannot be started: {error.strerror}") from error
-        try:
-            stdout, stderr = _read_output(process, time.monotonic() + timeout_seconds, timeout_seconds)
-        finally:
-            _kill_group(process)
+    data = prompt.encode("utf-8", "replace")
+    try:
+        process = start_group(["/bin/sh", "-c", command], data, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    except OSError as error:
+        raise _refusal(f"cannot be started: {error.strerror}") from error
+    try:
+        stdout, stderr = _read_output(process, time.monotonic() + timeout_seconds, timeout_seconds)
+    finally:
+        _end(process)
     if process.returncode != 0:
         last_line = (stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
         code = process.returncode
@@ -155,10 +146,9 @@ def _streams(process: subprocess.Popen[bytes]) -> list[IO[bytes]]:
     return [stream for stream in (process.stdout, process.stderr) if stream is not None]
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill the command and every process in its session, and close its pipes."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill the command and every process in its group, and close its pipes."""
+    kill_group(process)
     process.wait()
     for stream in _streams(process):
         stream.close()

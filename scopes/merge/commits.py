@@ -30,7 +30,7 @@ def merge_text(count: int) -> str:
     return f"Merge {count} message{'' if count == 1 else 's'}"
 
 
-def is_own_notice(head: MessageHeader) -> bool:
+def is_written_by_scopes(head: MessageHeader) -> bool:
     """Return True if a message is a merge with a text of scopes, or the notice that begins a resolution."""
     if (head.author, head.author_kind) != (SCOPES.name, SCOPES.kind):
         return False

@@ -16,7 +16,7 @@ from scopes.history.messages import MessageHeader, header_of, headers_of, shown_
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.merge.commits import is_own_notice
+from scopes.merge.commits import is_written_by_scopes
 from scopes.merge.resolution_lines import may_be_resolution, outcome_of, resolution_line
 from scopes.model.message import Message
 from scopes.result import plural
@@ -171,7 +171,7 @@ class MarkedLanes:
 
 def is_turn(head: MessageHeader) -> bool:
     """Return True if a message is one that a person or an agent wrote, judged by its commit."""
-    return head.kind not in _NO_TURNS and head.author_kind != "injected" and not is_own_notice(head)
+    return head.kind not in _NO_TURNS and head.author_kind != "injected" and not is_written_by_scopes(head)
 
 
 def name_tips(

@@ -16,7 +16,7 @@ from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChanges, Side, find_divergence
 from scopes.merge.file_comparison import FileComparison
-from scopes.merge.recorded_work import RecordedWork
+from scopes.merge.recorded_work import NO_TESTS, Alternatives, RecordedWork, SideTests
 from scopes.merge.records import conflict_path, list_inherited, merge_records
 from scopes.merge.spellings import comparable_path, keep_one_spelling, list_spellings
 from scopes.model.conflicts import CONFLICTS, Conflict, encode_conflict
@@ -35,6 +35,8 @@ class MergePlan:
         inherited: The conflicts of earlier merges that would still be open in the merged state.
         files: What both sides made of the files that both changed, sorted by path.
         compatible: The disagreements about those files that are no conflicts.
+        tests: The last run of each test command on each side.
+        alternatives: The answers with which both sides begin, if they answer the same prompt.
     """
 
     divergence: Divergence
@@ -45,6 +47,8 @@ class MergePlan:
     notes: tuple[Note, ...] = ()
     files: tuple[FileComparison, ...] = ()
     compatible: tuple[Disagreement, ...] = ()
+    tests: SideTests = NO_TESTS
+    alternatives: Alternatives | None = None
 
     @property
     def open_conflicts(self) -> tuple[Conflict, ...]:
@@ -106,6 +110,8 @@ def plan_of(objects: Objects, divergence: Divergence, policy: Policy, work: Reco
         notes=tuple(notes),
         files=files,
         compatible=tuple(each for each in found if each.key in agreed),
+        tests=NO_TESTS if work is None else work.list_tests(),
+        alternatives=None if work is None else work.find_alternatives(),
     )
 
 

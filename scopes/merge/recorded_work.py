@@ -1,14 +1,17 @@
-"""Derive from the messages of both sides of a merge what they worked on: the files that both changed.
+"""Derive from the messages of both sides of a merge what they did: files that both changed, tests, alternative answers.
 
 Nothing of it is stored: messages and source records are read when a merge is planned or a conflict is shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import Final, NamedTuple
 
+from scopes.history.activity import CheckRun, find_test_command, read_test_run
+from scopes.history.messages import MessageHeader, header_of
 from scopes.history.revisions import conversation_ids, find_directory, find_root_commit
 from scopes.history.sources import read_records
 from scopes.ids import ConversationId, Oid
@@ -16,10 +19,33 @@ from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import Divergence, find_divergence
 from scopes.merge.file_comparison import FileComparison, compare_files, names_of_files
 from scopes.merge.side_calls import SideCall, read_side_calls
+from scopes.model.agent_tools import COMMANDS
 from scopes.store.graph import walk_newest_first
-from scopes.store.repository import Objects, Repository
+from scopes.store.repository import Objects, Repository, read_commit
 
+MAX_TESTS = 5  # test commands of a side that are reported, the last ones
+_COMMAND_NAMES = tuple(f'"{name}"'.encode() for name in COMMANDS)
+_TEST_WORDS = (b"test", b"tox", b"nox", b"rspec", b"phpunit", b"make check")
+_PROMPT_KINDS = frozenset({"prompt", "plain"})
 MAX_COMMITS_BEFORE = 2000  # of the history of the merge base that are searched for the text of a file
+
+
+class SideTests(NamedTuple):
+    """The last run of each test command, on each side of a merge."""
+
+    target: tuple[CheckRun, ...] = ()
+    source: tuple[CheckRun, ...] = ()
+
+
+NO_TESTS: Final = SideTests()
+
+
+class Alternatives(NamedTuple):
+    """Two answers to one prompt: the message at the merge base, and the first message of each side."""
+
+    prompt: MessageHeader
+    target: MessageHeader
+    source: MessageHeader
 
 
 class RecordedWork:
@@ -42,17 +68,34 @@ class RecordedWork:
         names = names_of_files(disagreements)
         if not names:
             return ()
-        calls = self._read_calls(set(names.values()))
+        calls = self._read_calls(_Mentions(names.values()))
         found = compare_files(self._divergence, names, calls, self._read_records, self._read_calls_before)
         return tuple(found)
 
-    def _read_calls(self, names: Collection[str]) -> tuple[list[SideCall], list[SideCall]]:
-        """Return the calls of target and source that mention a name."""
+    def list_tests(self) -> SideTests:
+        """Return the last run of each test command on each side, in the order of these runs."""
+        if not (self._divergence.target.commits and self._divergence.source.commits):
+            return NO_TESTS
+        return SideTests(*(tuple(_last_runs(calls)) for calls in self._read_calls(_may_run_tests)))
+
+    def find_alternatives(self) -> Alternatives | None:
+        """Return the answers with which both sides begin, if the merge base is a prompt; else None."""
+        sides = self._divergence.target.commits, self._divergence.source.commits
+        if len(self._divergence.bases) != 1 or not all(sides):
+            return None
+        prompt = header_of(read_commit(self._objects, self._divergence.bases[0]))
+        target, source = (header_of(commits[0]) for commits in sides)
+        is_prompt = prompt.kind in _PROMPT_KINDS and prompt.author_kind == "human"
+        if not is_prompt or {target.author_kind, source.author_kind} != {"agent"} or target.id == source.id:
+            return None
+        return Alternatives(prompt, target, source)
+
+    def _read_calls(self, wanted: Callable[[bytes], bool]) -> tuple[list[SideCall], list[SideCall]]:
+        """Return the calls of target and source in messages whose stored bytes are wanted."""
         target, source = self._divergence.target, self._divergence.source
-        mentioned = _Mentions(names)
         return (
-            read_side_calls(self._objects, target.commits, self._divergence.bases, mentioned),
-            read_side_calls(self._objects, source.commits, self._divergence.bases, mentioned),
+            read_side_calls(self._objects, target.commits, self._divergence.bases, wanted),
+            read_side_calls(self._objects, source.commits, self._divergence.bases, wanted),
         )
 
     def _read_calls_before(self, names: Collection[str]) -> list[SideCall]:
@@ -77,11 +120,27 @@ def compare_one_file(
     return next(iter(work.compare_files([Disagreement(key, "", {}, {})])), None)
 
 
+def _last_runs(calls: Iterable[SideCall]) -> Iterable[CheckRun]:
+    """Return the last run of each test command, the one that ran last at the end."""
+    found: dict[str, CheckRun] = {}
+    for call in calls:
+        command = None if call.call is None else find_test_command(call.call)
+        if command is not None:
+            found.pop(command, None)
+            found[command] = read_test_run(command, call.result)
+    return list(found.values())[-MAX_TESTS:]
+
+
+def _may_run_tests(data: bytes) -> bool:
+    """Return True if the stored bytes of a message may have a call that runs tests."""
+    return any(word in data for word in _COMMAND_NAMES) and any(word in data for word in _TEST_WORDS)
+
+
 class _Mentions:
     """Tells whether the stored bytes of a message mention one of some names."""
 
-    def __init__(self, names: Collection[str]) -> None:
-        self._names = [name.encode("utf-8", "surrogatepass") for name in names]
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = [name.encode("utf-8", "surrogatepass") for name in set(names)]
 
     def __call__(self, data: bytes) -> bool:
         return any(name in data for name in self._names)

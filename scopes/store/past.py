@@ -17,7 +17,7 @@ from scopes.model.operation import Operation
 from scopes.store import refs
 from scopes.store.expire import EXPIRE
 from scopes.store.operation_log import find_operation, walk_operations
-from scopes.store.reflog import MARK_LENGTH, RefMove, parse_append, walk_moves
+from scopes.store.reflog import OPERATION_PREFIX_LENGTH, AppendNote, RefMove, parse_append, walk_moves
 from scopes.store.repository import Repository
 
 _POSITION = re.compile(r"@(?:(?P<one>-)|\{(?P<count>[0-9]{1,9})\})?")
@@ -26,7 +26,7 @@ _SECOND = 1_000_000_000
 _Log = list[tuple[Oid, Operation]]
 
 
-class _Cut(NamedTuple):
+class _PointInTime(NamedTuple):
     """A point in the history of a store.
 
     newer: the operations after it, newest first. nanoseconds: its time.
@@ -50,60 +50,60 @@ def show_past(repository: Repository, text: str) -> None:
         NotFound, Ambiguous: no operation or several match; or it was deleted by `gc --expire`.
         Corrupt: an operation record is damaged.
     """
-    cut = _find_cut(repository, text)
+    point = _find_point(repository, text)
     values: dict[str, str | None] = dict(repository.list_refs())
-    for _, record in cut.newer:
+    for _, record in point.newer:
         values |= {change.ref: change.old for change in record.changes}
-    values[refs.OPERATIONS] = cut.last
-    expired = any(record.kind == EXPIRE for _, record in cut.newer)
-    marks = {commit[:MARK_LENGTH] for commit, _ in cut.newer} | {(cut.last or "")[:MARK_LENGTH]}
+    values[refs.OPERATIONS] = point.last
+    later_appends = _LaterAppends(point)
     for ref, value in values.items():
         if value is not None and ref.startswith(refs.HEADS):
-            values[ref] = _before_appends(repository, ref, value, cut, marks, expired=expired)
-    repository.show_refs({ref: value for ref, value in sorted(values.items()) if value is not None})
+            values[ref] = _before_appends(repository, ref, value, later_appends)
+    repository.override_refs({ref: value for ref, value in sorted(values.items()) if value is not None})
 
 
-def _find_cut(repository: Repository, text: str) -> _Cut:
+def _find_point(repository: Repository, text: str) -> _PointInTime:
     log = list(walk_operations(repository))
     position = _POSITION.fullmatch(text)
     if position is not None:
         number = 1 if position["one"] else int(position["count"] or 0)
         if number >= len(log):
             raise NotFound(f"there is no operation {text}", hint=f"there are {len(log)}; the newest is @")
-        return _cut_after(log, number)
+        return _point_after(log, number)
     at_time = _TIME.fullmatch(text)
     if at_time is not None:
-        return _cut_at(log, parse_date(at_time["time"], now_nanoseconds()))
+        return _point_at(log, parse_date(at_time["time"], now_nanoseconds()))
     try:
         found = find_operation((record for _, record in log), text)
     except NotFound:
         try:
-            return _cut_at(log, parse_date(text, now_nanoseconds()))
+            return _point_at(log, parse_date(text, now_nanoseconds()))
         except Invalid:
             pass
         raise
-    return _cut_after(log, next(number for number, (_, record) in enumerate(log) if record.id == found.id))
+    return _point_after(log, next(number for number, (_, record) in enumerate(log) if record.id == found.id))
 
 
-def _cut_after(log: _Log, number: int) -> _Cut:
+def _point_after(log: _Log, number: int) -> _PointInTime:
     commit, record = log[number]
-    return _Cut(log[:number], commit, parse_time(record.time) or 0, by_time=False)
+    return _PointInTime(log[:number], commit, parse_time(record.time) or 0, by_time=False)
 
 
-def _cut_at(log: _Log, nanoseconds: int) -> _Cut:
+def _point_at(log: _Log, nanoseconds: int) -> _PointInTime:
     number = next((n for n, (_, record) in enumerate(log) if (parse_time(record.time) or 0) <= nanoseconds), len(log))
-    return _Cut(log[:number], log[number][0] if number < len(log) else None, nanoseconds, by_time=True)
+    return _PointInTime(log[:number], log[number][0] if number < len(log) else None, nanoseconds, by_time=True)
 
 
-def _before_appends(repository: Repository, ref: str, value: str, cut: _Cut, marks: set[str], *, expired: bool) -> str:
-    """Return the value of a branch before the appends that were made after the cut."""
+def _before_appends(repository: Repository, ref: str, value: str, later: _LaterAppends) -> str:
+    """Return the value of a branch before the appends that were made after the point."""
     before: dict[str, str] = {}
     for move in walk_moves(repository, ref):
-        is_later = _is_later_append(move, cut, marks, expired=expired)
-        if is_later:
-            before[move.new] = move.old
-        elif is_later is False:
+        append = parse_append(move)
+        if append is None:
+            continue
+        if not later.has(append, move):
             break
+        before[move.new] = move.old
     seen: set[str] = set()
     while value in before and value not in seen:
         seen.add(value)
@@ -111,16 +111,23 @@ def _before_appends(repository: Repository, ref: str, value: str, cut: _Cut, mar
     return value
 
 
-def _is_later_append(move: RefMove, cut: _Cut, marks: set[str], *, expired: bool) -> bool | None:
-    """Return whether an append was made after the cut; None if the move is not an append.
+class _LaterAppends:
+    """The appends that were made after a point.
 
-    An append names the tip of the operation log at its time. Expire writes the log anew, so that those before it name
-    commits that no longer exist: these, and lines of older versions, are compared by time.
+    An append names the tip of the operation log at its time, by a prefix of its commit. Expire writes the log anew, so
+    that those before it name commits that no longer exist: these, and lines of older versions, are compared by time.
     """
-    note = parse_append(move)
-    if note is None:
-        return None
-    if not cut.by_time and note.after is not None and (note.after in marks or not expired):
-        return note.after in marks
-    nanoseconds = (parse_time(note.time) if note.time else None) or move.time * _SECOND
-    return nanoseconds > cut.nanoseconds
+
+    def __init__(self, point: _PointInTime) -> None:
+        self._point = point
+        commits = [commit for commit, _ in point.newer] + ([] if point.last is None else [point.last])
+        self._operation_prefixes = {commit[:OPERATION_PREFIX_LENGTH] for commit in commits}
+        self._expired = any(record.kind == EXPIRE for _, record in point.newer)
+
+    def has(self, append: AppendNote, move: RefMove) -> bool:
+        """Return True if an append was made after the point; `move` is its line in the reflog."""
+        is_known = append.after in self._operation_prefixes
+        if not self._point.by_time and append.after is not None and (is_known or not self._expired):
+            return is_known
+        nanoseconds = (parse_time(append.time) if append.time else None) or move.time * _SECOND
+        return nanoseconds > self._point.nanoseconds

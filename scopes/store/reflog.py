@@ -32,7 +32,7 @@ from scopes.store.repository import Repository
 NULL_OID = Oid("0" * 40)
 _BLOCK_BYTES = 1 << 16
 _MAX_LINE_BYTES = 1 << 20
-MARK_LENGTH = 16  # hexadecimal digits of an operation's commit in a line of an append
+OPERATION_PREFIX_LENGTH = 16  # hexadecimal digits of an operation's commit in a line of an append
 _ACTOR_DOMAIN = "@actors.scopes"
 _LINE = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40}) ([^\t]*)> ([0-9]{1,18}) [+-][0-9]{4}(?:\t(.*))?")
 _APPEND = re.compile(r"append: (?P<id>\S+)(?: at (?P<time>\S+) after (?P<after>\S+)(?: of (?P<first>\S+))?)?")
@@ -89,7 +89,7 @@ def append_line(repository: Repository, reason: str, first: str | None = None) -
     wall = wall_nanoseconds()
     time = f"{format_time(wall)[:-1]}{wall // 1000 % 1000:03d}Z"
     tip = repository.raw_ref(refs.OPERATIONS) or NULL_OID
-    return f"{reason} at {time} after {tip[:MARK_LENGTH]}" + (f" of {first}" if first else "")
+    return f"{reason} at {time} after {tip[:OPERATION_PREFIX_LENGTH]}" + (f" of {first}" if first else "")
 
 
 def parse_append(move: RefMove) -> AppendNote | None:

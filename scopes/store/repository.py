@@ -198,7 +198,7 @@ class Repository:
                     raise refusal("write to the store", self.path, error, writing=True) from error
         raise AssertionError  # not reached: the last try returns or raises
 
-    def show_refs(self, values: Mapping[str, str]) -> None:
+    def override_refs(self, values: Mapping[str, str]) -> None:
         """Show these refs from now on, instead of those of the store, and refuse to write."""
         self._past = values
 

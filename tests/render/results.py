@@ -53,6 +53,7 @@ from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
 from scopes.conversation.withdraw import DecisionWithdrawn
 from scopes.exporters.atomic_save import ExportSaved
+from scopes.history.activity import CheckRun
 from scopes.history.messages import MessageHeader
 from scopes.history.revisions import Revision
 from scopes.history.usage import Tokens
@@ -63,6 +64,7 @@ from scopes.index.conversation_table import ConversationRow
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
 from scopes.memory.add import MemoryAdded
 from scopes.memory.context import write_context
+from scopes.memory.decision_candidates import CandidateDismissed, CandidateList, DecisionAccepted, DecisionCandidate
 from scopes.memory.entry import ActionItem, MemoryEntry, Sources
 from scopes.memory.list import MemoryList, MemoryView
 from scopes.memory.prune import MemoryPruned
@@ -77,6 +79,7 @@ from scopes.merge.file_comparison import FileComparison, LineRange
 from scopes.merge.file_texts import FileSide
 from scopes.merge.lane_marks import LaneMark
 from scopes.merge.manual_resolution import SIDES
+from scopes.merge.recorded_work import Alternatives, SideTests
 from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.merge.rewrite import Rewrite
 from scopes.model.codec import encode
@@ -465,6 +468,10 @@ FILE_COMPARISONS = (
     ),
     FileComparison(key="files/src/main.py", path="src/main.py", outcome="same", target=_EDITED, source=_EDITED),
 )
+SIDE_TESTS = SideTests(
+    (CheckRun("go test ./...", failed=False), CheckRun("make test", failed=True)),
+    (CheckRun("go test ./...", failed=True, exit_code=1),),
+)
 FILE_CHANGES = FileChanges(
     comparison=FILE_COMPARISONS[1],
     target_patch="--- base/src/app.py\n+++ target/src/app.py\n@@ -38,2 +38,2 @@\n a\n-b\n+main\n",
@@ -565,6 +572,13 @@ CONTEXT_DIFFERENCE = ContextDifference(
     ),
 )  # fmt: skip
 
+CANDIDATE = DecisionCandidate(
+    id=f"{PROMPT.id}.1",
+    text="We decided to set Secure on all cookies.",
+    branch="main",
+    why="states a decision",
+    head=PROMPT,
+)
 REQUEST = MergeRequest(
     id=message_id("request"), number=2, source="fix", target="main", title="Safari keeps its session",
     message="All findings are fixed.\nTests passed.", requester="carol", source_tip=CALL.oid, opened="2025-12-31T22:40:00Z",
@@ -873,6 +887,7 @@ SAMPLES = {
         ),
         "merged-files": Merged(
             **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), files=FILE_COMPARISONS,
+            tests=SIDE_TESTS, alternatives=Alternatives(PROMPT, CALL, SECURE),
             operation=OPERATION, message=message_id("joined"),
         ),
         "merged-dry-run": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), dry_run=True),
@@ -885,7 +900,8 @@ SAMPLES = {
             operation=OPERATION,
         ),
         "conflict-files": MergeConflicted(
-            **MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,), files=FILE_COMPARISONS * 5, operation=OPERATION
+            **MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,), files=FILE_COMPARISONS * 5, operation=OPERATION,
+            tests=SIDE_TESTS, alternatives=Alternatives(PROMPT, CALL, SECURE),
         ),
         "conflict-dry-run": MergeConflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": MergeConflicted(**MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,) * 23, operation=OPERATION),
@@ -1056,6 +1072,14 @@ SAMPLES = {
             ),
         ),
         "fetched": RanksFetched(encoding="o200k_base", path="/home/carol/.cache/scopes/tokens/o200k_base.tiktoken", size=3_613_922),
+    },
+    "decision_candidates": {
+        "list": CandidateList(conversation=CONVERSATION, candidates=(CANDIDATE,)),
+        "empty-list": CandidateList(conversation=CONVERSATION, candidates=(), branch="fix"),
+        "accepted": DecisionAccepted(
+            id=DECIDED.id, oid=DECIDED.oid, conversation=CONVERSATION, branch="main", topic="cookies", candidate=CANDIDATE
+        ),
+        "dismissed": CandidateDismissed(conversation=CONVERSATION, candidate=CANDIDATE, operation=OPERATION),
     },
     "merge_requests": {
         "opened": MergeRequestChanged(row=REQUEST_ROW, change="opened", operation=OPERATION),

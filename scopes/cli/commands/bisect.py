@@ -10,7 +10,7 @@ from scopes.cli.arguments import split_source
 from scopes.cli.command_line import after_separator
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import project_directory, tokenizer_for
-from scopes.context.judge import CommandJudge, ContextReader, check_judge
+from scopes.context.bisect_command import BisectCommand, ContextReader, check_bisect_command
 from scopes.context.request import new_request
 from scopes.conversation.bisect import BisectPoint, bisect, count_steps
 from scopes.errors import Invalid
@@ -29,7 +29,7 @@ def bisect_run(
     bad: Annotated[
         str | None, typer.Option("--bad", metavar="MESSAGE", help="A bad message (default: the last one)")
     ] = None,
-    document: Annotated[
+    input: Annotated[
         str, typer.Option("--input", metavar="WHAT", help="Standard input: context, state, message or none")
     ] = "context",
     max_tokens: Annotated[
@@ -63,18 +63,19 @@ def bisect_run(
     named = list(words or ())[: len(words or ()) - len(command)]
     if len(named) > 1:
         raise Invalid(f"too many arguments: {' '.join(named[1:])}", hint="put the command after --")
-    check_judge(command, document, timeout)
+    check_bisect_command(command, input, timeout)
     repository = invocation.repository()
     conversation, branch = split_source(repository, (named[0] if named else None, None))
     where = conversation if branch is None else f"{conversation}/{branch}"
     request = new_request(invocation.config(), None, max_tokens=max_tokens, project=project_directory(invocation))
     choice = tokenizer_for(invocation, None, strict=False)
-    judge = CommandJudge(
+    judge = BisectCommand(
         repository=repository,
         command=command,
         environ=invocation.environ,
-        document=document,
+        input=input,
         reader=ContextReader(request=request, choice=choice, cache_directory=invocation.cache_directory),
+        output=invocation.stderr,
         timeout_seconds=timeout,
     )
     output = invocation.output()

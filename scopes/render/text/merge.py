@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
 from scopes.render.text.conflict_phrases import (
+    fit_line,
     write_aborted,
     write_conflict_notes,
     write_next_commands,
@@ -15,9 +16,11 @@ from scopes.render.text.conflict_phrases import (
 )
 from scopes.render.text.file_comparison import write_files
 from scopes.render.text.phrases import (
+    SHORT_ID_LENGTH,
     UNDO_HINT,
     counted,
     identifier,
+    subject,
     write_hint,
     write_outcome,
     write_preview,
@@ -26,6 +29,8 @@ from scopes.render.view import Span, View
 
 if TYPE_CHECKING:
     from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
+    from scopes.history.activity import CheckRun
+    from scopes.merge.recorded_work import Alternatives
 
 
 @render_text.register
@@ -60,7 +65,7 @@ def render_merged(result: Merged, view: View) -> None:
     else:
         by = () if result.message is None else (" by ", identifier(view, result.message))
         write_outcome(view, result.target, "merged ", _source(result), " into ", _target(result), *by, f": {count}")
-    write_files(view, result.files)
+    _write_work(result, view)
     if view.terminal:
         write_resolved(view, result.conflicts)
     _write_active(result, view)
@@ -77,13 +82,13 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
         view.line(result.branch)
         what = f"{result.conversation}/{result.target} {unchanged}: {number} with {result.source}"
         write_conflict_notes(view, what, result.conversation, None if result.dry_run else "merge", result.conflicts)
-        write_files(view, result.files)
+        _write_work(result, view)
         return
     view.line(_target(result), f" {unchanged}: ", Span(number, "heading"), " with ", _source(result))
     if not result.dry_run:
         write_resolution_branch(view, result.branch)
     write_open_conflicts(view, result.conflicts, (result.target, result.source))
-    write_files(view, result.files)
+    _write_work(result, view)
     write_resolved(view, result.conflicts)
     if not result.dry_run:
         write_next_commands(view, result.conversation, "merge", result.conflicts)
@@ -93,6 +98,48 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
 def render_aborted(result: MergeAborted, view: View) -> None:
     """Write which branch was deleted, and which one is active."""
     write_aborted(view, result)
+
+
+def _write_work(result: MergeOutcome, view: View) -> None:
+    """Write what both sides did: files that both changed, the last tests, and two answers to one prompt."""
+    write_files(view, result.files)
+    sides = (result.target, result.tests.target), (result.source, result.tests.source)
+    lines = [f"{name}: {', '.join(map(_test_outcome, runs))}" for name, runs in sides if runs]
+    if lines and view.terminal:
+        view.line()
+        view.line("tests:")
+    for line in lines:
+        if view.terminal:
+            view.line(*fit_line(view, ("    ", line)))
+        else:
+            view.aside(f"tests: {line}")
+    if result.alternatives is not None:
+        _write_alternatives(result, result.alternatives, view)
+
+
+def _write_alternatives(result: MergeOutcome, found: Alternatives, view: View) -> None:
+    """Write two answers to one prompt, and how to compare them."""
+    sides = (result.target, found.target), (result.source, found.source)
+    compare = f"scopes conv diff {result.conversation} " + " ".join(head.id[:SHORT_ID_LENGTH] for _, head in sides)
+    if not view.terminal:
+        answers = " and ".join(f"{head.id[:SHORT_ID_LENGTH]} ({name})" for name, head in sides)
+        view.aside(f"two answers to prompt {found.prompt.id[:SHORT_ID_LENGTH]}: {answers}; compare them: {compare}")
+        return
+    view.line()
+    title = ("two answers to one prompt: ", identifier(view, found.prompt.id), " ", subject(found.prompt))
+    view.line(*fit_line(view, title))
+    width = max(len(name) for name, _ in sides)
+    for name, head in sides:
+        line = ("    ", Span(f"{name:<{width}}", "branch"), "  ", identifier(view, head.id), "  ", subject(head))
+        view.line(*fit_line(view, line))
+    write_hint(view, f"compare them: {compare}")
+
+
+def _test_outcome(run: CheckRun) -> str:
+    """Return the outcome of a test command: `go test ./... failed (1)`."""
+    if not run.failed:
+        return f"{run.command} ok"
+    return f"{run.command} failed" + (f" ({run.exit_code})" if run.exit_code else "")
 
 
 def _write_active(result: MergeOutcome, view: View) -> None:

@@ -11,6 +11,7 @@ from scopes.render.wire.file_comparison import file_object
 
 if TYPE_CHECKING:
     from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
+    from scopes.merge.recorded_work import Alternatives, SideTests
 
 
 @to_wire.register
@@ -62,7 +63,20 @@ def _outcome_object(result: MergeOutcome, word: str) -> dict[str, object]:
         merged_messages=list(result.messages),
         conflicts=[conflict_object(number, each) for number, each in enumerate(result.conflicts, 1)],
         files=[file_object(file) for file in result.files] or None,
+        tests=_tests(result.tests),
+        alternatives=None if result.alternatives is None else _alternatives(result.alternatives),
         operation=result.operation,
         dry_run=result.dry_run or None,
         active_branch=result.active_branch,
     )
+
+
+def _tests(tests: SideTests) -> dict[str, object] | None:
+    """Return the last run of each test command by side; None if there was none."""
+    found = {name: [without_none(**run._asdict()) for run in runs] for name, runs in tests._asdict().items() if runs}
+    return dict(found) or None
+
+
+def _alternatives(alternatives: Alternatives) -> dict[str, object]:
+    """Return two answers to one prompt."""
+    return {name: {"id": head.id, "subject": head.subject} for name, head in alternatives._asdict().items()}

@@ -1,23 +1,18 @@
-"""Run a command as the judge of a bisect: no shell, a document about the message on standard input.
-
-The output of the command goes to our standard error, because standard output is for the result.
-"""
+"""The command of `bisect run`: no shell, a document about the message on standard input, an exit code as verdict."""
 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any
+from typing import Any, TextIO
 
+from scopes.child_process import kill_group, start_group
 from scopes.context.context import context
 from scopes.context.request import Request
 from scopes.conversation.bisect import SKIP, BisectPoint
@@ -46,17 +41,19 @@ class ContextReader:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommandJudge:
+class BisectCommand:
     """A command whose exit code judges a message.
 
-    document: one of INPUTS. timeout_seconds: a run that takes longer is skipped; None: no limit.
+    input: one of INPUTS. output: where the command writes to, because standard output is for the result.
+    timeout_seconds: a run that takes longer is skipped; None: no limit.
     """
 
     repository: Repository
     command: Sequence[str]
     environ: Mapping[str, str]
-    document: str
+    input: str
     reader: ContextReader
+    output: TextIO
     timeout_seconds: float | None = None
 
     def __call__(self, point: BisectPoint) -> int:
@@ -65,17 +62,21 @@ class CommandJudge:
         Raises:
             Refused: the command cannot be started.
         """
-        data = None if self.document == "none" else self._document(point)
+        data = None if self.input == "none" else self._input(point)
         variables = (point.conversation, "" if point.head is None else point.head.id, point.oid, self.repository.path)
         environ = {**self.environ, **dict(zip(VARIABLES, variables, strict=True))}
-        return _run(self.command, environ, data, self.timeout_seconds)
+        self.output.flush()
+        child = _Child()
+        with child.killed_by_signals():
+            child.start(self.command, environ, data, _descriptor(self.output))
+            return child.wait(self.timeout_seconds)
 
-    def _document(self, point: BisectPoint) -> bytes:
-        if self.document == "state":
+    def _input(self, point: BisectPoint) -> bytes:
+        if self.input == "state":
             return json.dumps(self._state(point), ensure_ascii=False).encode() + b"\n"
         if point.head is None:
             return b""
-        if self.document == "message":
+        if self.input == "message":
             return read_message_bytes(self.repository, point.oid)
         return self._context(point).encode("utf-8", "replace")
 
@@ -95,39 +96,26 @@ class CommandJudge:
         return {"conversation": point.conversation, "oid": point.oid, "claims": claims}
 
 
-def check_judge(command: Sequence[str], document: str, timeout_seconds: float | None) -> None:
-    """Raise Invalid if there is no command, an unknown kind of document, or a timeout that is not positive."""
+def check_bisect_command(command: Sequence[str], input_name: str, timeout_seconds: float | None) -> None:
+    """Raise Invalid if there is no command, an unknown input, or a timeout that is not positive."""
     if not command:
         raise Invalid("no command given", hint="put it after --: scopes bisect run conv-001 -- ./check.sh")
-    if document not in INPUTS:
-        raise Invalid(f"{document!a} is not a valid value of --input", hint="values: " + ", ".join(INPUTS))
+    if input_name not in INPUTS:
+        raise Invalid(f"{input_name!a} is not a valid value of --input", hint="values: " + ", ".join(INPUTS))
     if timeout_seconds is not None and timeout_seconds <= 0:
         raise Invalid(f"invalid timeout {timeout_seconds:g}: must be above 0", hint="for example: --timeout 60")
 
 
-def _run(command: Sequence[str], environ: Mapping[str, str], data: bytes | None, timeout: float | None) -> int:
-    with tempfile.TemporaryFile() as stdin:
-        stdin.write(data or b"")
-        stdin.seek(0)
-        sys.stderr.flush()
-        child = _Child()
-        with child.killed_by_signals():
-            child.start(command, environ, subprocess.DEVNULL if data is None else stdin.fileno())
-            return child.wait(timeout)
-
-
 class _Child:
-    """A process in a session of its own, which ends with all that it started before a signal ends us."""
+    """The process of the command; a signal that ends scopes ends the process and all that it started first."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._signal: int | None = None
 
-    def start(self, command: Sequence[str], environ: Mapping[str, str], stdin: int) -> None:
+    def start(self, command: Sequence[str], environ: Mapping[str, str], data: bytes | None, output: int) -> None:
         try:
-            self._process = subprocess.Popen(
-                list(command), stdin=stdin, stdout=_stderr(), env=dict(environ), start_new_session=True
-            )
+            self._process = start_group(command, data, stdout=output, environ=environ)
         except OSError as error:
             raise Refused(f"cannot start {command[0]}: {error.strerror}", hint="check the command after --") from error
         if self._signal is not None:
@@ -165,12 +153,11 @@ class _Child:
 
     def _kill(self) -> None:
         if self._process is not None and self._process.returncode is None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            kill_group(self._process)
 
 
-def _stderr() -> int:
+def _descriptor(stream: TextIO) -> int:
     try:
-        return sys.stderr.fileno()
+        return stream.fileno()
     except OSError:
         return subprocess.DEVNULL

@@ -1,0 +1,70 @@
+"""What both sides of a merge did: the last tests of each, and two answers to one prompt."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.branch import branch
+from scopes.conversation.merge import MergeConflicted, Merged, merge
+from scopes.conversation.new import new
+from scopes.history.activity import CheckRun
+from tests.support.history import say
+from tests.support.tool_calls import call_tool
+
+
+@pytest.fixture
+def forked(repository):
+    """A prompt, and two branches that begin after it."""
+    new(repository)
+    say(repository, "conv-001", "make it work", author={"name": "carol", "kind": "human"}, kind="prompt")
+    branch(repository, "conv-001", name="alt", switch=False)
+    return repository
+
+
+def run(repository, where, command, *, name="Bash", field="command", **result):
+    return call_tool(repository, f"conv-001/{where}", name, {field: command}, **result)
+
+
+def test_a_merge_shows_the_last_run_of_each_test_command_of_both_sides(forked):
+    run(forked, "main", "cd shop && go test ./... 2>&1 | tail -5", output="FAIL shop", exit_code=1)
+    run(forked, "main", "pytest -q", output="3 passed")
+    run(forked, "main", "cd shop && go test ./...", output="ok shop")
+    run(forked, "main", "git commit -m 'test'", output="done")
+    run(forked, "alt", "go test ./...", name="exec_command", field="cmd", output="exit status 1", exit_code=1)
+    tests = merge(forked, "conv-001", "alt", target="main", dry_run=True).tests
+    assert tests.target == (CheckRun("pytest -q", failed=False), CheckRun("go test ./...", failed=False))
+    assert tests.source == (CheckRun("go test ./...", failed=True, exit_code=1),)
+
+
+def test_a_side_without_tests_has_none(forked):
+    run(forked, "main", "ls", output="test.py")
+    say(forked, "conv-001/alt", "pytest -q fails")
+    assert merge(forked, "conv-001", "alt", target="main", dry_run=True).tests == ((), ())
+
+
+def test_two_answers_to_one_prompt_are_listed_and_do_not_stop_the_merge(forked):
+    first = say(forked, "conv-001/main", "do it in Go", author="claude", kind="answer")
+    other = say(forked, "conv-001/alt", "do it in Rust", author="codex", kind="answer")
+    say(forked, "conv-001/alt", "thanks", author={"name": "carol", "kind": "human"})
+    merged = merge(forked, "conv-001", "alt", target="main")
+    assert isinstance(merged, Merged)
+    found = merged.alternatives
+    assert (found.prompt.subject, found.target.id, found.source.id) == ("make it work", first.id, other.id)
+
+
+@pytest.mark.parametrize("author", [{"name": "carol", "kind": "human"}, {"name": "tool", "kind": "tool"}])
+def test_only_answers_of_agents_are_alternatives(forked, author):
+    say(forked, "conv-001/main", "do it in Go", author="claude")
+    say(forked, "conv-001/alt", "do it in Rust", author=author)
+    assert merge(forked, "conv-001", "alt", target="main").alternatives is None
+
+
+def test_branches_that_begin_after_an_answer_have_no_alternatives(repository):
+    new(repository)
+    say(repository, "conv-001", "done", author="claude", kind="answer")
+    branch(repository, "conv-001", name="alt", switch=False)
+    for where in ("main", "alt"):
+        say(repository, f"conv-001/{where}", f"more on {where}", author="claude", kind="answer")
+    merged = merge(repository, "conv-001", "alt", target="main")
+    assert not isinstance(merged, MergeConflicted)
+    assert merged.alternatives is None
