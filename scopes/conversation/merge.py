@@ -43,6 +43,7 @@ from scopes.merge.in_progress import (
     restore_hint,
 )
 from scopes.merge.plan import MergePlan, plan_merge, write_state
+from scopes.merge.plans_and_answers import PlanStep
 from scopes.merge.recorded_work import NO_TESTS, Alternatives, SideTests, sides_conversations
 from scopes.merge.requests import mark_merged
 from scopes.model.conflicts import Conflict
@@ -91,6 +92,7 @@ class _MergeResult(Result):
         conflicts: The open conflicts in the order of their numbers, then the automatically resolved ones.
         files: What both sides made of the files that both changed, sorted by path.
         tests: The last run of each test command on each side.
+        plans: The steps of plans to which both sides gave another status.
         alternatives: The answers with which both sides begin, if they answer the same prompt.
         dry_run: True if nothing was written.
         active_branch: The target, if the merge made it the active branch because the active one was merged into it.
@@ -105,6 +107,7 @@ class _MergeResult(Result):
     conflicts: tuple[Conflict, ...] = ()
     files: tuple[FileComparison, ...] = ()
     tests: SideTests = NO_TESTS
+    plans: tuple[PlanStep, ...] = ()
     alternatives: Alternatives | None = None
     dry_run: bool = False
     operation: OperationId | None = None
@@ -469,6 +472,7 @@ class _MergeFields(TypedDict):
     conflicts: tuple[Conflict, ...]
     files: tuple[FileComparison, ...]
     tests: SideTests
+    plans: tuple[PlanStep, ...]
     alternatives: Alternatives | None
     notes: tuple[Note, ...]
 
@@ -482,6 +486,7 @@ def _merge_fields(request: _Request, plan: MergePlan) -> _MergeFields:
         "conflicts": tuple(sorted(plan.conflicts, key=lambda conflict: conflict.status == "resolved")),
         "files": plan.files,
         "tests": plan.tests,
+        "plans": plan.plans,
         "alternatives": plan.alternatives,
         "notes": plan.notes,
     }

@@ -16,6 +16,7 @@ from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChanges, Side, find_divergence
 from scopes.merge.file_comparison import FileComparison
+from scopes.merge.plans_and_answers import PlanStep
 from scopes.merge.recorded_work import NO_TESTS, Alternatives, RecordedWork, SideTests
 from scopes.merge.records import conflict_path, list_inherited, merge_records
 from scopes.merge.spellings import comparable_path, keep_one_spelling, list_spellings
@@ -36,6 +37,7 @@ class MergePlan:
         files: What both sides made of the files that both changed, sorted by path.
         compatible: The disagreements about those files that are no conflicts.
         tests: The last run of each test command on each side.
+        plans: The steps of plans to which both sides gave another status.
         alternatives: The answers with which both sides begin, if they answer the same prompt.
     """
 
@@ -48,6 +50,7 @@ class MergePlan:
     files: tuple[FileComparison, ...] = ()
     compatible: tuple[Disagreement, ...] = ()
     tests: SideTests = NO_TESTS
+    plans: tuple[PlanStep, ...] = ()
     alternatives: Alternatives | None = None
 
     @property
@@ -101,7 +104,11 @@ def plan_of(objects: Objects, divergence: Divergence, policy: Policy, work: Reco
     files = () if work is None else work.compare_files(found)
     agreed = {file.key for file in files if file.agrees}
     disagreements = tuple(each for each in found if each.key not in agreed)
-    conflicts, notes = auto_resolve(describe(objects, divergence, disagreements), policy)
+    known = {each.key for each in disagreements}
+    answers = [pair for pair in ([] if work is None else work.find_answer_conflicts()) if pair[0].key not in known]
+    described = [*describe(objects, divergence, disagreements), *(conflict for _, conflict in answers)]
+    disagreements += tuple(disagreement for disagreement, _ in answers)
+    conflicts, notes = auto_resolve(described, policy)
     return MergePlan(
         divergence=divergence,
         disagreements=disagreements,
@@ -111,6 +118,7 @@ def plan_of(objects: Objects, divergence: Divergence, policy: Policy, work: Reco
         files=files,
         compatible=tuple(each for each in found if each.key in agreed),
         tests=NO_TESTS if work is None else work.list_tests(),
+        plans=() if work is None else work.compare_plans(),
         alternatives=None if work is None else work.find_alternatives(),
     )
 

@@ -79,6 +79,7 @@ from scopes.merge.file_comparison import FileComparison, LineRange
 from scopes.merge.file_texts import FileSide
 from scopes.merge.lane_marks import LaneMark
 from scopes.merge.manual_resolution import SIDES
+from scopes.merge.plans_and_answers import PlanStep
 from scopes.merge.recorded_work import Alternatives, SideTests
 from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.merge.rewrite import Rewrite
@@ -468,6 +469,7 @@ FILE_COMPARISONS = (
     ),
     FileComparison(key="files/src/main.py", path="src/main.py", outcome="same", target=_EDITED, source=_EDITED),
 )
+PLANS = (PlanStep("write the tests", "completed", "in_progress", "pending"), PlanStep("deploy", "pending", "completed"))
 SIDE_TESTS = SideTests(
     (CheckRun("go test ./...", failed=False), CheckRun("make test", failed=True)),
     (CheckRun("go test ./...", failed=True, exit_code=1),),
@@ -887,7 +889,7 @@ SAMPLES = {
         ),
         "merged-files": Merged(
             **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), files=FILE_COMPARISONS,
-            tests=SIDE_TESTS, alternatives=Alternatives(PROMPT, CALL, SECURE),
+            tests=SIDE_TESTS, plans=PLANS, alternatives=Alternatives(PROMPT, CALL, SECURE),
             operation=OPERATION, message=message_id("joined"),
         ),
         "merged-dry-run": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), dry_run=True),
@@ -901,7 +903,7 @@ SAMPLES = {
         ),
         "conflict-files": MergeConflicted(
             **MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,), files=FILE_COMPARISONS * 5, operation=OPERATION,
-            tests=SIDE_TESTS, alternatives=Alternatives(PROMPT, CALL, SECURE),
+            tests=SIDE_TESTS, plans=PLANS, alternatives=Alternatives(PROMPT, CALL, SECURE),
         ),
         "conflict-dry-run": MergeConflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": MergeConflicted(**MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,) * 23, operation=OPERATION),
