@@ -6,7 +6,6 @@ Nothing of it is stored: messages and source records are read when a merge is pl
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import Final, NamedTuple
@@ -134,10 +133,10 @@ def compare_one_file(
     repository: Repository, tips: tuple[Oid, Oid], conversations: Sequence[ConversationId], key: str
 ) -> FileComparison | None:
     """Compare one file of target and source; None if their histories have nothing in common."""
-    divergence = find_divergence(repository, repository, *tips)
+    directory = find_directory(repository, conversations[0])
+    divergence = find_divergence(repository, repository, *tips, directory=directory)
     if divergence is None:
         return None
-    divergence = replace(divergence, directory=find_directory(repository, conversations[0]))
     work = RecordedWork(repository, repository, divergence, conversations)
     return next(iter(work.compare_files([Disagreement(key, "", {}, {})])), None)
 
