@@ -255,11 +255,17 @@ def _positions(documents: object) -> tuple[Position, ...]:
                         value,
                         message if isinstance(message, str) else None,
                         agent if isinstance(agent, str) else None,
-                        float(confidence) if isinstance(confidence, int | float) else None,
+                        _decode_confidence(confidence),
                         resolver if isinstance(resolver, str) else None,
                     )
                 )
     return tuple(positions)
+
+
+def _decode_confidence(value: object) -> float | None:
+    """Return a confidence between 0 and 1; None for any other value, which may come from a store of somebody else."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value <= 1 else None
 
 
 def decode_resolution(document: object) -> Resolution | None:
