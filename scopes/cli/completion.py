@@ -283,14 +283,12 @@ def _recorded_files(_placeholder: str, current: str, parsed: ParsedWords) -> Can
 
 
 def _stored_values(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
-    """Return conflicts, memory entries, action items or keys of the state; resolved conflicts only for `show`."""
+    """Return conflicts, memory entries, action items or keys of the state; ended conflicts only for `show`."""
     name = _find_conversation(parsed, _named_conversation(parsed) or "@")
-    if placeholder == "CONFLICT" and parsed.path[-1:] == ("show",):
-        placeholder = "RESOLVED OR OPEN CONFLICT"
     if placeholder == "GROUP/NAME" and parsed.arguments:
         name += parsed.arguments[0].removeprefix(_named_conversation(parsed) or "")  # of CONV/BRANCH
     found: Candidates = load("scopes.cli.completion_values:list_values")(
-        placeholder, _store_path(parsed), name, current
+        placeholder, _store_path(parsed), name, current, ended=parsed.path[-1:] == ("show",)
     )
     return found
 

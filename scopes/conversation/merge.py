@@ -184,14 +184,12 @@ def merge(
     if dry_run:
         with bulk_objects(repository, keep=False) as objects:
             request = _resolve(repository, conversation, source, target)
-            policy = policy.with_earlier(_earlier(repository, request))
             plan = _plan(repository, objects, request, policy, unrelated=unrelated)
             _require_resolved(objects, request, plan)
             return _preview(request, plan, fast_forward=chosen.fast_forward)
     with exclusive_write(repository):
         request = _resolve(repository, conversation, source, target)
         _require_not_in_progress(repository, request)
-        policy = policy.with_earlier(_earlier(repository, request))
         plan = _plan(repository, repository, request, policy, unrelated=unrelated)
         _require_resolved(repository, request, plan)
         if plan.up_to_date:
@@ -225,7 +223,7 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
                 + f", or abort the merge: scopes conv merge {conversation_id} --abort",
             )
         request = _Request(conversation_id, in_progress.target, target_tip, in_progress.source, in_progress.tip)
-        policy = read_policy(repository.config, "automatic").with_earlier(_earlier(repository, request))
+        policy = read_policy(repository.config, "automatic")
         plan = _plan(repository, repository, request, policy)
         if plan.open_conflicts:
             return _stop_again(repository, request, plan, in_progress)
@@ -280,11 +278,10 @@ def _plan(
 ) -> MergePlan:
     tips = request.target_tip, request.source_tip
     conversations = sides_conversations(repository, request.conversation, request.source)
-    return plan_merge(repository, objects, *tips, policy, unrelated=unrelated, conversations=conversations)
-
-
-def _earlier(repository: Repository, request: _Request) -> EarlierResolutions:
-    return EarlierResolutions(repository, request.conversation, request.target_tip, request.source_tip)
+    earlier = EarlierResolutions(repository, request.conversation, *tips)
+    return plan_merge(
+        repository, objects, *tips, policy, earlier=earlier, unrelated=unrelated, conversations=conversations
+    )
 
 
 def _require_not_in_progress(repository: Repository, request: _Request) -> None:

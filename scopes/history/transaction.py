@@ -211,15 +211,12 @@ def append_message(
     branch: BranchName,
     message: Message,
     *,
-    first: MessageId | None = None,
-    base: str | None = None,
-    withdraw: Callable[[Oid], Mapping[str, BlobChange]] = lambda _: NO_CHANGES,
+    state_changes: Callable[[Oid], Mapping[str, BlobChange]] = lambda _: NO_CHANGES,
 ) -> Oid:
-    """Append a message to a branch and return its commit; no operation is recorded.
+    """Append a message without files to a branch and return its commit; no operation is recorded.
 
-    `first` is the first message of the same command, if this is not the first one. `base` is the working directory of
-    the conversation, as for `write_message_commit`. `withdraw` returns changes to the state of a tip that are made
-    before the claims of the message.
+    `state_changes` returns changes to the state of a tip that are made before the claims of the message. It is called
+    under the lock, and again if another process moved the branch; if it raises, the branch is not moved.
 
     Raises:
         Invalid: the message is too large.
@@ -227,10 +224,28 @@ def append_message(
     """
     repository.require_writable()
     blob = write_message_blob(repository, message)
-    return append(
+    return append_commit(
         repository,
-        refs.branch_ref(conversation, branch),
-        lambda tip: write_message_commit(repository, tip, message, blob, base, withdraw(tip)),
-        f"append: {message.id}",
-        first=first,
+        conversation,
+        branch,
+        message.id,
+        lambda tip: write_message_commit(repository, tip, message, blob, state_changes=state_changes(tip)),
     )
+
+
+def append_commit(  # noqa: PLR0917 - where, what, how
+    repository: Repository,
+    conversation: ConversationId,
+    branch: BranchName,
+    message: MessageId,
+    write: Callable[[Oid], Oid],
+    first: MessageId | None = None,
+) -> Oid:
+    """Append the commit of a message to a branch and return it; `write` writes it on top of a given tip.
+
+    `first` is the first message of the same command, if this is not the first one.
+
+    Raises:
+        Busy, Inaccessible: nothing was written, unless the error text says otherwise.
+    """
+    return append(repository, refs.branch_ref(conversation, branch), write, f"append: {message}", first=first)

@@ -15,6 +15,7 @@ from scopes.merge.automatic_resolution import Policy, auto_resolve
 from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChanges, Side, find_divergence
+from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.file_comparison import FileComparison
 from scopes.merge.plans_and_answers import PlanStep
 from scopes.merge.recorded_work import NO_TESTS, Alternatives, RecordedWork, SideTests
@@ -76,26 +77,34 @@ def plan_merge(
     source: Oid,
     policy: Policy,
     *,
+    earlier: EarlierResolutions | None = None,
     unrelated: bool = False,
     conversations: Sequence[ConversationId] = (),
 ) -> MergePlan:
     """Plan the merge of two commits. Only trees are written, to `objects`; no ref moves.
 
-    `conversations` are those of target and source; they are needed to compare files.
+    `conversations` are those of target and source; they are needed to compare files. `earlier` finds how a conflict was
+    resolved before.
 
     Raises:
         Refused: the histories have nothing in common and `unrelated` is not given, or a rule forbids the merge.
     """
-    divergence = find_divergence(repository, objects, target, source, unrelated=unrelated)
+    directory = find_directory(repository, conversations[0]) if conversations else None
+    divergence = find_divergence(repository, objects, target, source, directory=directory, unrelated=unrelated)
     if divergence is None:
         raise Refused("the two histories have no message in common", hint="merge them anyway with --allow-unrelated")
-    if conversations:
-        divergence = replace(divergence, directory=find_directory(repository, conversations[0]))
     work = RecordedWork(repository, objects, divergence, conversations)
-    return replace(plan_of(objects, divergence, policy, work), inherited=tuple(list_inherited(objects, divergence)))
+    plan = plan_of(objects, divergence, policy, earlier, work)
+    return replace(plan, inherited=tuple(list_inherited(objects, divergence)))
 
 
-def plan_of(objects: Objects, divergence: Divergence, policy: Policy, work: RecordedWork | None = None) -> MergePlan:
+def plan_of(
+    objects: Objects,
+    divergence: Divergence,
+    policy: Policy,
+    earlier: EarlierResolutions | None,
+    work: RecordedWork | None = None,
+) -> MergePlan:
     """Find the conflicts of a divergence and resolve those that the policy resolves.
 
     Files that the messages of both sides show to be compatible are no conflict, if `work` is given.
@@ -108,7 +117,7 @@ def plan_of(objects: Objects, divergence: Divergence, policy: Policy, work: Reco
     answers = [pair for pair in ([] if work is None else work.find_answer_conflicts()) if pair[0].key not in known]
     described = [*describe(objects, divergence, disagreements), *(conflict for _, conflict in answers)]
     disagreements += tuple(disagreement for disagreement, _ in answers)
-    conflicts, notes = auto_resolve(described, policy)
+    conflicts, notes = auto_resolve(described, policy, earlier)
     return MergePlan(
         divergence=divergence,
         disagreements=disagreements,

@@ -6,7 +6,6 @@ Nothing of it is stored: messages and source records are read when a merge is pl
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import Final, NamedTuple
@@ -125,17 +124,19 @@ class RecordedWork:
 
     def _read_records(self, messages: set[str]) -> Mapping[str, list[bytes]]:
         roots = {find_root_commit(self._repository, conversation) for conversation in self._conversations}
-        return read_records(self._repository, {root for root in roots if root is not None}, messages)
+        found = read_records(self._repository, {root for root in roots if root is not None}, messages)
+        missing = messages - found.keys()  # cherry-picked from another conversation
+        return found | read_records(self._repository, None, missing) if missing else found
 
 
 def compare_one_file(
     repository: Repository, tips: tuple[Oid, Oid], conversations: Sequence[ConversationId], key: str
 ) -> FileComparison | None:
     """Compare one file of target and source; None if their histories have nothing in common."""
-    divergence = find_divergence(repository, repository, *tips)
+    directory = find_directory(repository, conversations[0])
+    divergence = find_divergence(repository, repository, *tips, directory=directory)
     if divergence is None:
         return None
-    divergence = replace(divergence, directory=find_directory(repository, conversations[0]))
     work = RecordedWork(repository, repository, divergence, conversations)
     return next(iter(work.compare_files([Disagreement(key, "", {}, {})])), None)
 

@@ -958,6 +958,11 @@ SAMPLES = {
                 DecisionRow(topic="cookies", decision="SameSite=Lax,\nand no other.", head=DECIDED, current=True),
             ),
         ),
+        "decisions-withdrawn": DecisionList(
+            conversation=CONVERSATION,
+            branch="fix",
+            decisions=(DecisionRow(topic="db", decision="SQLite", head=SECURE, current=False, withdrawn=True),),
+        ),
         "decisions-elsewhere": DecisionList(
             conversation=CONVERSATION,
             decisions=(
