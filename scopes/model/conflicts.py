@@ -264,8 +264,9 @@ def _positions(documents: object) -> tuple[Position, ...]:
 
 def _decode_confidence(value: object) -> float | None:
     """Return a confidence between 0 and 1; None for any other value, which may come from a store of somebody else."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number and 0 <= value <= 1 else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        return None
+    return float(value)
 
 
 def decode_resolution(document: object) -> Resolution | None:
