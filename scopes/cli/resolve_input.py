@@ -19,6 +19,7 @@ from scopes.conversation.merge import continue_merge
 from scopes.conversation.rebase import continue_rebase
 from scopes.conversation.resolve import ConflictResolved, resolve_conflict
 from scopes.errors import Inaccessible, Invalid, Refused
+from scopes.history.transaction import one_command
 from scopes.merge.conflict_keys import can_have_value, shown_key
 from scopes.model.conflicts import ENDED, Position
 from scopes.model.message import Author
@@ -97,25 +98,24 @@ def resolve_from_options(
         raise Invalid("give exactly one resolution", hint=hint)
     if edit:
         value = _edited_value(invocation, show_conflict(repository, conversation, conflict, files=False))
-    result = resolve_conflict(
-        repository,
-        conversation,
-        conflict,
-        take=take,
-        value=value,
-        reason=reason,
-        author=author,
-        as_before=as_before,
-        intervening=intervening,
-    )
-    return invocation.show(_continue(repository, result) if continue_ else result)
+    with one_command(repository):
+        result = resolve_conflict(
+            repository,
+            conversation,
+            conflict,
+            take=take,
+            value=value,
+            reason=reason,
+            author=author,
+            as_before=as_before,
+            intervening=intervening,
+        )
+        result = _continue(repository, result) if continue_ else result
+    return invocation.show(result)
 
 
 def _continue(repository: Repository, result: ConflictResolved) -> ConflictResolved:
-    """Continue the merge, rebase or cherry-pick of a resolved conflict if no conflict is open; else add a note.
-
-    It is an operation of its own, which `undo` takes back before the resolution.
-    """
+    """Continue the merge, rebase or cherry-pick of a resolved conflict if no conflict is open; else add a note."""
     if result.remaining:
         verb = "is" if result.remaining == 1 else "are"
         text = f"the {result.kind} was not continued: {result.remaining} {plural(result.remaining, 'conflict')} {verb}"

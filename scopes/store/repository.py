@@ -64,7 +64,11 @@ class Objects(Protocol):
 
 
 class Repository:
-    """One open store. `committed` describes the last commit, for the message after an interrupt."""
+    """One open store.
+
+    `committed` describes the last commit, for the message after an interrupt. `command_operations` are the operations
+    that the present command has recorded, if `history.transaction.one_command` links them; else None.
+    """
 
     def __init__(self, path: str, git: pygit2.Repository, config: Config, caller: Caller) -> None:
         self.path = path
@@ -76,6 +80,7 @@ class Repository:
         self.lock = StoreLock(path, config.find_integer("scopes.lockTimeout", DEFAULT_TIMEOUT_SECONDS))
         self.durable = config.find("scopes.durability") != "fast"
         self.committed: str | None = None
+        self.command_operations: list[str] | None = None
         self._odb = git.odb
         self._objects = os.path.join(path, "objects")
         self._packs = _open_packs(self._objects)
