@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from scopes.history.handles import ConversationHandle
 from scopes.history.messages import check_author
@@ -111,17 +111,19 @@ class MergingConversation(ConversationHandle):
         self,
         conflict: str | int,
         *,
-        take: ConflictSide | None = None,
+        take: ConflictSide | Literal["ours", "theirs"] | None = None,
         value: str | None = None,
         as_before: bool = False,
         reason: str = "",
         author: Author | str | None = None,
+        continue_after: bool = False,
     ) -> ConflictResolved:
         """Resolve a conflict, named by its id or number: take a side, give another value, or repeat what was decided.
 
-        take: `source`, `target`, `base` or `both`.
+        take: `source`, `target`, `base` or `both`; `ours` is the target, `theirs` the source.
         value: a text, or JSON for the value of a field.
         as_before: resolve it as the same question was resolved before, see `decided_before` of the conflict.
+        continue_after: finish the merge, rebase or cherry-pick if no conflict is open then; its outcome is `continued`.
 
         Raises:
             NotFound, Ambiguous: there is no such conflict.
@@ -137,6 +139,7 @@ class MergingConversation(ConversationHandle):
             as_before=as_before,
             reason=reason,
             author=self._author(author),
+            continue_after=continue_after,
         )
 
     def rebase(self, onto: str, *, branch: str | None = None, dry_run: bool = False) -> ReplayOutcome:

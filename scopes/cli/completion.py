@@ -283,14 +283,12 @@ def _recorded_files(_placeholder: str, current: str, parsed: ParsedWords) -> Can
 
 
 def _stored_values(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
-    """Return conflicts, memory entries, action items or keys of the state; resolved conflicts only for `show`."""
+    """Return conflicts, memory entries, action items or keys of the state; ended conflicts only for `show`."""
     name = _find_conversation(parsed, _named_conversation(parsed) or "@")
-    if placeholder == "CONFLICT" and parsed.path[-1:] == ("show",):
-        placeholder = "RESOLVED OR OPEN CONFLICT"
     if placeholder == "GROUP/NAME" and parsed.arguments:
         name += parsed.arguments[0].removeprefix(_named_conversation(parsed) or "")  # of CONV/BRANCH
     found: Candidates = load("scopes.cli.completion_values:list_values")(
-        placeholder, _store_path(parsed), name, current
+        placeholder, _store_path(parsed), name, current, ended=parsed.path[-1:] == ("show",)
     )
     return found
 
@@ -480,12 +478,13 @@ _SOURCES: dict[str, Callable[[str, str, ParsedWords], Candidates]] = {
     "CONV[/BRANCH]|FILE": _conversations,
     "CONV|CONFLICT": _conflicts_or_conversations,
     "CONV|REQUEST": _requests_or_conversations,
+    "CONV|CANDIDATE": _conversations,
     "WHERE": _conversations_or_paths,
     "-- PATH": _ranges_or_paths,
     "FILE": _recorded_files,
     "SIDE": _sides,
     "BRANCH": _branches,
     **dict.fromkeys(_REVISIONS, _revisions),
-    **dict.fromkeys(("CONFLICT", "REQUEST", "ENTRY", "ACTION", "GROUP/NAME"), _stored_values),
+    **dict.fromkeys(("CONFLICT", "REQUEST", "CANDIDATE", "ENTRY", "ACTION", "GROUP/NAME"), _stored_values),
     **dict.fromkeys(_INDEX_COLUMNS, _index_values),
 }

@@ -6,24 +6,18 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
 from scopes.cli.invocation import Invocation
-from scopes.conversation.cherry_pick import continue_cherry_pick
 from scopes.conversation.conflicts import ConflictView, find_conflict_anywhere, show_conflict
-from scopes.conversation.merge import continue_merge
-from scopes.conversation.rebase import continue_rebase
-from scopes.conversation.resolve import ConflictResolved, resolve_conflict
+from scopes.conversation.resolve import require_open_conflict, resolve_conflict
 from scopes.errors import Inaccessible, Invalid, Refused
-from scopes.history.transaction import one_command
 from scopes.merge.conflict_keys import can_have_value, shown_key
-from scopes.model.conflicts import ENDED, Position
+from scopes.model.conflicts import Position
 from scopes.model.message import Author
-from scopes.result import Note, Result, plural
 from scopes.sanitize import clean
 from scopes.store.repository import Repository
 
@@ -43,12 +37,6 @@ Continue: TypeAlias = Annotated[
     bool, typer.Option("--continue", help="If no conflict is open then, finish the merge, rebase or cherry-pick")
 ]
 
-_CONTINUE: Mapping[str, Callable[[Repository, str, str | None], Result]] = {
-    "merge": continue_merge,
-    "rebase": continue_rebase,
-    "cherry-pick": continue_cherry_pick,
-}
-_SYNONYMS = {"ours": "target", "theirs": "source"}  # as in git, and in merge --strategy
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")
 _SCISSORS = "# ------------------------ >8 ------------------------"
 _INSTRUCTIONS = (
@@ -90,40 +78,27 @@ def resolve_from_options(
         Refused: the text from the editor is empty or unchanged.
     """
     take, value, edit, reason, author, as_before, continue_ = options
-    take = take if take is None else _SYNONYMS.get(take, take)
     repository = invocation.repository()
     conversation, conflict = split_conflict(repository, first, second)
     if [take is not None, value is not None, edit, as_before].count(True) != 1:
         hint = _list_options(show_conflict(repository, conversation, conflict, files=False))
         raise Invalid("give exactly one resolution", hint=hint)
     if edit:
+        require_open_conflict(repository, conversation, conflict)
         value = _edited_value(invocation, show_conflict(repository, conversation, conflict, files=False))
-    with one_command(repository):
-        result = resolve_conflict(
-            repository,
-            conversation,
-            conflict,
-            take=take,
-            value=value,
-            reason=reason,
-            author=author,
-            as_before=as_before,
-            intervening=intervening,
-        )
-        result = _continue(repository, result) if continue_ else result
+    result = resolve_conflict(
+        repository,
+        conversation,
+        conflict,
+        take=take,
+        value=value,
+        reason=reason,
+        author=author,
+        as_before=as_before,
+        intervening=intervening,
+        continue_after=continue_,
+    )
     return invocation.show(result)
-
-
-def _continue(repository: Repository, result: ConflictResolved) -> ConflictResolved:
-    """Continue the merge, rebase or cherry-pick of a resolved conflict if no conflict is open; else add a note."""
-    if result.remaining:
-        verb = "is" if result.remaining == 1 else "are"
-        text = f"the {result.kind} was not continued: {result.remaining} {plural(result.remaining, 'conflict')} {verb}"
-        return replace(result, notes=(*result.notes, Note(f"{text} still open")))
-    if result.kind not in _CONTINUE:
-        return replace(result, notes=(*result.notes, Note(f"nothing is in progress on {result.branch}")))
-    outcome = _CONTINUE[result.kind](repository, result.conversation, result.branch)
-    return replace(result, continued=outcome, notes=(*result.notes, *outcome.notes))
 
 
 def _list_options(view: ConflictView) -> str:
@@ -168,8 +143,6 @@ def _choose_editor(invocation: Invocation) -> str | None:
 
 def _edited_value(invocation: Invocation, view: ConflictView) -> str:
     conflict = view.row.conflict
-    if conflict.status in ENDED:
-        raise Refused(f"conflict {conflict.id} is resolved already", hint="to revert the resolution: scopes undo")
     if not can_have_value(conflict.key):
         raise Invalid(f"{shown_key(conflict.key)} cannot be set to a value", hint=_list_options(view))
     before = clean(_both_texts(view)).strip()

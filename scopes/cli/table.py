@@ -10,7 +10,8 @@ _WRITING = frozenset({
     "new", "import", "append", "amend", "retract", "summarize", "compact", "uncompact", "memory update", "memory add",
     "memory done", "memory prune", "tokens fetch", "switch", "rename", "abandon", "delete-branch", "merge", "rebase",
     "cherry-pick", "conflicts resolve", "conflicts intervene", "conflicts escalate", "rewind", "delete", "undo", "redo",
-    "init", "repair", "gc", "config set", "config unset", "decisions withdraw", "merge-requests open",
+    "init", "repair", "gc", "config set", "config unset", "decisions withdraw", "decisions accept",
+    "decisions dismiss", "merge-requests open",
     "merge-requests merge", "merge-requests close",
 })  # fmt: skip
 
@@ -158,6 +159,8 @@ TABLE = Table(
         _command(READ, "conv search", "Find messages by words and fields"),
         _command(READ, "conv files", "List the files that a conversation touched"),
         _command(READ, "conv decisions", "List the decisions of a conversation"),
+        _command(WRITE, "conv decisions accept", "Make a decision of a sentence that states one"),
+        _command(WRITE, "conv decisions dismiss", "Take a sentence off the list of candidates"),
         _command(WRITE, "conv decisions withdraw", "Withdraw the decision on a topic"),
         _command(READ, "conv diff", "Compare two branches, messages or conversations"),
         _command(READ, "conv range-diff", "Compare two versions of a branch, or two runs"),

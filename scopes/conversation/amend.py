@@ -126,7 +126,7 @@ def _append(branch: BranchHandle, message: Message, old: Message) -> MessageAmen
         branch.conversation.id,
         branch.name,
         message,
-        withdraw=lambda tip: _withdrawn_claims(repository, tip, old, message),
+        state_changes=lambda tip: _withdrawn_claims(repository, tip, old, message),
     )
     notes: tuple[Note, ...] = ()
     claims = stated_claims(old)

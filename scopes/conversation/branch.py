@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from unicodedata import combining, normalize
 
 from scopes.clock import now
-from scopes.conversation.append import MessageAppended
+from scopes.conversation.append import MessageAppended, message_writers
 from scopes.conversation.show import BranchRow, show
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.history.handles import ConversationHandle, StoreHandle
-from scopes.history.messages import write_message_blob, write_message_commit
 from scopes.history.revisions import Revision, resolve_revision
 from scopes.history.transaction import Transaction
 from scopes.ids import (
@@ -94,6 +93,7 @@ def branch(
         agent=None if agent is None else parse_agent_name(agent),
         status="active",
     )
+    writers = message_writers(repository, handle.id, () if message is None else (message,))
     with exclusive_write(repository):
         active = handle.active_branch.name
         notes: tuple[Note, ...] = ()
@@ -103,8 +103,8 @@ def branch(
         new_name = _choose_name(handle.id, handle.tips, name, given)
         entry = replace(given, parent=revision.branch or active, fork=revision.oid, created=now())
         tip = revision.oid
-        if message is not None:
-            tip = write_message_commit(repository, tip, message, write_message_blob(repository, message))
+        for write in writers:
+            tip = write(tip)
         tx = Transaction(repository, handle.id)
         tx.create_branch(new_name, tip)
         tx.set_branch_entry(new_name, entry)

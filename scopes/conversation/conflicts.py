@@ -20,6 +20,7 @@ from scopes.merge.conflict_list import (
     read_conflict,
     walk_conflicts,
 )
+from scopes.merge.ended_conflicts import EndedConflicts
 from scopes.merge.file_comparison import FileComparison, conflict_hunks, patch_of
 from scopes.merge.in_progress import InProgress
 from scopes.merge.manual_resolution import find_disagreement, list_takes
@@ -83,7 +84,7 @@ def list_conflicts(
         raise Invalid(f"{status!a} is not a valid conflict status", hint="statuses: " + ", ".join(STATUSES))
     conversation_id = None if conversation is None else resolve_conversation(repository, conversation)
     searched = conversation_ids(repository) if conversation_id is None else [conversation_id]
-    ended = include_all or status in ENDED
+    ended = EndedConflicts(repository) if include_all or status in ENDED else None
     rows = [row for each in searched for row in walk_conflicts(repository, each, ended=ended)]
     statuses = {status} if status is not None else set(STATUSES) if include_all else set(STATUSES) - ENDED
     found = tuple(row for row in rows if row.conflict.status in statuses)

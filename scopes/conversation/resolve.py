@@ -6,16 +6,20 @@ conflict-resolution branch and records strategy, choice, reason, actor and the r
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from scopes.clock import new_id, now, seconds_of
+from scopes.conversation.cherry_pick import continue_cherry_pick
+from scopes.conversation.merge import continue_merge
+from scopes.conversation.rebase import continue_rebase
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import check_author, write_commit_over, write_message_blob
 from scopes.history.revisions import resolve_conversation
-from scopes.history.transaction import Transaction
+from scopes.history.transaction import Transaction, same_command
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId, parse_agent_name
-from scopes.merge.automatic_resolution import outcome_of, resolve, resolve_as_before
+from scopes.merge.automatic_resolution import CHOICE_OF_STRATEGY, outcome_of, resolve, resolve_as_before
 from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.merge.conflict_list import list_earlier, read_conflict
 from scopes.merge.divergence import state_of
@@ -26,11 +30,16 @@ from scopes.model import encoding
 from scopes.model.claims import participant_claim
 from scopes.model.conflicts import MESSAGES, Conflict, EarlierResolution, encode_conflict, resolution_document
 from scopes.model.message import Author, Message, text_parts
-from scopes.result import Result
+from scopes.result import Note, Result, plural
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange, update_tree
 
+_CONTINUE: Mapping[str, Callable[[Repository, str, str | None], Result]] = {
+    "merge": continue_merge,
+    "rebase": continue_rebase,
+    "cherry-pick": continue_cherry_pick,
+}
 ConflictSide: TypeAlias = Literal["source", "target", "base", "both"]
 
 
@@ -71,8 +80,12 @@ def resolve_conflict(
     author: Author,
     as_before: bool = False,
     intervening: bool = False,
+    continue_after: bool = False,
 ) -> ConflictResolved:
     """Resolve a conflict by taking a side, with a new value (text or JSON), or as it was resolved before.
+
+    As in git, "ours" is the target and "theirs" the source. With `continue_after`, the merge, rebase or cherry-pick is
+    finished if no conflict is open then; that is an operation of its own, but `undo` takes back both in one step.
 
     Raises:
         NotFound, Ambiguous: there is no such conflict.
@@ -85,6 +98,7 @@ def resolve_conflict(
         raise Invalid("a resolution takes a side or has a new value", hint=hint)
     if intervening and not reason.strip():
         raise Invalid("an intervention needs a reason", hint="for example: --reason 'the audit is next week'")
+    take = take if take is None else CHOICE_OF_STRATEGY.get(take, take)
     strategy = "intervention" if intervening else "manual"
     conversation_id = resolve_conversation(repository, conversation)
     actor = check_author(author)
@@ -106,7 +120,21 @@ def resolve_conflict(
             text = str(new_value)  # the resolution amends the message: its text is the new text
         else:
             text = f"Resolved {shown_key(record.key)}: {_describe(resolved)}" + (f" ({reason})" if reason else "")
-        return _write(repository, in_progress, row.number, resolved, actor, text, changes)
+        result = _write(repository, in_progress, row.number, resolved, actor, text, changes)
+    return _continue(repository, result) if continue_after else result
+
+
+def _continue(repository: Repository, result: ConflictResolved) -> ConflictResolved:
+    """Continue the merge, rebase or cherry-pick of a resolved conflict if no conflict is open; else add a note."""
+    if result.remaining:
+        verb = "is" if result.remaining == 1 else "are"
+        text = f"the {result.kind} was not continued: {result.remaining} {plural(result.remaining, 'conflict')} {verb}"
+        return replace(result, notes=(*result.notes, Note(f"{text} still open")))
+    if result.kind not in _CONTINUE:
+        return replace(result, notes=(*result.notes, Note(f"nothing is in progress on {result.branch}")))
+    with same_command(repository, result.operation):
+        outcome = _CONTINUE[result.kind](repository, result.conversation, result.branch)
+    return replace(result, continued=outcome, notes=(*result.notes, *outcome.notes))
 
 
 def escalate_conflict(
@@ -132,6 +160,17 @@ def escalate_conflict(
         text = f"Escalated {shown_key(record.key)} to {addressee}" + (f": {reason}" if reason else "")
         actor = check_author(author)
         return _write(repository, in_progress, row.number, record, actor, text, {}, addressee)
+
+
+def require_open_conflict(repository: Repository, conversation: str, conflict: str) -> None:
+    """Refuse a conflict that cannot be resolved any more.
+
+    Raises:
+        NotFound, Ambiguous: there is no such conflict.
+        Refused: it was resolved or aborted.
+    """
+    row, in_progress = read_conflict(repository, resolve_conversation(repository, conversation), conflict)
+    _read_open_conflict(repository, in_progress, row.conflict)
 
 
 def _read_open_conflict(repository: Repository, in_progress: InProgress, conflict: Conflict) -> Conflict:

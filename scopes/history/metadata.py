@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from scopes.clock import now_nanoseconds
 from scopes.ids import BranchName, ConversationId, Oid
+from scopes.model import encoding
 from scopes.model.conversation import ABANDONED, MERGED, BranchEntry, decode_branch_entry, encode_branch_entry
 from scopes.model.merge_request import MergeRequest, decode_merge_request, encode_merge_request
 from scopes.model.path_encoding import decode_component, encode_component
@@ -25,13 +26,15 @@ _DIRECTORY = "directory"
 _TAGS = "tags/"
 _BRANCHES = "branches/"
 _REQUESTS = "merge-requests/"
+_DISMISSED = "dismissed-decisions/"
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
     """The metadata of a conversation; `commit` is the commit that it was read from.
 
-    `directory` is where the conversation was started; imported ones have it in their root.
+    `directory` is where the conversation was started; imported ones have it in their root. `dismissed` are the ids of
+    decision candidates that are not listed any more.
     """
 
     commit: Oid | None = None
@@ -41,6 +44,7 @@ class Metadata:
     branches: Mapping[BranchName, BranchEntry] = field(default_factory=dict)
     directory: str | None = None
     requests: Mapping[str, MergeRequest] = field(default_factory=dict)  # by id
+    dismissed: frozenset[str] = frozenset()
 
 
 def read_metadata(repository: Repository, conversation: ConversationId) -> Metadata:
@@ -59,6 +63,7 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
     tags: dict[str, Oid] = {}
     branches: dict[BranchName, BranchEntry] = {}
     requests: dict[str, MergeRequest] = {}
+    dismissed: set[str] = set()
     for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
         if path == TITLE:
             title = _decode_line(read_blob(objects, oid))
@@ -74,7 +79,9 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
         elif path.startswith(_REQUESTS):
             request = decode_merge_request(read_blob(objects, oid))
             requests[request.id] = request
-    return Metadata(commit, title, archived, tags, branches, directory, requests)
+        elif path.startswith(_DISMISSED):
+            dismissed.add(decode_component(path[len(_DISMISSED) :]))
+    return Metadata(commit, title, archived, tags, branches, directory, requests, frozenset(dismissed))
 
 
 def read_tags(repository: Repository, conversation: ConversationId) -> dict[str, Oid]:
@@ -151,3 +158,8 @@ def branch_change(branch: BranchName, entry: BranchEntry | None) -> dict[str, Bl
 def request_change(request: MergeRequest) -> dict[str, BlobChange]:
     """Return the change that sets a merge request."""
     return {_REQUESTS + encode_component(request.id): encode_merge_request(request)}
+
+
+def dismissal_change(candidate: str, document: Mapping[str, str]) -> dict[str, BlobChange]:
+    """Return the change that dismisses a decision candidate; the document says who did it, when and why."""
+    return {_DISMISSED + encode_component(candidate): encoding.dump(dict(document))}

@@ -16,6 +16,7 @@ from scopes.history.messages import NO_CHANGES, write_message_blob, write_messag
 from scopes.history.metadata import (
     branch_change,
     directory_change,
+    dismissal_change,
     request_change,
     tag_change,
     title_change,
@@ -35,13 +36,13 @@ _MAX_COMMAND_LENGTH = 2000
 
 
 @contextmanager
-def one_command(repository: Repository) -> Iterator[None]:
-    """Link the operations that are committed meanwhile, so that `undo` takes them back together."""
-    repository.command_operations = []
+def same_command(repository: Repository, operation: OperationId) -> Iterator[None]:
+    """Link the operations that are committed meanwhile to an earlier one: `undo` takes them back in one step."""
+    repository.command_operations = [operation]
     try:
         yield
     finally:
-        repository.command_operations = None
+        repository.command_operations = []
 
 
 class RefTransaction:
@@ -104,7 +105,7 @@ class RefTransaction:
             details={**(details or {}), **linked},
         )
         commit_operation(self.repository, operation)
-        if earlier is not None:
+        if earlier:
             earlier.append(operation.id)
         return operation
 
@@ -181,6 +182,10 @@ class Transaction(RefTransaction):
         """Set a merge request."""
         self._edit(request_change(request))
 
+    def dismiss(self, candidate: str, document: Mapping[str, str]) -> None:
+        """Dismiss a decision candidate."""
+        self._edit(dismissal_change(candidate, document))
+
     def _edit(self, change: Mapping[str, BlobChange]) -> None:
         meta = refs.meta_ref(self.conversation)
         if not self._edits:  # keeps the place of the metadata among the changes
@@ -220,15 +225,12 @@ def append_message(
     branch: BranchName,
     message: Message,
     *,
-    first: MessageId | None = None,
-    base: str | None = None,
-    withdraw: Callable[[Oid], Mapping[str, BlobChange]] = lambda _: NO_CHANGES,
+    state_changes: Callable[[Oid], Mapping[str, BlobChange]] = lambda _: NO_CHANGES,
 ) -> Oid:
-    """Append a message to a branch and return its commit; no operation is recorded.
+    """Append a message without files to a branch and return its commit; no operation is recorded.
 
-    `first` is the first message of the same command, if this is not the first one. `base` is the working directory of
-    the conversation, as for `write_message_commit`. `withdraw` returns changes to the state of a tip that are made
-    before the claims of the message.
+    `state_changes` returns changes to the state of a tip that are made before the claims of the message. It is called
+    under the lock, and again if another process moved the branch; if it raises, the branch is not moved.
 
     Raises:
         Invalid: the message is too large.
@@ -236,10 +238,28 @@ def append_message(
     """
     repository.require_writable()
     blob = write_message_blob(repository, message)
-    return append(
+    return append_commit(
         repository,
-        refs.branch_ref(conversation, branch),
-        lambda tip: write_message_commit(repository, tip, message, blob, base, withdraw(tip)),
-        f"append: {message.id}",
-        first=first,
+        conversation,
+        branch,
+        message.id,
+        lambda tip: write_message_commit(repository, tip, message, blob, state_changes=state_changes(tip)),
     )
+
+
+def append_commit(  # noqa: PLR0917 - where, what, how
+    repository: Repository,
+    conversation: ConversationId,
+    branch: BranchName,
+    message: MessageId,
+    write: Callable[[Oid], Oid],
+    first: MessageId | None = None,
+) -> Oid:
+    """Append the commit of a message to a branch and return it; `write` writes it on top of a given tip.
+
+    `first` is the first message of the same command, if this is not the first one.
+
+    Raises:
+        Busy, Inaccessible: nothing was written, unless the error text says otherwise.
+    """
+    return append(repository, refs.branch_ref(conversation, branch), write, f"append: {message}", first=first)

@@ -26,6 +26,7 @@ from scopes.memory.source_messages import SourceMessage, find_todo_list
 from scopes.memory.textrank import choose_sentences
 from scopes.store.repository import Repository
 
+STATED, CHOSEN = "states a decision", "choice of a person"
 MAX_ITEMS = 30
 MAX_ITEM_CHARACTERS = 500
 NOTHING_LEFT = "(all source messages were amended or retracted)"
@@ -157,18 +158,21 @@ def decisions_of(messages: Sequence[SourceMessage]) -> tuple[str, ...]:
             found.append(source.decision)
             continue
         by_person = source.message.author.kind == "human"
-        found += [s for s in split_sentences(source.message.text) if _is_decision(s, by_person=by_person)]
+        found += [s for s in split_sentences(source.message.text) if why_decision(s, by_person=by_person) is not None]
     return tuple(dict.fromkeys(map(clip, found)))[:MAX_ITEMS]
 
 
-def _is_decision(sentence: str, *, by_person: bool) -> bool:
-    """Return True if a sentence states a decision. "Use SQLite" is one by a person, and a proposal by an agent."""
+def why_decision(sentence: str, *, by_person: bool) -> str | None:
+    """Return why a sentence is taken for a decision, one of STATED and CHOSEN; None if it is not one.
+
+    "Use SQLite" is a decision of a person, and a proposal of an agent.
+    """
     if sentence.endswith(("?", "\uff1f")):
-        return False
+        return None
     if states_decision(sentence):
-        return True
+        return STATED
     choice = _CHOICE.match(sentence) if by_person and len(sentence) <= _MAX_REQUEST_CHARACTERS else None
-    return choice is not None and any(walk_words(sentence[choice.end() :]))
+    return CHOSEN if choice is not None and any(walk_words(sentence[choice.end() :])) else None
 
 
 def actions_of(messages: Sequence[SourceMessage], entry: MessageId) -> tuple[ActionItem, ...]:

@@ -90,6 +90,15 @@ def _relative_file_key(key: str, directory: str) -> str:
     return f"{FILES}/{file_leaf(path, directory)}".removesuffix("=")
 
 
+def file_spellings(key: str, directory: str | None) -> tuple[str, ...]:
+    """Return the keys that a file can be stored under, relative to a directory and absolute; none for other keys."""
+    if group_of(key) != FILES or directory is None:
+        return ()
+    relative = comparable_key(key, directory)
+    path = "/".join(map(_decode, relative.split("/")[1:]))
+    return relative, f"{FILES}/{file_leaf(f'{directory}/{path}', None)}".removesuffix("=")
+
+
 def folded(text: str) -> str:
     """Return a text in the spelling that topics and values are compared in."""
     return normalize("NFC", normalize("NFC", text).casefold()).strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -13,7 +14,7 @@ from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.automatic_resolution import read_reuse
 from scopes.merge.conflict_keys import shown_key
 from scopes.merge.earlier_resolutions import EarlierResolutions
-from scopes.merge.ended_conflicts import walk_ended
+from scopes.merge.ended_conflicts import EndedConflicts
 from scopes.merge.in_progress import InProgress, holding, list_conflicts_of, list_in_progress, with_sides
 from scopes.merge.records import list_conflicts_at
 from scopes.model.conflicts import ENDED, Conflict, EarlierResolution
@@ -21,6 +22,7 @@ from scopes.model.message import Message
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.repository import Repository
 
+_ID_PREFIX = re.compile(r"[0-9a-f]{1,12}")
 _MAX_NUMBER_DIGITS = 3
 _DISCUSSING_KINDS = frozenset({"human", "agent"})  # kinds of author
 
@@ -49,12 +51,12 @@ _Row: TypeAlias = tuple[ConflictRow, InProgress]
 
 
 def walk_conflicts(
-    repository: Repository, conversation: ConversationId, *, ended: bool = False
+    repository: Repository, conversation: ConversationId, *, ended: EndedConflicts | None = None
 ) -> Iterator[ConflictRow]:
     """Yield the conflicts of a conversation, by branch, then by key; numbers are unique.
 
     First those of merges and replays in progress, resolved ones included; then open ones recorded on other branches;
-    with `ended` also all that finished or aborted merges and replays had.
+    with `ended`, which is one for all conversations of a store, also those that were resolved or aborted.
     """
     yield from (row for row, _ in _walk_rows(repository, conversation, ended=ended))
 
@@ -65,7 +67,7 @@ def read_conflict(repository: Repository, conversation: ConversationId, name: st
     Raises:
         NotFound, Ambiguous: none or several match.
     """
-    for ended in (False, True):  # the history is read only if nothing else has that name
+    for ended in (None, EndedConflicts(repository)):  # the history is read only if nothing else has that name
         rows = list(_walk_rows(repository, conversation, ended=ended))
         found = _find_named(rows, name)
         if found:
@@ -85,7 +87,7 @@ def find_conversations_of_conflict(repository: Repository, name: str) -> list[Co
     if not is_id_prefix(name):
         return []
     conversations = conversation_ids(repository)
-    for ended in (False, True):  # the histories are read only if no open conflict has that id
+    for ended in (None, EndedConflicts(repository)):  # the histories are read only if no open conflict has that id
         found = [
             conversation
             for conversation in conversations
@@ -98,7 +100,7 @@ def find_conversations_of_conflict(repository: Repository, name: str) -> list[Co
 
 def is_id_prefix(name: str) -> bool:
     """Return True if a name can be the beginning of an id; up to three digits are always a number."""
-    return bool(name) and not (name.isdecimal() and len(name) <= _MAX_NUMBER_DIGITS)
+    return _ID_PREFIX.fullmatch(name) is not None and not (name.isdecimal() and len(name) <= _MAX_NUMBER_DIGITS)
 
 
 def _find_named(rows: list[_Row], name: str) -> list[_Row]:
@@ -125,7 +127,7 @@ def list_discussion(repository: Repository, in_progress: InProgress) -> list[Mes
     return [head for head in heads if head.author_kind in _DISCUSSING_KINDS and head.kind != "notice"]
 
 
-def _walk_rows(repository: Repository, conversation: ConversationId, *, ended: bool) -> Iterator[_Row]:
+def _walk_rows(repository: Repository, conversation: ConversationId, *, ended: EndedConflicts | None) -> Iterator[_Row]:
     number, seen = 0, set[str]()
     waiting = list_in_progress(repository, conversation)
     earlier = list_earlier(repository, *waiting) if waiting else EarlierResolutions(repository, conversation)
@@ -173,7 +175,7 @@ def _row(in_progress: InProgress, number: int, record: Conflict, status: str) ->
 
 
 def _walk_held(
-    repository: Repository, conversation: ConversationId, seen: set[str], *, ended: bool
+    repository: Repository, conversation: ConversationId, seen: set[str], *, ended: EndedConflicts | None
 ) -> Iterator[tuple[InProgress, Conflict]]:
     """Yield the conflicts recorded on branches where nothing is in progress: open ones, and with `ended` all.
 
@@ -196,9 +198,9 @@ def _walk_held(
         tips_resolved = (other.tip for other, _ in resolved.get(record.id, ()))
         if not any(is_ancestor(repository, in_progress.tip, tip) for tip in tips_resolved):
             yield in_progress, record
-    if ended:
+    if ended is not None:
         for found in resolved.values():
             by_age = sorted((with_sides(each, tips) for each, _ in found), key=lambda each: each.entry.created)
             named = next((each for each in by_age if each.source), found[0][0])
             yield replace(found[0][0], source=named.source, target=named.target), found[0][1]
-        yield from walk_ended(repository, conversation, {*seen, *resolved, *(record.id for _, record in opened)})
+        yield from ended.walk(conversation, {*seen, *resolved, *(record.id for _, record in opened)})

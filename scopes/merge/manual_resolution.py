@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from scopes.errors import Invalid
@@ -98,13 +97,14 @@ def _claim_of_position(repository: Repository, tip: Oid, key: str, position: Pos
 
 
 def _divergence(repository: Repository, in_progress: InProgress) -> Divergence | None:
+    directory = find_directory(repository, in_progress.conversation)
+    target, source = in_progress.target_tip, in_progress.source_tip
     if in_progress.kind == "merge":
-        found = find_divergence(repository, repository, in_progress.target_tip, in_progress.source_tip, unrelated=True)
-        return None if found is None else replace(found, directory=find_directory(repository, in_progress.conversation))
-    stopped = read_commit(repository, in_progress.source_tip)
-    new_in_target = tuple(list_new_commits(repository, in_progress.target_tip, stopped.oid))
+        return find_divergence(repository, repository, target, source, directory=directory, unrelated=True)
+    stopped = read_commit(repository, source)
+    new_in_target = tuple(list_new_commits(repository, target, source))
     stating = tuple(commit for commit in new_in_target if can_state(commit))
-    return divergence_of(repository, in_progress.target_tip, stopped, new_in_target, stating)
+    return divergence_of(repository, target, stopped, new_in_target, stating, directory=directory)
 
 
 def list_takes(disagreement: Disagreement) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ METHODS: Final = "methods"
 PRIORITIES: Final = "priorities"
 CONFLICTS: Final = "conflicts"
 PARTICIPANTS: Final = "participants"
+ANSWERS: Final = "answers"  # of the user to the questions of agents
 Severity: TypeAlias = str
 """low, medium or high."""
 Choice: TypeAlias = str
@@ -60,6 +61,7 @@ CONFLICT_TYPES: Final[Mapping[str, ConflictType]] = {
     "decision-disagreement": ConflictType("high", group=DECISIONS, value_field="decision"),
     "methodology-dispute": ConflictType("high", group=METHODS, value_field="approach", per_agent=True),
     "priority-disagreement": ConflictType("medium", group=PRIORITIES, value_field="urgency", per_agent=True),
+    "contradictory-answer": ConflictType("high", group=ANSWERS, value_field="answer"),
     "resource-contention": ConflictType("low", group=FILES, automatic="both"),
     "unknown": ConflictType("medium"),
 }

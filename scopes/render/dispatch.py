@@ -58,6 +58,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.memory.actions": "memory",
     "scopes.memory.add": "memory",
     "scopes.memory.context": "memory",
+    "scopes.memory.decision_candidates": "claims",
     "scopes.memory.list": "memory",
     "scopes.memory.prune": "memory",
     "scopes.memory.search": "memory",

@@ -123,6 +123,17 @@ def test_a_resolved_conflict_is_not_resolved_again(stopped):
         assert "scopes undo" in error["hint"]
 
 
+def test_the_editor_is_not_opened_for_an_aborted_conflict(stopped):
+    """`--edit` called it resolved, `--take` aborted."""
+    stopped.run("conv", "merge", stopped.id, "--abort")
+    errors = [
+        stopped.run_refused("conflicts", "resolve", stopped.id, stopped.decision["id"], *words, code=1)
+        for words in (("--take", "source"), ("--edit",))
+    ]
+    assert errors[0] == errors[1]
+    assert "its merge or replay was aborted" in errors[0]["message"]
+
+
 def test_unknown_and_ambiguous_names_have_their_exit_codes(stopped):
     """A-1, A-2."""
     assert stopped.run_refused("conflicts", "show", stopped.id, "zzz", code=4)["hint"]

@@ -19,6 +19,7 @@ from scopes.conversation.range_diff import range_diff
 from scopes.conversation.show import show
 from scopes.conversation.stats import stats
 from scopes.conversation.tag import list_tags, tag
+from scopes.memory.decision_candidates import list_candidates
 from scopes.model.message import Author
 from scopes.store import recovery
 from scopes.store.transactions import exclusive_write
@@ -39,6 +40,7 @@ READERS = {
     "range-diff": lambda r: range_diff(r, ["main", "fix"], conversation="conv-001"),
     "stats": lambda r: stats(r, "conv-001"),
     "changes": lambda r: changes(r, "conv-001"),
+    "decision candidates": lambda r: list_candidates(r, "conv-001"),
     "merge requests": lambda r: list_merge_requests(r, state="all"),
     "merge request": lambda r: show_merge_request(r, "conv-001", "1"),
     "operations": list_operations,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.cherry_pick import abort_cherry_pick, cherry_pick
-from scopes.conversation.conflicts import list_conflicts, show_conflict
+from scopes.conversation.conflicts import find_conflict_anywhere, list_conflicts, show_conflict
 from scopes.conversation.merge import MergeOptions, abort_merge, merge
 from scopes.conversation.rebase import abort_rebase, rebase
 from scopes.conversation.resolve import escalate_conflict, resolve_conflict
 from scopes.conversation.undo import undo
-from scopes.errors import Refused
+from scopes.errors import NotFound, Refused
+from scopes.merge import ended_conflicts
 from scopes.merge.replay_control import ReplayConflicted, Replayed
 from scopes.model.message import Author
 from tests.merge.test_recorded_conflicts import decide, fork
@@ -95,3 +96,30 @@ def test_a_conflict_that_was_aborted_and_resolved_later_is_listed_once(repositor
     abort_merge(repository, "conv-001")
     merge(repository, "conv-001", "fix", target="main", options=MergeOptions(strategy="theirs"))
     assert ended(repository) == [("resolved", "theirs")]
+
+
+def count_calls(monkeypatch, module, name):
+    """Count the calls of a function of a module."""
+    calls = []
+    original = getattr(module, name)
+    monkeypatch.setattr(module, name, lambda *args: calls.append(args) or original(*args))
+    return calls
+
+
+def test_the_operation_log_is_read_once_for_all_conversations(repository, monkeypatch):
+    """It was read once for each conversation."""
+    for number in (1, 2, 3):
+        history(repository, "main: a", conversation=f"conv-00{number}")
+    read = count_calls(monkeypatch, ended_conflicts, "walk_operations")
+    list_conflicts(repository, include_all=True)
+    assert len(read) == 1
+
+
+@pytest.mark.parametrize("name", ["nothing", "abcdefabcdefa", "Abc"])
+def test_a_word_that_cannot_be_an_id_is_not_searched_in_all_conversations(repository, monkeypatch, name):
+    for number in (1, 2, 3):
+        history(repository, "main: a", conversation=f"conv-00{number}")
+    read = count_calls(monkeypatch, ended_conflicts, "walk_operations")
+    with pytest.raises(NotFound, match="there is no conflict"):
+        find_conflict_anywhere(repository, name)
+    assert len(read) == 1  # the latest conversation can have a key of that name

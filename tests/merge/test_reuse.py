@@ -13,6 +13,7 @@ from scopes.conversation.resolve import resolve_conflict
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import read_message
 from scopes.history.revisions import list_branch_tips
+from scopes.merge import earlier_resolutions
 from scopes.merge.divergence import state_of
 from scopes.merge.records import list_conflicts_at
 from scopes.merge.replay_control import ReplayConflicted, Replayed
@@ -273,3 +274,24 @@ def test_an_applied_resolution_gives_the_same_state_in_both_directions(repositor
         done = merge(applying, "conv-001", theirs, target=f"copy-{ours}")
         states.append(state_of(repository, done.tip))
     assert states[0] == states[1]
+
+
+def test_the_history_is_walked_once_for_the_times_of_all_conflicts(repository, monkeypatch):
+    """It was walked for each conflict, to the root if a notice was gone."""
+    history(repository, "main: a", "fix@a:")
+    for topic in ("db", "os", "ui"):
+        decide(repository, "conv-001/main", "pg", topic=topic)
+        decide(repository, "conv-001/fix", "my", topic=topic)
+    for name in ("one", "two"):
+        branch(repository, "conv-001", name=name, start="main", switch=False)
+    merge(repository, "conv-001", "fix", target="one")
+    for number in ("1", "2", "3"):
+        resolve_conflict(repository, "conv-001", number, take="source", author=LEAD)
+    continue_merge(repository, "conv-001")
+    walks = []
+    original = earlier_resolutions.walk_newest_first
+    monkeypatch.setattr(earlier_resolutions, "walk_newest_first", lambda *args: walks.append(args) or original(*args))
+    done = merge(repository, "conv-001", "fix", target="two")
+    assert [len(each.decided_before) for each in done.conflicts] == [1, 1, 1]
+    assert all(each.time for conflict in done.conflicts for each in conflict.decided_before)
+    assert len(walks) == 1

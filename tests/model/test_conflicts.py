@@ -39,6 +39,7 @@ def test_the_table_has_the_severities_of_the_specification():
         "decision-disagreement": "high",
         "methodology-dispute": "high",
         "priority-disagreement": "medium",
+        "contradictory-answer": "high",
         "resource-contention": "low",
         "unknown": "medium",
     }

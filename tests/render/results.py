@@ -64,6 +64,7 @@ from scopes.index.conversation_table import ConversationRow
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
 from scopes.memory.add import MemoryAdded
 from scopes.memory.context import write_context
+from scopes.memory.decision_candidates import CandidateDismissed, CandidateList, DecisionAccepted, DecisionCandidate
 from scopes.memory.entry import ActionItem, MemoryEntry, Sources
 from scopes.memory.list import MemoryList, MemoryView
 from scopes.memory.prune import MemoryPruned
@@ -78,6 +79,7 @@ from scopes.merge.file_comparison import FileComparison, LineRange
 from scopes.merge.file_texts import FileSide
 from scopes.merge.lane_marks import LaneMark
 from scopes.merge.manual_resolution import SIDES
+from scopes.merge.plans_and_answers import PlanStep
 from scopes.merge.recorded_work import Alternatives, SideTests
 from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.merge.rewrite import Rewrite
@@ -467,6 +469,7 @@ FILE_COMPARISONS = (
     ),
     FileComparison(key="files/src/main.py", path="src/main.py", outcome="same", target=_EDITED, source=_EDITED),
 )
+PLANS = (PlanStep("write the tests", "completed", "in_progress", "pending"), PlanStep("deploy", "pending", "completed"))
 SIDE_TESTS = SideTests(
     (CheckRun("go test ./...", failed=False), CheckRun("make test", failed=True)),
     (CheckRun("go test ./...", failed=True, exit_code=1),),
@@ -571,6 +574,13 @@ CONTEXT_DIFFERENCE = ContextDifference(
     ),
 )  # fmt: skip
 
+CANDIDATE = DecisionCandidate(
+    id=f"{PROMPT.id}.1",
+    text="We decided to set Secure on all cookies.",
+    branch="main",
+    why="states a decision",
+    head=PROMPT,
+)
 REQUEST = MergeRequest(
     id=message_id("request"), number=2, source="fix", target="main", title="Safari keeps its session",
     message="All findings are fixed.\nTests passed.", requester="carol", source_tip=CALL.oid, opened="2025-12-31T22:40:00Z",
@@ -879,7 +889,7 @@ SAMPLES = {
         ),
         "merged-files": Merged(
             **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), files=FILE_COMPARISONS,
-            tests=SIDE_TESTS, alternatives=Alternatives(PROMPT, CALL, SECURE),
+            tests=SIDE_TESTS, plans=PLANS, alternatives=Alternatives(PROMPT, CALL, SECURE),
             operation=OPERATION, message=message_id("joined"),
         ),
         "merged-dry-run": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), dry_run=True),
@@ -893,7 +903,7 @@ SAMPLES = {
         ),
         "conflict-files": MergeConflicted(
             **MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,), files=FILE_COMPARISONS * 5, operation=OPERATION,
-            tests=SIDE_TESTS, alternatives=Alternatives(PROMPT, CALL, SECURE),
+            tests=SIDE_TESTS, plans=PLANS, alternatives=Alternatives(PROMPT, CALL, SECURE),
         ),
         "conflict-dry-run": MergeConflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": MergeConflicted(**MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,) * 23, operation=OPERATION),
@@ -947,6 +957,11 @@ SAMPLES = {
                 DecisionRow(topic="cookies", decision="SameSite=Strict", head=SECURE, current=False),
                 DecisionRow(topic="cookies", decision="SameSite=Lax,\nand no other.", head=DECIDED, current=True),
             ),
+        ),
+        "decisions-withdrawn": DecisionList(
+            conversation=CONVERSATION,
+            branch="fix",
+            decisions=(DecisionRow(topic="db", decision="SQLite", head=SECURE, current=False, withdrawn=True),),
         ),
         "decisions-elsewhere": DecisionList(
             conversation=CONVERSATION,
@@ -1059,6 +1074,14 @@ SAMPLES = {
             ),
         ),
         "fetched": RanksFetched(encoding="o200k_base", path="/home/carol/.cache/scopes/tokens/o200k_base.tiktoken", size=3_613_922),
+    },
+    "decision_candidates": {
+        "list": CandidateList(conversation=CONVERSATION, candidates=(CANDIDATE,)),
+        "empty-list": CandidateList(conversation=CONVERSATION, candidates=(), branch="fix"),
+        "accepted": DecisionAccepted(
+            id=DECIDED.id, oid=DECIDED.oid, conversation=CONVERSATION, branch="main", topic="cookies", candidate=CANDIDATE
+        ),
+        "dismissed": CandidateDismissed(conversation=CONVERSATION, candidate=CANDIDATE, operation=OPERATION),
     },
     "merge_requests": {
         "opened": MergeRequestChanged(row=REQUEST_ROW, change="opened", operation=OPERATION),

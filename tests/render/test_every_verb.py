@@ -53,6 +53,7 @@ from scopes.importers.import_sample import import_sample
 from scopes.memory.actions import done, list_actions
 from scopes.memory.add import add
 from scopes.memory.context import context as memory_context
+from scopes.memory.decision_candidates import accept_candidate, dismiss_candidate, list_candidates
 from scopes.memory.list import list_memory, show_memory
 from scopes.memory.prune import prune
 from scopes.memory.search import search as search_memory
@@ -118,6 +119,16 @@ WRITES = {
     "import --sample": import_sample,
     "append": lambda repo: append(repo, SAMPLE, plain_message("carol", "hello")),
     "amend": lambda repo: amend(repo, SAMPLE, SAMPLE, "better", author=Author("carol")),
+    "say a decision": lambda repo: append(
+        repo, SAMPLE, plain_message("carol", "We decided to use SQLite. We agreed on tabs.")
+    ),
+    "decisions --candidates": lambda repo: list_candidates(repo, SAMPLE),
+    "decisions accept": lambda repo: accept_candidate(
+        repo, SAMPLE, list_candidates(repo, SAMPLE).candidates[-1].id, author=Author("carol")
+    ),
+    "decisions dismiss": lambda repo: dismiss_candidate(
+        repo, SAMPLE, list_candidates(repo, SAMPLE).candidates[-1].id, author=Author("carol")
+    ),
     "decisions withdraw": lambda repo: withdraw_decision(
         repo, SAMPLE, "cookies", author=Author("carol"), branch="analysis/security-review", dry_run=True
     ),

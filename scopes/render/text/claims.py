@@ -18,6 +18,7 @@ from scopes.render.text.phrases import (
     identifier,
     short_time,
     subject,
+    write_hint,
     write_outcome,
 )
 from scopes.render.view import Cell, Column, Span, View, clean_spans
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
     from scopes.conversation.decisions import DecisionList, DecisionRow
     from scopes.conversation.files import FileList, FileRow
     from scopes.conversation.withdraw import DecisionWithdrawn
+    from scopes.memory.decision_candidates import (
+        CandidateDismissed,
+        CandidateList,
+        DecisionAccepted,
+        DecisionCandidate,
+    )
 
 _ORDER = {name: place for place, name in enumerate(FILE_OPERATIONS)}
 _HASH_LENGTH = len("sha256:") + 8
@@ -48,6 +55,14 @@ _DECISION_COLUMNS = (
     Column("ID"),
     Column("OID"),
     Column("State"),
+)
+_CANDIDATE_COLUMNS = (
+    Column("ID"),
+    Column("Text"),
+    Column("Branch"),
+    Column("Why"),
+    Column("Author"),
+    Column("Time"),
 )
 _FILE_COLUMNS = (
     Column("Path"),
@@ -124,6 +139,57 @@ def render_decision_withdrawn(result: DecisionWithdrawn, view: View) -> None:
 
 
 @render_text.register
+def render_candidate_list(result: CandidateList, view: View) -> None:
+    """Write the candidates, oldest first, each with where and why it was found."""
+    if not view.terminal:
+        view.rows(_CANDIDATE_COLUMNS, map(_candidate_row, result.candidates))
+        return
+    if not result.candidates:
+        place = result.conversation if result.branch is None else f"{result.conversation}/{result.branch}"
+        view.line(Span(place, "id"), " has no decision candidates.")
+    for each in result.candidates:
+        who = author(each.head.author, each.head.author_kind)
+        when = short_time(view, display_time(each.head))
+        view.line(
+            Span(_short_candidate(each), "id"),
+            " ",
+            who,
+            " ",
+            when,
+            " on ",
+            Span(each.branch, "branch"),
+            f": {each.why}",
+        )
+        view.body(each.text, indent=4)
+    if result.candidates:
+        first = _short_candidate(result.candidates[0])
+        write_hint(view, f"accept one: scopes decisions accept {result.conversation} {first} --topic TOPIC")
+
+
+@render_text.register
+def render_decision_accepted(result: DecisionAccepted, view: View) -> None:
+    """Write the new decision and its topic; in a pipe the id of its message."""
+    on = Span(result.branch, "branch")
+    write_outcome(view, result.id, f"accepted: {result.topic} = {result.candidate.text} on ", on, appended=True)
+
+
+@render_text.register
+def render_candidate_dismissed(result: CandidateDismissed, view: View) -> None:
+    """Write which candidate is not listed any more."""
+    write_outcome(view, result.candidate.id, f"dismissed: {result.candidate.text}", operation=result.operation)
+
+
+def _candidate_row(each: DecisionCandidate) -> tuple[Cell, ...]:
+    time = display_time(each.head) or UNKNOWN_TIME
+    return each.id, each.text, each.branch, each.why, each.head.author, time
+
+
+def _short_candidate(each: DecisionCandidate) -> str:
+    message, _, number = each.id.rpartition(".")
+    return f"{message[:SHORT_ID_LENGTH]}.{number}"
+
+
+@render_text.register
 def render_decision_list(result: DecisionList, view: View) -> None:
     """Write the decisions, oldest first; those that the branch does not hold are marked."""
     if not view.terminal:
@@ -134,9 +200,8 @@ def render_decision_list(result: DecisionList, view: View) -> None:
         view.line(Span(place, "id"), " holds no decisions.")
     where = result.branch or "the active branch"
     for row in result.decisions:
-        elsewhere = f" (only on {', '.join(row.branches)})"
-        marked = "" if row.current else elsewhere if row.branches else f" (superseded on {where})"
-        view.line(Span(row.topic, "heading"), Span(marked, "warn"))
+        mark = f"only on {', '.join(row.branches)}" if row.branches else f"{row.state} on {where}"
+        view.line(Span(row.topic, "heading"), Span("" if row.current else f" ({mark})", "warn"))
         view.body(row.decision, indent=4)
         who, when = author(row.head.author, row.head.author_kind), short_time(view, display_time(row.head))
         commit = Span(f" commit {row.head.oid[:12]}", "dim")

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from scopes.conversation.decisions import DecisionList
     from scopes.conversation.files import FileList
     from scopes.conversation.withdraw import DecisionWithdrawn
+    from scopes.memory.decision_candidates import (
+        CandidateDismissed,
+        CandidateList,
+        DecisionAccepted,
+        DecisionCandidate,
+    )
 
 
 @to_wire.register
@@ -47,6 +53,52 @@ def format_decision_withdrawn(result: DecisionWithdrawn) -> dict[str, object]:
         oid=result.oid,
         dry_run=result.dry_run or None,
     )
+
+
+@to_wire.register
+def format_candidate_list(result: CandidateList) -> dict[str, object]:
+    """Return the decision candidates, oldest first."""
+    return without_none(
+        kind="decision-candidates",
+        conversation=result.conversation,
+        branch=result.branch,
+        candidates=[_candidate_object(each) for each in result.candidates],
+    )
+
+
+@to_wire.register
+def format_decision_accepted(result: DecisionAccepted) -> dict[str, object]:
+    """Return the message of an accepted decision."""
+    return {
+        "kind": "decision-accepted",
+        "conversation": result.conversation,
+        "branch": result.branch,
+        "id": result.id,
+        "oid": result.oid,
+        "topic": result.topic,
+        "candidate": _candidate_object(result.candidate),
+    }
+
+
+@to_wire.register
+def format_candidate_dismissed(result: CandidateDismissed) -> dict[str, object]:
+    """Return a dismissed candidate."""
+    return {
+        "kind": "decision-dismissed",
+        "conversation": result.conversation,
+        "candidate": _candidate_object(result.candidate),
+        "operation": result.operation,
+    }
+
+
+def _candidate_object(each: DecisionCandidate) -> dict[str, object]:
+    return {
+        "id": each.id,
+        "text": each.text,
+        "branch": each.branch,
+        "why": each.why,
+        "message": header_object(each.head),
+    }
 
 
 @to_wire.register
