@@ -194,5 +194,5 @@ def _choose_name(
         return default_branch_name(taken, entry.purpose, entry.agent)
     parsed = parse_branch_name(name)
     if parsed in taken:
-        raise Refused(f"branch {parsed!a} already exists in {conversation}", hint="choose another with --name")
+        raise Refused(f"branch {parsed!a} already exists in {conversation}", hint="choose another name")
     return parsed

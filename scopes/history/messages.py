@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -180,6 +181,11 @@ def plain_message(author: Author | str, text: str, *, kind: str = "plain") -> Me
         Invalid: the author's name is blank or too long.
     """
     return Message(id=new_id(), author=check_author(author), parts=text_parts(text), kind=kind, time=now())
+
+
+def retraction_of(target: MessageId, author: Author | str, text: str) -> Message:
+    """Return a new notice that retracts a message; raises as `plain_message` does."""
+    return replace(plain_message(author, text, kind="notice"), retracts=target)
 
 
 def check_author(author: Author | str) -> Author:

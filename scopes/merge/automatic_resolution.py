@@ -11,7 +11,6 @@ from scopes.merge.conflict_keys import folded, group_of, shown_key, value_field
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.model.conflicts import (
     CONFLICT_TYPES,
-    MESSAGES,
     PRIORITIES,
     Choice,
     Conflict,
@@ -179,11 +178,9 @@ def _resolve_one(
 def _reuse(conflict: Conflict, earlier: Sequence[EarlierResolution]) -> Conflict | None:
     """Return a conflict as resolved in the way it was resolved before; None if that is contradictory or impossible.
 
-    A new text of a message is a message of its own, which a merge does not write.
+    A value that neither side has needs a message that states it, which a merge does not write: `--as-before` does.
     """
-    if len(earlier) != 1 or earlier[0].choice is None:
-        return None
-    if earlier[0].choice == "value" and group_of(conflict.key) == MESSAGES:
+    if len(earlier) != 1 or earlier[0].choice in {None, "value"}:
         return None
     return resolve_as_before(conflict, earlier[0], earlier[0].reason, _ACTOR)
 

@@ -141,6 +141,8 @@ def _resolved_by_merge(repository: Repository, conversation: ConversationId, com
             return [
                 replace(conflicts[identity], status="resolved", resolution=decode_resolution(document))
                 for document in documents
-                if isinstance(document, dict) and (identity := document.get("id")) in conflicts
+                if isinstance(document, dict)
+                and isinstance(identity := document.get("id"), str)
+                and identity in conflicts
             ]
     return []

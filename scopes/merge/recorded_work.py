@@ -124,7 +124,9 @@ class RecordedWork:
 
     def _read_records(self, messages: set[str]) -> Mapping[str, list[bytes]]:
         roots = {find_root_commit(self._repository, conversation) for conversation in self._conversations}
-        return read_records(self._repository, {root for root in roots if root is not None}, messages)
+        found = read_records(self._repository, {root for root in roots if root is not None}, messages)
+        missing = messages - found.keys()  # cherry-picked from another conversation
+        return found | read_records(self._repository, None, missing) if missing else found
 
 
 def compare_one_file(

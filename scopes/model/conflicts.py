@@ -258,11 +258,18 @@ def _positions(documents: object) -> tuple[Position, ...]:
                         value,
                         message if isinstance(message, str) else None,
                         agent if isinstance(agent, str) else None,
-                        float(confidence) if isinstance(confidence, int | float) else None,
+                        _decode_confidence(confidence),
                         resolver if isinstance(resolver, str) else None,
                     )
                 )
     return tuple(positions)
+
+
+def _decode_confidence(value: object) -> float | None:
+    """Return a confidence between 0 and 1; None for any other value, which may come from a store of somebody else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        return None
+    return float(value)
 
 
 def decode_resolution(document: object) -> Resolution | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from scopes.conversation.cherry_pick import abort_cherry_pick, cherry_pick
@@ -11,6 +13,7 @@ from scopes.conversation.rebase import abort_rebase, rebase
 from scopes.conversation.resolve import escalate_conflict, resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
+from scopes.history.messages import read_message
 from scopes.merge import ended_conflicts
 from scopes.merge.replay_control import ReplayConflicted, Replayed
 from scopes.model.message import Author
@@ -96,6 +99,21 @@ def test_a_conflict_that_was_aborted_and_resolved_later_is_listed_once(repositor
     abort_merge(repository, "conv-001")
     merge(repository, "conv-001", "fix", target="main", options=MergeOptions(strategy="theirs"))
     assert ended(repository) == [("resolved", "theirs")]
+
+
+@pytest.mark.parametrize("identity", [["x"], {"x": 1}, None, 5])
+def test_a_merge_message_with_an_invalid_id_of_a_conflict_is_read(repository, monkeypatch, identity):
+    """A merge message may come from a store of somebody else."""
+    fork(repository)
+    merge(repository, "conv-001", "fix", target="main", options=MergeOptions(strategy="ours"))
+
+    def read_forged(objects, oid):
+        message = read_message(objects, oid)
+        resolved = [{**document, "id": identity} for document in message.extra.get("merge", {}).get("resolved", ())]
+        return replace(message, extra={"merge": {"resolved": resolved}}) if resolved else message
+
+    monkeypatch.setattr("scopes.merge.ended_conflicts.read_message", read_forged)
+    assert list_conflicts(repository, "conv-001", include_all=True).conflicts == ()
 
 
 def count_calls(monkeypatch, module, name):

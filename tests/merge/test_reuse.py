@@ -7,6 +7,7 @@ import pytest
 from scopes.conversation.branch import branch
 from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.conflicts import list_conflicts, show_conflict
+from scopes.conversation.decisions import decisions
 from scopes.conversation.merge import MergeConflicted, Merged, MergeOptions, continue_merge, merge
 from scopes.conversation.rebase import rebase
 from scopes.conversation.resolve import resolve_conflict
@@ -91,11 +92,14 @@ def test_an_earlier_outcome_is_applied_with_the_names_of_who_decided(repository,
     assert_sound(repository)
 
 
-def test_an_earlier_text_is_applied(repository):
+def test_a_value_of_neither_side_is_shown_and_not_applied_because_no_message_would_state_it(repository):
     resolved_before(repository, value="duckdb")
-    done = merge(with_settings(repository, reuse="apply"), "conv-001", "fix", target="two")
-    assert done.conflicts[0].resolution.choice == "value"
-    assert b'"duckdb"' in decision_on(repository, "two")
+    stopped = merge(with_settings(repository, reuse="apply"), "conv-001", "fix", target="two")
+    assert [each.values for each in stopped.conflicts[0].earlier] == [("duckdb",)]
+    resolve_conflict(repository, "conv-001", "1", as_before=True, author=LEAD)
+    continue_merge(repository, "conv-001")
+    in_effect = [row.decision for row in decisions(repository, "conv-001/two").decisions if row.current]
+    assert in_effect == ["duckdb"]
 
 
 def test_sides_are_mapped_by_value_and_not_by_name(repository):
@@ -117,15 +121,15 @@ def test_another_base_and_other_spellings_are_the_same_question(repository):
     assert done.conflicts[0].resolution.reused.conflict != conflict.id
 
 
-def test_a_base_that_the_conflict_does_not_have_is_applied_as_its_value(repository):
+def test_a_base_that_the_conflict_does_not_have_is_a_value_of_neither_side(repository):
     resolved_before(repository, take="base")
     for name in ("x", "y"):
         branch(repository, "conv-001", name=name, start="main~2", switch=False)
     decide(repository, "conv-001/x", "pg")
     decide(repository, "conv-001/y", "my")
     done = merge(with_settings(repository, reuse="apply"), "conv-001", "x", target="y")
-    assert isinstance(done, Merged)
-    assert b'"sqlite"' in decision_on(repository, "y")
+    assert isinstance(done, MergeConflicted)
+    assert [each.values for each in done.conflicts[0].earlier] == [("sqlite",)]
 
 
 @pytest.mark.parametrize(
