@@ -17,7 +17,7 @@ from scopes.conversation.rebase import continue_rebase
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import check_author, write_commit_over, write_message_blob
 from scopes.history.revisions import resolve_conversation
-from scopes.history.transaction import Transaction
+from scopes.history.transaction import Transaction, same_command
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId, parse_agent_name
 from scopes.merge.automatic_resolution import CHOICE_OF_STRATEGY, choice_of, resolve, resolve_as_before
 from scopes.merge.conflict_keys import group_of, shown_key
@@ -84,7 +84,7 @@ def resolve_conflict(
     """Resolve a conflict by taking a side, with a new value (text or JSON), or as it was resolved before.
 
     As in git, "ours" is the target and "theirs" the source. With `continue_after`, the merge, rebase or cherry-pick is
-    finished if no conflict is open then; that is an operation of its own, which `undo` takes back first.
+    finished if no conflict is open then; that is an operation of its own, but `undo` takes back both in one step.
 
     Raises:
         NotFound, Ambiguous: there is no such conflict.
@@ -131,7 +131,8 @@ def _continue(repository: Repository, result: ConflictResolved) -> ConflictResol
         return replace(result, notes=(*result.notes, Note(f"{text} still open")))
     if result.kind not in _CONTINUE:
         return replace(result, notes=(*result.notes, Note(f"nothing is in progress on {result.branch}")))
-    outcome = _CONTINUE[result.kind](repository, result.conversation, result.branch)
+    with same_command(repository, result.operation):
+        outcome = _CONTINUE[result.kind](repository, result.conversation, result.branch)
     return replace(result, continued=outcome, notes=(*result.notes, *outcome.notes))
 
 

@@ -108,8 +108,8 @@ def conflicts_resolve(
     --edit opens the texts of both sides in your editor. The resolution becomes a message on the conflict-resolution
     branch, with author, reason and the rejected values.
 
-    --continue finishes the merge, rebase or cherry-pick in the same command if no conflict is open then. `scopes undo`
-    takes back the merge, and a second one the resolution. `scopes conv merge CONV --continue` finishes it later.
+    --continue finishes the merge, rebase or cherry-pick in the same command if no conflict is open then; `scopes undo`
+    takes back both in one step. `scopes conv merge CONV --continue` finishes it later.
 
     If the same two values for the same key were resolved before on any branch of the conversation, `conflicts show`
     says how, and --as-before takes the same value again. `scopes config set scopes.merge.reuse apply` lets merge,
