@@ -22,6 +22,7 @@ from scopes.context.turns import Turn
 from scopes.fence import draw_mark, fenced
 from scopes.history.messages import NO_TEXT, count_messages, display_time, subject_of
 from scopes.history.revisions import Revision, list_branch_tips
+from scopes.merge.in_progress import resolution_branch_notes
 from scopes.model.tool_calls import summarize_calls
 from scopes.result import Note
 from scopes.store.graph import walk_newest_first
@@ -57,6 +58,8 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
             cache.add(key, unfenced, stat_files(os.path.join(request.project, path) for path in paths))
     result = _with_limits(repository, revisions[-1], _with_fence(unfenced, request.mark), request)
     notes = [Note(warning) for warning in result.warnings]
+    if request.where is not None and request.at is None:
+        notes += resolution_branch_notes(repository, revisions[-1], request.where, "context")
     if cache.damaged:
         notes.insert(0, Note("the cached context was damaged and was built again"))
     return replace(result, notes=(*result.notes, *notes))

@@ -22,6 +22,7 @@ from scopes.history.revisions import resolve_revision
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.memory.context import MAX_CHARACTERS
 from scopes.memory.prompt_preface import build_preface
+from scopes.merge.in_progress import resolution_branch_notes
 from scopes.model.message import Part
 from scopes.result import Note, Result
 from scopes.sanitize import clip, for_prompt, line_for_prompt
@@ -137,6 +138,7 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
     truncated = sum(entry.truncated for entry in kept)
     total = len(every_entry) + collected.unread + collected.summarized
     notes = [*choice.notes, *collected.notes, *map(Note, collected.warnings), *preface.notes]
+    notes += resolution_branch_notes(repository, revision, request.where, "history")
     if entries and not kept:
         notes.append(
             Note(f"not even the newest message fits into {max_tokens} tokens", "raise the limit: --max-tokens N")

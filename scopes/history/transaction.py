@@ -6,7 +6,8 @@ decided below, in `store.transactions`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -25,13 +26,23 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.conversation import BranchEntry
 from scopes.model.merge_request import MergeRequest
 from scopes.model.message import Message
-from scopes.model.operation import Operation, RefChange
+from scopes.model.operation import SAME_COMMAND, Operation, RefChange
 from scopes.store import refs
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import append, commit_operation
 from scopes.store.trees import BlobChange
 
 _MAX_COMMAND_LENGTH = 2000
+
+
+@contextmanager
+def same_command(repository: Repository, operation: OperationId) -> Iterator[None]:
+    """Link the operations that are committed meanwhile to an earlier one: `undo` takes them back in one step."""
+    repository.command_operations = [operation]
+    try:
+        yield
+    finally:
+        repository.command_operations = []
 
 
 class RefTransaction:
@@ -80,7 +91,8 @@ class RefTransaction:
         Raises:
             Busy, Invalid, Inaccessible: nothing has happened.
         """
-        caller = self.repository.caller
+        caller, earlier = self.repository.caller, self.repository.command_operations
+        linked = {SAME_COMMAND: list(earlier)} if earlier else {}
         operation = Operation(
             id=self.operation_id,
             kind=kind,
@@ -90,9 +102,11 @@ class RefTransaction:
             time=now(),
             changes=tuple(change for change in self.list_changes() if change.old != change.new),
             undoes=undoes,
-            details=details or {},
+            details={**(details or {}), **linked},
         )
         commit_operation(self.repository, operation)
+        if earlier:
+            earlier.append(operation.id)
         return operation
 
 

@@ -11,7 +11,6 @@ from scopes.merge.conflict_keys import folded, group_of, shown_key, value_field
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.model.conflicts import (
     CONFLICT_TYPES,
-    MESSAGES,
     PRIORITIES,
     Choice,
     Conflict,
@@ -173,22 +172,20 @@ def _resolve_one(
         return resolve(conflict, automatic, "automatic", "", _ACTOR)
     if strategy in CHOICE_OF_STRATEGY:
         return resolve(conflict, CHOICE_OF_STRATEGY[strategy], strategy, "", _ACTOR)
-    return replace(conflict, decided_before=earlier)
+    return replace(conflict, earlier=earlier)
 
 
 def _reuse(conflict: Conflict, earlier: Sequence[EarlierResolution]) -> Conflict | None:
     """Return a conflict as resolved in the way it was resolved before; None if that is contradictory or impossible.
 
-    A new text of a message is a message of its own, which a merge does not write.
+    A value that neither side has needs a message that states it, which a merge does not write: `--as-before` does.
     """
-    if len(earlier) != 1 or earlier[0].choice is None:
-        return None
-    if earlier[0].choice == "value" and group_of(conflict.key) == MESSAGES:
+    if len(earlier) != 1 or earlier[0].choice in {None, "value"}:
         return None
     return resolve_as_before(conflict, earlier[0], earlier[0].reason, _ACTOR)
 
 
-def outcome_of(earlier: EarlierResolution) -> tuple[Choice, Any]:
+def choice_of(earlier: EarlierResolution) -> tuple[Choice, Any]:
     """Return choice and value that repeat an earlier resolution; its choice must not be None."""
     choice = earlier.choice or "target"
     return choice, earlier.values[0] if choice == "value" else None
@@ -196,7 +193,7 @@ def outcome_of(earlier: EarlierResolution) -> tuple[Choice, Any]:
 
 def resolve_as_before(conflict: Conflict, earlier: EarlierResolution, reason: str, actor: str) -> Conflict:
     """Return the conflict as resolved with the outcome of an earlier resolution; its choice must not be None."""
-    choice, value = outcome_of(earlier)
+    choice, value = choice_of(earlier)
     reused = Reused(earlier.conflict, earlier.actor, earlier.reason)
     return resolve(conflict, choice, REUSED, reason, actor, value, reused)
 

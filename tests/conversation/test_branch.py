@@ -206,4 +206,4 @@ def test_abandoned_branches_are_listed_only_on_request(repository):
     history(repository, "main: a", "fix:", "old:")
     abandon(repository, "conv-001", "old")
     assert [b.name for b in list_branches(repository, "conv").branches] == ["main", "fix"]
-    assert [b.name for b in list_branches(repository, "conv", abandoned=True).branches] == ["main", "fix", "old"]
+    assert [b.name for b in list_branches(repository, "conv", include_hidden=True).branches] == ["main", "fix", "old"]
