@@ -176,7 +176,9 @@ def require_open_conflict(repository: Repository, conversation: str, conflict: s
 def _read_open_conflict(repository: Repository, in_progress: InProgress, conflict: Conflict) -> Conflict:
     if conflict.status == "abandoned":
         hint = restore_hint(repository, in_progress.conversation, in_progress.branch)
-        raise Refused(f"conflict {conflict.id} was abandoned: its merge or replay was aborted", hint=hint)
+        raise Refused(
+            f"conflict {conflict.id} was abandoned: its merge or replay was aborted, or its message skipped", hint=hint
+        )
     record = list_conflicts_at(repository, in_progress.tip).get(conflict.id, conflict)
     if record.status == "resolved":
         command = f", or continue: scopes conv {in_progress.kind} {in_progress.conversation} --continue"
