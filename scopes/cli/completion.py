@@ -49,7 +49,6 @@ NO_FILES = 1
 _NAME_OR_PATH = frozenset({"PROJECT", "FILE", "VALUE", "-- PATH", "CONV[/BRANCH]|FILE"})
 _NEVER_A_PATH = frozenset({"COMMAND", "ID", "N", "NAME", "NEW", "SHARE", "TOKENS", "TOPIC", "WHEN"})
 _FEW_MESSAGES = 5
-_SIDES = ("source", "target", "base", "both")
 
 
 class OptionRow:
@@ -312,7 +311,7 @@ def _sides(_placeholder: str, _current: str, parsed: ParsedWords) -> Candidates:
         found = load("scopes.cli.completion_values:list_values")(
             "SIDE", _store_path(parsed), conversation, arguments[-1]
         )
-    return found or [(side, "") for side in _SIDES]
+    return found or [(side, "") for side in load("scopes.model.conflicts:SIDES")]
 
 
 def _named_conversation(parsed: ParsedWords) -> str | None:

@@ -133,7 +133,7 @@ def _sides(repository: Repository, conversation: str, conflict: str) -> Candidat
     if not conversation:
         conversation = load("scopes.conversation.conflicts:find_conflict_anywhere")(repository, conflict)
     view = load("scopes.conversation.conflicts:show_conflict")(repository, conversation, conflict, files=False)
-    for side in view.takes:
+    for side in view.sides:
         positions: Iterable[Position] = getattr(view.row.conflict, side, ())
         values = (f"{each.agent or 'unknown'}: {_as_text(each.value)}" for each in positions)
         yield side, "the values of both" if side == "both" else "; ".join(values) or "no value"

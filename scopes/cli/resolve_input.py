@@ -18,6 +18,7 @@ from scopes.errors import Inaccessible, Invalid, Refused
 from scopes.merge.conflict_keys import can_have_value, shown_key
 from scopes.model.conflicts import Position
 from scopes.model.message import Author
+from scopes.render.text.conflict_phrases import can_repeat
 from scopes.sanitize import clean
 from scopes.store.repository import Repository
 
@@ -29,10 +30,7 @@ Value: TypeAlias = Annotated[
     str | None, typer.Option("--value", metavar="VALUE", help="Another value: a text, or JSON for the value of a field")
 ]
 Edit: TypeAlias = Annotated[bool, typer.Option("--edit", "-e", help="Edit the texts of both sides in your editor")]
-AsBefore: TypeAlias = Annotated[
-    bool, typer.Option("--as-before", help="Resolve it as the same question was resolved before")
-]
-Reason: TypeAlias = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")]
+AsBefore: TypeAlias = Annotated[bool, typer.Option("--as-before", help="Resolve it as it was resolved before")]
 Continue: TypeAlias = Annotated[
     bool, typer.Option("--continue", help="If no conflict is open then, finish the merge, rebase or cherry-pick")
 ]
@@ -103,10 +101,12 @@ def resolve_from_options(
 
 def _list_options(view: ConflictView) -> str:
     """Return the options that can resolve a conflict."""
-    if not view.takes:
-        return "one of --take SIDE, --value VALUE and --edit"
-    take = f"--take with {', '.join(view.takes[:-1])} or {view.takes[-1]}"
-    return f"one of {take}; --value VALUE; --edit" if can_have_value(view.row.conflict.key) else take
+    if not view.sides:
+        return "one of --take SIDE, --value VALUE, --edit and --as-before"
+    take = f"--take with {', '.join(view.sides[:-1])} or {view.sides[-1]}"
+    options = [take, *(("--value VALUE", "--edit") if can_have_value(view.row.conflict.key) else ())]
+    options += ["--as-before"] if can_repeat(view.row.conflict) else []
+    return f"one of {'; '.join(options)}" if options[1:] else take
 
 
 def edit_text(invocation: Invocation, text: str, comments: str, *, name: str) -> str:

@@ -58,9 +58,9 @@ class BranchList(Result):
     branches: tuple[BranchRow, ...]
 
 
-def list_branches(repository: Repository, conversation: str, *, abandoned: bool = False) -> BranchList:
-    """List the branches of a conversation; abandoned ones, and those of closed conflicts, only with `abandoned`."""
-    view = show(repository, conversation, recent=0, abandoned=abandoned)
+def list_branches(repository: Repository, conversation: str, *, include_hidden: bool = False) -> BranchList:
+    """List the branches of a conversation; abandoned ones, and those of ended conflicts, only with `include_hidden`."""
+    view = show(repository, conversation, recent=0, include_hidden=include_hidden)
     return BranchList(conversation=view.id, branches=view.branches)
 
 

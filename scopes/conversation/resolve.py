@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from scopes.clock import new_id, now, seconds_of
 from scopes.conversation.cherry_pick import continue_cherry_pick
@@ -19,7 +19,7 @@ from scopes.history.messages import check_author, write_commit_over, write_messa
 from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import Transaction, same_command
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId, parse_agent_name
-from scopes.merge.automatic_resolution import CHOICE_OF_STRATEGY, outcome_of, resolve, resolve_as_before
+from scopes.merge.automatic_resolution import CHOICE_OF_STRATEGY, choice_of, resolve, resolve_as_before
 from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.merge.conflict_list import list_earlier, read_conflict
 from scopes.merge.divergence import state_of
@@ -40,7 +40,6 @@ _CONTINUE: Mapping[str, Callable[[Repository, str, str | None], Result]] = {
     "rebase": continue_rebase,
     "cherry-pick": continue_cherry_pick,
 }
-ConflictSide: TypeAlias = Literal["source", "target", "base", "both"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,14 +107,14 @@ def resolve_conflict(
         disagreement = find_disagreement(repository, in_progress, record)
         if as_before:
             earlier = _read_earlier(repository, in_progress, record)
-            choice, new_value = outcome_of(earlier)
+            choice, new_value = choice_of(earlier)
             resolved = resolve_as_before(record, earlier, reason or earlier.reason, actor.name)
         else:
             choice, new_value = take or "value", None if value is None else read_value(record.key, value)
             resolved = resolve(record, choice, strategy, reason, actor.name, new_value)
         changes = resolved_changes(repository, disagreement, choice, new_value, actor.name)
         changes = changes_made_since(repository, in_progress, record.key) | changes
-        resolved = keep_resolutions(resolved, _list_former(repository, in_progress, record))
+        resolved = keep_resolutions(resolved, _list_earlier_records(repository, in_progress, record))
         if group_of(record.key) == MESSAGES and choice == "value":
             text = str(new_value)  # the resolution amends the message: its text is the new text
         else:
@@ -174,11 +173,10 @@ def require_open_conflict(repository: Repository, conversation: str, conflict: s
 
 
 def _read_open_conflict(repository: Repository, in_progress: InProgress, conflict: Conflict) -> Conflict:
-    if conflict.status == "abandoned":
+    if conflict.status == "aborted":
         hint = restore_hint(repository, in_progress.conversation, in_progress.branch)
-        raise Refused(
-            f"conflict {conflict.id} was abandoned: its merge or replay was aborted, or its message skipped", hint=hint
-        )
+        text = f"conflict {conflict.id} was aborted with its merge or replay, or skipped with its message"
+        raise Refused(text, hint=hint)
     record = list_conflicts_at(repository, in_progress.tip).get(conflict.id, conflict)
     if record.status == "resolved":
         command = f", or continue: scopes conv {in_progress.kind} {in_progress.conversation} --continue"
@@ -188,7 +186,7 @@ def _read_open_conflict(repository: Repository, in_progress: InProgress, conflic
 
 
 def _read_earlier(repository: Repository, in_progress: InProgress, conflict: Conflict) -> EarlierResolution:
-    """Return the only earlier resolution of the same question.
+    """Return the only earlier resolution of a conflict.
 
     Raises:
         Refused: there is none, there are several that contradict each other, or it does not fit.
@@ -196,17 +194,17 @@ def _read_earlier(repository: Repository, in_progress: InProgress, conflict: Con
     found = list_earlier(repository, in_progress).find(conflict)
     command = f"scopes conflicts resolve {in_progress.conversation} {conflict.id[:8]} --take source"
     if not found:
-        raise Refused(f"the question of conflict {conflict.id} was not decided before", hint=f"take a side: {command}")
+        raise Refused(f"conflict {conflict.id} was not resolved before", hint=f"take a side: {command}")
     if len(found) > 1:
         names = ", ".join(f"{each.actor} in {each.conflict}" for each in found)
-        raise Refused(f"it was decided before in different ways: {names}", hint=f"take a side: {command}")
+        raise Refused(f"it was resolved before in different ways: {names}", hint=f"take a side: {command}")
     if found[0].choice is None:
         text = f"conflict {found[0].conflict} was resolved with a value that this one does not have"
         raise Refused(text, hint=f"take a side: {command}")
     return found[0]
 
 
-def _list_former(repository: Repository, in_progress: InProgress, conflict: Conflict) -> list[Conflict]:
+def _list_earlier_records(repository: Repository, in_progress: InProgress, conflict: Conflict) -> list[Conflict]:
     """Return the resolved records that a conflict had on both sides before it was opened again."""
     records = [list_conflicts_at(repository, tip) for tip in (in_progress.target_tip, in_progress.source_tip)]
     return [found[conflict.id] for found in records if conflict.id in found]

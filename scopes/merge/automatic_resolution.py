@@ -172,7 +172,7 @@ def _resolve_one(
         return resolve(conflict, automatic, "automatic", "", _ACTOR)
     if strategy in CHOICE_OF_STRATEGY:
         return resolve(conflict, CHOICE_OF_STRATEGY[strategy], strategy, "", _ACTOR)
-    return replace(conflict, decided_before=earlier)
+    return replace(conflict, earlier=earlier)
 
 
 def _reuse(conflict: Conflict, earlier: Sequence[EarlierResolution]) -> Conflict | None:
@@ -185,7 +185,7 @@ def _reuse(conflict: Conflict, earlier: Sequence[EarlierResolution]) -> Conflict
     return resolve_as_before(conflict, earlier[0], earlier[0].reason, _ACTOR)
 
 
-def outcome_of(earlier: EarlierResolution) -> tuple[Choice, Any]:
+def choice_of(earlier: EarlierResolution) -> tuple[Choice, Any]:
     """Return choice and value that repeat an earlier resolution; its choice must not be None."""
     choice = earlier.choice or "target"
     return choice, earlier.values[0] if choice == "value" else None
@@ -193,7 +193,7 @@ def outcome_of(earlier: EarlierResolution) -> tuple[Choice, Any]:
 
 def resolve_as_before(conflict: Conflict, earlier: EarlierResolution, reason: str, actor: str) -> Conflict:
     """Return the conflict as resolved with the outcome of an earlier resolution; its choice must not be None."""
-    choice, value = outcome_of(earlier)
+    choice, value = choice_of(earlier)
     reused = Reused(earlier.conflict, earlier.actor, earlier.reason)
     return resolve(conflict, choice, REUSED, reason, actor, value, reused)
 

@@ -10,10 +10,24 @@ from unicodedata import normalize
 
 from scopes.errors import Invalid
 from scopes.ids import MessageId
-from scopes.model.conflicts import CONFLICT_TYPES, ENTITIES, FILES, MESSAGES, PROPOSALS
+from scopes.model.conflicts import (
+    ANALYSES,
+    CONFLICT_TYPES,
+    DECISIONS,
+    ENTITIES,
+    FILES,
+    MESSAGES,
+    METHODS,
+    PRIORITIES,
+    PROPOSALS,
+)
 from scopes.model.path_encoding import decode_component, encode_component, file_leaf
 
 _TYPE_OF_GROUP = {row.group: name for name, row in CONFLICT_TYPES.items() if row.group is not None}
+_NOUN_OF_GROUP = {
+    ANALYSES: "analysis", DECISIONS: "decision", FILES: "file", MESSAGES: "message", METHODS: "method",
+    PRIORITIES: "priority", PROPOSALS: "proposal",
+}  # fmt: skip
 
 
 def key_of_path(path: str) -> str:
@@ -35,6 +49,11 @@ def path_prefixes(key: str) -> tuple[str, ...]:
 def group_of(key: str) -> str:
     """Return the first component of a key."""
     return key.partition("/")[0]
+
+
+def noun_of(group: str) -> str | None:
+    """Return the noun for one claim of a group; None if it has none."""
+    return _NOUN_OF_GROUP.get(group)
 
 
 def type_of(key: str, *, added: bool) -> str:

@@ -150,9 +150,9 @@ def list_earlier(repository: Repository, in_progress: InProgress, *others: InPro
 
 
 def _with_earlier(row: ConflictRow, find: Callable[[Conflict], tuple[EarlierResolution, ...]]) -> ConflictRow:
-    """Return a row with the earlier resolutions of the same question, if its conflict is open."""
+    """Return a row with its earlier resolutions, if its conflict is open."""
     found = () if row.conflict.status in ENDED else find(row.conflict)
-    return replace(row, conflict=replace(row.conflict, decided_before=found)) if found else row
+    return replace(row, conflict=replace(row.conflict, earlier=found)) if found else row
 
 
 def _rows(repository: Repository, in_progress: InProgress, before: int) -> Iterator[ConflictRow]:
@@ -225,4 +225,4 @@ def _walk_skipped(
         if _was_skipped(held):
             for record in list_conflicts_at(repository, tip).values():
                 if record.status != "resolved" and record.id not in known:
-                    yield record.id, (with_sides(held, tips), replace(record, status=ABANDONED))
+                    yield record.id, (with_sides(held, tips), replace(record, status="aborted"))

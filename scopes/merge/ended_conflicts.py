@@ -115,7 +115,7 @@ def _walk_moves(
         if operation.kind.endswith(_ABORTED) and old is not None and new is None:
             for record in list_conflicts_at(repository, old).values():
                 ended = _at_time(holding(repository, conversation, branch, old), operation)
-                yield with_sides(ended, branches), replace(record, status="abandoned")
+                yield with_sides(ended, branches), replace(record, status="aborted")
         documents = operation.details.get(DETAIL)
         records = map(conflict_of, documents if new is not None and isinstance(documents, list) else ())
         for found in records:

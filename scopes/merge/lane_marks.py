@@ -18,7 +18,7 @@ from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.commits import is_written_by_scopes
-from scopes.merge.resolution_lines import may_be_resolution, outcome_of, resolution_line
+from scopes.merge.resolution_lines import describe_resolution, may_be_resolution, resolution_line
 from scopes.model.message import Message
 from scopes.result import plural
 from scopes.sanitize import clip
@@ -162,7 +162,7 @@ class MarkedLanes:
         document = None if message is None else message.extra.get("merge")
         resolved = document.get("resolved") if isinstance(document, dict) else None
         lines = [
-            outcome_of(self._repository, head.oid, each)
+            describe_resolution(self._repository, head.oid, each)
             for each in (resolved if isinstance(resolved, list) else ())
             if isinstance(each, dict)
         ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from scopes.errors import Corrupt
 from scopes.model import encoding
@@ -66,9 +66,12 @@ CONFLICT_TYPES: Final[Mapping[str, ConflictType]] = {
     "unknown": ConflictType("medium"),
 }
 """Every type of conflict (S4-13). A type that a newer version wrote has the properties of `unknown`."""
-STATUSES: Final = ("open", "debate", "escalated", "resolved", "abandoned")
-ENDED: Final = frozenset({"resolved", "abandoned"})
-"""The statuses of conflicts that nobody can resolve any more; "abandoned" is never stored."""
+STATUSES: Final = ("open", "debate", "escalated", "resolved", "aborted")
+ENDED: Final = frozenset({"resolved", "aborted"})
+"""The statuses of conflicts that nobody can resolve any more; "aborted" is never stored."""
+ConflictSide: TypeAlias = Literal["source", "target", "base", "both"]
+SIDES: Final[tuple[str, ...]] = get_args(ConflictSide)
+"""The sides that a resolution can take."""
 CHOICES: Final = ("target", "source", "base", "both", "value")
 _ID_LENGTH: Final = 12
 
@@ -95,7 +98,7 @@ class Reused(NamedTuple):
 
 
 class EarlierResolution(NamedTuple):
-    """How the same question was resolved before: two equal values, in whatever order, about the same key.
+    """How a conflict was resolved before: two equal values, in whatever order, about the same key.
 
     `choice` is the choice that gives this conflict the same outcome, or None if there is none. `values` are the values
     of the outcome. `time` is that of the message that resolved `conflict`, or None if that is unknown.
@@ -130,7 +133,7 @@ class Resolution(NamedTuple):
 class Conflict:
     """One conflict (S4-12). A side has one position for each agent that set a value, the newest last.
 
-    `key` is a path below `state/`, percent-encoded, without the agent. `decided_before` is how it was resolved before,
+    `key` is a path below `state/`, percent-encoded, without the agent. `earlier` is how it was resolved before,
     the newest first, one for each outcome; it is looked up when a conflict is shown, and not stored.
     """
 
@@ -143,7 +146,7 @@ class Conflict:
     automatic_resolution: Choice | None = None
     status: Status = "open"
     resolution: Resolution | None = None
-    decided_before: tuple[EarlierResolution, ...] = ()
+    earlier: tuple[EarlierResolution, ...] = ()
 
     @property
     def severity(self) -> Severity:

@@ -105,10 +105,10 @@ def test_the_conflict_of_a_skipped_message_is_closed(answer, divided, verb):
     answer("conv", verb, "conv-001", "--skip")
     assert answer("conflicts", "list", "conv-001")["conflicts"] == []
     (listed,) = answer("conflicts", "list", "conv-001", "--all")["conflicts"]
-    assert (listed["id"], listed["status"]) == (stopped["id"], "abandoned")
+    assert (listed["id"], listed["status"]) == (stopped["id"], "aborted")
     assert listed["source_branch"]
     refused = answer("conflicts", "resolve", "conv-001", "1", "--take", "source", code=1)["error"]
-    assert "was abandoned" in refused["message"]
+    assert "skipped with its message" in refused["message"]
     if verb == "cherry-pick":
         open_again = answer("conv", "merge", "conv-001", "--source", "fix", "--target", "main", code=3)["conflicts"]
         assert [each["status"] for each in open_again] == ["open"]

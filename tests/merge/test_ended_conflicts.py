@@ -18,7 +18,7 @@ from scopes.merge import ended_conflicts
 from scopes.merge.replay_control import ReplayConflicted, Replayed
 from scopes.model.message import Author
 from tests.merge.test_recorded_conflicts import decide, fork
-from tests.merge.test_reuse import decided_before, with_settings
+from tests.merge.test_reuse import resolved_before, with_settings
 from tests.support.history import history, say
 
 CAROL = Author("carol")
@@ -68,13 +68,13 @@ def test_a_conflict_that_a_replay_resolved_by_itself_before_it_stopped_is_listed
 
 
 def test_a_reused_resolution_of_a_replay_is_listed_with_its_origin(repository):
-    decided_before(repository)
+    resolved_before(repository)
     rebase(with_settings(repository, reuse="apply"), "conv-001", branch="fix", onto="two")
     assert ("resolved", "manual") in ended(repository)
 
 
 @pytest.mark.parametrize("verb", ["merge", "rebase", "cherry-pick"])
-def test_the_conflicts_of_an_aborted_merge_or_replay_are_listed_as_abandoned(repository, verb):
+def test_the_conflicts_of_an_aborted_merge_or_replay_are_listed_as_aborted(repository, verb):
     """M15."""
     fork(repository)
     stopped = merge(repository, "conv-001", "fix", target="main") if verb == "merge" else replay(repository, verb)
@@ -82,11 +82,11 @@ def test_the_conflicts_of_an_aborted_merge_or_replay_are_listed_as_abandoned(rep
     abort = {"merge": abort_merge, "rebase": abort_rebase, "cherry-pick": abort_cherry_pick}[verb]
     abort(repository, "conv-001")
     assert not list_conflicts(repository, "conv-001").conflicts
-    assert ended(repository) == [("abandoned", None)]
-    assert len(list_conflicts(repository, "conv-001", status="abandoned").conflicts) == 1
+    assert ended(repository) == [("aborted", None)]
+    assert len(list_conflicts(repository, "conv-001", status="aborted").conflicts) == 1
     view = show_conflict(repository, "conv-001", stopped.conflicts[0].id)
-    assert (view.row.branch, view.escalated_to, view.takes) == (stopped.branch, "lead", ())
-    with pytest.raises(Refused, match="abandoned") as error:
+    assert (view.row.branch, view.escalated_to, view.sides) == (stopped.branch, "lead", ())
+    with pytest.raises(Refused, match="aborted") as error:
         resolve_conflict(repository, "conv-001", stopped.conflicts[0].id, take="source", author=CAROL)
     assert "scopes undo" in error.value.hint
     undo(repository)

@@ -94,7 +94,7 @@ def test_a_strict_merge_stops_at_lines_that_disagree_and_shows_them(repository):
     merge(repository, "conv-001", "alt", target="main", options=MergeOptions(strict=True))
     shown = show_conflict(repository, "conv-001", "1")
     assert shown.file.comparison.outcome == "overlap"
-    assert shown.takes == ("source", "target", "base", "both")
+    assert shown.sides == ("source", "target", "base", "both")
 
 
 def test_the_text_before_the_fork_is_taken_from_its_history(repository):

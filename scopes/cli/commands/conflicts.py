@@ -6,13 +6,19 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import AuthorKind, AuthorName, ConflictAfterConversation, ConversationOrConflict, author_of
+from scopes.cli.arguments import (
+    AuthorKind,
+    AuthorName,
+    ConflictAfterConversation,
+    ConversationOrConflict,
+    Reason,
+    author_of,
+)
 from scopes.cli.invocation import Invocation
 from scopes.cli.resolve_input import (
     AsBefore,
     Continue,
     Edit,
-    Reason,
     ResolveOptions,
     Take,
     Value,
@@ -30,7 +36,7 @@ def conflicts_list(
     ] = None,
     status: Annotated[
         str | None,
-        typer.Option("--status", metavar="STATUS", help="Only those: open, debate, escalated, resolved or abandoned"),
+        typer.Option("--status", metavar="STATUS", help="Only those: open, debate, escalated, resolved or aborted"),
     ] = None,
     include_all: Annotated[
         bool, typer.Option("--all", "-a", help="Include every conflict that has ended, in whatever way")
@@ -38,8 +44,8 @@ def conflicts_list(
 ) -> int:
     """List the conflicts between branches.
 
-    A conflict is open, in debate (messages were added to its branch), escalated, resolved, or abandoned: its merge,
-    rebase or cherry-pick was aborted.
+    A conflict is open, in debate (messages were added to its branch), escalated, resolved, or aborted with its merge,
+    rebase or cherry-pick.
 
     With --all also those that have ended: resolved by hand, by a rule, by the strategy or as before. Those of a merge
     are in the history; what a rebase or cherry-pick resolved by itself, and what was aborted, is found in the operation

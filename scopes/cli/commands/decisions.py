@@ -11,6 +11,7 @@ from scopes.cli.arguments import (
     AuthorKind,
     AuthorName,
     OnBranch,
+    Reason,
     ScopeOrLatestArgument,
     author_of,
     conversation_of_message,
@@ -97,7 +98,7 @@ def decisions_dismiss(
     context: typer.Context,
     first: ConversationOrCandidate,
     second: CandidateAfterConversation = None,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")] = "",
+    reason: Reason = "",
     author: AuthorName = None,
     author_kind: AuthorKind = None,
 ) -> int:
@@ -131,7 +132,7 @@ def decisions_withdraw(
     second: Annotated[
         str | None, typer.Argument(metavar="TOPIC", help="The topic, in any spelling", show_default=False)
     ] = None,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")] = "",
+    reason: Reason = "",
     author: AuthorName = None,
     author_kind: AuthorKind = None,
     branch: OnBranch = None,
