@@ -15,7 +15,7 @@ from scopes.context.collect import MERGE_NOTICE, Collected, ReadLimits, collect,
 from scopes.context.context_cache import ContextCache, key_of, stat_files
 from scopes.context.project_files import ReadableFolder, ignore_files
 from scopes.context.request import Request, check_request
-from scopes.context.result import Context, ContextFile, ContextMessage, Explained, UnfencedContext
+from scopes.context.result import Context, ContextFile, ContextLane, ContextMessage, Explained, UnfencedContext
 from scopes.context.selection import MIN_TURN_TOKENS, best_first
 from scopes.context.truncate import Count
 from scopes.context.turns import Turn
@@ -213,8 +213,13 @@ def _message(assembled: Assembled, position: int, collected: Collected) -> Conte
         tokens=assembled.selection.tokens[position],
         truncated=assembled.is_truncated(position),
         relevance=assembled.relevance.get(position),
-        lane=_lane_of(turn, collected),
+        lanes=tuple(_lane(assembled, number, collected) for number in turn.lanes),
     )
+
+
+def _lane(assembled: Assembled, number: int, collected: Collected) -> ContextLane:
+    texts = assembled.marks.texts.get(number)
+    return ContextLane(number, collected.lanes[number].branch, *(texts or ()))
 
 
 def _lane_of(turn: Turn, collected: Collected) -> str | None:

@@ -36,7 +36,7 @@ class MessageView(Result):
 
     For a summary, `newer` is the number of messages after it on its branch; if there are any, it is stale (S4-47).
     `retracted` and `amended` tell whether a later message on that branch, or else on the first one that has the
-    message, withdrew it or replaced its text.
+    message, retracted it or replaced its text.
     """
 
     conversation: ConversationId

@@ -58,7 +58,7 @@ class LogEntry(Result):
         newer: for a summary in the log of one branch, the number of messages after it (S4-47).
         prefix: the length of the shortest prefix of its id that is unique in the conversation, if it was requested.
         lanes: the merged branches that it is from, the outermost first.
-        retracted: a later message below one of the tips of the log withdrew it.
+        retracted: a later message below one of the tips of the log retracted it.
         amended: a later one replaced its text.
     """
 

@@ -11,7 +11,7 @@ from scopes.context.context_diff import ContextChange, ContextDifference, Contex
 from scopes.context.count import TokenCount
 from scopes.context.history_block import HistoryBlock
 from scopes.context.project_files import SkippedFile
-from scopes.context.result import Context, ContextFile, ContextMessage, Explained
+from scopes.context.result import Context, ContextFile, ContextLane, ContextMessage, Explained
 from scopes.conversation.abandon import BranchAbandoned
 from scopes.conversation.amend import MessageAmended
 from scopes.conversation.append import MessageAppended
@@ -542,7 +542,7 @@ CONTEXT = Context(
     messages=(
         ContextMessage(
             PROMPT.id, PROMPT.oid, CONVERSATION, 7, "User", "carol", "2025-12-31T22:30:00Z", "Why does the login fail?", 24,
-            truncated=False, relevance=None, lane="fix",
+            truncated=False, relevance=None, lanes=(ContextLane(0, "fix", "## Parallel branch fix, 1 turn\n\n", "## End of branch fix\n\n"),),
         ),
     ),
     files_text="### File src/login.py (last touched in turn 6)\n\n```\nlogin()\n```\n\n",
