@@ -144,7 +144,8 @@ class _CherryPick(ReplayVerb):
         return f"stop to pick {stop.id[:8]} for {state.conversation}/{state.branch}"
 
     def end_summary(self, state: ReplayState) -> str:
-        return f"pick {len(state.moved)} for {state.conversation}/{state.branch}"
+        done = f"pick {len(state.moved)}" if state.moved else f"skip {state.source}"
+        return f"{done} for {state.conversation}/{state.branch}"
 
 
 _CHERRY_PICK = _CherryPick()

@@ -12,6 +12,7 @@ from typing import TypeAlias, TypedDict
 
 from scopes.clock import now
 from scopes.errors import Invalid, NotFound, Refused
+from scopes.history.handles import BranchHandle, ConversationHandle
 from scopes.history.messages import count_messages, header_of, message_id_of
 from scopes.history.revisions import (
     list_branch_tips,
@@ -55,6 +56,7 @@ from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.transactions import exclusive_write
 
 KIND = "merge"
+_NAME_OTHER = "name another branch with --source or --target"
 _OWN_KINDS = frozenset({"merge", "notice"})
 
 
@@ -266,7 +268,9 @@ def _resolve(repository: Repository, conversation: str, source: str, target: str
     revision = resolve_revision_anywhere(repository, source, conversation_id)
     tip = resolve_revision(repository, name, conversation_id).oid
     if (revision.conversation, revision.branch, revision.oid) == (conversation_id, name, tip):
-        raise Invalid(f"{name} cannot be merged into itself", hint="name another branch with --source or --target")
+        parent = BranchHandle(ConversationHandle(repository, conversation_id), name).parent
+        hint = f"scopes merge {conversation_id} {name} --target {parent}" if parent and target is None else _NAME_OTHER
+        raise Invalid(f"{name} cannot be merged into itself", hint=hint)
     source_name = revision.branch or source
     if revision.conversation != conversation_id:
         source_name = f"{revision.conversation}/{revision.branch}" if revision.branch else source

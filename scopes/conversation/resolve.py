@@ -175,7 +175,8 @@ def require_open_conflict(repository: Repository, conversation: str, conflict: s
 def _read_open_conflict(repository: Repository, in_progress: InProgress, conflict: Conflict) -> Conflict:
     if conflict.status == "aborted":
         hint = restore_hint(repository, in_progress.conversation, in_progress.branch)
-        raise Refused(f"conflict {conflict.id} was aborted with its merge or replay", hint=hint)
+        text = f"conflict {conflict.id} was aborted with its merge or replay, or skipped with its message"
+        raise Refused(text, hint=hint)
     record = list_conflicts_at(repository, in_progress.tip).get(conflict.id, conflict)
     if record.status == "resolved":
         command = f", or continue: scopes conv {in_progress.kind} {in_progress.conversation} --continue"

@@ -30,7 +30,7 @@ from scopes.result import Note, Result
 from scopes.store import refs
 from scopes.store.expire import EXPIRE
 from scopes.store.graph import is_ancestor
-from scopes.store.operation_log import find_operation, walk_operations
+from scopes.store.operation_log import MIN_PREFIX_LENGTH, find_operation, walk_operations
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -338,6 +338,10 @@ def _resolve(
         return None, None
     if name in conversation_ids(repository):
         return None, ConversationId(name)
+    if name.isdecimal() and len(name) < MIN_PREFIX_LENGTH:
+        prefix = f"the prefix of an operation id has at least {MIN_PREFIX_LENGTH} characters"
+        hint = f"to go further back, repeat: scopes undo; {prefix}"
+        raise NotFound(f"{name!a} is neither an operation nor a conversation", hint=hint)
     try:
         return _find_anywhere(repository, name), None
     except NotFound as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -15,9 +15,10 @@ from scopes.merge.automatic_resolution import read_reuse
 from scopes.merge.conflict_keys import shown_key
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.ended_conflicts import EndedConflicts
-from scopes.merge.in_progress import InProgress, holding, list_conflicts_of, list_in_progress, with_sides
+from scopes.merge.in_progress import PURPOSE, InProgress, holding, list_conflicts_of, list_in_progress, with_sides
 from scopes.merge.records import list_conflicts_at
 from scopes.model.conflicts import ENDED, Conflict, EarlierResolution
+from scopes.model.conversation import ABANDONED
 from scopes.model.message import Message
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.repository import Repository
@@ -180,7 +181,8 @@ def _walk_held(
     """Yield the conflicts recorded on branches where nothing is in progress: open ones, and with `ended` all.
 
     An open one is listed for each branch, since it is resolved on each, unless the branch was merged into another one
-    that has it resolved. A resolved one is listed once.
+    that has it resolved. A resolved one is listed once, and so is one whose message a replay skipped: as after an
+    abort, nobody can resolve it any more.
     """
     busy = {in_progress.branch for in_progress in list_in_progress(repository, conversation)}
     tips = {name: tip for name, tip in list_branch_tips(repository, conversation).items() if name not in busy}
@@ -192,7 +194,7 @@ def _walk_held(
             held = holding(repository, conversation, name, tips[name]), record
             if record.status == "resolved":
                 resolved.setdefault(record.id, []).append(held)
-            else:
+            elif not _was_skipped(held[0]):
                 opened.append(held)
     for in_progress, record in opened:
         tips_resolved = (other.tip for other, _ in resolved.get(record.id, ()))
@@ -203,4 +205,24 @@ def _walk_held(
             by_age = sorted((with_sides(each, tips) for each, _ in found), key=lambda each: each.entry.created)
             named = next((each for each in by_age if each.source), found[0][0])
             yield replace(found[0][0], source=named.source, target=named.target), found[0][1]
-        yield from ended.walk(conversation, {*seen, *resolved, *(record.id for _, record in opened)})
+        known = {*seen, *resolved, *(record.id for _, record in opened)}
+        skipped = dict(_walk_skipped(repository, conversation, tips, known))
+        yield from skipped.values()
+        yield from ended.walk(conversation, known | skipped.keys())
+
+
+def _was_skipped(held: InProgress) -> bool:
+    """Return True for a branch whose replay ended by --skip, or that was abandoned."""
+    return held.entry.purpose == PURPOSE and held.entry.status == ABANDONED
+
+
+def _walk_skipped(
+    repository: Repository, conversation: ConversationId, tips: Mapping[BranchName, Oid], known: set[str]
+) -> Iterator[tuple[str, tuple[InProgress, Conflict]]]:
+    """Yield the conflicts whose messages replays have skipped, by id; ids in `known` are left out."""
+    for name, tip in tips.items():
+        held = holding(repository, conversation, name, tip)
+        if _was_skipped(held):
+            for record in list_conflicts_at(repository, tip).values():
+                if record.status != "resolved" and record.id not in known:
+                    yield record.id, (with_sides(held, tips), replace(record, status="aborted"))

@@ -23,6 +23,7 @@ from scopes.model.claims import claims_of
 from scopes.model.conflicts import Conflict
 from scopes.model.message import Message
 from scopes.result import Note
+from scopes.store.graph import walk_newest_first
 from scopes.store.objects import COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_commit, format_tree
 from scopes.store.repository import Objects, read_commit, read_tree
 from scopes.store.trees import BlobChange, find_blob, update_tree
@@ -137,6 +138,7 @@ class _Target:
         self._own = own
         self._stating: dict[str, list[Commit]] | None = None
         self._resolved: set[str] = set()
+        self._resolved_before: set[str] = set()  # by notices that the same replay wrote before it stopped
 
     def advance(self, objects: Objects, tip: Oid, resolved: Iterable[Conflict]) -> None:
         self.tip = tip
@@ -153,18 +155,40 @@ class _Target:
         found = [each for topic in topics for each in self._stating.get(topic, ())]
         return list({each.oid: each for each in found}.values())
 
+    @property
+    def resolved(self) -> set[str]:
+        """The comparable keys whose conflicts this replay has resolved."""
+        return self._resolved | self._resolved_before
+
     def _find_all_stating(self, objects: Objects) -> dict[str, list[Commit]]:
         by_topic: dict[str, list[Commit]] = {}
+        retracted = self._find_retracted_topics(objects)
         for commit in self.new_commits:
             message = message_id_of(commit)
             is_written = message in self._own.written
             is_resolution = is_written and commit.trailers.get(KIND_TRAILER) == "notice"
-            for topic in stated_topics(objects, commit) if can_state(commit) else ():
+            topics = stated_topics(objects, commit) if can_state(commit) else set[str]()
+            for topic in topics | retracted.get(commit.oid, set()):
                 if is_resolution or (message in self._own.replayed and not is_written):
                     by_topic.pop(topic, None)
+                    self._resolved_before |= {topic} if is_resolution else set()
                 elif not is_written:
                     by_topic.setdefault(topic, []).append(commit)
         return by_topic
+
+    def _find_retracted_topics(self, objects: Objects) -> dict[Oid, set[str]]:
+        """Return the comparable keys that a retracted message had stated, by the commit that retracts it."""
+        notices = [each for each in self.new_commits if each.trailers.get(KIND_TRAILER) == "notice"]
+        retracting = {each.oid: read_message(objects, each.oid).retracts for each in notices}
+        missing = {message for message in retracting.values() if message is not None}
+        topics: dict[str, set[str]] = {}
+        for commit in walk_newest_first(objects, [self.tip]) if missing else ():
+            if (message := message_id_of(commit)) in missing:
+                missing.discard(message)
+                topics[message] = stated_topics(objects, commit) if can_state(commit) else set()
+            if not missing:
+                break
+        return {oid: topics[message] for oid, message in retracting.items() if message in topics}
 
 
 def _replay(objects: Objects, target: _Target, commit: Commit, rules: ReplayRules) -> tuple[Oid, MergePlan]:
@@ -175,7 +199,7 @@ def _replay(objects: Objects, target: _Target, commit: Commit, rules: ReplayRule
     plan = _plan(objects, target, commit, rules, with_commits=concerns_others)
     if plan.conflicts and not concerns_others:
         plan = _plan(objects, target, commit, rules, with_commits=True)
-    state = _add_missing_claims(objects, write_state(objects, plan), message, plan)
+    state = _add_missing_claims(objects, write_state(objects, plan), message, plan, target.resolved)
     return _rewrite(objects, target.tip, commit, state), plan
 
 
@@ -224,13 +248,15 @@ def _is_absent(changes: PathChanges) -> bool:
     return bool(changes) and all(change.new is None for change in changes.values())
 
 
-def _add_missing_claims(objects: Objects, state: Oid | None, message: Message, plan: MergePlan) -> Oid | None:
-    """Add the claims of the message that the state has no value for.
+def _add_missing_claims(
+    objects: Objects, state: Oid | None, message: Message, plan: MergePlan, resolved: set[str]
+) -> Oid | None:
+    """Add the claims of the message that the state has no value for, unless their conflict was resolved so.
 
     Such a claim is no change of the commit if the state before it already had the same value.
     """
     directory = plan.divergence.directory
-    conflicting = {comparable_key(conflict.key, directory) for conflict in plan.conflicts}
+    conflicting = resolved | {comparable_key(conflict.key, directory) for conflict in plan.conflicts}
     before, after = plan.divergence.base_state, plan.divergence.source.state
     missing: dict[str, BlobChange] = {
         path: claim

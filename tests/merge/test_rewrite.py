@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import tempfile
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scopes.conversation.amend import retract
+from scopes.conversation.branch import branch
+from scopes.conversation.cherry_pick import cherry_pick
+from scopes.conversation.merge import merge
+from scopes.conversation.rebase import rebase
+from scopes.conversation.resolve import resolve_conflict
 from scopes.history.revisions import list_branch_tips
 from scopes.merge.automatic_resolution import Policy
 from scopes.merge.conflict_keys import group_of
 from scopes.merge.divergence import changes_by_key, changes_on, state_of
+from scopes.merge.replay_control import Replayed
 from scopes.merge.rewrite import ReplayRules, divergence_of, rewrite_commits
 from scopes.model.conflicts import MESSAGES
+from scopes.model.message import Author
 from scopes.store.repository import read_commit
 from scopes.store.trees import update_tree
-from tests.support.decisions import decide
+from tests.support.decisions import decide, decided
 from tests.support.examples import examples
 from tests.support.history import history, say
 from tests.support.store import make_store
@@ -78,3 +87,34 @@ def test_a_key_with_an_open_conflict_keeps_the_value_of_the_new_base(repository)
     line = rewrite_commits(repository, onto, [commit], ReplayRules(Policy()), [read_commit(repository, onto)])
     changed = changes_by_key(repository, state_of(repository, onto), state_of(repository, line.stop.new))
     assert [group_of(key) for key in changed] == ["conflicts"]
+
+
+@pytest.mark.parametrize("verb", ["merge", "rebase", "cherry-pick"])
+def test_a_decision_that_was_retracted_on_the_new_base_conflicts_with_one_made_again(repository, verb):
+    """M5: a replay stated the retracted decision again without a word."""
+    history(repository, "main: a")
+    made = decide(repository, "conv-001/main", "pg")
+    branch(repository, "conv-001", name="fix", start="main", switch=False)
+    retract(repository, "conv-001", made.id, "wrong", author=Author("carol"), branch="main")
+    decide(repository, "conv-001/fix", "pg", author="dave")
+    if verb == "merge":
+        done = merge(repository, "conv-001", "fix", target="main")
+    elif verb == "rebase":
+        done = rebase(repository, "conv-001", branch="fix", onto="main")
+    else:
+        done = cherry_pick(repository, "conv-001", ["fix"], branch="main")
+    assert [(each.key, each.status) for each in done.conflicts] == [("decisions/auth", "open")]
+
+
+def test_a_retracted_decision_that_was_confirmed_is_not_asked_about_again(repository):
+    """Two messages of the branch made the decision again; after the resolution the second one states nothing new."""
+    history(repository, "main: a")
+    made = decide(repository, "conv-001/main", "pg")
+    branch(repository, "conv-001", name="fix", start="main", switch=False)
+    retract(repository, "conv-001", made.id, "wrong", author=Author("carol"), branch="main")
+    decide(repository, "conv-001/fix", "pg", author="dave")
+    decide(repository, "conv-001/fix", "pg", author="dave")
+    rebase(repository, "conv-001", branch="fix", onto="main")
+    done = resolve_conflict(repository, "conv-001", "1", take="target", author=Author("carol"), continue_after=True)
+    assert isinstance(done.continued, Replayed)
+    assert decided(repository, "conv-001/fix") == []
