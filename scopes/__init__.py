@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from scopes.conversation.list_cached import ConversationList
     from scopes.conversation.log import LogFilter
     from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
-    from scopes.conversation.resolve import ConflictResolved, ConflictSide
+    from scopes.conversation.resolve import ConflictResolved
     from scopes.conversation.rewind import BranchRewound
     from scopes.conversation.show import BranchRow, ConversationView
     from scopes.conversation.switch import BranchSwitched
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from scopes.merge.automatic_resolution import MergeStrategy
     from scopes.merge.conflict_list import ConflictRow
     from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
+    from scopes.model.conflicts import ConflictSide
     from scopes.model.conversation import BranchEntry
     from scopes.model.message import Author, Message, MessageKind, Part
     from scopes.result import Note, Result
@@ -93,7 +94,7 @@ _MODULES = {
     "scopes.conversation.list_cached": "ConversationList",
     "scopes.conversation.log": "LogFilter",
     "scopes.conversation.merge": "FastForwarded MergeAborted MergeConflicted Merged MergeOutcome UpToDate",
-    "scopes.conversation.resolve": "ConflictResolved ConflictSide",
+    "scopes.conversation.resolve": "ConflictResolved",
     "scopes.conversation.rewind": "BranchRewound",
     "scopes.conversation.show": "BranchRow ConversationView",
     "scopes.conversation.switch": "BranchSwitched",
@@ -113,6 +114,7 @@ _MODULES = {
     "scopes.merge.automatic_resolution": "MergeStrategy",
     "scopes.merge.conflict_list": "ConflictRow",
     "scopes.merge.replay_control": "ReplayAborted ReplayConflicted Replayed ReplayOutcome ReplayUpToDate",
+    "scopes.model.conflicts": "ConflictSide",
     "scopes.model.conversation": "BranchEntry",
     "scopes.model.message": "Author Message MessageKind Part",
     "scopes.result": "Note Result",

@@ -6,10 +6,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+_MAX_NAMED = 16
+
 
 def plural(number: int, noun: str) -> str:
     """Return the noun for a number: `message` for 1, otherwise `messages`, `branches`."""
     return noun if number == 1 else noun + ("es" if noun.endswith("ch") else "s")
+
+
+def few(what: str, names: Iterable[str]) -> str:
+    """Return `what: a, b, ...` with at most 16 names, each once and sorted; an empty text without names."""
+    found = sorted(set(names))
+    shown = ", ".join(found[:_MAX_NAMED]) + (", ..." if len(found) > _MAX_NAMED else "")
+    return f"{what}: {shown}" if found else ""
 
 
 class Note(NamedTuple):

@@ -285,6 +285,17 @@ def test_a_merge_with_conflicts_is_aborted_by_the_program(talk):
     assert talk.conflicts().conflicts == ()
 
 
+@pytest.mark.parametrize(("side", "decision"), [("ours", "jwt"), ("theirs", "sessions")])
+def test_a_conflict_is_resolved_in_the_words_of_git_and_the_merge_continued(talk, side, decision):
+    """Only the command line knew these words, and only it could continue."""
+    contradict(talk)
+    talk.merge("alt", target="main")
+    done = talk.resolve(1, take=side, continue_after=True)
+    assert done.conflict.resolution.choice == {"ours": "target", "theirs": "source"}[side]
+    assert isinstance(done.continued, scopes.Merged)
+    assert [row.decision for row in talk.decisions().decisions if row.current] == [decision]
+
+
 @pytest.mark.parametrize("step", ["abort", "skip", "continue"])
 @pytest.mark.parametrize("verb", ["rebase", "cherry_pick"])
 def test_a_replay_with_conflicts_is_continued_skipped_or_aborted(talk, verb, step):

@@ -204,6 +204,7 @@ class Conversation(MergingConversation):
 
         Raises:
             NotFound: no decision on the topic is in effect on the branch.
+            Refused: another process changed the decision meanwhile.
         """
         sender = self._author(author)
         return withdraw_decision(self.repository, self.id, topic, reason=reason, author=sender, branch=branch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from scopes.history.handles import ConversationHandle
 from scopes.history.messages import check_author
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from scopes.conversation.merge import merge as merge_branches
     from scopes.conversation.rebase import abort_rebase, continue_rebase, skip_rebase
     from scopes.conversation.rebase import rebase as rebase_branch
-    from scopes.conversation.resolve import ConflictResolved, ConflictSide, resolve_conflict
+    from scopes.conversation.resolve import ConflictResolved, resolve_conflict
     from scopes.merge.automatic_resolution import MergeStrategy
     from scopes.merge.replay_control import ReplayAborted, ReplayOutcome
+    from scopes.model.conflicts import ConflictSide
 else:
     abort_cherry_pick = deferred("scopes.conversation.cherry_pick:abort_cherry_pick")
     continue_cherry_pick = deferred("scopes.conversation.cherry_pick:continue_cherry_pick")
@@ -111,17 +112,19 @@ class MergingConversation(ConversationHandle):
         self,
         conflict: str | int,
         *,
-        take: ConflictSide | None = None,
+        take: ConflictSide | Literal["ours", "theirs"] | None = None,
         value: str | None = None,
         as_before: bool = False,
         reason: str = "",
         author: Author | str | None = None,
+        continue_after: bool = False,
     ) -> ConflictResolved:
-        """Resolve a conflict, named by its id or number: take a side, give another value, or repeat what was decided.
+        """Resolve a conflict, named by its id or number: take a side, give another value, or as before.
 
-        take: `source`, `target`, `base` or `both`.
+        take: `source`, `target`, `base` or `both`; `ours` is the target, `theirs` the source.
         value: a text, or JSON for the value of a field.
-        as_before: resolve it as the same question was resolved before, see `decided_before` of the conflict.
+        as_before: resolve it as it was resolved before, see `earlier` of the conflict.
+        continue_after: finish the merge, rebase or cherry-pick if no conflict is open then; its outcome is `continued`.
 
         Raises:
             NotFound, Ambiguous: there is no such conflict.
@@ -137,6 +140,7 @@ class MergingConversation(ConversationHandle):
             as_before=as_before,
             reason=reason,
             author=self._author(author),
+            continue_after=continue_after,
         )
 
     def rebase(self, onto: str, *, branch: str | None = None, dry_run: bool = False) -> ReplayOutcome:

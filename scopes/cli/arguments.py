@@ -51,6 +51,7 @@ AuthorName: TypeAlias = Annotated[
     str | None,
     typer.Option("--as", "--author", metavar="NAME", help="The agent that writes the message (default: you)"),
 ]
+Reason: TypeAlias = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")]
 AuthorKind: TypeAlias = Annotated[
     str | None,
     typer.Option("--author-kind", metavar="KIND", help="Kind of author: human, agent, tool, system or injected"),

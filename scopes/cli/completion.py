@@ -49,7 +49,6 @@ NO_FILES = 1
 _NAME_OR_PATH = frozenset({"PROJECT", "FILE", "VALUE", "-- PATH", "CONV[/BRANCH]|FILE"})
 _NEVER_A_PATH = frozenset({"COMMAND", "ID", "N", "NAME", "NEW", "SHARE", "TOKENS", "TOPIC", "WHEN"})
 _FEW_MESSAGES = 5
-_SIDES = ("source", "target", "base", "both")
 
 
 class OptionRow:
@@ -283,14 +282,12 @@ def _recorded_files(_placeholder: str, current: str, parsed: ParsedWords) -> Can
 
 
 def _stored_values(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
-    """Return conflicts, memory entries, action items or keys of the state; resolved conflicts only for `show`."""
+    """Return conflicts, memory entries, action items or keys of the state; ended conflicts only for `show`."""
     name = _find_conversation(parsed, _named_conversation(parsed) or "@")
-    if placeholder == "CONFLICT" and parsed.path[-1:] == ("show",):
-        placeholder = "RESOLVED OR OPEN CONFLICT"
     if placeholder == "GROUP/NAME" and parsed.arguments:
         name += parsed.arguments[0].removeprefix(_named_conversation(parsed) or "")  # of CONV/BRANCH
     found: Candidates = load("scopes.cli.completion_values:list_values")(
-        placeholder, _store_path(parsed), name, current
+        placeholder, _store_path(parsed), name, current, ended=parsed.path[-1:] == ("show",)
     )
     return found
 
@@ -314,7 +311,7 @@ def _sides(_placeholder: str, _current: str, parsed: ParsedWords) -> Candidates:
         found = load("scopes.cli.completion_values:list_values")(
             "SIDE", _store_path(parsed), conversation, arguments[-1]
         )
-    return found or [(side, "") for side in _SIDES]
+    return found or [(side, "") for side in load("scopes.model.conflicts:SIDES")]
 
 
 def _named_conversation(parsed: ParsedWords) -> str | None:

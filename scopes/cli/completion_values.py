@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -39,15 +40,19 @@ _NOT_BLAMED = frozenset({PARTICIPANTS, CONFLICTS, MESSAGES})  # groups of keys
 _MAX_DESCRIPTION = 60
 
 
-def list_values(placeholder: str, store: str, conversation: str, typed: str) -> list[tuple[str, str]]:
+def list_values(
+    placeholder: str, store: str, conversation: str, typed: str, *, ended: bool = False
+) -> list[tuple[str, str]]:
     """Return the values for a placeholder in _SOURCES that start with `typed`, newest first, with descriptions.
 
-    A conversation named `@` is the latest one. For SIDE, `typed` is the conflict. If the store cannot be read, there
-    are none.
+    A conversation named `@` is the latest one. For SIDE, `typed` is the conflict. With `ended`, conflicts that were
+    resolved or aborted are included as soon as something was typed. If the store cannot be read, there are none.
     """
     try:
         repository = _open(store)
-        found = islice(_SOURCES[placeholder](repository, conversation, typed), MAX_CANDIDATES)
+        with_ended = placeholder == "CONFLICT" and ended and typed
+        source = partial(_conflicts, ended=True) if with_ended else _SOURCES[placeholder]
+        found = islice(source(repository, conversation, typed), MAX_CANDIDATES)
         return [(value, clean_line(text)[:_MAX_DESCRIPTION]) for value, text in found]
     except ScopesError:
         return []
@@ -89,17 +94,15 @@ def _messages_anywhere(repository: Repository, _conversation: str, typed: str) -
 
 
 def _open_conflicts(repository: Repository, conversation: str, typed: str) -> Candidates:
-    return _conflicts(repository, conversation, typed, resolved=False)
+    return _conflicts(repository, conversation, typed, ended=False)
 
 
-def _all_conflicts(repository: Repository, conversation: str, typed: str) -> Candidates:
-    return _conflicts(repository, conversation, typed, resolved=True)
-
-
-def _conflicts(repository: Repository, conversation: str, typed: str, *, resolved: bool) -> Candidates:
+def _conflicts(repository: Repository, conversation: str, typed: str, *, ended: bool) -> Candidates:
+    """Yield the open conflicts, with `ended` also the others; each by id and key too if something was typed."""
     conversation_id: ConversationId = resolve_conversation(repository, conversation)
-    for row in load("scopes.merge.conflict_list:walk_conflicts")(repository, conversation_id, ended=resolved):
-        if row.conflict.status in ENDED and not resolved:
+    history = load("scopes.merge.ended_conflicts:EndedConflicts")(repository) if ended else None
+    for row in load("scopes.merge.conflict_list:walk_conflicts")(repository, conversation_id, ended=history):
+        if row.conflict.status in ENDED and not ended:
             continue
         text = f"{row.conflict.type}: {shown_key(row.conflict.key)} ({row.conflict.status})"
         yield str(row.number), text
@@ -130,7 +133,7 @@ def _sides(repository: Repository, conversation: str, conflict: str) -> Candidat
     if not conversation:
         conversation = load("scopes.conversation.conflicts:find_conflict_anywhere")(repository, conflict)
     view = load("scopes.conversation.conflicts:show_conflict")(repository, conversation, conflict, files=False)
-    for side in view.takes:
+    for side in view.sides:
         positions: Iterable[Position] = getattr(view.row.conflict, side, ())
         values = (f"{each.agent or 'unknown'}: {_as_text(each.value)}" for each in positions)
         yield side, "the values of both" if side == "both" else "; ".join(values) or "no value"
@@ -191,7 +194,6 @@ _SOURCES: dict[str, Callable[[Repository, str, str], Candidates]] = {
     "MESSAGE": _messages,
     "MESSAGE ANYWHERE": _messages_anywhere,
     "CONFLICT": _open_conflicts,
-    "RESOLVED OR OPEN CONFLICT": _all_conflicts,
     "REQUEST": _requests,
     "CANDIDATE": _candidates,
     "SIDE": _sides,

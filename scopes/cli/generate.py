@@ -27,7 +27,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "memory search --kind": ("decision", "action", "summary"),
     "--author-kind": AUTHOR_KINDS,
     "--strategy": ("automatic", "ours", "theirs", "manual"),
-    "--status": STATUSES,
+    "conversations conflicts list --status": STATUSES,
     "--state": (*REQUEST_STATES, "all"),
     "--purpose": PURPOSES,
     "--level": ("store", "user"),

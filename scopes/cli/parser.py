@@ -80,7 +80,7 @@ def _form_hint(command: str, words: list[str]) -> str | None:
     if command == "rewind":
         return "name the message that becomes the last one with --to"
     if command == "merge":
-        conversation, target, source = words if _are_arguments(words, 3) else ("CONV", "BRANCH", "SOURCE")
+        conversation, source, target = words if _are_arguments(words, 3) else ("CONV", "SOURCE", "BRANCH")
         return f"scopes merge {conversation} {source} --target {target}"
     if command == "rebase" and _are_arguments(words, 2):
         return f"scopes rebase {words[0]} --onto {words[1]}"

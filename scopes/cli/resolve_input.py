@@ -6,23 +6,19 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
 from scopes.cli.invocation import Invocation
-from scopes.conversation.cherry_pick import continue_cherry_pick
 from scopes.conversation.conflicts import ConflictView, find_conflict_anywhere, show_conflict
-from scopes.conversation.merge import continue_merge
-from scopes.conversation.rebase import continue_rebase
-from scopes.conversation.resolve import ConflictResolved, resolve_conflict
+from scopes.conversation.resolve import require_open_conflict, resolve_conflict
 from scopes.errors import Inaccessible, Invalid, Refused
 from scopes.merge.conflict_keys import can_have_value, shown_key
-from scopes.model.conflicts import ENDED, Position
+from scopes.model.conflicts import Position
 from scopes.model.message import Author
-from scopes.result import Note, Result, plural
+from scopes.render.text.conflict_phrases import can_repeat
 from scopes.sanitize import clean
 from scopes.store.repository import Repository
 
@@ -34,20 +30,11 @@ Value: TypeAlias = Annotated[
     str | None, typer.Option("--value", metavar="VALUE", help="Another value: a text, or JSON for the value of a field")
 ]
 Edit: TypeAlias = Annotated[bool, typer.Option("--edit", "-e", help="Edit the texts of both sides in your editor")]
-AsBefore: TypeAlias = Annotated[
-    bool, typer.Option("--as-before", help="Resolve it as the same question was resolved before")
-]
-Reason: TypeAlias = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")]
+AsBefore: TypeAlias = Annotated[bool, typer.Option("--as-before", help="Resolve it as it was resolved before")]
 Continue: TypeAlias = Annotated[
     bool, typer.Option("--continue", help="If no conflict is open then, finish the merge, rebase or cherry-pick")
 ]
 
-_CONTINUE: Mapping[str, Callable[[Repository, str, str | None], Result]] = {
-    "merge": continue_merge,
-    "rebase": continue_rebase,
-    "cherry-pick": continue_cherry_pick,
-}
-_SYNONYMS = {"ours": "target", "theirs": "source"}  # as in git, and in merge --strategy
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")
 _SCISSORS = "# ------------------------ >8 ------------------------"
 _INSTRUCTIONS = (
@@ -89,13 +76,13 @@ def resolve_from_options(
         Refused: the text from the editor is empty or unchanged.
     """
     take, value, edit, reason, author, as_before, continue_ = options
-    take = take if take is None else _SYNONYMS.get(take, take)
     repository = invocation.repository()
     conversation, conflict = split_conflict(repository, first, second)
     if [take is not None, value is not None, edit, as_before].count(True) != 1:
         hint = _list_options(show_conflict(repository, conversation, conflict, files=False))
         raise Invalid("give exactly one resolution", hint=hint)
     if edit:
+        require_open_conflict(repository, conversation, conflict)
         value = _edited_value(invocation, show_conflict(repository, conversation, conflict, files=False))
     result = resolve_conflict(
         repository,
@@ -107,31 +94,19 @@ def resolve_from_options(
         author=author,
         as_before=as_before,
         intervening=intervening,
+        continue_after=continue_,
     )
-    return invocation.show(_continue(repository, result) if continue_ else result)
-
-
-def _continue(repository: Repository, result: ConflictResolved) -> ConflictResolved:
-    """Continue the merge, rebase or cherry-pick of a resolved conflict if no conflict is open; else add a note.
-
-    It is an operation of its own, which `undo` takes back before the resolution.
-    """
-    if result.remaining:
-        verb = "is" if result.remaining == 1 else "are"
-        text = f"the {result.kind} was not continued: {result.remaining} {plural(result.remaining, 'conflict')} {verb}"
-        return replace(result, notes=(*result.notes, Note(f"{text} still open")))
-    if result.kind not in _CONTINUE:
-        return replace(result, notes=(*result.notes, Note(f"nothing is in progress on {result.branch}")))
-    outcome = _CONTINUE[result.kind](repository, result.conversation, result.branch)
-    return replace(result, continued=outcome, notes=(*result.notes, *outcome.notes))
+    return invocation.show(result)
 
 
 def _list_options(view: ConflictView) -> str:
     """Return the options that can resolve a conflict."""
-    if not view.takes:
-        return "one of --take SIDE, --value VALUE and --edit"
-    take = f"--take with {', '.join(view.takes[:-1])} or {view.takes[-1]}"
-    return f"one of {take}; --value VALUE; --edit" if can_have_value(view.row.conflict.key) else take
+    if not view.sides:
+        return "one of --take SIDE, --value VALUE, --edit and --as-before"
+    take = f"--take with {', '.join(view.sides[:-1])} or {view.sides[-1]}"
+    options = [take, *(("--value VALUE", "--edit") if can_have_value(view.row.conflict.key) else ())]
+    options += ["--as-before"] if can_repeat(view.row.conflict) else []
+    return f"one of {'; '.join(options)}" if options[1:] else take
 
 
 def edit_text(invocation: Invocation, text: str, comments: str, *, name: str) -> str:
@@ -168,8 +143,6 @@ def _choose_editor(invocation: Invocation) -> str | None:
 
 def _edited_value(invocation: Invocation, view: ConflictView) -> str:
     conflict = view.row.conflict
-    if conflict.status in ENDED:
-        raise Refused(f"conflict {conflict.id} is resolved already", hint="to revert the resolution: scopes undo")
     if not can_have_value(conflict.key):
         raise Invalid(f"{shown_key(conflict.key)} cannot be set to a value", hint=_list_options(view))
     before = clean(_both_texts(view)).strip()

@@ -16,6 +16,9 @@ ModelName: TypeAlias = Annotated[
     str | None,
     typer.Option("--model", metavar="MODEL", help="Count as this model does: gpt-4o, claude-sonnet-4-5, ..."),
 ]
+MaxTokens: TypeAlias = Annotated[
+    int | None, typer.Option("--max-tokens", metavar="N", help="Token budget of the context (default: 8000)")
+]
 Strict: TypeAlias = Annotated[bool, typer.Option("--strict-tokens", help="Refuse if tokens could only be estimated")]
 
 

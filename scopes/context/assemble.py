@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from scopes.context.collect import AMENDMENT, BEFORE_COMPACTION, NO_CONTENT, OTHER_WORK, RETRACTED, Collected
 from scopes.context.files import FileSelection, retry_large, select_files
-from scopes.context.lanes import LaneMarks, heading_marks
+from scopes.context.lanes import FittedLaneTexts, heading_marks
 from scopes.context.project_files import ReadableFolder
 from scopes.context.relevance import score
 from scopes.context.request import Request
@@ -63,6 +63,7 @@ class Assembled:
     scores: Mapping[int, float]
     left_out: Mapping[str, int]
     warnings: tuple[str, ...]
+    marks: FittedLaneTexts
 
     def is_truncated(self, position: int) -> bool:
         """Return True if a kept turn was cut to fit, or one of its tool results was clipped."""
@@ -105,6 +106,7 @@ def assemble(
         scores=scores,
         left_out=left_out,
         warnings=tuple(_warn(collected, turns, selection, files, request, left_out=left_out)),
+        marks=marks,
     )
 
 
@@ -202,7 +204,7 @@ def _pieces(  # noqa: PLR0917 - the parts of a context
     files: FileSelection,
     turns: Sequence[Turn],
     selection: TurnSelection,
-    marks: LaneMarks,
+    marks: FittedLaneTexts,
 ) -> list[str]:
     """Return the pieces of the context in order; the first is the header, which may be empty."""
     pieces = [header.format(_count_messages(turns, selection.kept)), summary or ""]

@@ -97,12 +97,12 @@ class BisectCommand:
 
 
 def check_bisect_command(command: Sequence[str], input_name: str, timeout_seconds: float | None) -> None:
-    """Raise Invalid if there is no command, an unknown input, or a timeout that is not positive."""
-    if not command:
+    """Raise Invalid if there is no command, an unknown input, or a timeout that is not positive or not finite."""
+    if not command or not command[0]:
         raise Invalid("no command given", hint="put it after --: scopes bisect run conv-001 -- ./check.sh")
     if input_name not in INPUTS:
         raise Invalid(f"{input_name!a} is not a valid value of --input", hint="values: " + ", ".join(INPUTS))
-    if timeout_seconds is not None and timeout_seconds <= 0:
+    if timeout_seconds is not None and not 0 < timeout_seconds < float("inf"):
         raise Invalid(f"invalid timeout {timeout_seconds:g}: must be above 0", hint="for example: --timeout 60")
 
 

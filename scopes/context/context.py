@@ -15,13 +15,14 @@ from scopes.context.collect import MERGE_NOTICE, Collected, ReadLimits, collect,
 from scopes.context.context_cache import ContextCache, key_of, stat_files
 from scopes.context.project_files import ReadableFolder, ignore_files
 from scopes.context.request import Request, check_request
-from scopes.context.result import Context, ContextFile, ContextMessage, Explained, UnfencedContext
+from scopes.context.result import Context, ContextFile, ContextLane, ContextMessage, Explained, UnfencedContext
 from scopes.context.selection import MIN_TURN_TOKENS, best_first
 from scopes.context.truncate import Count
 from scopes.context.turns import Turn
 from scopes.fence import draw_mark, fenced
 from scopes.history.messages import NO_TEXT, count_messages, display_time, subject_of
 from scopes.history.revisions import Revision, list_branch_tips
+from scopes.merge.in_progress import resolution_branch_notes
 from scopes.model.tool_calls import summarize_calls
 from scopes.result import Note
 from scopes.sanitize import SUBJECT_LENGTH
@@ -57,6 +58,8 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
             cache.add(key, unfenced, stat_files(os.path.join(request.project, path) for path in paths))
     result = _with_limits(repository, revisions[-1], _with_fence(unfenced, request.mark), request)
     notes = [Note(warning) for warning in result.warnings]
+    if request.where is not None and request.at is None:
+        notes += resolution_branch_notes(repository, revisions[-1], request.where, "context")
     if cache.damaged:
         notes.insert(0, Note("the cached context was damaged and was built again"))
     return replace(result, notes=(*result.notes, *notes))
@@ -210,8 +213,13 @@ def _message(assembled: Assembled, position: int, collected: Collected) -> Conte
         tokens=assembled.selection.tokens[position],
         truncated=assembled.is_truncated(position),
         relevance=assembled.relevance.get(position),
-        lane=_lane_of(turn, collected),
+        lanes=tuple(_lane(assembled, number, collected) for number in turn.lanes),
     )
+
+
+def _lane(assembled: Assembled, number: int, collected: Collected) -> ContextLane:
+    texts = assembled.marks.texts.get(number)
+    return ContextLane(number, collected.lanes[number].branch, *(texts or ()))
 
 
 def _lane_of(turn: Turn, collected: Collected) -> str | None:

@@ -20,7 +20,7 @@ from typing import Any
 
 from scopes.context.project_files import SkippedFile
 from scopes.context.request import CACHE_SECONDS
-from scopes.context.result import Context, ContextFile, ContextMessage, Explained, UnfencedContext
+from scopes.context.result import Context, ContextFile, ContextLane, ContextMessage, Explained, UnfencedContext
 from scopes.result import Note
 from scopes.tokens.cache_files import write_file
 
@@ -116,4 +116,7 @@ def _restore(name: str, value: Any) -> Any:
     row_type = _ROW_TYPES.get(name)
     if row_type is None:
         return value
+    if row_type is ContextMessage:
+        messages = (ContextMessage(*row) for row in value)
+        return tuple(each._replace(lanes=tuple(ContextLane(*lane) for lane in each.lanes)) for each in messages)
     return tuple(row_type(*row) if row_type is not str else str(row) for row in value)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher, unified_diff
-from itertools import islice
+from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from scopes.context.context import context
 from scopes.context.request import Request
 from scopes.context.result import Context, ContextMessage
 from scopes.conversation.diff import DiffSide, resolve_sides
+from scopes.conversation.diff_lines import diff_lines
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
 from scopes.tokens.choose import TokenizerChoice
-
-_MAX_LINES = 5000  # lines of one text that are compared
 
 
 class ContextSide(NamedTuple):
@@ -117,7 +115,4 @@ def _diff_texts(one: str, two: str) -> tuple[str, ...]:
     left, right = one.splitlines(), two.splitlines()
     if not left or not right:
         return (*(f"-{line}" for line in left), *(f"+{line}" for line in right))
-    lines = tuple(islice(unified_diff(left[:_MAX_LINES], right[:_MAX_LINES], lineterm=""), 2, None))
-    if max(len(left), len(right)) > _MAX_LINES:
-        lines += (f"@@ only the first {_MAX_LINES:,} lines were compared @@",)
-    return lines
+    return diff_lines(left, right)

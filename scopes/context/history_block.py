@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scopes.context.collect import Collected, ReadLimits, collect
-from scopes.context.lanes import LaneMarks, bracket_marks
+from scopes.context.lanes import FittedLaneTexts, bracket_marks
 from scopes.context.part_text import part_text, payload_text
 from scopes.context.truncate import Count, cut_to_fit
 from scopes.context.turns import Turn
@@ -22,6 +22,7 @@ from scopes.history.revisions import resolve_revision
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.memory.context import MAX_CHARACTERS
 from scopes.memory.prompt_preface import build_preface
+from scopes.merge.in_progress import resolution_branch_notes
 from scopes.model.message import Part
 from scopes.result import Note, Result
 from scopes.sanitize import clip, for_prompt, line_for_prompt
@@ -137,6 +138,7 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
     truncated = sum(entry.truncated for entry in kept)
     total = len(every_entry) + collected.unread + collected.summarized
     notes = [*choice.notes, *collected.notes, *map(Note, collected.warnings), *preface.notes]
+    notes += resolution_branch_notes(repository, revision, request.where, "history")
     if entries and not kept:
         notes.append(
             Note(f"not even the newest message fits into {max_tokens} tokens", "raise the limit: --max-tokens N")
@@ -204,12 +206,14 @@ def _with_summary(frame: _Frame, summary: str | None, max_tokens: int, count: Co
     return frame if cut is None else frame._replace(summary=f"{cut}\n\n")
 
 
-def _join(entries: Sequence[_Entry], marks: LaneMarks) -> str:
+def _join(entries: Sequence[_Entry], marks: FittedLaneTexts) -> str:
     """Return the texts of entries with the marks of merged branches."""
     return "".join(marks.between((entry.turn, entry.text) for entry in entries))
 
 
-def _fit(entries: Sequence[_Entry], frame: _Frame, max_tokens: int, count: Count, marks: LaneMarks) -> list[_Entry]:
+def _fit(
+    entries: Sequence[_Entry], frame: _Frame, max_tokens: int, count: Count, marks: FittedLaneTexts
+) -> list[_Entry]:
     """Keep the newest entries without a gap, with their marks; if not even the newest fits, truncate it."""
     kept: list[_Entry] = []
     marked: set[int] = set()

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from scopes.context.truncate import Count
 from scopes.context.turns import Turn
+from scopes.history.lanes import lane_changes
 from scopes.merge.lane_marks import LaneMark
 from scopes.sanitize import line_for_prompt
 
@@ -26,7 +27,7 @@ class LaneTexts(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class LaneMarks:
+class FittedLaneTexts:
     """The texts of the lanes that have room, and their tokens, by number of the lane."""
 
     texts: Mapping[int, LaneTexts]
@@ -42,17 +43,17 @@ class LaneMarks:
         yield from self._change(current, ())
 
     def _change(self, before: Sequence[int], after: Sequence[int]) -> Iterator[str]:
-        """Yield the ends of the lanes that are left, innermost first, then the beginnings of those that are entered."""
-        yield from (self.texts[lane].end for lane in reversed(before) if lane not in after and lane in self.texts)
-        yield from (self.texts[lane].begin for lane in after if lane not in before and lane in self.texts)
+        left, entered = lane_changes(before, after)
+        yield from (self.texts[lane].end for lane in left if lane in self.texts)
+        yield from (self.texts[lane].begin for lane in entered if lane in self.texts)
 
 
-def heading_marks(lanes: Mapping[int, LaneMark], room: int, count: Count) -> LaneMarks:
+def heading_marks(lanes: Mapping[int, LaneMark], room: int, count: Count) -> FittedLaneTexts:
     """Return the marks of a context, as headings, as far as they are small compared to the room."""
     return _fit({number: _as_headings(mark) for number, mark in lanes.items()}, room, count)
 
 
-def bracket_marks(lanes: Mapping[int, LaneMark], room: int, count: Count) -> LaneMarks:
+def bracket_marks(lanes: Mapping[int, LaneMark], room: int, count: Count) -> FittedLaneTexts:
     """Return the marks of a block of history, in brackets, as far as they are small compared to the room."""
     return _fit({number: _in_brackets(mark) for number, mark in lanes.items()}, room, count)
 
@@ -74,7 +75,7 @@ def _capital(text: str) -> str:
     return line[:1].upper() + line[1:]
 
 
-def _fit(marks: Mapping[int, tuple[LaneTexts, str]], room: int, count: Count) -> LaneMarks:
+def _fit(marks: Mapping[int, tuple[LaneTexts, str]], room: int, count: Count) -> FittedLaneTexts:
     """Leave out digests, and then whole marks, that would take too large a share of the room."""
     texts: dict[int, LaneTexts] = {}
     tokens: dict[int, int] = {}
@@ -87,4 +88,4 @@ def _fit(marks: Mapping[int, tuple[LaneTexts, str]], room: int, count: Count) ->
         if extra and extra * 100 <= room * _MAX_DIGEST_SHARE:
             texts[number] = plain._replace(end=plain.end + digest)
             tokens[number] = count(plain.begin) + count(texts[number].end)
-    return LaneMarks(texts, tokens)
+    return FittedLaneTexts(texts, tokens)

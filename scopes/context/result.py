@@ -11,10 +11,22 @@ from scopes.ids import ConversationId
 from scopes.result import Result
 
 
+class ContextLane(NamedTuple):
+    """A merged branch that a turn is from, and its marks: the texts before its first and after its last turn.
+
+    `number` is another one for each merge. The marks are empty if the context has no room for them.
+    """
+
+    number: int
+    branch: str
+    begin: str = ""
+    end: str = ""
+
+
 class ContextMessage(NamedTuple):
     """A turn that is part of a context; `relevance` is None if there is no task.
 
-    `lane` is the merged branch that it is from; None if it is from the main line.
+    `lanes` are the merged branches that it is from, the outermost first; empty if it is from the main line.
     """
 
     id: str
@@ -28,7 +40,12 @@ class ContextMessage(NamedTuple):
     tokens: int
     truncated: bool
     relevance: float | None
-    lane: str | None = None
+    lanes: tuple[ContextLane, ...] = ()
+
+    @property
+    def lane(self) -> str | None:
+        """The name of the innermost merged branch."""
+        return self.lanes[-1].branch if self.lanes else None
 
 
 class ContextFile(NamedTuple):

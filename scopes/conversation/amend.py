@@ -1,4 +1,4 @@
-"""`amend` and `retract`: replace the text of a message, or withdraw it, by appending a new message (S4-27)."""
+"""`amend` and `retract`: replace the text of a message, or retract it, by appending a new message (S4-27)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.messages import NO_CHANGES, is_root, plain_message, read_message
+from scopes.history.messages import NO_CHANGES, is_root, plain_message, read_message, retraction_of
 from scopes.history.transaction import append_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.loading import deferred
@@ -91,8 +91,7 @@ def retract(
     """
     handle, old = _find_target(repository, conversation, target, branch)
     text = reason or f"retracted: {old.text[:60]}"
-    message = replace(plain_message(author, text, kind="notice"), retracts=old.id)
-    return _append(handle, message, old)
+    return _append(handle, retraction_of(old.id, author, text), old)
 
 
 def _find_target(
@@ -126,7 +125,7 @@ def _append(branch: BranchHandle, message: Message, old: Message) -> MessageAmen
         branch.conversation.id,
         branch.name,
         message,
-        withdraw=lambda tip: _withdrawn_claims(repository, tip, old, message),
+        state_changes=lambda tip: _withdrawn_claims(repository, tip, old, message),
     )
     notes: tuple[Note, ...] = ()
     claims = stated_claims(old)

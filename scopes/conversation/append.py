@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import NO_CHANGES, write_message_blob, write_message_commit
 from scopes.history.revisions import find_directory
-from scopes.history.transaction import Transaction, append_message
+from scopes.history.transaction import Transaction, append_commit
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.loading import load
 from scopes.model.message import Message
@@ -53,16 +54,8 @@ def append_to(branch: BranchHandle, message: Message, *, first: MessageId | None
     `first` is the first message of the same command: `undo` takes back all messages of a command together.
     """
     repository, conversation_id = branch.repository, branch.conversation.id
-    message = _with_touched_files(repository, branch.tip, message)
-    oid = append_message(
-        repository,
-        conversation_id,
-        branch.name,
-        message,
-        first=first,
-        base=find_directory(repository, conversation_id) if _names_files(message) else None,
-        withdraw=lambda tip: _replaced(repository, tip, message),
-    )
+    [write] = message_writers(repository, conversation_id, [message])
+    oid = append_commit(repository, conversation_id, branch.name, message.id, write, first)
     return MessageAppended(id=message.id, oid=oid, conversation=conversation_id, branch=branch.name)
 
 
@@ -76,22 +69,42 @@ def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[Messag
         Busy, Inaccessible: nothing was written.
     """
     repository, conversation_id = branch.repository, branch.conversation.id
-    repository.require_writable()
-    blobs = [write_message_blob(repository, message) for message in messages]
-    base = find_directory(repository, conversation_id) if any(map(_names_files, messages)) else None
+    writers = message_writers(repository, conversation_id, messages)
     appended: list[MessageAppended] = []
     with exclusive_write(repository):
         old = tip = branch.tip
-        for given, given_blob in zip(messages, blobs, strict=True):
-            message = _with_touched_files(repository, tip, given)
-            blob = given_blob if message is given else write_message_blob(repository, message)
-            tip = write_message_commit(repository, tip, message, blob, base, _replaced(repository, tip, message))
+        for message, write in zip(messages, writers, strict=True):
+            tip = write(tip)
             appended.append(MessageAppended(id=message.id, oid=tip, conversation=conversation_id, branch=branch.name))
         if appended:
             tx = Transaction(repository, conversation_id)
             tx.move_branch(branch.name, old, tip)
             tx.commit("append-all", f"append {len(appended)} message{'s'[: len(appended) > 1]} to {branch}")
     return appended
+
+
+def message_writers(
+    repository: Repository, conversation: ConversationId, messages: Sequence[Message]
+) -> list[Callable[[Oid], Oid]]:
+    """Write the blobs of messages, and return for each a function that writes its commit on top of a tip.
+
+    A commit names the files that tool calls touched, relative to the directory of the conversation, and replaces what
+    its author stated in another spelling of a topic.
+
+    Raises:
+        Invalid: a message is too large.
+        Inaccessible: the store cannot be written.
+    """
+    repository.require_writable()
+    blobs = [write_message_blob(repository, message) for message in messages]
+    base = find_directory(repository, conversation) if any(map(_names_files, messages)) else None
+    return [partial(_write, repository, base, *each) for each in zip(messages, blobs, strict=True)]
+
+
+def _write(repository: Repository, base: str | None, given: Message, given_blob: Oid, tip: Oid) -> Oid:
+    message = _with_touched_files(repository, tip, given)
+    blob = given_blob if message is given else write_message_blob(repository, message)
+    return write_message_commit(repository, tip, message, blob, base, _replaced(repository, tip, message))
 
 
 def _with_touched_files(repository: Repository, tip: Oid, message: Message) -> Message:

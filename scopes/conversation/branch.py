@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from unicodedata import combining, normalize
 
 from scopes.clock import now
-from scopes.conversation.append import MessageAppended
+from scopes.conversation.append import MessageAppended, message_writers
 from scopes.conversation.show import BranchRow, show
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.history.handles import ConversationHandle, StoreHandle
-from scopes.history.messages import write_message_blob, write_message_commit
 from scopes.history.revisions import Revision, resolve_revision
 from scopes.history.transaction import Transaction
 from scopes.ids import (
@@ -59,9 +58,9 @@ class BranchList(Result):
     branches: tuple[BranchRow, ...]
 
 
-def list_branches(repository: Repository, conversation: str, *, abandoned: bool = False) -> BranchList:
-    """List the branches of a conversation; abandoned ones, and those of closed conflicts, only with `abandoned`."""
-    view = show(repository, conversation, recent=0, abandoned=abandoned)
+def list_branches(repository: Repository, conversation: str, *, include_hidden: bool = False) -> BranchList:
+    """List the branches of a conversation; abandoned ones, and those of ended conflicts, only with `include_hidden`."""
+    view = show(repository, conversation, recent=0, include_hidden=include_hidden)
     return BranchList(conversation=view.id, branches=view.branches)
 
 
@@ -94,6 +93,7 @@ def branch(
         agent=None if agent is None else parse_agent_name(agent),
         status="active",
     )
+    writers = message_writers(repository, handle.id, () if message is None else (message,))
     with exclusive_write(repository):
         active = handle.active_branch.name
         notes: tuple[Note, ...] = ()
@@ -103,8 +103,8 @@ def branch(
         new_name = _choose_name(handle.id, handle.tips, name, given)
         entry = replace(given, parent=revision.branch or active, fork=revision.oid, created=now())
         tip = revision.oid
-        if message is not None:
-            tip = write_message_commit(repository, tip, message, write_message_blob(repository, message))
+        for write in writers:
+            tip = write(tip)
         tx = Transaction(repository, handle.id)
         tx.create_branch(new_name, tip)
         tx.set_branch_entry(new_name, entry)
@@ -194,5 +194,5 @@ def _choose_name(
         return default_branch_name(taken, entry.purpose, entry.agent)
     parsed = parse_branch_name(name)
     if parsed in taken:
-        raise Refused(f"branch {parsed!a} already exists in {conversation}", hint="choose another with --name")
+        raise Refused(f"branch {parsed!a} already exists in {conversation}", hint="choose another name")
     return parsed

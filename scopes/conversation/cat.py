@@ -8,14 +8,13 @@ from itertools import islice
 
 from scopes.errors import NotFound
 from scopes.history.amendments import find_claim
+from scopes.history.handles import StoreHandle
 from scopes.history.messages import MessageHeader, header_of, is_root, message_id_of, read_message_bytes
 from scopes.history.revisions import (
     Revision,
     find_copies,
     list_branch_tips,
     read_active_branch,
-    resolve_conversation,
-    resolve_revision,
     resolve_with_latest,
 )
 from scopes.history.sources import SOURCES, find_message_spans, read_spans, walk_chunks
@@ -37,7 +36,7 @@ class MessageView(Result):
 
     For a summary, `newer` is the number of messages after it on its branch; if there are any, it is stale (S4-47).
     `retracted` and `amended` tell whether a later message on that branch, or else on the first one that has the
-    message, withdrew it or replaced its text.
+    message, retracted it or replaced its text.
     """
 
     conversation: ConversationId
@@ -65,10 +64,12 @@ class OriginalRecords(RawDocument):
 def cat(repository: Repository, message: str, *, conversation: str | None = None) -> MessageView:
     """Read one message by id, by revision (`conv-001/main~2`) or by tag.
 
+    `conversation` is the only one that is searched; with `CONV/BRANCH` the message must be on this branch.
+
     An id that several conversations have, after a cherry-pick, is read in the latest of them, with a note.
 
     Raises:
-        NotFound: there is no such message, or the revision is the root of a conversation.
+        NotFound: there is no such message, it is not on the branch, or the revision is the root of a conversation.
     """
     copies = find_copies(repository, message) if conversation is None else []
     revision = copies[0] if copies else _resolve(repository, message, conversation)
@@ -120,8 +121,13 @@ def read_original(repository: Repository, message: str, *, conversation: str | N
 def _resolve(repository: Repository, message: str, conversation: str | None) -> Revision:
     if conversation is None:
         return resolve_with_latest(repository, message)
-    within = resolve_conversation(repository, conversation)
-    return resolve_revision(repository, message, within)
+    within, _, branch = conversation.partition("/")
+    handle = StoreHandle(repository).conversation(within)
+    revision = handle.revision(message)
+    on = handle.branch(branch) if branch else None
+    if on is not None and not is_ancestor(repository, revision.oid, on.tip):
+        raise NotFound(f"that message is not on {on}", hint=f"to read it: scopes cat {handle.id} {message}")
+    return revision
 
 
 def _copy_notes(head: MessageHeader, copies: Sequence[Revision]) -> tuple[Note, ...]:

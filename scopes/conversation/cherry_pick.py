@@ -13,8 +13,6 @@ from scopes.history.handles import StoreHandle
 from scopes.history.messages import message_id_of
 from scopes.history.revisions import resolve_revision_anywhere
 from scopes.ids import Oid
-from scopes.merge.automatic_resolution import Policy, read_policy
-from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.in_progress import require_resolved
 from scopes.merge.records import open_conflicts_at
 from scopes.merge.replay_control import (
@@ -24,11 +22,12 @@ from scopes.merge.replay_control import (
     abort_replay,
     begin_replay,
     continue_replay,
+    read_rules,
     skip_message,
 )
 from scopes.merge.replay_plan import ReplayPlan, plan_picks
 from scopes.merge.replay_state import CHERRY_PICK, ReplayState, list_written, require_free
-from scopes.merge.rewrite import Stop, rewrite_commits
+from scopes.merge.rewrite import ReplayRules, Stop, rewrite_commits
 from scopes.result import Note
 from scopes.store.graph import is_ancestor, list_new_commits, walk_newest_first
 from scopes.store.objects import Commit
@@ -51,13 +50,12 @@ def cherry_pick(
         Refused: the branch takes part in something in progress, or one of the messages is a merge.
         Conflicted: the branch or a message has open conflicts.
     """
-    policy = read_policy(repository.config, "automatic")
 
     def prepare(objects: Objects) -> tuple[ReplayState, ReplayPlan]:
         state, commits, notes = _resolve(repository, conversation, messages, branch)
         tips = [commit.oid for commit in commits]  # perhaps of another conversation
-        informed = policy.with_earlier(EarlierResolutions(repository, state.conversation, *tips))
-        plan = plan_picks(repository, objects, state.original, commits, informed)
+        rules = read_rules(repository, state.conversation, *tips)
+        plan = plan_picks(repository, objects, state.original, commits, rules)
         return state, replace(plan, notes=(*notes, *plan.notes))
 
     return begin_replay(_CHERRY_PICK, repository, prepare, dry_run=dry_run)
@@ -134,26 +132,27 @@ class _CherryPick(ReplayVerb):
     kind = CHERRY_PICK
 
     def plan_rest(
-        self, repository: Repository, state: ReplayState, tip: Oid, current: Oid, policy: Policy
+        self, repository: Repository, state: ReplayState, tip: Oid, current: Oid, rules: ReplayRules
     ) -> tuple[ReplayState, ReplayPlan]:
         if current != state.original:
-            state, tip = _replay_on_appended(repository, state, tip, current, policy)
+            state, tip = _replay_on_appended(repository, state, tip, current, rules)
         commits = [read_commit(repository, oid) for oid in state.todo]
         with bulk_objects(repository) as objects:
-            return state, plan_picks(repository, objects, tip, commits, policy, list_written(repository, state, tip))
+            return state, plan_picks(repository, objects, tip, commits, rules, list_written(repository, state, tip))
 
     def stop_summary(self, state: ReplayState, stop: Stop) -> str:
         return f"stop to pick {stop.id[:8]} for {state.conversation}/{state.branch}"
 
     def end_summary(self, state: ReplayState) -> str:
-        return f"pick {len(state.moved)} for {state.conversation}/{state.branch}"
+        done = f"pick {len(state.moved)}" if state.moved else f"skip {state.source}"
+        return f"{done} for {state.conversation}/{state.branch}"
 
 
 _CHERRY_PICK = _CherryPick()
 
 
 def _replay_on_appended(
-    repository: Repository, state: ReplayState, tip: Oid, current: Oid, policy: Policy
+    repository: Repository, state: ReplayState, tip: Oid, current: Oid, rules: ReplayRules
 ) -> tuple[ReplayState, Oid]:
     """Replay the conflict-resolution branch on top of what was appended to the branch in the meantime."""
     where = f"{state.conversation}/{state.branch}"
@@ -163,7 +162,7 @@ def _replay_on_appended(
     appended = list_new_commits(repository, current, state.original, (state.original,))
     picked = list_new_commits(repository, tip, state.original, (state.original,))
     with bulk_objects(repository) as objects:
-        result = rewrite_commits(objects, current, picked, policy, appended)
+        result = rewrite_commits(objects, current, picked, rules, appended)
         if result.stop is not None:
             raise Refused(f"messages appended to {where} meanwhile conflict with the picked ones", hint=hint)
     new_commits = {rewrite.old: rewrite.new for rewrite in result.moved}

@@ -20,9 +20,10 @@ from scopes.merge.conflict_list import (
     read_conflict,
     walk_conflicts,
 )
+from scopes.merge.ended_conflicts import EndedConflicts
 from scopes.merge.file_comparison import FileComparison, conflict_hunks, patch_of
 from scopes.merge.in_progress import InProgress
-from scopes.merge.manual_resolution import find_disagreement, list_takes
+from scopes.merge.manual_resolution import find_disagreement, list_sides
 from scopes.merge.recorded_work import compare_one_file, sides_conversations
 from scopes.model.conflicts import ENDED, FILES, STATUSES, Conflict
 from scopes.result import Result
@@ -35,10 +36,11 @@ _NAMED_CONVERSATIONS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictList(Result):
-    """The conflicts of one conversation or of all."""
+    """The conflicts of one conversation or of all; open ones only, unless `include_all`."""
 
     conversation: ConversationId | None
     conflicts: tuple[ConflictRow, ...]
+    include_all: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +60,7 @@ class FileChanges:
 class ConflictView(Result):
     """One conflict with the texts of its messages, by id, and the discussion on its branch, oldest first.
 
-    `escalated_to` is who was asked last to resolve it; `takes` are the sides that a resolution can take, none if the
+    `escalated_to` is who was asked last to resolve it; `sides` are the sides that a resolution can take, none if the
     conflict is resolved. `file` is what the messages show of a file that both sides changed.
     """
 
@@ -66,14 +68,14 @@ class ConflictView(Result):
     texts: Mapping[str, str]
     talk: tuple[MessageHeader, ...]
     escalated_to: str | None = None
-    takes: tuple[str, ...] = ()
+    sides: tuple[str, ...] = ()
     file: FileChanges | None = None
 
 
 def list_conflicts(
     repository: Repository, conversation: str | None = None, *, status: str | None = None, include_all: bool = False
 ) -> ConflictList:
-    """List the unresolved conflicts; with `include_all` also all that were resolved or abandoned.
+    """List the unresolved conflicts; with `include_all` also all that were resolved or aborted.
 
     Raises:
         NotFound, Ambiguous: there is no such conversation.
@@ -83,11 +85,12 @@ def list_conflicts(
         raise Invalid(f"{status!a} is not a valid conflict status", hint="statuses: " + ", ".join(STATUSES))
     conversation_id = None if conversation is None else resolve_conversation(repository, conversation)
     searched = conversation_ids(repository) if conversation_id is None else [conversation_id]
-    ended = include_all or status in ENDED
+    ended = EndedConflicts(repository) if include_all or status in ENDED else None
     rows = [row for each in searched for row in walk_conflicts(repository, each, ended=ended)]
     statuses = {status} if status is not None else set(STATUSES) if include_all else set(STATUSES) - ENDED
     found = tuple(row for row in rows if row.conflict.status in statuses)
-    return ConflictList(conversation=conversation_id, conflicts=found)
+    selected = include_all or status is not None
+    return ConflictList(conversation=conversation_id, conflicts=found, include_all=selected)
 
 
 def show_conflict(
@@ -104,16 +107,16 @@ def show_conflict(
     texts = _read_texts(repository, in_progress, row.conflict)
     talk = tuple(reversed(list_discussion(repository, in_progress)))
     addressee = find_addressee(repository, in_progress.tip, row.conflict.id)
-    takes = list_takes_of(repository, row, in_progress)
+    sides = list_sides_of(repository, row, in_progress)
     file = _read_file_changes(repository, row, in_progress, patch=patch) if files else None
-    return ConflictView(row=row, texts=texts, talk=talk, escalated_to=addressee, takes=takes, file=file)
+    return ConflictView(row=row, texts=texts, talk=talk, escalated_to=addressee, sides=sides, file=file)
 
 
-def list_takes_of(repository: Repository, row: ConflictRow, in_progress: InProgress) -> tuple[str, ...]:
+def list_sides_of(repository: Repository, row: ConflictRow, in_progress: InProgress) -> tuple[str, ...]:
     """Return the sides that a resolution of a conflict can take; none if it has ended."""
     if row.conflict.status in ENDED:
         return ()
-    return list_takes(find_disagreement(repository, in_progress, row.conflict))
+    return list_sides(find_disagreement(repository, in_progress, row.conflict))
 
 
 def find_conflict_anywhere(repository: Repository, name: str) -> ConversationId:

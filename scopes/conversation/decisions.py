@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from scopes.history.amendments import find_claim
 from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.history.handles import ConversationHandle
 from scopes.history.messages import MessageHeader
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.conflict_keys import comparable_key, group_of, shown_key
+from scopes.merge.statements import withdrawn_topic
 from scopes.model import encoding
 from scopes.model.conflicts import DECISIONS
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
 from scopes.result import Result
-from scopes.store.graph import walk_newest_first
+from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import find_blob
 
@@ -24,7 +27,8 @@ from scopes.store.trees import find_blob
 class DecisionRow:
     """One decision; it is `current` if the branch that is asked for (default: the active one) still holds it.
 
-    `branches` are the branches that hold it, if it is not in the history of the active one.
+    `branches` are the branches that hold it, if it is not in the history of the active one. It is `withdrawn` if no
+    branch holds it, because its topic was withdrawn, or its message retracted or amended without it.
     """
 
     topic: str
@@ -32,11 +36,14 @@ class DecisionRow:
     head: MessageHeader
     current: bool
     branches: tuple[BranchName, ...] = ()
+    withdrawn: bool = False
 
     @property
     def state(self) -> str:
-        """`in effect`, `superseded`, or `other branch` if only other branches than the active one hold it."""
-        return "in effect" if self.current else "other branch" if self.branches else "superseded"
+        """`in-effect`, `other-branch` if only other branches than the active one hold it, `withdrawn`, `superseded`."""
+        if self.current or self.branches:
+            return "in-effect" if self.current else "other-branch"
+        return "withdrawn" if self.withdrawn else "superseded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +62,11 @@ def decisions(repository: Repository, where: str) -> DecisionList:
     tip = active if scope.branch is None else scope.tips[scope.branch]
     several = len(scope.tips) > 1
     in_history = {commit.oid for commit in walk_newest_first(repository, [tip])} if several else set()
-    rows = []
+    rows, notices = [], []
     for head, message in walk_messages(repository, scope):
+        withdrawn = withdrawn_topic(message.extra)
+        if withdrawn is not None:
+            notices.append((withdrawn, head.oid))
         decided = _decision_in(message)
         if decided is not None:
             topic, decision = decided
@@ -65,7 +75,9 @@ def decisions(repository: Repository, where: str) -> DecisionList:
             names = scope.tips.items() if elsewhere else ()
             branches = tuple(name for name, oid in names if _holds(repository, oid, topic, decision))
             rows.append(DecisionRow(topic=topic, decision=decision, head=head, current=current, branches=branches))
-    found = tuple(_with_one_spelling(rows))
+    listed = tuple(_with_one_spelling(rows))
+    ends = _Withdrawals(repository, tip, tuple(scope.tips.values()), listed, notices)
+    found = tuple(replace(row, withdrawn=ends.include(row)) for row in listed)
     return DecisionList(conversation=scope.conversation, decisions=found, branch=scope.branch)
 
 
@@ -79,8 +91,45 @@ def _with_one_spelling(rows: list[DecisionRow]) -> Iterator[DecisionRow]:
         yield replace(row, current=row.current and latest[_topic_of(row)] == row.topic)
 
 
+class _Withdrawals(NamedTuple):
+    """What can withdraw decisions: the states of tips, and notices, each with topic and commit."""
+
+    repository: Repository
+    tip: Oid
+    tips: Sequence[Oid]
+    rows: Sequence[DecisionRow]
+    notices: Sequence[tuple[str, Oid]]
+
+    def include(self, row: DecisionRow) -> bool:
+        """Return True if a decision that no branch holds was withdrawn, and no later one had replaced it before."""
+        if row.current or row.branches:
+            return False
+        amended, topic, oid = self._claim(row), _topic_of(row), row.head.oid
+        notices = [notice for about, notice in self.notices if about == topic and not self._precedes(notice, oid)]
+        if amended.get("retracted") or not (amended or notices):
+            return bool(amended)
+        later = [other.head.oid for other in self.rows if other.head.oid != oid and self._replaces(other, row)]
+        if amended and not later:
+            return True
+        return any(all(self._precedes(notice, other) for other in later) for notice in notices)
+
+    def _replaces(self, other: DecisionRow, row: DecisionRow) -> bool:
+        if _topic_of(other) != _topic_of(row) or not self._precedes(row.head.oid, other.head.oid):
+            return False
+        return not self._claim(other).get("retracted")
+
+    def _precedes(self, first: Oid, second: Oid) -> bool:
+        return is_ancestor(self.repository, first, second)
+
+    def _claim(self, row: DecisionRow) -> Mapping[str, object]:
+        """Return whether the message was amended or retracted: on the tip if it is in its history, else on any."""
+        tips = [self.tip] if self._precedes(row.head.oid, self.tip) else self.tips
+        claims = (find_claim(self.repository, tip, row.head.id) for tip in tips)
+        return next((claim for claim in claims if claim), {})
+
+
 def _topic_of(row: DecisionRow) -> str:
-    return comparable_key(leaf(DECISIONS, row.topic))
+    return comparable_key(leaf(DECISIONS, row.topic).removesuffix("="))
 
 
 def _decision_in(message: Message) -> tuple[str, str] | None:

@@ -11,11 +11,10 @@ from typing import NamedTuple
 from scopes.clock import format_seconds
 from scopes.errors import check_not_negative
 from scopes.index.conversation_table import ConversationRow
-from scopes.result import Note
+from scopes.result import Note, few
 from scopes.store.projects import Project, find_project
 
 _SECOND = 1_000_000_000
-_MAX_NAMED = 16
 
 
 class ListFilter(NamedTuple):
@@ -96,19 +95,14 @@ def none_found_note(rows: Iterable[ConversationRow], wanted: ListFilter) -> Note
     """Return the note that no conversation matches; its hint names the agents, models and tags that there are."""
     known, hints = list(rows), []
     if wanted.agent is not None:
-        hints.append(_few("agents", (name for row in known for name in row.participants)))
+        hints.append(few("agents", (name for row in known for name in row.participants)))
     if wanted.model is not None:
-        hints.append(_few("models", (row.model for row in known if row.model is not None)))
+        hints.append(few("models", (row.model for row in known if row.model is not None)))
     if wanted.tag is not None:
-        hints.append(_few("tags", (name for row in known for name in row.tags or ())))
+        hints.append(few("tags", (name for row in known for name in row.tags or ())))
     if any(isinstance(project, str) for project in wanted.projects):
-        hints.append(_few("projects", project_names(known).values()))
+        hints.append(few("projects", project_names(known).values()))
     return Note("no conversation matches", "\n".join(hint for hint in hints if hint) or None)
-
-
-def _few(what: str, names: Iterable[str]) -> str:
-    found = sorted(set(names))
-    return f"{what}: {', '.join(found[:_MAX_NAMED])}{', ...' if len(found) > _MAX_NAMED else ''}" if found else ""
 
 
 def _matching(wanted: str, names: Iterable[str]) -> set[str]:

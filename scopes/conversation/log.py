@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.clock import now_nanoseconds, parse_date
@@ -31,7 +31,7 @@ from scopes.history.staleness import SUMMARY, is_news
 from scopes.history.tool_calls import BETWEEN_CALL_AND_RESULT, MAX_RESULTS, TOOL_RESULTS, find_call_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import KINDS, Message, MessageKind, Part
-from scopes.result import Result, Stream
+from scopes.result import Note, Result, Stream, few
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import header_safe
 from scopes.store.repository import Repository, read_commit
@@ -58,7 +58,7 @@ class LogEntry(Result):
         newer: for a summary in the log of one branch, the number of messages after it (S4-47).
         prefix: the length of the shortest prefix of its id that is unique in the conversation, if it was requested.
         lanes: the merged branches that it is from, the outermost first.
-        retracted: a later message below one of the tips of the log withdrew it.
+        retracted: a later message below one of the tips of the log retracted it.
         amended: a later one replaced its text.
     """
 
@@ -100,6 +100,16 @@ class LogFilter:
     path: str | None = None
     body: Callable[[Message], bool] | None = None
 
+    @property
+    def conditional(self) -> bool:
+        """Return True if there is any condition."""
+        return self.path is not None or self.conditional_without_path
+
+    @property
+    def conditional_without_path(self) -> bool:
+        """Return True if there is a condition besides the path."""
+        return any((self.author, self.kind, self.since, self.until, self.body))
+
 
 def log(
     repository: Repository,
@@ -118,7 +128,8 @@ def log(
 ) -> Log:
     """Walk the messages of `where`: `CONV`, `CONV/BRANCH`, any revision, or a range `A..B` or `A...B`.
 
-    A branch or message may be named without its conversation if that is the latest one.
+    A branch or message may be named without its conversation if that is the latest one. With a filter the walk goes to
+    the first match at once; if there is none, a note names the authors or kinds that there are.
 
     Args:
         repository: the store.
@@ -152,7 +163,8 @@ def log(
         heads = headers_of(commits)
     read = lru_cache(maxsize=_CACHED_BODIES)(partial(read_message, repository))
     counted = _count_newer(heads, of_branch=len(tips) == 1 and tips[0] in branches)
-    matches = _filter(criteria, read)
+    seen: set[tuple[str, str]] = set()
+    matches = _filter(criteria, read, seen)
     folded = None
     if fold_results and TOOL_RESULTS not in _as_names(criteria.kind):
         folded = _ResultFolder(repository, read, matches, {*branches}, hidden).is_folded
@@ -168,7 +180,12 @@ def log(
         entries = _with_prefixes(entries, _find_prefixes(repository, conversation_id))
     if bodies is not False:
         entries = _read_bodies(entries, read, read_all=bodies is True, results=results)
-    return Log(items=entries, conversation=conversation_id, oldest_first=oldest_first)
+    notes: tuple[Note, ...] = ()
+    if criteria.conditional and limit != 0:
+        first = next(entries, None)
+        notes = (_none_found_note(criteria, conversation_id, seen),) if first is None else ()
+        entries = entries if first is None else chain((first,), entries)
+    return Log(items=entries, conversation=conversation_id, oldest_first=oldest_first, notes=notes)
 
 
 def parse_kinds(names: Sequence[str]) -> list[MessageKind]:
@@ -269,8 +286,10 @@ def _read_labels(repository: Repository, conversation: ConversationId, *, copies
     return _Labels(branches, tags, by_message)
 
 
-def _filter(only: LogFilter, read: Callable[[Oid], Message]) -> Callable[[MessageHeader], bool]:
-    """Return the filter as a predicate; dates are parsed here, so that a bad one is refused before the first row."""
+def _filter(
+    only: LogFilter, read: Callable[[Oid], Message], seen: set[tuple[str, str]]
+) -> Callable[[MessageHeader], bool]:
+    """Return the filter as a predicate, which adds author and kind of a message to `seen`; refuse a bad date."""
     kinds = parse_kinds(_as_names(only.kind))
     authors = {header_safe(name).casefold() for name in _as_names(only.author)}  # the form of names in commit headers
     now = now_nanoseconds()
@@ -279,6 +298,7 @@ def _filter(only: LogFilter, read: Callable[[Oid], Message]) -> Callable[[Messag
     path, body = only.path, only.body
 
     def matches(head: MessageHeader) -> bool:
+        seen.add((shown_author(head), head.kind))
         return (
             (since is None or head.time >= since)
             and (until is None or head.time <= until)
@@ -289,6 +309,15 @@ def _filter(only: LogFilter, read: Callable[[Oid], Message]) -> Callable[[Messag
         )
 
     return matches
+
+
+def _none_found_note(only: LogFilter, conversation: ConversationId, seen: Iterable[tuple[str, str]]) -> Note:
+    """Return the note that no message matches; its hint names the authors and kinds in the walk."""
+    hints = [f"see: scopes files {conversation}"] if only.path is not None else []
+    hints += [few("authors", (name for name, _ in seen))] if only.author else []
+    hints += [few("kinds", (kind for _, kind in seen))] if only.kind else []
+    text = "no message matches" if only.conditional_without_path else f"no message touched {only.path!a}"
+    return Note(text, "\n".join(filter(None, hints)) or None)
 
 
 def _as_names(given: str | Sequence[str] | None) -> Sequence[str]:

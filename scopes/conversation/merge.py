@@ -12,6 +12,7 @@ from typing import TypeAlias, TypedDict
 
 from scopes.clock import now
 from scopes.errors import Invalid, NotFound, Refused
+from scopes.history.handles import BranchHandle, ConversationHandle
 from scopes.history.messages import count_messages, header_of, message_id_of
 from scopes.history.revisions import (
     list_branch_tips,
@@ -43,6 +44,7 @@ from scopes.merge.in_progress import (
     restore_hint,
 )
 from scopes.merge.plan import MergePlan, plan_merge, write_state
+from scopes.merge.plans_and_answers import PlanStep
 from scopes.merge.recorded_work import NO_TESTS, Alternatives, SideTests, sides_conversations
 from scopes.merge.requests import mark_merged
 from scopes.model.conflicts import Conflict
@@ -54,6 +56,7 @@ from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.transactions import exclusive_write
 
 KIND = "merge"
+_NAME_OTHER = "name another branch with --source or --target"
 _OWN_KINDS = frozenset({"merge", "notice"})
 
 
@@ -91,6 +94,7 @@ class _MergeResult(Result):
         conflicts: The open conflicts in the order of their numbers, then the automatically resolved ones.
         files: What both sides made of the files that both changed, sorted by path.
         tests: The last run of each test command on each side.
+        plans: The steps of plans to which both sides gave another status.
         alternatives: The answers with which both sides begin, if they answer the same prompt.
         dry_run: True if nothing was written.
         active_branch: The target, if the merge made it the active branch because the active one was merged into it.
@@ -105,6 +109,7 @@ class _MergeResult(Result):
     conflicts: tuple[Conflict, ...] = ()
     files: tuple[FileComparison, ...] = ()
     tests: SideTests = NO_TESTS
+    plans: tuple[PlanStep, ...] = ()
     alternatives: Alternatives | None = None
     dry_run: bool = False
     operation: OperationId | None = None
@@ -181,14 +186,12 @@ def merge(
     if dry_run:
         with bulk_objects(repository, keep=False) as objects:
             request = _resolve(repository, conversation, source, target)
-            policy = policy.with_earlier(_earlier(repository, request))
             plan = _plan(repository, objects, request, policy, unrelated=unrelated)
             _require_resolved(objects, request, plan)
             return _preview(request, plan, fast_forward=chosen.fast_forward)
     with exclusive_write(repository):
         request = _resolve(repository, conversation, source, target)
         _require_not_in_progress(repository, request)
-        policy = policy.with_earlier(_earlier(repository, request))
         plan = _plan(repository, repository, request, policy, unrelated=unrelated)
         _require_resolved(repository, request, plan)
         if plan.up_to_date:
@@ -222,7 +225,7 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
                 + f", or abort the merge: scopes conv merge {conversation_id} --abort",
             )
         request = _Request(conversation_id, in_progress.target, target_tip, in_progress.source, in_progress.tip)
-        policy = read_policy(repository.config, "automatic").with_earlier(_earlier(repository, request))
+        policy = read_policy(repository.config, "automatic")
         plan = _plan(repository, repository, request, policy)
         if plan.open_conflicts:
             return _stop_again(repository, request, plan, in_progress)
@@ -265,7 +268,9 @@ def _resolve(repository: Repository, conversation: str, source: str, target: str
     revision = resolve_revision_anywhere(repository, source, conversation_id)
     tip = resolve_revision(repository, name, conversation_id).oid
     if (revision.conversation, revision.branch, revision.oid) == (conversation_id, name, tip):
-        raise Invalid(f"{name} cannot be merged into itself", hint="name another branch with --source or --target")
+        parent = BranchHandle(ConversationHandle(repository, conversation_id), name).parent
+        hint = f"scopes merge {conversation_id} {name} --target {parent}" if parent and target is None else _NAME_OTHER
+        raise Invalid(f"{name} cannot be merged into itself", hint=hint)
     source_name = revision.branch or source
     if revision.conversation != conversation_id:
         source_name = f"{revision.conversation}/{revision.branch}" if revision.branch else source
@@ -277,11 +282,10 @@ def _plan(
 ) -> MergePlan:
     tips = request.target_tip, request.source_tip
     conversations = sides_conversations(repository, request.conversation, request.source)
-    return plan_merge(repository, objects, *tips, policy, unrelated=unrelated, conversations=conversations)
-
-
-def _earlier(repository: Repository, request: _Request) -> EarlierResolutions:
-    return EarlierResolutions(repository, request.conversation, request.target_tip, request.source_tip)
+    earlier = EarlierResolutions(repository, request.conversation, *tips)
+    return plan_merge(
+        repository, objects, *tips, policy, earlier=earlier, unrelated=unrelated, conversations=conversations
+    )
 
 
 def _require_not_in_progress(repository: Repository, request: _Request) -> None:
@@ -469,6 +473,7 @@ class _MergeFields(TypedDict):
     conflicts: tuple[Conflict, ...]
     files: tuple[FileComparison, ...]
     tests: SideTests
+    plans: tuple[PlanStep, ...]
     alternatives: Alternatives | None
     notes: tuple[Note, ...]
 
@@ -482,6 +487,7 @@ def _merge_fields(request: _Request, plan: MergePlan) -> _MergeFields:
         "conflicts": tuple(sorted(plan.conflicts, key=lambda conflict: conflict.status == "resolved")),
         "files": plan.files,
         "tests": plan.tests,
+        "plans": plan.plans,
         "alternatives": plan.alternatives,
         "notes": plan.notes,
     }

@@ -256,10 +256,11 @@ def _check_title(title: str) -> str:
 
 
 def _rows(handle: ConversationHandle) -> list[MergeRequestRow]:
-    tips = handle.tips
+    requests = handle.metadata.requests
+    tips = handle.tips if requests else {}
     return [
         MergeRequestRow(conversation=handle.id, request=each, state=state_now(handle.repository, each, tips))
-        for each in handle.metadata.requests.values()
+        for each in requests.values()
     ]
 
 

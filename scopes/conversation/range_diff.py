@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import unified_diff
-from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
+from scopes.conversation.diff_lines import diff_lines
 from scopes.conversation.pair_messages import Content, pair_messages, read_content, similarity
 from scopes.errors import Invalid
 from scopes.history.messages import NO_TEXT, MessageHeader, header_of, is_root, read_message, subject_of
@@ -24,7 +23,6 @@ from scopes.store.graph import list_merge_bases, list_new_commits
 from scopes.store.repository import Repository
 
 Mark: TypeAlias = Literal["=", "!", "<", ">"]
-_MAX_LINES = 2000  # lines of one message that are compared
 _HINT = "for example: scopes conv range-diff main fix@{1} fix"
 
 
@@ -201,18 +199,16 @@ def _compare(i: int, old: _Entry, j: int, new: _Entry, *, patch: bool) -> RangeP
         new=_numbered(j, new),
         equal=equal,
         similarity=1.0 if equal else round(similarity(old.content, new.content), 4),
-        lines=() if equal or not patch else tuple(_diff_lines(old, new)),
+        lines=() if equal or not patch else _diff_messages(old, new),
     )
 
 
-def _diff_lines(old: _Entry, new: _Entry) -> Iterator[str]:
-    """Yield a unified diff of two messages without its first two lines; long messages are compared in part."""
-    one, two = (entry.content.lines[:_MAX_LINES] for entry in (old, new))
+def _diff_messages(old: _Entry, new: _Entry) -> tuple[str, ...]:
+    """Return a diff of two messages; the authors are lines of it if they differ in a message with the same id."""
+    one, two = old.content.lines, new.content.lines
     if old.message.author != new.message.author and old.head.id == new.head.id:
-        one, two = ((_author_line(entry.message), *lines) for entry, lines in ((old, one), (new, two)))
-    yield from islice(unified_diff(one, two, lineterm=""), 2, None)
-    if max(len(old.content.lines), len(new.content.lines)) > _MAX_LINES:
-        yield f"@@ only the first {_MAX_LINES:,} lines were compared @@"
+        one, two = (_author_line(old.message), *one), (_author_line(new.message), *two)
+    return diff_lines(one, two)
 
 
 def _author_line(message: Message) -> str:

@@ -13,8 +13,6 @@ from scopes.errors import Refused
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.revisions import MAIN, Revision
 from scopes.ids import Oid
-from scopes.merge.automatic_resolution import Policy, read_policy
-from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.in_progress import require_resolved
 from scopes.merge.replay_control import (
     ReplayAborted,
@@ -23,11 +21,12 @@ from scopes.merge.replay_control import (
     abort_replay,
     begin_replay,
     continue_replay,
+    read_rules,
     skip_message,
 )
 from scopes.merge.replay_plan import ReplayPlan, plan_line, plan_rebase
 from scopes.merge.replay_state import REBASE, ReplayState, list_written, require_free
-from scopes.merge.rewrite import Stop
+from scopes.merge.rewrite import ReplayRules, Stop
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note
 from scopes.store.graph import is_ancestor, list_merge_bases, list_new_commits
@@ -46,12 +45,11 @@ def rebase(
         Refused: the branch takes part in something in progress, or has a merge that cannot be replayed.
         Conflicted: the branch or the new base has open conflicts.
     """
-    policy = read_policy(repository.config, "automatic")
 
     def prepare(objects: Objects) -> tuple[ReplayState, ReplayPlan]:
         state, fork = _resolve(repository, conversation, branch, onto)
-        informed = policy.with_earlier(EarlierResolutions(repository, state.conversation, state.onto))
-        return state, plan_rebase(repository, objects, state.original, fork, state.onto, informed)
+        rules = read_rules(repository, state.conversation, state.onto)
+        return state, plan_rebase(repository, objects, state.original, fork, state.onto, rules)
 
     return begin_replay(_REBASE, repository, prepare, dry_run=dry_run)
 
@@ -113,13 +111,13 @@ class _Rebase(ReplayVerb):
     kind = REBASE
 
     def plan_rest(
-        self, repository: Repository, state: ReplayState, tip: Oid, current: Oid, policy: Policy
+        self, repository: Repository, state: ReplayState, tip: Oid, current: Oid, rules: ReplayRules
     ) -> tuple[ReplayState, ReplayPlan]:
         commits = [*(read_commit(repository, oid) for oid in state.todo), *_appended(repository, state, current)]
         new_in_target = list_new_commits(repository, tip, current, list_merge_bases(repository, tip, current))
         with bulk_objects(repository) as objects:
-            already = list_written(repository, state, tip)
-            plan = plan_line(repository, objects, tip, commits, new_in_target, policy, already)
+            written = list_written(repository, state, tip)
+            plan = plan_line(repository, objects, tip, commits, new_in_target, rules, written)
         return replace(state, original=current), plan
 
     def stop_summary(self, state: ReplayState, stop: Stop) -> str:

@@ -6,16 +6,20 @@ conflict-resolution branch and records strategy, choice, reason, actor and the r
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from scopes.clock import new_id, now, seconds_of
+from scopes.conversation.cherry_pick import continue_cherry_pick
+from scopes.conversation.merge import continue_merge
+from scopes.conversation.rebase import continue_rebase
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import check_author, write_commit_over, write_message_blob
 from scopes.history.revisions import resolve_conversation
-from scopes.history.transaction import Transaction
+from scopes.history.transaction import Transaction, same_command
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId, parse_agent_name
-from scopes.merge.automatic_resolution import outcome_of, resolve, resolve_as_before
+from scopes.merge.automatic_resolution import CHOICE_OF_STRATEGY, choice_of, resolve, resolve_as_before
 from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.merge.conflict_list import list_earlier, read_conflict
 from scopes.merge.divergence import state_of
@@ -26,12 +30,16 @@ from scopes.model import encoding
 from scopes.model.claims import participant_claim
 from scopes.model.conflicts import MESSAGES, Conflict, EarlierResolution, encode_conflict, resolution_document
 from scopes.model.message import Author, Message, text_parts
-from scopes.result import Result
+from scopes.result import Note, Result, plural
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange, update_tree
 
-ConflictSide: TypeAlias = Literal["source", "target", "base", "both"]
+_CONTINUE: Mapping[str, Callable[[Repository, str, str | None], Result]] = {
+    "merge": continue_merge,
+    "rebase": continue_rebase,
+    "cherry-pick": continue_cherry_pick,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +79,12 @@ def resolve_conflict(
     author: Author,
     as_before: bool = False,
     intervening: bool = False,
+    continue_after: bool = False,
 ) -> ConflictResolved:
     """Resolve a conflict by taking a side, with a new value (text or JSON), or as it was resolved before.
+
+    As in git, "ours" is the target and "theirs" the source. With `continue_after`, the merge, rebase or cherry-pick is
+    finished if no conflict is open then; that is an operation of its own, but `undo` takes back both in one step.
 
     Raises:
         NotFound, Ambiguous: there is no such conflict.
@@ -85,6 +97,7 @@ def resolve_conflict(
         raise Invalid("a resolution takes a side or has a new value", hint=hint)
     if intervening and not reason.strip():
         raise Invalid("an intervention needs a reason", hint="for example: --reason 'the audit is next week'")
+    take = take if take is None else CHOICE_OF_STRATEGY.get(take, take)
     strategy = "intervention" if intervening else "manual"
     conversation_id = resolve_conversation(repository, conversation)
     actor = check_author(author)
@@ -94,19 +107,33 @@ def resolve_conflict(
         disagreement = find_disagreement(repository, in_progress, record)
         if as_before:
             earlier = _read_earlier(repository, in_progress, record)
-            choice, new_value = outcome_of(earlier)
+            choice, new_value = choice_of(earlier)
             resolved = resolve_as_before(record, earlier, reason or earlier.reason, actor.name)
         else:
             choice, new_value = take or "value", None if value is None else read_value(record.key, value)
             resolved = resolve(record, choice, strategy, reason, actor.name, new_value)
         changes = resolved_changes(repository, disagreement, choice, new_value, actor.name)
         changes = changes_made_since(repository, in_progress, record.key) | changes
-        resolved = keep_resolutions(resolved, _list_former(repository, in_progress, record))
+        resolved = keep_resolutions(resolved, _list_earlier_records(repository, in_progress, record))
         if group_of(record.key) == MESSAGES and choice == "value":
             text = str(new_value)  # the resolution amends the message: its text is the new text
         else:
             text = f"Resolved {shown_key(record.key)}: {_describe(resolved)}" + (f" ({reason})" if reason else "")
-        return _write(repository, in_progress, row.number, resolved, actor, text, changes)
+        result = _write(repository, in_progress, row.number, resolved, actor, text, changes)
+    return _continue(repository, result) if continue_after else result
+
+
+def _continue(repository: Repository, result: ConflictResolved) -> ConflictResolved:
+    """Continue the merge, rebase or cherry-pick of a resolved conflict if no conflict is open; else add a note."""
+    if result.remaining:
+        verb = "is" if result.remaining == 1 else "are"
+        text = f"the {result.kind} was not continued: {result.remaining} {plural(result.remaining, 'conflict')} {verb}"
+        return replace(result, notes=(*result.notes, Note(f"{text} still open")))
+    if result.kind not in _CONTINUE:
+        return replace(result, notes=(*result.notes, Note(f"nothing is in progress on {result.branch}")))
+    with same_command(repository, result.operation):
+        outcome = _CONTINUE[result.kind](repository, result.conversation, result.branch)
+    return replace(result, continued=outcome, notes=(*result.notes, *outcome.notes))
 
 
 def escalate_conflict(
@@ -134,10 +161,22 @@ def escalate_conflict(
         return _write(repository, in_progress, row.number, record, actor, text, {}, addressee)
 
 
+def require_open_conflict(repository: Repository, conversation: str, conflict: str) -> None:
+    """Refuse a conflict that cannot be resolved any more.
+
+    Raises:
+        NotFound, Ambiguous: there is no such conflict.
+        Refused: it was resolved or aborted.
+    """
+    row, in_progress = read_conflict(repository, resolve_conversation(repository, conversation), conflict)
+    _read_open_conflict(repository, in_progress, row.conflict)
+
+
 def _read_open_conflict(repository: Repository, in_progress: InProgress, conflict: Conflict) -> Conflict:
-    if conflict.status == "abandoned":
+    if conflict.status == "aborted":
         hint = restore_hint(repository, in_progress.conversation, in_progress.branch)
-        raise Refused(f"conflict {conflict.id} was abandoned: its merge or replay was aborted", hint=hint)
+        text = f"conflict {conflict.id} was aborted with its merge or replay, or skipped with its message"
+        raise Refused(text, hint=hint)
     record = list_conflicts_at(repository, in_progress.tip).get(conflict.id, conflict)
     if record.status == "resolved":
         command = f", or continue: scopes conv {in_progress.kind} {in_progress.conversation} --continue"
@@ -147,7 +186,7 @@ def _read_open_conflict(repository: Repository, in_progress: InProgress, conflic
 
 
 def _read_earlier(repository: Repository, in_progress: InProgress, conflict: Conflict) -> EarlierResolution:
-    """Return the only earlier resolution of the same question.
+    """Return the only earlier resolution of a conflict.
 
     Raises:
         Refused: there is none, there are several that contradict each other, or it does not fit.
@@ -155,17 +194,17 @@ def _read_earlier(repository: Repository, in_progress: InProgress, conflict: Con
     found = list_earlier(repository, in_progress).find(conflict)
     command = f"scopes conflicts resolve {in_progress.conversation} {conflict.id[:8]} --take source"
     if not found:
-        raise Refused(f"the question of conflict {conflict.id} was not decided before", hint=f"take a side: {command}")
+        raise Refused(f"conflict {conflict.id} was not resolved before", hint=f"take a side: {command}")
     if len(found) > 1:
         names = ", ".join(f"{each.actor} in {each.conflict}" for each in found)
-        raise Refused(f"it was decided before in different ways: {names}", hint=f"take a side: {command}")
+        raise Refused(f"it was resolved before in different ways: {names}", hint=f"take a side: {command}")
     if found[0].choice is None:
         text = f"conflict {found[0].conflict} was resolved with a value that this one does not have"
         raise Refused(text, hint=f"take a side: {command}")
     return found[0]
 
 
-def _list_former(repository: Repository, in_progress: InProgress, conflict: Conflict) -> list[Conflict]:
+def _list_earlier_records(repository: Repository, in_progress: InProgress, conflict: Conflict) -> list[Conflict]:
     """Return the resolved records that a conflict had on both sides before it was opened again."""
     records = [list_conflicts_at(repository, tip) for tip in (in_progress.target_tip, in_progress.source_tip)]
     return [found[conflict.id] for found in records if conflict.id in found]

@@ -138,11 +138,11 @@ def show(
     where: str,
     *,
     recent: int = RECENT,
-    abandoned: bool = False,
+    include_hidden: bool = False,
 ) -> ConversationView:
     """Describe a conversation, or one branch of it, and its `recent` latest messages.
 
-    Include abandoned branches, and those of closed conflicts, with `abandoned` (S4-8), or if `where` names them.
+    Include abandoned branches, and those of ended conflicts, with `include_hidden` (S4-8), or if `where` names them.
 
     Raises:
         NotFound, Ambiguous: the conversation or the branch cannot be resolved.
@@ -157,7 +157,7 @@ def show(
     ids = {commit.oid: message_id_of(commit) for commit in by_oid.values() if not is_root(commit)}
     branches = _summarize_branches(by_oid, ids, tips, metadata, active)
     shown = [
-        branch for branch in branches if abandoned or branch.active or not is_hidden(branch.purpose, branch.status)
+        branch for branch in branches if include_hidden or branch.active or not is_hidden(branch.purpose, branch.status)
     ]
     directory = metadata.directory or root.cwd
     project = None if directory is None else find_project(directory)

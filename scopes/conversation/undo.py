@@ -1,28 +1,36 @@
 """`undo` and `redo`: restore the refs that an operation or an append moved; both are operations themselves.
 
 `undo` takes back the newest thing that the same actor did. A second `undo` takes back the one before. As in an editor,
-`redo` works only until the actor's next new operation. Appends have no operation record: `history.appends` reads them
-from the reflogs.
+`redo` works only until the actor's next new operation. Operations of one command are one step. Appends have no
+operation record: `history.appends` reads them from the reflogs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import NoReturn
 
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.appends import APPEND, UNDO, conversations_of, walk_history
-from scopes.history.revisions import conversation_ids, resolve_conversation
+from scopes.history.metadata import read_metadata_at
+from scopes.history.revisions import conversation_ids, list_branch_tips, resolve_conversation
 from scopes.history.transaction import RefTransaction
-from scopes.ids import ConversationId, Oid, OperationId
-from scopes.model.operation import Operation, RefChange
-from scopes.result import Result
+from scopes.ids import BranchName, ConversationId, Oid, OperationId
+from scopes.merge.in_progress import (
+    InProgress,
+    decode_in_progress,
+    describe_in_progress,
+    list_in_progress,
+    next_command,
+)
+from scopes.model.operation import SAME_COMMAND, Operation, RefChange
+from scopes.result import Note, Result
 from scopes.store import refs
 from scopes.store.expire import EXPIRE
 from scopes.store.graph import is_ancestor
-from scopes.store.operation_log import find_operation, walk_operations
+from scopes.store.operation_log import MIN_PREFIX_LENGTH, find_operation, walk_operations
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -35,14 +43,23 @@ class Undone(Result):
     """An operation or an append was undone, or redone; with `dry_run` it would be, and `operation` is None.
 
     `actor` is who did it; that of the target may be another one. An append is an operation of the kind `append`, with
-    the id of its first message.
+    the id of its first message. `also` are the other operations of the same command, the newest first.
+    `active_branch` is set if another branch is active now.
     """
 
     target: Operation
+    also: tuple[Operation, ...] = ()
     redo: bool
     operation: OperationId | None
     actor: str
     dry_run: bool = False
+    active_branch: BranchName | None = None
+
+    @property
+    def summary(self) -> str:
+        """What was undone or redone."""
+        text = _summary(self.target, self.also)
+        return text.removeprefix("undo ") if self.redo else text
 
 
 def undo(
@@ -54,6 +71,8 @@ def undo(
     dry_run: bool = False,
 ) -> Undone:
     """Undo the newest operation or append of the caller: restore every ref that it moved.
+
+    If the same command recorded several operations, all of them are undone together, whichever is named.
 
     Args:
         repository: the store, with the caller.
@@ -72,7 +91,7 @@ def undo(
         if operation is None:
             target = _find_newest(repository, limit, any_actor=any_actor)
         else:
-            target = operation
+            target = _last_of_command(repository, operation)
             if target.id in _canceled(record for _, record in walk_operations(repository)):
                 raise Refused(f"operation {target.id[:8]} was undone already", hint="redo it: scopes redo")
         return _reverse(repository, target, redo=False, dry_run=dry_run, conversation=limit)
@@ -132,24 +151,113 @@ def _reverse(
 ) -> Undone:
     if target.kind == EXPIRE:
         raise _is_final(target)
-    if conversation is not None:
-        _refuse_others(target, conversation)
+    also = _same_command(repository, target)
     tx = RefTransaction(repository)
-    for change in target.changes:
-        tx.move_ref(change.ref, change.new, change.old)
+    for each in (target, *also):
+        if conversation is not None:
+            _refuse_others(each, conversation)
+        for change in each.changes:
+            _require_unmoved(repository, each, change, tx)
+            tx.move_ref(change.ref, change.new, change.old)
     for change in tx.list_changes():
         current = repository.find_ref(change.ref)
         if current != change.old or not target.details.get("contiguous", True):
             explain = _append_moved if target.kind == APPEND else _moved_since
             raise explain(repository, target, change, current)
-    summary = target.summary.removeprefix("undo ") if redo else f"undo {target.summary}"
+    summary = target.summary.removeprefix("undo ") if redo else f"undo {_summary(target, also)}"
+    active, notes = _describe_changes(repository, tx.list_changes())
     operation = None
     if not dry_run:
         details = {APPEND: {"actor": target.actor, "time": target.time, **target.details}}
         is_append = target.kind == APPEND
         done = tx.commit(REDO if redo else UNDO, summary, undoes=target.id, details=details if is_append else None)
         operation = done.id
-    return Undone(target=target, redo=redo, operation=operation, actor=repository.caller.actor, dry_run=dry_run)
+    return Undone(
+        target=target,
+        also=also,
+        redo=redo,
+        operation=operation,
+        actor=repository.caller.actor,
+        dry_run=dry_run,
+        active_branch=active,
+        notes=notes,
+    )
+
+
+def _summary(target: Operation, also: Sequence[Operation]) -> str:
+    return "; ".join(each.summary for each in (*reversed(also), target))
+
+
+def _same_command(repository: Repository, target: Operation) -> tuple[Operation, ...]:
+    """Return the operations that the same command recorded before, the newest first, unless an expire deleted them."""
+    ids = target.details.get(SAME_COMMAND)
+    wanted = set(ids) if isinstance(ids, list) else set()
+    found: list[Operation] = []
+    for _, record in walk_operations(repository) if wanted else ():
+        if record.id in wanted:
+            found.append(record)
+            wanted.remove(record.id)
+        if not wanted:
+            break
+    return tuple(found)
+
+
+def _last_of_command(repository: Repository, operation: Operation) -> Operation:
+    """Return the last operation of the command that recorded an operation; appends are one already."""
+    if operation.kind == APPEND:
+        return operation
+    for _, record in walk_operations(repository):
+        if record.id == operation.id or operation.id in record.details.get(SAME_COMMAND, ()):
+            return record
+    return operation
+
+
+def _require_unmoved(repository: Repository, earlier: Operation, change: RefChange, tx: RefTransaction) -> None:
+    """Refuse an operation if another command moved the ref before a later operation of the same command did."""
+    later = next((each for each in tx.list_changes() if each.ref == change.ref), None)
+    if later is not None and later.new != change.new:
+        raise _moved_since(repository, earlier, change, later.new)
+
+
+def _describe_changes(
+    repository: Repository, changes: Sequence[RefChange]
+) -> tuple[BranchName | None, tuple[Note, ...]]:
+    """Return the branch that becomes active, and a note about it and about what is in progress again.
+
+    Only for changes of one conversation that exists before and after.
+    """
+    found = {refs.conversation_of(change.ref) for change in changes} - {None}
+    conversation = found.pop() if len(found) == 1 else None
+    if conversation is None:
+        return None, ()
+    moved = {change.ref: change for change in changes}
+    active = moved.get(refs.active_ref(conversation))
+    branch = None
+    if active is not None and active.old and active.new and active.old != active.new:
+        pair = refs.split_branch_ref(active.new.removeprefix(refs.SYMBOLIC))
+        branch = None if pair is None else pair[1]
+    texts = [] if branch is None else [f"active branch: {branch}"]
+    again = _resumed(repository, conversation, moved)
+    texts += map(describe_in_progress, again)
+    hint = next((next_command(repository, each) for each in again), None)
+    return branch, (Note("; ".join(texts), hint),) if texts else ()
+
+
+def _resumed(repository: Repository, conversation: ConversationId, moved: Mapping[str, RefChange]) -> list[InProgress]:
+    """Return what is in progress after the changes of refs, but was not before."""
+    metadata = moved.get(refs.meta_ref(conversation))
+    if metadata is None or metadata.new is None:
+        return []
+    tips = dict(list_branch_tips(repository, conversation))
+    for change in moved.values():
+        pair = refs.split_branch_ref(change.ref)
+        if pair is not None and change.new is not None:
+            tips[pair[1]] = Oid(change.new)
+        elif pair is not None:
+            tips.pop(pair[1], None)
+    after = decode_in_progress(conversation, read_metadata_at(repository, Oid(metadata.new)).branches, tips)
+    before = {each.branch for each in list_in_progress(repository, conversation)}
+    return [each for each in after if each.branch not in before]
 
 
 def _refuse_others(target: Operation, conversation: ConversationId) -> None:
@@ -215,6 +323,8 @@ def _canceled(newest_first: Iterable[Operation]) -> set[OperationId]:
 def _cancel(record: Operation, canceled: set[OperationId]) -> None:
     if record.undoes is not None and record.id not in canceled:
         canceled.add(record.undoes)
+    if record.id in canceled:
+        canceled.update(record.details.get(SAME_COMMAND, ()))
 
 
 def _resolve(
@@ -228,6 +338,10 @@ def _resolve(
         return None, None
     if name in conversation_ids(repository):
         return None, ConversationId(name)
+    if name.isdecimal() and len(name) < MIN_PREFIX_LENGTH:
+        prefix = f"the prefix of an operation id has at least {MIN_PREFIX_LENGTH} characters"
+        hint = f"to go further back, repeat: scopes undo; {prefix}"
+        raise NotFound(f"{name!a} is neither an operation nor a conversation", hint=hint)
     try:
         return _find_anywhere(repository, name), None
     except NotFound as error:

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scopes.errors import Invalid, NotFound
-from scopes.history.handles import StoreHandle
+from scopes.errors import Invalid, NotFound, Refused
+from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import check_author, plain_message
 from scopes.history.transaction import append_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
@@ -55,6 +56,7 @@ def withdraw_decision(
 
     Raises:
         NotFound: no decision on the topic is in effect there.
+        Refused: another process changed the decision meanwhile.
         Invalid: the topic is empty.
     """
     handle = StoreHandle(repository).branch(conversation, branch)
@@ -62,12 +64,10 @@ def withdraw_decision(
         raise Invalid("no topic given", hint=f"list them: scopes decisions {handle}")
     found = _find_claims(repository, handle.tip, topic)
     if not found:
-        raise NotFound(
-            f"no decision on {topic!a} is in effect on {handle}", hint=f"list them: scopes decisions {handle}"
-        )
+        raise _not_in_effect(handle, topic)
     path = next(iter(found))
     spelled = decode_component(path.removesuffix("=").partition("/")[2])
-    values = tuple(value for claim in found.values() for value in _decisions_in(encoding.load(claim)))
+    values = _list_values(found)
     message_id = oid = None
     if not dry_run:
         text = reason or f"withdrawn: {spelled}: {', '.join(values)}"
@@ -78,7 +78,7 @@ def withdraw_decision(
             handle.conversation.id,
             handle.name,
             message,
-            withdraw=lambda tip: _without(repository, tip, topic),
+            state_changes=lambda tip: _removal(handle, tip, topic, found),
         )
     return DecisionWithdrawn(
         id=message_id,
@@ -98,8 +98,29 @@ def _find_claims(objects: Objects, tip: Oid, topic: str) -> dict[str, bytes]:
     return {path: claim for path, claim in claims.items() if claim is not None}
 
 
-def _without(objects: Objects, tip: Oid, topic: str) -> dict[str, BlobChange]:
-    return dict.fromkeys(_find_claims(objects, tip, topic))
+def _removal(branch: BranchHandle, tip: Oid, topic: str, expected: Mapping[str, bytes]) -> dict[str, BlobChange]:
+    """Return the changes to the state of `tip` that remove the claims; the notice is about the expected ones.
+
+    Raises:
+        NotFound, Refused: another process changed the claims after they were read.
+    """
+    found = _find_claims(branch.repository, tip, topic)
+    if not found:
+        raise _not_in_effect(branch, topic)
+    if found != expected:
+        raise Refused(
+            f"the decision on {topic!a} was changed meanwhile: {', '.join(_list_values(found))}",
+            hint="nothing was withdrawn; give the command again to withdraw this one",
+        )
+    return dict.fromkeys(found)
+
+
+def _not_in_effect(branch: BranchHandle, topic: str) -> NotFound:
+    return NotFound(f"no decision on {topic!a} is in effect on {branch}", hint=f"list them: scopes decisions {branch}")
+
+
+def _list_values(claims: Mapping[str, bytes]) -> tuple[str, ...]:
+    return tuple(value for claim in claims.values() for value in _decisions_in(encoding.load(claim)))
 
 
 def _decisions_in(claim: Any) -> list[str]:

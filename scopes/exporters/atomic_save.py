@@ -61,6 +61,7 @@ def save(exported: Exported, path: str, *, force: bool = False) -> ExportSaved:
         messages=exported.messages,
         size_bytes=size,
         files=tuple(file.name for file in exported.files) if into_directory else (),
+        notes=exported.notes,
     )
 
 

@@ -14,6 +14,7 @@ from scopes.exporters.original import choose_sources, list_sources, name_files, 
 from scopes.exporters.selection import ExportSelection, select_messages
 from scopes.history.revisions import resolve_revision
 from scopes.ids import ConversationId
+from scopes.merge.in_progress import resolution_branch_notes
 from scopes.result import RawDocument
 from scopes.store.repository import Repository
 
@@ -95,7 +96,14 @@ def export(
     selection = select_messages(repository, where, all_branches=all_branches)
     write, extension = _WRITERS[format_name]
     file = ExportedFile(selection.view.id + extension, None, write(repository, selection))
-    return Exported(conversation=selection.view.id, format=format_name, messages=selection.size, files=(file,))
+    revision = resolve_revision(repository, where)
+    return Exported(
+        conversation=selection.view.id,
+        format=format_name,
+        messages=selection.size,
+        files=(file,),
+        notes=() if all_branches else resolution_branch_notes(repository, revision, where, "export"),
+    )
 
 
 def _export_original(repository: Repository, where: str, source_name: str | None) -> Exported:

@@ -26,6 +26,7 @@ from scopes.exporters.markdown_escape import (
 )
 from scopes.exporters.selection import BranchSlice, ExportSelection
 from scopes.history.amendments import Amendment, find_amendments, latest
+from scopes.history.lanes import lane_changes
 from scopes.history.messages import MessageHeader, read_message
 from scopes.ids import BranchName, MessageId, Oid
 from scopes.model.message import FileTouch, Message, Part
@@ -162,18 +163,17 @@ def _walk_marks(
     def read(head: MessageHeader) -> Message | None:
         return latest(read_message(repository, head.oid), transcript.amendments)
 
-    for lane in reversed(before):
-        if lane not in after:
-            mark = branch_slice.lanes.mark(lane, read)
-            into = "" if mark.into is None else f" <sub>back on {_inline(mark.into)}</sub>"
-            digest = "".join(f"- {_inline(line)}\n" for line in mark.digest)
-            yield f"\n---\n\n## End of branch {_inline(mark.branch)}{into}\n\n{digest}"
-    for lane in after:
-        if lane not in before:
-            mark = branch_slice.lanes.mark(lane)
-            place = f"{_message_link(mark.fork, transcript)} (fork point)" if mark.fork and mark.fork_number else ""
-            facts = " · ".join(filter(None, (place and f"from {place}", _inline(mark.content()))))
-            yield f"\n---\n\n## Parallel branch {_inline(mark.branch)} <sub>{facts}</sub>\n"
+    left, entered = lane_changes(before, after)
+    for lane in left:
+        mark = branch_slice.lanes.mark(lane, read)
+        into = "" if mark.into is None else f" <sub>back on {_inline(mark.into)}</sub>"
+        digest = "".join(f"- {_inline(line)}\n" for line in mark.digest)
+        yield f"\n---\n\n## End of branch {_inline(mark.branch)}{into}\n\n{digest}"
+    for lane in entered:
+        mark = branch_slice.lanes.mark(lane)
+        place = f"{_message_link(mark.fork, transcript)} (fork point)" if mark.fork and mark.fork_number else ""
+        facts = " · ".join(filter(None, (place and f"from {place}", _inline(mark.content()))))
+        yield f"\n---\n\n## Parallel branch {_inline(mark.branch)} <sub>{facts}</sub>\n"
 
 
 def _inline(text: str) -> str:

@@ -63,7 +63,7 @@ def select_messages(repository: Repository, where: str, *, all_branches: bool) -
         NotFound, Ambiguous, Invalid: the revision cannot be resolved.
     """
     revision = resolve_revision(repository, where)
-    selection = ExportSelection(show(repository, revision.conversation, recent=0, abandoned=True))
+    selection = ExportSelection(show(repository, revision.conversation, recent=0, include_hidden=True))
     seen: set[MessageId] = set()
     for branch, tip in _list_tips(revision, selection.view, all_branches=all_branches):
         commits = list(walk_oldest_first(repository, [tip], selection.ids))

@@ -14,6 +14,7 @@ from scopes.errors import NotFound
 from scopes.history.messages import MessageHeader, read_message, walk_headers_newest_first
 from scopes.history.metadata import Metadata, read_metadata
 from scopes.history.revisions import (
+    MAIN,
     Revision,
     conversation_ids,
     list_branch_tips,
@@ -128,6 +129,13 @@ class BranchHandle:
     def entry(self) -> BranchEntry:
         """The metadata entry; an empty one if there is none."""
         return self.conversation.metadata.branches.get(self.name, BranchEntry())
+
+    @property
+    def parent(self) -> BranchName | None:
+        """The branch that this one was forked from; main if that is unknown or was deleted; None for main itself."""
+        parent = self.entry.parent
+        found = parent if parent is not None and parent in self.conversation.tips else MAIN
+        return None if found == self.name else found
 
     def headers(self) -> Iterator[MessageHeader]:
         """Yield the headers of the messages, newest first; no body is read."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from scopes.ids import Oid
 from scopes.store.objects import Commit
 
 _ONE, _TWO, _BOTH = 1, 2, 3
+_LaneT = TypeVar("_LaneT")
 
 
 class Lane(NamedTuple):
@@ -44,6 +45,14 @@ class Sides(NamedTuple):
     target: tuple[int, ...]
     source: tuple[int, ...]
     fork: int | None
+
+
+def lane_changes(before: Sequence[_LaneT], after: Sequence[_LaneT]) -> tuple[list[_LaneT], list[_LaneT]]:
+    """Return the lanes that end between two messages, innermost first, and those that begin, outermost first.
+
+    before, after: the lanes that each of the messages is in, the outermost first.
+    """
+    return [lane for lane in reversed(before) if lane not in after], [lane for lane in after if lane not in before]
 
 
 class LaneMap:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -182,6 +183,11 @@ def plain_message(author: Author | str, text: str, *, kind: str = "plain") -> Me
     return Message(id=new_id(), author=check_author(author), parts=text_parts(text), kind=kind, time=now())
 
 
+def retraction_of(target: MessageId, author: Author | str, text: str) -> Message:
+    """Return a new notice that retracts a message; raises as `plain_message` does."""
+    return replace(plain_message(author, text, kind="notice"), retracts=target)
+
+
 def check_author(author: Author | str) -> Author:
     """Return the author if name and kind are valid; a plain name is that of an agent.
 
@@ -251,14 +257,14 @@ def write_message_commit(  # noqa: PLR0917 - the parts of a commit
     message: Message,
     blob: Oid,
     base: str | None = None,
-    withdrawn: Mapping[str, BlobChange] = NO_CHANGES,
+    state_changes: Mapping[str, BlobChange] = NO_CHANGES,
 ) -> Oid:
     """Write the commit of a message on top of `parent`, with the next state; `base` is the cwd of the conversation.
 
-    `withdrawn` are changes to the state that are made before the claims of the message.
+    `state_changes` are changes to the state that are made before the claims of the message.
     """
     below = read_commit(objects, parent)
-    state = _next_state(objects, read_tree(objects, below.tree).get(STATE_DIRECTORY), message, base, withdrawn)
+    state = _next_state(objects, read_tree(objects, below.tree).get(STATE_DIRECTORY), message, base, state_changes)
     time = below.time if message.time is None else seconds_of(message.time)
     return write_commit_over(objects, (parent,), message, blob, state, time=time)
 
@@ -285,14 +291,18 @@ def write_commit_over(
 
 
 def _next_state(
-    objects: Objects, state: TreeEntry | None, message: Message, base: str | None, withdrawn: Mapping[str, BlobChange]
+    objects: Objects,
+    state: TreeEntry | None,
+    message: Message,
+    base: str | None,
+    state_changes: Mapping[str, BlobChange],
 ) -> Oid | None:
-    """Apply the withdrawn claims and the claims of a message; write nothing if the state has them already."""
+    """Apply changes to the state and the claims of a message; write nothing if the state has them already."""
 
     def previous(path: str) -> bytes | None:
         return None if state is None else find_blob(objects, state.oid, path)
 
-    claims = {**withdrawn, **dict(claims_of(message, previous, base))}
+    claims = {**state_changes, **dict(claims_of(message, previous, base))}
     changes: dict[str, BlobChange] = {path: claim for path, claim in claims.items() if previous(path) != claim}
     if changes:
         return update_tree(objects, None if state is None else state.oid, changes)

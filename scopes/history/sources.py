@@ -5,6 +5,7 @@ Importers write them, exporters and `cat` read them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
@@ -20,6 +21,8 @@ SOURCES = "refs/scopes/sources/"
 DESCRIPTION_FILE = "source.json"
 CHUNKS = "chunks/"
 SEGMENTS = "segments/"
+_MESSAGE = re.compile(rb'"message":"([^"]+)"')
+MAX_SOURCES = 1000
 MAX_RECORD_BYTES = 16 << 20  # of one message, for `read_records`
 
 
@@ -113,19 +116,22 @@ def find_message_spans(objects: Objects, commit: Oid, message: MessageId) -> lis
     return sorted(spans)
 
 
-def read_records(repository: Repository, roots: Container[Oid], messages: Container[str]) -> dict[str, list[bytes]]:
+def read_records(
+    repository: Repository, roots: Container[Oid] | None, messages: Container[str]
+) -> dict[str, list[bytes]]:
     """Return the records that messages were imported from, by message id, in the order of their sources.
 
-    Only sources that were imported into the conversations with these root commits are read, and of each message at most
-    MAX_RECORD_BYTES.
+    Only sources that were imported into the conversations with these root commits are read; if that is None, the first
+    MAX_SOURCES of all. Of each message at most MAX_RECORD_BYTES are read.
     """
     found: dict[str, list[bytes]] = {}
-    for _, value in sorted(repository.list_refs(SOURCES).items()):
-        source = Oid(value)
-        record = read_source_record(repository, source)
-        if record.root not in roots and not any(root in roots for root in record.more_roots):
-            continue
-        spans = sorted(span for span in _walk_spans(repository, source) if span[2] in messages)
+    sources = [Oid(value) for _, value in sorted(repository.list_refs(SOURCES).items())]
+    for source in sources[:MAX_SOURCES] if roots is None else sources:
+        if roots is not None:
+            record = read_source_record(repository, source)
+            if record.root not in roots and not any(root in roots for root in record.more_roots):
+                continue
+        spans = sorted(_walk_spans(repository, source, messages))
         pieces = read_spans(walk_chunks(repository, source), [(offset, length) for offset, length, _ in spans])
         for (_, length, message), data in zip(spans, pieces, strict=False):
             known = found.setdefault(message, [])
@@ -134,12 +140,14 @@ def read_records(repository: Repository, roots: Container[Oid], messages: Contai
     return found
 
 
-def _walk_spans(objects: Objects, commit: Oid) -> Iterator[tuple[int, int, str]]:
-    """Yield offset, length and message of the segments of a stored source that became messages."""
+def _walk_spans(objects: Objects, commit: Oid, messages: Container[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield offset, length and message of the segments of a stored source that became one of some messages."""
     for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
-        for line in read_blob(objects, oid).splitlines() if path.startswith(SEGMENTS) else ():
+        page = read_blob(objects, oid) if path.startswith(SEGMENTS) else b""
+        known = any(name.decode("ascii", "replace") in messages for name in _MESSAGE.findall(page))
+        for line in page.splitlines() if known else ():
             match encoding.load(line):
-                case {"offset": int(offset), "length": int(length), "message": str(message)}:
+                case {"offset": int(offset), "length": int(length), "message": str(message)} if message in messages:
                     yield offset, length, message
 
 

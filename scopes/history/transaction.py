@@ -6,7 +6,8 @@ decided below, in `store.transactions`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -25,13 +26,23 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.conversation import BranchEntry
 from scopes.model.merge_request import MergeRequest
 from scopes.model.message import Message
-from scopes.model.operation import Operation, RefChange
+from scopes.model.operation import SAME_COMMAND, Operation, RefChange
 from scopes.store import refs
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import append, commit_operation
 from scopes.store.trees import BlobChange
 
 _MAX_COMMAND_LENGTH = 2000
+
+
+@contextmanager
+def same_command(repository: Repository, operation: OperationId) -> Iterator[None]:
+    """Link the operations that are committed meanwhile to an earlier one: `undo` takes them back in one step."""
+    repository.command_operations = [operation]
+    try:
+        yield
+    finally:
+        repository.command_operations = []
 
 
 class RefTransaction:
@@ -80,7 +91,8 @@ class RefTransaction:
         Raises:
             Busy, Invalid, Inaccessible: nothing has happened.
         """
-        caller = self.repository.caller
+        caller, earlier = self.repository.caller, self.repository.command_operations
+        linked = {SAME_COMMAND: list(earlier)} if earlier else {}
         operation = Operation(
             id=self.operation_id,
             kind=kind,
@@ -90,9 +102,11 @@ class RefTransaction:
             time=now(),
             changes=tuple(change for change in self.list_changes() if change.old != change.new),
             undoes=undoes,
-            details=details or {},
+            details={**(details or {}), **linked},
         )
         commit_operation(self.repository, operation)
+        if earlier:
+            earlier.append(operation.id)
         return operation
 
 
@@ -211,15 +225,12 @@ def append_message(
     branch: BranchName,
     message: Message,
     *,
-    first: MessageId | None = None,
-    base: str | None = None,
-    withdraw: Callable[[Oid], Mapping[str, BlobChange]] = lambda _: NO_CHANGES,
+    state_changes: Callable[[Oid], Mapping[str, BlobChange]] = lambda _: NO_CHANGES,
 ) -> Oid:
-    """Append a message to a branch and return its commit; no operation is recorded.
+    """Append a message without files to a branch and return its commit; no operation is recorded.
 
-    `first` is the first message of the same command, if this is not the first one. `base` is the working directory of
-    the conversation, as for `write_message_commit`. `withdraw` returns changes to the state of a tip that are made
-    before the claims of the message.
+    `state_changes` returns changes to the state of a tip that are made before the claims of the message. It is called
+    under the lock, and again if another process moved the branch; if it raises, the branch is not moved.
 
     Raises:
         Invalid: the message is too large.
@@ -227,10 +238,28 @@ def append_message(
     """
     repository.require_writable()
     blob = write_message_blob(repository, message)
-    return append(
+    return append_commit(
         repository,
-        refs.branch_ref(conversation, branch),
-        lambda tip: write_message_commit(repository, tip, message, blob, base, withdraw(tip)),
-        f"append: {message.id}",
-        first=first,
+        conversation,
+        branch,
+        message.id,
+        lambda tip: write_message_commit(repository, tip, message, blob, state_changes=state_changes(tip)),
     )
+
+
+def append_commit(  # noqa: PLR0917 - where, what, how
+    repository: Repository,
+    conversation: ConversationId,
+    branch: BranchName,
+    message: MessageId,
+    write: Callable[[Oid], Oid],
+    first: MessageId | None = None,
+) -> Oid:
+    """Append the commit of a message to a branch and return it; `write` writes it on top of a given tip.
+
+    `first` is the first message of the same command, if this is not the first one.
+
+    Raises:
+        Busy, Inaccessible: nothing was written, unless the error text says otherwise.
+    """
+    return append(repository, refs.branch_ref(conversation, branch), write, f"append: {message}", first=first)

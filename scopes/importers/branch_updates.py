@@ -130,9 +130,12 @@ def _move_branch(repository: Repository, updates: BranchUpdates, tip: BranchTip,
         other = _find_follower(updates, tracked) or _local_name(updates, BranchName(f"import/{tip.tip[:SHORT_ID]}"))
         if updates.tips.get(other) == tip.tip:
             return
-        where = f"{updates.conversation}/{name}"
-        text = f"{where} was moved here; new messages of its source are on {other}"
-        several = "{} branches were moved here; new messages of their sources are on other branches"
+        if tracked is None:
+            text = f"branch {name} exists in {updates.conversation}; the one of that name in a source is {other}"
+            several = "{} branches of sources were renamed, because their names were taken"
+        else:
+            text = f"{updates.conversation}/{name} was moved here; new messages of its source are on {other}"
+            several = "{} branches were moved here; new messages of their sources are on other branches"
         updates.notes.append(GroupedNote(text, several))
         if current is not None:
             bases = list_merge_bases(repository, Oid(current), tip.tip)

@@ -226,7 +226,7 @@ def _import_all(
     Raises:
         _BrokenSources: some cannot be imported; the others were read too, so that all of these are known.
     """
-    targets = ImportTargets(repository, objects, [source_key_of(queued.session) for queued in queue])
+    targets = ImportTargets(repository, objects, [source_key_of(queued.session) for queued in queue], formats)
     run = ImportRun(repository, objects, targets, options.again, notes=list(notes))
     sizes = [queued.source.size for queued in queue]
     broken: dict[int, Skipped] = {}
@@ -237,7 +237,7 @@ def _import_all(
         except (CannotImport, OSError) as error:
             broken[position] = _skip_broken(queued, error)
     positions = {source_key_of(queued.session): position for position, queued in enumerate(queue)}
-    queue = find_joins(repository, objects, targets, queue, formats, join=options.join)
+    queue = find_joins(repository, objects, targets, queue, join=options.join)
     groups = number_groups(
         [queued.session for queued in queue],
         targets.roots_of,

@@ -44,8 +44,11 @@ class ImportRun:
         self.records = RefTransaction(self.repository)
 
     def is_overtaken(self) -> bool:
-        """Return True if another process has imported one of the sources since this run read it."""
-        return any(self.repository.find_ref(change.ref) != change.old for change in self.records.list_changes())
+        """Return True if another process has imported a source or deleted a conversation since this run read it."""
+        changes = self.records.list_changes()
+        return self.targets.is_any_deleted() or any(
+            self.repository.find_ref(change.ref) != change.old for change in changes
+        )
 
     def release(self, group: int) -> None:
         """Free the memory that only the sources of a group needed."""

@@ -9,7 +9,7 @@ the agent that is too long to be written twice.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -89,7 +89,6 @@ def find_joins(
     objects: Objects,
     targets: ImportTargets,
     queue: Sequence[QueuedSource],
-    formats: Sequence[Format],
     *,
     join: bool,
 ) -> list[QueuedSource]:
@@ -108,7 +107,7 @@ def find_joins(
     beginnings = {key: _read_beginning(queued.format, queued.source) for key, queued in new.items()}
     wanted = {answer for beginning in beginnings.values() for answer in beginning.answers}
     owners: dict[bytes, QueuedSource] = {}
-    for queued, beginning in _walk_stored(repository, objects, targets, formats, wanted):
+    for queued, beginning in _walk_stored(repository, objects, targets, wanted):
         _add_owner(owners, queued, beginning)
     for key, queued in new.items():
         beginning = beginnings[key]
@@ -156,16 +155,14 @@ def _walk_stored(
     repository: Repository,
     objects: Objects,
     targets: ImportTargets,
-    formats: Sequence[Format],
     wanted: set[MessageId],
 ) -> Iterator[tuple[QueuedSource, Beginning]]:
     """Yield the stored sources that have one of the messages, if their conversation exists."""
-    by_name: Mapping[str, Format] = {known.name: known for known in formats}
     for ref, oid in repository.list_refs(SOURCES).items() if wanted else ():
         if wanted.isdisjoint(_first_message_ids(objects, Oid(oid))):
             continue
         stored = targets.stored(ref[len(SOURCES) :])
-        chosen = None if stored is None else by_name.get(stored.record.format)
+        chosen = None if stored is None else targets.formats.get(stored.record.format)
         if stored is None or chosen is None or not targets.has_conversation(stored.record.root):
             continue
         source = StoredCopy(stored.record.path, stored.record.size, objects, stored.commit)

@@ -12,6 +12,7 @@ from scopes.history.revisions import MAIN, conversation_ids, list_branch_tips
 from scopes.history.sources import SOURCES, SourceRecord, read_source_record
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.importers.branch_names import BranchTip
+from scopes.importers.formats.base import Format
 from scopes.importers.formats.events import Session
 from scopes.importers.identity import parent_source_keys, session_uuid, source_key_of
 from scopes.importers.session_commits import OPEN, ImportedSession, KnownMessages
@@ -108,9 +109,14 @@ class TargetMatch:
 
 
 class ImportTargets:
-    """The conversations of one run, by root commit. Those of the store are read when a session needs them."""
+    """The conversations of one run, by root commit. Those of the store are read when a session needs them.
 
-    def __init__(self, repository: Repository, objects: Objects, keys: Iterable[str]) -> None:
+    formats: those that can read the stored sources, by name.
+    """
+
+    def __init__(
+        self, repository: Repository, objects: Objects, keys: Iterable[str], formats: Sequence[Format] = ()
+    ) -> None:
         self._repository = repository
         self._objects = objects
         self._targets: dict[Oid, ImportTarget] = {}
@@ -119,6 +125,7 @@ class ImportTargets:
         self._stored: dict[str, StoredRecord | None] = {}
         self._groups: dict[int, dict[Oid, ImportTarget]] = {}
         self._previous_roots: dict[str, Oid] = {}
+        self.formats = {known.name: known for known in formats}
         self.tracked: dict[str, list[Oid]] = {}
         for ref, oid in repository.list_refs(TRACKING).items():
             self.tracked.setdefault(ref[len(TRACKING) :].partition("/")[0], []).append(Oid(oid))
@@ -166,6 +173,14 @@ class ImportTargets:
         if self._conversations is None:
             self._conversations = _list_roots(self._repository)
         return root in self._conversations
+
+    def is_any_deleted(self) -> bool:
+        """Return True if a conversation that the run would change was deleted since the run has found it."""
+        return any(
+            _find_root_of(self._repository, target.conversation) != target.root
+            for target in self
+            if target.conversation is not None and target.sessions
+        )
 
     def stored(self, key: str) -> StoredRecord | None:
         """Return the stored record of a source; None if it was never imported."""
@@ -277,10 +292,17 @@ class ImportTargets:
 
 
 def _list_roots(repository: Repository) -> dict[Oid, ConversationId]:
-    """Return the conversations of the store by root commit, as their metadata names it."""
+    """Return the conversations of the store by root commit."""
     found: dict[Oid, ConversationId] = {}
     for conversation in conversation_ids(repository):
-        main = read_metadata(repository, conversation).branches.get(MAIN)
-        if main is not None and main.fork is not None and is_root(read_commit(repository, main.fork)):
-            found.setdefault(main.fork, conversation)
+        root = _find_root_of(repository, conversation)
+        if root is not None:
+            found.setdefault(root, conversation)
     return found
+
+
+def _find_root_of(repository: Repository, conversation: ConversationId) -> Oid | None:
+    """Return the root commit of a conversation, as its metadata names it."""
+    main = read_metadata(repository, conversation).branches.get(MAIN)
+    is_known = main is not None and main.fork is not None and is_root(read_commit(repository, main.fork))
+    return main.fork if main is not None and is_known else None

@@ -105,7 +105,7 @@ _TYPES: Final = {
 _COLUMNS: Final = (*_FIELDS, "state", "complete")
 LAYOUT: Final = Layout(
     "conversations.sqlite",
-    version=7,
+    version=8,
     tables="CREATE TABLE conversation ("
     + ", ".join(f"{name} {_TYPES[name]}" for name in _COLUMNS)
     + ") STRICT, WITHOUT ROWID",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from scopes.errors import Refused
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import (
     MessageHeader,
-    plain_message,
+    check_author,
+    retraction_of,
     walk_headers_newest_first,
     write_message_blob,
     write_message_commit,
@@ -41,15 +42,24 @@ class Uncompacted(Result):
 
 
 def uncompact(
-    repository: Repository, branch: str, *, author: Author, only_last: bool = False, dry_run: bool = False
+    repository: Repository,
+    branch: str,
+    *,
+    reason: str = "",
+    author: Author,
+    only_last: bool = False,
+    dry_run: bool = False,
 ) -> Uncompacted:
     """Retract the compactions of a branch (`conversation[/branch]`), or only the last one, in one operation.
 
-    The compactions stay in the history. Each gets a notice that retracts it, as for any retracted message.
+    The compactions stay in the history. Each gets a notice that retracts it, as for any retracted message, with the
+    reason as its text.
 
     Raises:
+        Invalid: the author is not valid.
         Refused: the branch has no compaction, or all of them are retracted.
     """
+    checked = check_author(author)
     with nullcontext() if dry_run else exclusive_write(repository):
         handle = StoreHandle(repository).branch(branch)
         tip = parent = handle.tip
@@ -64,7 +74,7 @@ def uncompact(
         operation = None
         if not dry_run:
             for head in reversed(removed):
-                message = replace(plain_message(author, _NOTICE, kind="notice"), retracts=head.id)
+                message = retraction_of(head.id, checked, reason or _NOTICE)
                 parent = write_message_commit(repository, parent, message, write_message_blob(repository, message))
             transaction = Transaction(repository, handle.conversation.id)
             transaction.move_branch(handle.name, tip, parent)

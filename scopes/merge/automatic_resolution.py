@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -11,7 +11,6 @@ from scopes.merge.conflict_keys import folded, group_of, shown_key, value_field
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.model.conflicts import (
     CONFLICT_TYPES,
-    MESSAGES,
     PRIORITIES,
     Choice,
     Conflict,
@@ -31,7 +30,8 @@ REUSES: Final = ("show", "apply", "off")
 REUSED: Final = "reused"
 _REUSE_SETTING: Final = "scopes.merge.reuse"
 _CHOICE_OF_RULE: Final[Mapping[str, Choice]] = {"first": "target", "second": "source", "skip": "base"}
-_CHOICE_OF_STRATEGY: Final[Mapping[str, Choice]] = {"ours": "target", "theirs": "source"}
+CHOICE_OF_STRATEGY: Final[Mapping[str, Choice]] = {"ours": "target", "theirs": "source"}
+"""The sides in the words of git, as strategies and as the side that a resolution takes."""
 _SPELLING: Final = "spelling"
 _ACTOR: Final = "scopes"  # not who runs the merge: the merge commit is the same on every machine
 
@@ -40,8 +40,8 @@ _ACTOR: Final = "scopes"  # not who runs the merge: the merge commit is the same
 class Policy:
     """How to resolve conflicts (S4-14, S4-15).
 
-    The order is: `rules` by conflict type; with `reuse` "apply", what was decided before, if the strategy is automatic
-    and the type has no rule; the strategy. `earlier` finds what was decided before; None if nobody wants to know.
+    The order is: `rules` by conflict type; with `reuse` "apply", an earlier resolution, if the strategy is automatic
+    and the type has no rule; the strategy.
     """
 
     strategy: str = "automatic"
@@ -49,11 +49,6 @@ class Policy:
     auto_priority: bool = False
     strict: bool = False
     reuse: str = "show"
-    earlier: EarlierResolutions | None = None
-
-    def with_earlier(self, earlier: EarlierResolutions) -> Policy:
-        """Return the policy with what was decided before, unless the settings turn that off."""
-        return self if self.reuse == "off" else replace(self, earlier=earlier)
 
 
 def read_policy(config: Config, strategy: str, *, auto_priority: bool = False, strict: bool = False) -> Policy:
@@ -84,10 +79,12 @@ def read_reuse(config: Config) -> str:
     return reuse
 
 
-def auto_resolve(conflicts: Iterable[Conflict], policy: Policy) -> tuple[list[Conflict], list[Note]]:
+def auto_resolve(
+    conflicts: Iterable[Conflict], policy: Policy, earlier: EarlierResolutions | None = None
+) -> tuple[list[Conflict], list[Note]]:
     """Resolve conflicts by the rules or by the strategy; return all of them, and notes.
 
-    The rules are used only if they cover the types of all conflicts.
+    The rules are used only if they cover the types of all conflicts. `earlier` is not read if `policy.reuse` is "off".
 
     Raises:
         Refused: the rule for a conflict is `fail`.
@@ -99,7 +96,8 @@ def auto_resolve(conflicts: Iterable[Conflict], policy: Policy) -> tuple[list[Co
         text = f"the rules of the settings are not used: they do not cover {', '.join(uncovered)}"
         notes.append(Note(text, f"for example: scopes config set scopes.merge.rule.{uncovered[0]} first"))
     rules = {} if uncovered else policy.rules
-    resolved = [_resolve_one(conflict, rules.get(conflict.type), policy) for conflict in proposed]
+    find = None if earlier is None or policy.reuse == "off" else earlier.find
+    resolved = [_resolve_one(conflict, rules.get(conflict.type), policy, find) for conflict in proposed]
     notes += [_spelling_note(conflict) for conflict in resolved if _is_spelling(conflict)]
     notes += [note for conflict in resolved for note in _reuse_notes(conflict)]
     return resolved, notes
@@ -146,7 +144,12 @@ def _rank(positions: Iterable[Position]) -> int | None:
     return max(URGENCIES.index(value) for value in values)
 
 
-def _resolve_one(conflict: Conflict, rule: str | None, policy: Policy) -> Conflict:
+def _resolve_one(
+    conflict: Conflict,
+    rule: str | None,
+    policy: Policy,
+    find: Callable[[Conflict], tuple[EarlierResolution, ...]] | None,
+) -> Conflict:
     if rule == "fail":
         raise Refused(
             f"a rule forbids merging conflicts of type {conflict.type}",
@@ -155,7 +158,7 @@ def _resolve_one(conflict: Conflict, rule: str | None, policy: Policy) -> Confli
     if rule is not None:
         return resolve(conflict, _CHOICE_OF_RULE[rule], f"rule {rule}", "scopes.merge.rule", _ACTOR)
     strategy = policy.strategy
-    earlier = () if policy.earlier is None else policy.earlier.find(conflict)
+    earlier = () if find is None else find(conflict)
     if policy.reuse == "apply" and strategy == "automatic" and conflict.type not in policy.rules:
         reused = _reuse(conflict, earlier)
         if reused is not None:
@@ -167,24 +170,22 @@ def _resolve_one(conflict: Conflict, rule: str | None, policy: Policy) -> Confli
     stops = policy.strict and conflict.type != "delete-delete"
     if automatic is not None and strategy != "manual" and not stops:
         return resolve(conflict, automatic, "automatic", "", _ACTOR)
-    if strategy in _CHOICE_OF_STRATEGY:
-        return resolve(conflict, _CHOICE_OF_STRATEGY[strategy], strategy, "", _ACTOR)
-    return replace(conflict, decided_before=earlier)
+    if strategy in CHOICE_OF_STRATEGY:
+        return resolve(conflict, CHOICE_OF_STRATEGY[strategy], strategy, "", _ACTOR)
+    return replace(conflict, earlier=earlier)
 
 
 def _reuse(conflict: Conflict, earlier: Sequence[EarlierResolution]) -> Conflict | None:
     """Return a conflict as resolved in the way it was resolved before; None if that is contradictory or impossible.
 
-    A new text of a message is a message of its own, which a merge does not write.
+    A value that neither side has needs a message that states it, which a merge does not write: `--as-before` does.
     """
-    if len(earlier) != 1 or earlier[0].choice is None:
-        return None
-    if earlier[0].choice == "value" and group_of(conflict.key) == MESSAGES:
+    if len(earlier) != 1 or earlier[0].choice in {None, "value"}:
         return None
     return resolve_as_before(conflict, earlier[0], earlier[0].reason, _ACTOR)
 
 
-def outcome_of(earlier: EarlierResolution) -> tuple[Choice, Any]:
+def choice_of(earlier: EarlierResolution) -> tuple[Choice, Any]:
     """Return choice and value that repeat an earlier resolution; its choice must not be None."""
     choice = earlier.choice or "target"
     return choice, earlier.values[0] if choice == "value" else None
@@ -192,7 +193,7 @@ def outcome_of(earlier: EarlierResolution) -> tuple[Choice, Any]:
 
 def resolve_as_before(conflict: Conflict, earlier: EarlierResolution, reason: str, actor: str) -> Conflict:
     """Return the conflict as resolved with the outcome of an earlier resolution; its choice must not be None."""
-    choice, value = outcome_of(earlier)
+    choice, value = choice_of(earlier)
     reused = Reused(earlier.conflict, earlier.actor, earlier.reason)
     return resolve(conflict, choice, REUSED, reason, actor, value, reused)
 

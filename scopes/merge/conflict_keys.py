@@ -10,10 +10,24 @@ from unicodedata import normalize
 
 from scopes.errors import Invalid
 from scopes.ids import MessageId
-from scopes.model.conflicts import CONFLICT_TYPES, ENTITIES, FILES, MESSAGES, PROPOSALS
+from scopes.model.conflicts import (
+    ANALYSES,
+    CONFLICT_TYPES,
+    DECISIONS,
+    ENTITIES,
+    FILES,
+    MESSAGES,
+    METHODS,
+    PRIORITIES,
+    PROPOSALS,
+)
 from scopes.model.path_encoding import decode_component, encode_component, file_leaf
 
 _TYPE_OF_GROUP = {row.group: name for name, row in CONFLICT_TYPES.items() if row.group is not None}
+_NOUN_OF_GROUP = {
+    ANALYSES: "analysis", DECISIONS: "decision", FILES: "file", MESSAGES: "message", METHODS: "method",
+    PRIORITIES: "priority", PROPOSALS: "proposal",
+}  # fmt: skip
 
 
 def key_of_path(path: str) -> str:
@@ -35,6 +49,11 @@ def path_prefixes(key: str) -> tuple[str, ...]:
 def group_of(key: str) -> str:
     """Return the first component of a key."""
     return key.partition("/")[0]
+
+
+def noun_of(group: str) -> str | None:
+    """Return the noun for one claim of a group; None if it has none."""
+    return _NOUN_OF_GROUP.get(group)
 
 
 def type_of(key: str, *, added: bool) -> str:
@@ -88,6 +107,15 @@ def _relative_file_key(key: str, directory: str) -> str:
     if "/" in name or path == name or path.startswith("sha256:"):
         return key
     return f"{FILES}/{file_leaf(path, directory)}".removesuffix("=")
+
+
+def file_spellings(key: str, directory: str | None) -> tuple[str, ...]:
+    """Return the keys that a file can be stored under, relative to a directory and absolute; none for other keys."""
+    if group_of(key) != FILES or directory is None:
+        return ()
+    relative = comparable_key(key, directory)
+    path = "/".join(map(_decode, relative.split("/")[1:]))
+    return relative, f"{FILES}/{file_leaf(f'{directory}/{path}', None)}".removesuffix("=")
 
 
 def folded(text: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -13,14 +14,16 @@ from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.automatic_resolution import read_reuse
 from scopes.merge.conflict_keys import shown_key
 from scopes.merge.earlier_resolutions import EarlierResolutions
-from scopes.merge.ended_conflicts import walk_ended
-from scopes.merge.in_progress import InProgress, holding, list_conflicts_of, list_in_progress, with_sides
+from scopes.merge.ended_conflicts import EndedConflicts
+from scopes.merge.in_progress import PURPOSE, InProgress, holding, list_conflicts_of, list_in_progress, with_sides
 from scopes.merge.records import list_conflicts_at
 from scopes.model.conflicts import ENDED, Conflict, EarlierResolution
+from scopes.model.conversation import ABANDONED
 from scopes.model.message import Message
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.repository import Repository
 
+_ID_PREFIX = re.compile(r"[0-9a-f]{1,12}")
 _MAX_NUMBER_DIGITS = 3
 _DISCUSSING_KINDS = frozenset({"human", "agent"})  # kinds of author
 
@@ -49,12 +52,12 @@ _Row: TypeAlias = tuple[ConflictRow, InProgress]
 
 
 def walk_conflicts(
-    repository: Repository, conversation: ConversationId, *, ended: bool = False
+    repository: Repository, conversation: ConversationId, *, ended: EndedConflicts | None = None
 ) -> Iterator[ConflictRow]:
     """Yield the conflicts of a conversation, by branch, then by key; numbers are unique.
 
     First those of merges and replays in progress, resolved ones included; then open ones recorded on other branches;
-    with `ended` also all that finished or aborted merges and replays had.
+    with `ended`, which is one for all conversations of a store, also those that were resolved or aborted.
     """
     yield from (row for row, _ in _walk_rows(repository, conversation, ended=ended))
 
@@ -65,7 +68,7 @@ def read_conflict(repository: Repository, conversation: ConversationId, name: st
     Raises:
         NotFound, Ambiguous: none or several match.
     """
-    for ended in (False, True):  # the history is read only if nothing else has that name
+    for ended in (None, EndedConflicts(repository)):  # the history is read only if nothing else has that name
         rows = list(_walk_rows(repository, conversation, ended=ended))
         found = _find_named(rows, name)
         if found:
@@ -85,7 +88,7 @@ def find_conversations_of_conflict(repository: Repository, name: str) -> list[Co
     if not is_id_prefix(name):
         return []
     conversations = conversation_ids(repository)
-    for ended in (False, True):  # the histories are read only if no open conflict has that id
+    for ended in (None, EndedConflicts(repository)):  # the histories are read only if no open conflict has that id
         found = [
             conversation
             for conversation in conversations
@@ -98,7 +101,7 @@ def find_conversations_of_conflict(repository: Repository, name: str) -> list[Co
 
 def is_id_prefix(name: str) -> bool:
     """Return True if a name can be the beginning of an id; up to three digits are always a number."""
-    return bool(name) and not (name.isdecimal() and len(name) <= _MAX_NUMBER_DIGITS)
+    return _ID_PREFIX.fullmatch(name) is not None and not (name.isdecimal() and len(name) <= _MAX_NUMBER_DIGITS)
 
 
 def _find_named(rows: list[_Row], name: str) -> list[_Row]:
@@ -125,7 +128,7 @@ def list_discussion(repository: Repository, in_progress: InProgress) -> list[Mes
     return [head for head in heads if head.author_kind in _DISCUSSING_KINDS and head.kind != "notice"]
 
 
-def _walk_rows(repository: Repository, conversation: ConversationId, *, ended: bool) -> Iterator[_Row]:
+def _walk_rows(repository: Repository, conversation: ConversationId, *, ended: EndedConflicts | None) -> Iterator[_Row]:
     number, seen = 0, set[str]()
     waiting = list_in_progress(repository, conversation)
     earlier = list_earlier(repository, *waiting) if waiting else EarlierResolutions(repository, conversation)
@@ -147,9 +150,9 @@ def list_earlier(repository: Repository, in_progress: InProgress, *others: InPro
 
 
 def _with_earlier(row: ConflictRow, find: Callable[[Conflict], tuple[EarlierResolution, ...]]) -> ConflictRow:
-    """Return a row with the earlier resolutions of the same question, if its conflict is open."""
+    """Return a row with its earlier resolutions, if its conflict is open."""
     found = () if row.conflict.status in ENDED else find(row.conflict)
-    return replace(row, conflict=replace(row.conflict, decided_before=found)) if found else row
+    return replace(row, conflict=replace(row.conflict, earlier=found)) if found else row
 
 
 def _rows(repository: Repository, in_progress: InProgress, before: int) -> Iterator[ConflictRow]:
@@ -173,12 +176,13 @@ def _row(in_progress: InProgress, number: int, record: Conflict, status: str) ->
 
 
 def _walk_held(
-    repository: Repository, conversation: ConversationId, seen: set[str], *, ended: bool
+    repository: Repository, conversation: ConversationId, seen: set[str], *, ended: EndedConflicts | None
 ) -> Iterator[tuple[InProgress, Conflict]]:
     """Yield the conflicts recorded on branches where nothing is in progress: open ones, and with `ended` all.
 
     An open one is listed for each branch, since it is resolved on each, unless the branch was merged into another one
-    that has it resolved. A resolved one is listed once.
+    that has it resolved. A resolved one is listed once, and so is one whose message a replay skipped: as after an
+    abort, nobody can resolve it any more.
     """
     busy = {in_progress.branch for in_progress in list_in_progress(repository, conversation)}
     tips = {name: tip for name, tip in list_branch_tips(repository, conversation).items() if name not in busy}
@@ -190,15 +194,35 @@ def _walk_held(
             held = holding(repository, conversation, name, tips[name]), record
             if record.status == "resolved":
                 resolved.setdefault(record.id, []).append(held)
-            else:
+            elif not _was_skipped(held[0]):
                 opened.append(held)
     for in_progress, record in opened:
         tips_resolved = (other.tip for other, _ in resolved.get(record.id, ()))
         if not any(is_ancestor(repository, in_progress.tip, tip) for tip in tips_resolved):
             yield in_progress, record
-    if ended:
+    if ended is not None:
         for found in resolved.values():
             by_age = sorted((with_sides(each, tips) for each, _ in found), key=lambda each: each.entry.created)
             named = next((each for each in by_age if each.source), found[0][0])
             yield replace(found[0][0], source=named.source, target=named.target), found[0][1]
-        yield from walk_ended(repository, conversation, {*seen, *resolved, *(record.id for _, record in opened)})
+        known = {*seen, *resolved, *(record.id for _, record in opened)}
+        skipped = dict(_walk_skipped(repository, conversation, tips, known))
+        yield from skipped.values()
+        yield from ended.walk(conversation, known | skipped.keys())
+
+
+def _was_skipped(held: InProgress) -> bool:
+    """Return True for a branch whose replay ended by --skip, or that was abandoned."""
+    return held.entry.purpose == PURPOSE and held.entry.status == ABANDONED
+
+
+def _walk_skipped(
+    repository: Repository, conversation: ConversationId, tips: Mapping[BranchName, Oid], known: set[str]
+) -> Iterator[tuple[str, tuple[InProgress, Conflict]]]:
+    """Yield the conflicts whose messages replays have skipped, by id; ids in `known` are left out."""
+    for name, tip in tips.items():
+        held = holding(repository, conversation, name, tip)
+        if _was_skipped(held):
+            for record in list_conflicts_at(repository, tip).values():
+                if record.status != "resolved" and record.id not in known:
+                    yield record.id, (with_sides(held, tips), replace(record, status="aborted"))

@@ -7,7 +7,7 @@ message.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from scopes.history.messages import STATE_DIRECTORY, message_id_of
@@ -84,12 +84,26 @@ def state_of(objects: Objects, commit: Oid) -> Oid | None:
 
 
 def find_divergence(
-    repository: Repository, objects: Objects, target: Oid, source: Oid, *, unrelated: bool = False
+    repository: Repository,
+    objects: Objects,
+    target: Oid,
+    source: Oid,
+    *,
+    directory: str | None,
+    unrelated: bool = False,
 ) -> Divergence | None:
     """Compare two tips; None if they have neither a commit nor a message in common, unless `unrelated` is given.
 
-    The trees of merged bases are written to `objects`.
+    The keys of files are compared relative to `directory`, see `Divergence`. The trees of merged bases are written to
+    `objects`.
     """
+    found = _compare_tips(repository, objects, target, source, unrelated=unrelated)
+    return None if found is None else replace(found, directory=directory)
+
+
+def _compare_tips(
+    repository: Repository, objects: Objects, target: Oid, source: Oid, *, unrelated: bool
+) -> Divergence | None:
     bases, in_target, in_source = split_histories(repository, target, source)
     if bases:
         base_state = _merge_bases(repository, objects, bases)

@@ -7,7 +7,7 @@ that has the value now is taken, whatever it was called then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
@@ -60,6 +60,7 @@ class EarlierResolutions:
         self._repository = repository
         self._conversation = conversation
         self._more_tips = tips
+        self._times: dict[tuple[Any, ...], int] = {}
 
     def find(self, conflict: Conflict) -> tuple[EarlierResolution, ...]:
         """Return how the question of a conflict was resolved before, one for each outcome, the newest first.
@@ -68,13 +69,13 @@ class EarlierResolutions:
         """
         question = _question_of(conflict)
         found = [] if question is None else self._by_question.get(question, [])
-        times = self._find_times(found)
+        self._read_times_of(found)
         newest: dict[_Outcome, EarlierResolution] = {}
         for each in sorted(
-            found, key=lambda one: (times.get(_name(one)) or 0, one.record.id, _dump(one)), reverse=True
+            found, key=lambda one: (self._times.get(_identity(one)) or 0, one.record.id, _dump(one)), reverse=True
         ):
             if each.outcome not in newest:
-                newest[each.outcome] = _earlier(conflict, each, times.get(_name(each)))
+                newest[each.outcome] = _earlier(conflict, each, self._times.get(_identity(each)))
         return tuple(newest.values())
 
     @cached_property
@@ -104,11 +105,24 @@ class EarlierResolutions:
                 blobs |= {blob.oid for blob in read_tree(self._repository, entry.oid).values()}
         yield from (decode_conflict(read_blob(self._repository, blob)) for blob in sorted(blobs))
 
-    def _find_times(self, wanted: Sequence[_Found]) -> dict[tuple[Any, ...], int]:
-        """Return when resolutions were made, in seconds, from the messages that made them."""
-        missing, ids = {_name(each) for each in wanted}, {each.record.id for each in wanted}
-        times: dict[tuple[Any, ...], int] = {}
-        for commit in walk_newest_first(self._repository, self._tips) if missing else ():
+    def _read_times_of(self, wanted: Iterable[_Found]) -> None:
+        """Read when resolutions were made, in seconds, from the messages that made them.
+
+        The history is walked once for all conflicts, and only as far as needed.
+        """
+        missing = {_identity(each) for each in wanted} - self._times.keys()
+        while missing and (made := next(self._notices, None)) is not None:
+            identity, time = made
+            self._times.setdefault(identity, time)
+            missing.discard(identity)
+
+    @cached_property
+    def _notices(self) -> Iterator[tuple[tuple[Any, ...], int]]:
+        """The resolutions that notices in the history made, each with its time, newest first."""
+        return self._walk_notices({each.record.id for found in self._by_question.values() for each in found})
+
+    def _walk_notices(self, ids: Container[str]) -> Iterator[tuple[tuple[Any, ...], int]]:
+        for commit in walk_newest_first(self._repository, self._tips):
             if commit.trailers.get(KIND_TRAILER) != "notice":
                 continue
             match read_message(self._repository, commit.oid).extra.get("conflict"):
@@ -117,11 +131,7 @@ class EarlierResolutions:
                     record = None if blob is None else decode_conflict(blob)
                     if record is not None and record.resolution is not None:
                         made = _Found(record, record.resolution, _outcome(record, record.resolution))
-                        times.setdefault(_name(made), commit.time)
-                        missing.discard(_name(made))
-            if not missing:
-                break
-        return times
+                        yield _identity(made), commit.time
 
 
 def _question_of(conflict: Conflict) -> _Question | None:
@@ -187,7 +197,7 @@ def _can_hold_both(conflict: Conflict) -> bool:
     return group_of(conflict.key) == FILES or (per_agent(conflict.key) and not agents[0] & agents[1])
 
 
-def _name(found: _Found) -> tuple[Any, ...]:
+def _identity(found: _Found) -> tuple[Any, ...]:
     resolution = found.resolution
     return found.record.id, resolution.strategy, resolution.actor, resolution.reason, found.outcome
 

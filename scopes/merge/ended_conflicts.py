@@ -6,9 +6,10 @@ and the operation of an `--abort` keeps the deleted branch with its records.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
 
 from scopes.history.messages import KIND_TRAILER, read_message
 from scopes.history.revisions import find_directory, list_branch_tips
@@ -29,24 +30,54 @@ from scopes.store.repository import Repository
 DETAIL = "conflicts"
 """The key of an operation's details that has the conflicts which a replay resolved by itself."""
 _ABORTED = "-abort"
-_Held: TypeAlias = tuple[InProgress, Conflict]
+_EndedConflict: TypeAlias = tuple[InProgress, Conflict]
 
 
-def walk_ended(repository: Repository, conversation: ConversationId, seen: set[str]) -> Iterator[_Held]:
-    """Yield the conflicts without a record on a branch, each once; ids in `seen` are left out.
+class _BranchMove(NamedTuple):
+    """An operation that moved, made or deleted a branch, and may have ended conflicts."""
 
-    First those that merges in the history of a branch resolved by themselves, then those in the operation log, the
-    newest first. The branch of an aborted one no longer exists.
-    """
-    known = set(seen)
-    for source in (_walk_merges, _walk_operations):
-        for in_progress, record in source(repository, conversation):
+    operation: Operation
+    branch: BranchName
+    old: Oid | None
+    new: Oid | None
+
+
+class EndedConflicts:
+    """The conflicts of a store that have no record on a branch; the operation log is read once, at the first use."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+
+    def walk(self, conversation: ConversationId, seen: set[str]) -> Iterator[_EndedConflict]:
+        """Yield those of a conversation, each once; ids in `seen` are left out.
+
+        First those that merges in the history of a branch resolved by themselves, then those in the operation log, the
+        newest first. The branch of an aborted one no longer exists.
+        """
+        known = set(seen)
+        for in_progress, record in self._walk_all(conversation):
             if record.id not in known:
                 known.add(record.id)
                 yield in_progress, record
 
+    def _walk_all(self, conversation: ConversationId) -> Iterator[_EndedConflict]:
+        yield from _walk_merges(self._repository, conversation)
+        yield from _walk_moves(self._repository, conversation, self._moves.get(conversation, ()))
 
-def _walk_merges(repository: Repository, conversation: ConversationId) -> Iterator[_Held]:
+    @cached_property
+    def _moves(self) -> Mapping[ConversationId, Sequence[_BranchMove]]:
+        found: dict[ConversationId, list[_BranchMove]] = {}
+        for _, operation in walk_operations(self._repository):
+            if operation.kind.endswith(_ABORTED) or DETAIL in operation.details:
+                for change in operation.changes:
+                    pair = refs.split_branch_ref(change.ref)
+                    if pair is not None:
+                        old, new = (None if value is None else Oid(value) for value in (change.old, change.new))
+                        found.setdefault(pair[0], []).append(_BranchMove(operation, pair[1], old, new))
+        return found
+
+
+def _walk_merges(repository: Repository, conversation: ConversationId) -> Iterator[_EndedConflict]:
     tips = list_branch_tips(repository, conversation)
     walked = set[Oid]()
     for name in sorted(tips, key=lambda name: (name != "main", name)):
@@ -58,10 +89,13 @@ def _walk_merges(repository: Repository, conversation: ConversationId) -> Iterat
                 else []
             )
             if records:
-                held = holding(repository, conversation, name, tips[name])
-                source = _source_of(repository, commit, name, tips)
-                held = replace(held, source=source, target_tip=commit.parents[0], source_tip=commit.parents[1])
-                yield from ((held, record) for record in records)
+                ended = replace(
+                    holding(repository, conversation, name, tips[name]),
+                    source=_source_of(repository, commit, name, tips),
+                    target_tip=commit.parents[0],
+                    source_tip=commit.parents[1],
+                )
+                yield from ((ended, record) for record in records)
 
 
 def _source_of(repository: Repository, commit: Commit, target: BranchName, tips: Mapping[BranchName, Oid]) -> str:
@@ -73,39 +107,24 @@ def _source_of(repository: Repository, commit: Commit, target: BranchName, tips:
     return exact[0] if exact else next((n for n in grown if not is_ancestor(repository, commit.oid, others[n])), "")
 
 
-def _walk_operations(repository: Repository, conversation: ConversationId) -> Iterator[_Held]:
+def _walk_moves(
+    repository: Repository, conversation: ConversationId, moves: Iterable[_BranchMove]
+) -> Iterator[_EndedConflict]:
     branches = list_branch_tips(repository, conversation)
-    for _, operation in walk_operations(repository):
-        for branch, old, new in _moved_branches(operation, conversation):
-            if operation.kind.endswith(_ABORTED) and old is not None and new is None:
-                for record in list_conflicts_at(repository, old).values():
-                    held = with_sides(_held(repository, operation, conversation, branch, old), branches)
-                    yield held, replace(record, status="abandoned")
-            documents = operation.details.get(DETAIL)
-            records = map(conflict_of, documents if new is not None and isinstance(documents, list) else ())
-            yield from (
-                (_held(repository, operation, conversation, branch, new or Oid("")), record)
-                for record in records
-                if record is not None
-            )
+    for operation, branch, old, new in moves:
+        if operation.kind.endswith(_ABORTED) and old is not None and new is None:
+            for record in list_conflicts_at(repository, old).values():
+                ended = _at_time(holding(repository, conversation, branch, old), operation)
+                yield with_sides(ended, branches), replace(record, status="aborted")
+        documents = operation.details.get(DETAIL)
+        records = map(conflict_of, documents if new is not None and isinstance(documents, list) else ())
+        for found in records:
+            if found is not None:
+                yield _at_time(holding(repository, conversation, branch, new or Oid("")), operation), found
 
 
-def _moved_branches(
-    operation: Operation, conversation: ConversationId
-) -> Iterator[tuple[BranchName, Oid | None, Oid | None]]:
-    """Yield name, old and new tip of each branch of a conversation that an operation moved."""
-    for change in operation.changes:
-        pair = refs.split_branch_ref(change.ref)
-        if pair is not None and pair[0] == conversation:
-            old, new = (None if value is None else Oid(value) for value in (change.old, change.new))
-            yield pair[1], old, new
-
-
-def _held(
-    repository: Repository, operation: Operation, conversation: ConversationId, branch: BranchName, tip: Oid
-) -> InProgress:
-    held = holding(repository, conversation, branch, tip)
-    return replace(held, entry=replace(held.entry, created=operation.time))
+def _at_time(in_progress: InProgress, operation: Operation) -> InProgress:
+    return replace(in_progress, entry=replace(in_progress.entry, created=operation.time))
 
 
 def _resolved_by_merge(repository: Repository, conversation: ConversationId, commit: Commit) -> list[Conflict]:
@@ -113,15 +132,17 @@ def _resolved_by_merge(repository: Repository, conversation: ConversationId, com
     match read_message(repository, commit.oid).extra.get("merge"):
         case {"resolved": list(documents)} if len(commit.parents) == 2:
             target, source = commit.parents
-            divergence = find_divergence(repository, repository, target, source, unrelated=True)
+            directory = find_directory(repository, conversation)
+            divergence = find_divergence(repository, repository, target, source, directory=directory, unrelated=True)
             if divergence is None:
                 return []
-            divergence = replace(divergence, directory=find_directory(repository, conversation))
             found = describe(repository, divergence, find_disagreements(repository, divergence))
             conflicts = {conflict.id: conflict for conflict in found}
             return [
                 replace(conflicts[identity], status="resolved", resolution=decode_resolution(document))
                 for document in documents
-                if isinstance(document, dict) and (identity := document.get("id")) in conflicts
+                if isinstance(document, dict)
+                and isinstance(identity := document.get("id"), str)
+                and identity in conflicts
             ]
     return []

@@ -120,6 +120,9 @@ def compare_steps(
     target, source = follow_steps(target_steps, base), follow_steps(source_steps, base)
     shape = partial(FileComparison, key=key, path=path_of(key), target=target, source=source, base=base)
     if target.text is None or source.text is None:
+        misfit = any(side.text is None and side.hunks is not None for side in (target, source))
+        if base is not None and base in first and misfit:
+            return shape(outcome="unknown", note="the sides began with different texts, of which one is not recorded")
         return _compare_hunks(shape, target, source)
     if (target.text, target.deleted) == (source.text, source.deleted):
         return shape(outcome="same", merged=target.text)

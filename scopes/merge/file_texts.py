@@ -63,7 +63,8 @@ def list_steps(
     """
     listed = [call for call in calls if not call.failed]
     touching = {call.message for call in listed for edit in _edits(call) if key_of(edit.path) in wanted}
-    records = read_records({str(message) for message in touching}) if touching else {}
+    imported = {str(call.message) for call in listed if call.message in touching and call.structured}
+    records = read_records(imported) if imported else {}
     steps: dict[str, list[Step]] = {key: [] for key in wanted}
     for call in listed:
         command = None if call.call is None else command_of(call.call)

@@ -12,7 +12,7 @@ from typing import Any
 
 from scopes.errors import Ambiguous, Conflicted, NotFound
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import list_branch_tips
+from scopes.history.revisions import MAIN, Revision, list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name, is_name, parse_branch_name
 from scopes.merge.records import list_conflicts_at, open_conflicts_at
@@ -94,10 +94,46 @@ def entry_finished(entry: BranchEntry, status: str) -> BranchEntry:
 
 def list_in_progress(repository: Repository, conversation: ConversationId) -> list[InProgress]:
     """Return what is in progress in a conversation, by branch; entries of deleted branches do not count."""
-    tips = list_branch_tips(repository, conversation)
     entries = read_metadata(repository, conversation).branches
+    return decode_in_progress(conversation, entries, list_branch_tips(repository, conversation))
+
+
+def decode_in_progress(
+    conversation: ConversationId, entries: Mapping[BranchName, BranchEntry], tips: Mapping[BranchName, Oid]
+) -> list[InProgress]:
+    """Return what is in progress with given metadata entries and tips of branches; see `list_in_progress`."""
     found = (_decode(conversation, name, tips[name], entry) for name, entry in entries.items() if name in tips)
     return sorted((each for each in found if each is not None), key=lambda in_progress: in_progress.branch)
+
+
+def describe_in_progress(in_progress: InProgress) -> str:
+    """Return what is in progress as text: `the merge of fix into main is in progress`."""
+    preposition = "onto" if in_progress.kind == "rebase" else "into"
+    return f"the {in_progress.kind} of {in_progress.source} {preposition} {in_progress.target} is in progress"
+
+
+def next_command(repository: Repository, in_progress: InProgress) -> str:
+    """Return the command that continues what is in progress, or that lists its open conflicts."""
+    if open_conflicts_at(repository, in_progress.tip):
+        return f"scopes conflicts list {in_progress.conversation}"
+    return f"scopes {in_progress.kind} {in_progress.conversation} --continue"
+
+
+def resolution_branch_notes(repository: Repository, revision: Revision, text: str, verb: str) -> tuple[Note, ...]:
+    """Return a note if a reader gets a conflict-resolution branch because it is the active one.
+
+    `text` is the name that was given for the revision: a branch that it names needs no note. `verb` reads it.
+    """
+    conversation, branch = revision.conversation, revision.branch
+    if branch is None or not branch.startswith(f"{PURPOSE}/") or "/" in text:
+        return ()
+    entry = read_metadata(repository, conversation).branches.get(branch, BranchEntry())
+    found = next((each for each in list_in_progress(repository, conversation) if each.branch == branch), None)
+    state = "a conflict-resolution branch" if found is None else describe_in_progress(found)
+    target = (entry.parent or MAIN) if found is None else moving_branch(found)
+    return (
+        Note(f"this is the active branch, {branch}: {state}", f"the target: scopes {verb} {conversation}/{target}"),
+    )
 
 
 def moving_branch(in_progress: InProgress) -> BranchName:

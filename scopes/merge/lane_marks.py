@@ -7,6 +7,7 @@ names of branches are not part of the commits: they come from the branches and t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from scopes.history.metadata import read_metadata
 from scopes.history.revisions import find_directory, list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.commits import is_written_by_scopes
-from scopes.merge.resolution_lines import may_be_resolution, outcome_of, resolution_line
+from scopes.merge.resolution_lines import describe_resolution, may_be_resolution, resolution_line
 from scopes.model.message import Message
 from scopes.model.path_encoding import relative_path
 from scopes.result import plural
@@ -93,49 +94,54 @@ class MarkedLanes:
         branch: BranchName | None,
         tips: Sequence[Oid] = (),
     ) -> None:
+        self._repository = repository
+        self._conversation = conversation
+        self._branch = branch
         self._map = LaneMap(commits, tips)
-        if self._map.lanes:
-            self._repository = repository
-            self._branch = branch
-            self._heads = [header_of(commit) for commit in commits]
-            self._numbers = {head.id: number for number, head in enumerate(headers_of(commits), 1)}
-            self._lanes_at = self._map.lanes_of()
-            wanted = {commits[lane.tip].oid for lane in self._map.lanes}
-            self._directory = find_directory(repository, conversation)
-            self._names = name_tips(repository, conversation, wanted, branch)
+        self._commits = commits if self._map.lanes else ()
+        self._lanes_at = self._map.lanes_of() if self._map.lanes else []
 
     def __bool__(self) -> bool:
         """Return True if there is a merge."""
         return bool(self._map.lanes)
 
+    @cached_property
+    def heads(self) -> Sequence[MessageHeader]:
+        """The headers of the commits, in their order; empty if there are no lanes."""
+        return [header_of(commit) for commit in self._commits]
+
+    @cached_property
+    def _numbers(self) -> Mapping[MessageId, int]:
+        return {head.id: number for number, head in enumerate(headers_of(self._commits), 1)}
+
+    @cached_property
+    def _names(self) -> Mapping[Oid, str]:
+        wanted = {self._commits[lane.tip].oid for lane in self._map.lanes}
+        return name_tips(self._repository, self._conversation, wanted, self._branch)
+
     def lanes_of(self, oid: Oid) -> tuple[int, ...]:
         """Return the numbers of the lanes that a commit is in, the outermost first."""
         position = self._map.find_position(oid)
-        return self._lanes_at[position] if self and position is not None else ()
+        return self._lanes_at[position] if self._lanes_at and position is not None else ()
 
     def name_of(self, lane: int) -> str:
         """Return the name of the branch of a lane, or the short id of its tip."""
-        tip = self._heads[self._map.lanes[lane].tip].oid
+        tip = self._commits[self._map.lanes[lane].tip].oid
         return self._names.get(tip) or tip[:_SHORT_ID]
-
-    @property
-    def heads(self) -> Sequence[MessageHeader]:
-        """The headers of the commits, in their order; empty if there is no merge."""
-        return self._heads if self else ()
 
     def mark(self, number: int, read: ReadMessage | None = None) -> LaneMark:
         """Return the mark of a lane; with `read` also the digest of its merge."""
         lane = self._map.lanes[number]
         sides = self._map.sides_of(lane)
-        fork = None if sides.fork is None else self._heads[sides.fork]
-        ids = dict.fromkeys(head.id for head in self._heads[lane.start : lane.end] if is_turn(head))
-        by_id = {head.id: head for head in self._heads[lane.start : lane.end]}
+        fork = None if sides.fork is None else self.heads[sides.fork]
+        ids = dict.fromkeys(head.id for head in self.heads[lane.start : lane.end] if is_turn(head))
+        by_id = {head.id: head for head in self.heads[lane.start : lane.end]}
         agents = [shown_author(by_id[each]) for each in ids if by_id[each].author_kind == "agent"]
         into = self._branch if lane.outer is None else self.name_of(lane.outer)
         mark = LaneMark(
             branch=self.name_of(number),
             into=into,
-            merge=self._heads[lane.merge].id,
+            merge=self.heads[lane.merge].id,
             fork=None if fork is None else fork.id,
             fork_number=None if fork is None else self._numbers.get(fork.id, 0),
             turns=len(ids),
@@ -143,25 +149,26 @@ class MarkedLanes:
         )
         if read is None:
             return mark
+        directory = find_directory(self._repository, self._conversation)
         since = " since the fork point" if mark.fork_number else ""
         lines = [
-            _describe_side(name, (self._heads[position] for position in positions), read, self._directory)
+            _describe_side(name, (self.heads[position] for position in positions), read, directory)
             for name, positions in ((f"{into or 'here'}{since}", sides.target), (mark.branch, sides.source))
         ]
         return mark._replace(digest=(*lines, *self._describe_conflicts(lane, read)))
 
     def _describe_conflicts(self, lane: Lane, read: ReadMessage) -> Iterator[str]:
         """Yield a line with the conflicts of a merge and how they were resolved, by rules or afterwards by somebody."""
-        head = self._heads[lane.merge]
+        head = self.heads[lane.merge]
         message = read(head)
         document = None if message is None else message.extra.get("merge")
         resolved = document.get("resolved") if isinstance(document, dict) else None
         lines = [
-            outcome_of(self._repository, head.oid, each)
+            describe_resolution(self._repository, head.oid, each)
             for each in (resolved if isinstance(resolved, list) else ())
             if isinstance(each, dict)
         ]
-        for after in islice(self._heads, lane.merge + 1, lane.merge + 1 + _MAX_AFTER):
+        for after in islice(self.heads, lane.merge + 1, lane.merge + 1 + _MAX_AFTER):
             if len(after.parents) > 1:
                 break
             if may_be_resolution(after) and (resolution := read(after)) is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from scopes.errors import Invalid
@@ -21,14 +20,12 @@ from scopes.merge.spellings import comparable_path
 from scopes.merge.statements import can_state
 from scopes.model import encoding
 from scopes.model.claims import content_hash
-from scopes.model.conflicts import ENTITIES, MESSAGES, PROPOSALS, Choice, Conflict, Position
+from scopes.model.conflicts import ENTITIES, MESSAGES, PROPOSALS, SIDES, Choice, Conflict, Position
 from scopes.model.path_encoding import encode_component
 from scopes.store.graph import list_new_commits, walk_newest_first
 from scopes.store.objects import BLOB
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import BlobChange
-
-SIDES: tuple[str, ...] = ("source", "target", "base", "both")
 
 
 def find_disagreement(repository: Repository, in_progress: InProgress, conflict: Conflict) -> Disagreement:
@@ -98,16 +95,17 @@ def _claim_of_position(repository: Repository, tip: Oid, key: str, position: Pos
 
 
 def _divergence(repository: Repository, in_progress: InProgress) -> Divergence | None:
+    directory = find_directory(repository, in_progress.conversation)
+    target, source = in_progress.target_tip, in_progress.source_tip
     if in_progress.kind == "merge":
-        found = find_divergence(repository, repository, in_progress.target_tip, in_progress.source_tip, unrelated=True)
-        return None if found is None else replace(found, directory=find_directory(repository, in_progress.conversation))
-    stopped = read_commit(repository, in_progress.source_tip)
-    new_in_target = tuple(list_new_commits(repository, in_progress.target_tip, stopped.oid))
+        return find_divergence(repository, repository, target, source, directory=directory, unrelated=True)
+    stopped = read_commit(repository, source)
+    new_in_target = tuple(list_new_commits(repository, target, source))
     stating = tuple(commit for commit in new_in_target if can_state(commit))
-    return divergence_of(repository, in_progress.target_tip, stopped, new_in_target, stating)
+    return divergence_of(repository, target, stopped, new_in_target, stating, directory=directory)
 
 
-def list_takes(disagreement: Disagreement) -> tuple[str, ...]:
+def list_sides(disagreement: Disagreement) -> tuple[str, ...]:
     """Return the sides that a resolution can take: `both` only if the key can hold the values of both."""
     return SIDES if _find_obstacle_to_both(disagreement) is None else SIDES[:-1]
 
@@ -126,11 +124,11 @@ def _find_obstacle_to_both(disagreement: Disagreement) -> str | None:
 
 def _check_side(disagreement: Disagreement, side: str) -> None:
     """Raise Invalid, with the sides that can be taken, if this one cannot."""
-    takes = list_takes(disagreement)
-    if side in takes:
+    sides = list_sides(disagreement)
+    if side in sides:
         return
     obstacle = _find_obstacle_to_both(disagreement) if side == SIDES[-1] else None
-    hint = f"take {', '.join(takes[:-1])} or {takes[-1]}"
+    hint = f"take {', '.join(sides[:-1])} or {sides[-1]}"
     hint += " (ours is target, theirs is source)" if obstacle is None else ""
     if can_have_value(disagreement.key):
         hint += ", or give a new value: --value 'as we agreed'"
@@ -150,9 +148,9 @@ def resolved_changes(
         _check_side(disagreement, choice)
         return apply_choice(repository, target, source, choice)
     if not can_have_value(disagreement.key):
-        takes = ", ".join(list_takes(disagreement))
+        sides = ", ".join(list_sides(disagreement))
         raise Invalid(
-            f"{shown_key(disagreement.key)} cannot be set to a value", hint=f"take a side with --take: {takes}"
+            f"{shown_key(disagreement.key)} cannot be set to a value", hint=f"take a side with --take: {sides}"
         )
     return set_value(disagreement, value, actor)
 

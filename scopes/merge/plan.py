@@ -15,7 +15,9 @@ from scopes.merge.automatic_resolution import Policy, auto_resolve
 from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChanges, Side, find_divergence
+from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.file_comparison import FileComparison
+from scopes.merge.plans_and_answers import PlanStep
 from scopes.merge.recorded_work import NO_TESTS, Alternatives, RecordedWork, SideTests
 from scopes.merge.records import conflict_path, list_inherited, merge_records
 from scopes.merge.spellings import comparable_path, keep_one_spelling, list_spellings
@@ -36,6 +38,7 @@ class MergePlan:
         files: What both sides made of the files that both changed, sorted by path.
         compatible: The disagreements about those files that are no conflicts.
         tests: The last run of each test command on each side.
+        plans: The steps of plans to which both sides gave another status.
         alternatives: The answers with which both sides begin, if they answer the same prompt.
     """
 
@@ -48,6 +51,7 @@ class MergePlan:
     files: tuple[FileComparison, ...] = ()
     compatible: tuple[Disagreement, ...] = ()
     tests: SideTests = NO_TESTS
+    plans: tuple[PlanStep, ...] = ()
     alternatives: Alternatives | None = None
 
     @property
@@ -73,26 +77,34 @@ def plan_merge(
     source: Oid,
     policy: Policy,
     *,
+    earlier: EarlierResolutions | None = None,
     unrelated: bool = False,
     conversations: Sequence[ConversationId] = (),
 ) -> MergePlan:
     """Plan the merge of two commits. Only trees are written, to `objects`; no ref moves.
 
-    `conversations` are those of target and source; they are needed to compare files.
+    `conversations` are those of target and source; they are needed to compare files. `earlier` finds how a conflict was
+    resolved before.
 
     Raises:
         Refused: the histories have nothing in common and `unrelated` is not given, or a rule forbids the merge.
     """
-    divergence = find_divergence(repository, objects, target, source, unrelated=unrelated)
+    directory = find_directory(repository, conversations[0]) if conversations else None
+    divergence = find_divergence(repository, objects, target, source, directory=directory, unrelated=unrelated)
     if divergence is None:
         raise Refused("the two histories have no message in common", hint="merge them anyway with --allow-unrelated")
-    if conversations:
-        divergence = replace(divergence, directory=find_directory(repository, conversations[0]))
     work = RecordedWork(repository, objects, divergence, conversations)
-    return replace(plan_of(objects, divergence, policy, work), inherited=tuple(list_inherited(objects, divergence)))
+    plan = plan_of(objects, divergence, policy, earlier, work)
+    return replace(plan, inherited=tuple(list_inherited(objects, divergence)))
 
 
-def plan_of(objects: Objects, divergence: Divergence, policy: Policy, work: RecordedWork | None = None) -> MergePlan:
+def plan_of(
+    objects: Objects,
+    divergence: Divergence,
+    policy: Policy,
+    earlier: EarlierResolutions | None,
+    work: RecordedWork | None = None,
+) -> MergePlan:
     """Find the conflicts of a divergence and resolve those that the policy resolves.
 
     Files that the messages of both sides show to be compatible are no conflict, if `work` is given.
@@ -101,7 +113,11 @@ def plan_of(objects: Objects, divergence: Divergence, policy: Policy, work: Reco
     files = () if work is None else work.compare_files(found)
     agreed = {file.key for file in files if file.agrees}
     disagreements = tuple(each for each in found if each.key not in agreed)
-    conflicts, notes = auto_resolve(describe(objects, divergence, disagreements), policy)
+    known = {each.key for each in disagreements}
+    answers = [pair for pair in ([] if work is None else work.find_answer_conflicts()) if pair[0].key not in known]
+    described = [*describe(objects, divergence, disagreements), *(conflict for _, conflict in answers)]
+    disagreements += tuple(disagreement for disagreement, _ in answers)
+    conflicts, notes = auto_resolve(described, policy, earlier)
     return MergePlan(
         divergence=divergence,
         disagreements=disagreements,
@@ -111,6 +127,7 @@ def plan_of(objects: Objects, divergence: Divergence, policy: Policy, work: Reco
         files=files,
         compatible=tuple(each for each in found if each.key in agreed),
         tests=NO_TESTS if work is None else work.list_tests(),
+        plans=() if work is None else work.compare_plans(),
         alternatives=None if work is None else work.find_alternatives(),
     )
 

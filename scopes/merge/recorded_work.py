@@ -1,4 +1,4 @@
-"""Derive from the messages of both sides of a merge what they did: files that both changed, tests, alternative answers.
+"""Derive from the messages of both sides of a merge what they did: files, plans, answers, tests.
 
 Nothing of it is stored: messages and source records are read when a merge is planned or a conflict is shown.
 """
@@ -6,7 +6,7 @@ Nothing of it is stored: messages and source records are read when a merge is pl
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -18,8 +18,10 @@ from scopes.ids import ConversationId, Oid
 from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import Divergence, find_divergence
 from scopes.merge.file_comparison import FileComparison, compare_files, names_of_files
+from scopes.merge.plans_and_answers import MARKS, PlanStep, compare_plans, find_answer_conflicts, has_plan
 from scopes.merge.side_calls import SideCall, read_side_calls
 from scopes.model.agent_tools import COMMANDS
+from scopes.model.conflicts import Conflict
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Objects, Repository, read_commit
 
@@ -74,9 +76,19 @@ class RecordedWork:
 
     def list_tests(self) -> SideTests:
         """Return the last run of each test command on each side, in the order of these runs."""
-        if not (self._divergence.target.commits and self._divergence.source.commits):
-            return NO_TESTS
-        return SideTests(*(tuple(_last_runs(calls)) for calls in self._read_calls(_may_run_tests)))
+        return SideTests(*(tuple(_last_runs(calls)) for calls in self._calls))
+
+    def compare_plans(self) -> tuple[PlanStep, ...]:
+        """Return the steps of plans to which both sides gave another status."""
+        target, source = self._calls
+        if not (has_plan(target) and has_plan(source)):
+            return ()
+        commits = list(islice(walk_newest_first(self._objects, self._divergence.bases), MAX_COMMITS_BEFORE))
+        return compare_plans(target, source, read_side_calls(self._objects, reversed(commits), (), _is_work))
+
+    def find_answer_conflicts(self) -> list[tuple[Disagreement, Conflict]]:
+        """Return the conflicts between answers of the user to one question."""
+        return find_answer_conflicts(*self._calls)
 
     def find_alternatives(self) -> Alternatives | None:
         """Return the answers with which both sides begin, if the merge base is a prompt; else None."""
@@ -89,6 +101,13 @@ class RecordedWork:
         if not is_prompt or {target.author_kind, source.author_kind} != {"agent"} or target.id == source.id:
             return None
         return Alternatives(prompt, target, source)
+
+    @cached_property
+    def _calls(self) -> tuple[list[SideCall], list[SideCall]]:
+        """The calls of both sides that may run tests, set a plan or ask the user; none unless both have commits."""
+        if not (self._divergence.target.commits and self._divergence.source.commits):
+            return [], []
+        return self._read_calls(_is_work)
 
     def _read_calls(self, wanted: Callable[[bytes], bool]) -> tuple[list[SideCall], list[SideCall]]:
         """Return the calls of target and source in messages whose stored bytes are wanted."""
@@ -105,17 +124,19 @@ class RecordedWork:
 
     def _read_records(self, messages: set[str]) -> Mapping[str, list[bytes]]:
         roots = {find_root_commit(self._repository, conversation) for conversation in self._conversations}
-        return read_records(self._repository, {root for root in roots if root is not None}, messages)
+        found = read_records(self._repository, {root for root in roots if root is not None}, messages)
+        missing = messages - found.keys()  # cherry-picked from another conversation
+        return found | read_records(self._repository, None, missing) if missing else found
 
 
 def compare_one_file(
     repository: Repository, tips: tuple[Oid, Oid], conversations: Sequence[ConversationId], key: str
 ) -> FileComparison | None:
     """Compare one file of target and source; None if their histories have nothing in common."""
-    divergence = find_divergence(repository, repository, *tips)
+    directory = find_directory(repository, conversations[0])
+    divergence = find_divergence(repository, repository, *tips, directory=directory)
     if divergence is None:
         return None
-    divergence = replace(divergence, directory=find_directory(repository, conversations[0]))
     work = RecordedWork(repository, repository, divergence, conversations)
     return next(iter(work.compare_files([Disagreement(key, "", {}, {})])), None)
 
@@ -131,8 +152,10 @@ def _last_runs(calls: Iterable[SideCall]) -> Iterable[CheckRun]:
     return list(found.values())[-MAX_TESTS:]
 
 
-def _may_run_tests(data: bytes) -> bool:
-    """Return True if the stored bytes of a message may have a call that runs tests."""
+def _is_work(data: bytes) -> bool:
+    """Return True if the stored bytes of a message may have a plan, an answer or a call that runs tests."""
+    if any(mark in data for mark in MARKS):
+        return True
     return any(word in data for word in _COMMAND_NAMES) and any(word in data for word in _TEST_WORDS)
 
 

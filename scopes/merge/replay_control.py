@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias, TypedDict
 
-from scopes.history.revisions import resolve_conversation
+from scopes.history.revisions import find_directory, resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.merge.automatic_resolution import Policy, read_policy
+from scopes.merge.automatic_resolution import read_policy
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.ended_conflicts import DETAIL
 from scopes.merge.in_progress import abort
@@ -28,7 +28,7 @@ from scopes.merge.replay_state import (
     write_end,
     write_stop,
 )
-from scopes.merge.rewrite import Rewrite, Stop
+from scopes.merge.rewrite import ReplayRules, Rewrite, Stop
 from scopes.model.conflicts import Conflict, conflict_document
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note, Result
@@ -113,7 +113,7 @@ class ReplayVerb(ABC):
 
     @abstractmethod
     def plan_rest(
-        self, repository: Repository, state: ReplayState, tip: Oid, current: Oid, policy: Policy
+        self, repository: Repository, state: ReplayState, tip: Oid, current: Oid, rules: ReplayRules
     ) -> tuple[ReplayState, ReplayPlan]:
         """Plan the remaining messages on top of `tip`; `current` is the present tip of the branch.
 
@@ -145,6 +145,17 @@ class ReplayVerb(ABC):
         """Return notes about a branch that is about to move."""
         del repository, state
         return ()
+
+
+def read_rules(repository: Repository, conversation: ConversationId, *tips: Oid) -> ReplayRules:
+    """Return how conflicts are resolved on a conversation; `tips` are further commits with earlier resolutions.
+
+    Raises:
+        Invalid: a setting has a value that it cannot have.
+    """
+    policy = read_policy(repository.config, "automatic")
+    earlier = EarlierResolutions(repository, conversation, *tips)
+    return ReplayRules(policy, earlier, find_directory(repository, conversation))
 
 
 def begin_replay(
@@ -211,9 +222,7 @@ def abort_replay(verb: ReplayVerb, repository: Repository, conversation: str, br
 
 def _replay_rest(verb: ReplayVerb, repository: Repository, state: ReplayState, tip: Oid, status: str) -> ReplayOutcome:
     current = read_current_tip(repository, state)
-    earlier = EarlierResolutions(repository, state.conversation, tip)
-    policy = read_policy(repository.config, "automatic").with_earlier(earlier)
-    state, plan = verb.plan_rest(repository, state, tip, current, policy)
+    state, plan = verb.plan_rest(repository, state, tip, current, read_rules(repository, state.conversation, tip))
     return _carry_out(verb, repository, state, plan, current, status=status)
 
 

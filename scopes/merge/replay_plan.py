@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from scopes.errors import Refused
 from scopes.history.messages import KIND_TRAILER, MESSAGE_FILE, message_id_of
 from scopes.ids import MessageId, Oid
-from scopes.merge.automatic_resolution import Policy
 from scopes.merge.detection import find_disagreements
 from scopes.merge.divergence import find_divergence
-from scopes.merge.rewrite import ReplayResult, Rewrite, rewrite_commits
+from scopes.merge.rewrite import OwnMessages, ReplayResult, ReplayRules, Rewrite, rewrite_commits
 from scopes.result import Note, plural
 from scopes.store.graph import list_merge_bases, list_new_commits
 from scopes.store.objects import Commit
@@ -32,7 +31,7 @@ class ReplayPlan:
 
 
 def plan_rebase(  # noqa: PLR0917 - where to read and write, then what moves where
-    repository: Repository, objects: Objects, tip: Oid, fork: Oid | None, onto: Oid, policy: Policy
+    repository: Repository, objects: Objects, tip: Oid, fork: Oid | None, onto: Oid, rules: ReplayRules
 ) -> ReplayPlan:
     """Plan to replay the commits reachable from `tip`, but neither from `fork` nor from `onto`, on top of `onto`.
 
@@ -40,23 +39,23 @@ def plan_rebase(  # noqa: PLR0917 - where to read and write, then what moves whe
         Refused: a merge cannot be replayed, or the histories have nothing in common.
     """
     bases = list_merge_bases(repository, tip, onto)
-    own = _drop_history(list_new_commits(repository, tip, onto, bases), fork)
+    commits = _drop_history(list_new_commits(repository, tip, onto, bases), fork)
     new_in_target = list_new_commits(repository, onto, tip, bases)
-    return plan_line(repository, objects, onto, own, new_in_target, policy)
+    return plan_line(repository, objects, onto, commits, new_in_target, rules)
 
 
 def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
     repository: Repository,
     objects: Objects,
     onto: Oid,
-    own: Iterable[Commit],
+    commits: Iterable[Commit],
     new_in_target: Sequence[Commit],
-    policy: Policy,
-    already: frozenset[MessageId] = frozenset(),
+    rules: ReplayRules,
+    written: frozenset[MessageId] = frozenset(),
 ) -> ReplayPlan:
     """Plan to replay commits in one line on top of `onto`, leaving out merges and messages of `new_in_target`.
 
-    `new_in_target` are the commits of `onto` that the replayed ones do not have; `already` are those among them that
+    `new_in_target` are the commits of `onto` that the replayed ones do not have; `written` are those among them that
     the same replay has written.
 
     Raises:
@@ -64,18 +63,18 @@ def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
     """
     known = {message_id_of(commit): commit for commit in new_in_target}
     chosen, dropped, present = [], [], []
-    own = list(own)
-    written = {**dict.fromkeys(map(message_id_of, own), False), **dict.fromkeys(already, True)}
-    for commit in own:
+    commits = list(commits)
+    for commit in commits:
         same = known.get(message_id_of(commit))
         if len(commit.parents) != 1:
-            _require_droppable(repository, objects, commit)
+            _require_droppable(repository, objects, commit, rules.directory)
             dropped.append(commit.oid)
         elif same is not None and _message_blob(objects, same) == _message_blob(objects, commit):
             present.append(Rewrite(message_id_of(commit), commit.oid, same.oid))
         else:
             chosen.append(commit)
-    result = rewrite_commits(objects, onto, chosen, policy, new_in_target, written)
+    own = OwnMessages(frozenset(map(message_id_of, commits)), written)
+    result = rewrite_commits(objects, onto, chosen, rules, new_in_target, own)
     notes = list(result.notes)
     if dropped:
         notes.append(Note(f"skipped {len(dropped)} {plural(len(dropped), 'merge')}: the replayed history is linear"))
@@ -89,24 +88,23 @@ def plan_picks(  # noqa: PLR0917 - where to read and write, then what moves wher
     objects: Objects,
     onto: Oid,
     commits: Sequence[Commit],
-    policy: Policy,
-    already: frozenset[MessageId] = frozenset(),
+    rules: ReplayRules,
+    written: frozenset[MessageId] = frozenset(),
 ) -> ReplayPlan:
     """Plan to replay single commits, each with its own merge base, one after the other on top of `onto`.
 
-    `already` are the messages that the same cherry-pick has written before it stopped.
+    `written` are the messages that the same cherry-pick has written before it stopped.
     """
     result = ReplayResult(tip=onto, moved=())
     for number, commit in enumerate(commits, 1):
         bases = list_merge_bases(repository, onto, commit.oid)
         new_in_target = list(list_new_commits(repository, onto, commit.oid, bases))
         new_in_target += (read_commit(objects, rewrite.new) for rewrite in result.moved)
-        own = dict.fromkeys(map(message_id_of, list_new_commits(repository, commit.oid, onto, bases)), False)
-        replayed = already | {rewrite.id for rewrite in result.moved}
-        for each in new_in_target:
-            if message_id_of(each) in replayed and (message_id_of(each) in own or _is_notice(each)):
-                own[message_id_of(each)] = True
-        one = rewrite_commits(objects, result.tip, [commit], policy, new_in_target, own)
+        line = frozenset(map(message_id_of, list_new_commits(repository, commit.oid, onto, bases)))
+        known = written | {rewrite.id for rewrite in result.moved}
+        in_line = {message_id_of(each) for each in new_in_target if message_id_of(each) in line or _is_notice(each)}
+        own = OwnMessages(line, known & in_line)
+        one = rewrite_commits(objects, result.tip, [commit], rules, new_in_target, own)
         result = replace(
             one,
             moved=(*result.moved, *one.moved),
@@ -138,12 +136,12 @@ def _message_blob(objects: Objects, commit: Commit) -> Oid | None:
     return None if entry is None else entry.oid
 
 
-def _require_droppable(repository: Repository, objects: Objects, commit: Commit) -> None:
+def _require_droppable(repository: Repository, objects: Objects, commit: Commit, directory: str | None) -> None:
     """Refuse roots, and merges that did more than join two sides without conflicts."""
     if not commit.parents:
         raise Refused("the two histories have nothing in common", hint="pick single messages with cherry-pick")
     plain = commit.trailers.get(KIND_TRAILER) == "merge" and len(commit.parents) == 2
-    divergence = find_divergence(repository, objects, *commit.parents) if plain else None
+    divergence = find_divergence(repository, objects, *commit.parents, directory=directory) if plain else None
     if divergence is None or find_disagreements(objects, divergence):
         raise Refused(
             f"the merge {message_id_of(commit)[:8]} cannot be replayed: it resolved conflicts",

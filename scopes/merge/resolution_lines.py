@@ -11,28 +11,13 @@ from typing import Any
 
 from scopes.history.messages import MessageHeader
 from scopes.ids import Oid
-from scopes.merge.conflict_keys import group_of, shown_key
+from scopes.merge.conflict_keys import group_of, noun_of, shown_key
 from scopes.merge.records import list_conflicts_at
-from scopes.model.conflicts import (
-    ANALYSES,
-    DECISIONS,
-    FILES,
-    MESSAGES,
-    METHODS,
-    PRIORITIES,
-    PROPOSALS,
-    Conflict,
-    Resolution,
-    decode_resolution,
-)
+from scopes.model.conflicts import Conflict, Resolution, decode_resolution
 from scopes.model.message import Message
 from scopes.store.repository import Repository
 
 _SUBJECT = "Resolved "  # how the text of a resolution begins
-_SINGULAR = {
-    ANALYSES: "analysis", DECISIONS: "decision", FILES: "file", MESSAGES: "message", METHODS: "method",
-    PRIORITIES: "priority", PROPOSALS: "proposal",
-}  # fmt: skip
 
 
 def may_be_resolution(head: MessageHeader) -> bool:
@@ -49,11 +34,11 @@ def resolution_line(repository: Repository, head: MessageHeader, message: Messag
     document = message.extra.get("conflict")
     if not may_be_resolution(head) or not isinstance(document, dict) or document.get("status") != "resolved":
         return ""
-    line = outcome_of(repository, head.oid, document)
+    line = describe_resolution(repository, head.oid, document)
     return f"resolved {line}" if line else ""
 
 
-def outcome_of(repository: Repository, oid: Oid, document: Mapping[str, Any]) -> str:
+def describe_resolution(repository: Repository, oid: Oid, document: Mapping[str, Any]) -> str:
     """Return how a conflict with a record in the state of a commit was resolved: `decision db: took source, by lead`.
 
     `document` is what the message of the resolution, or of the merge, stores about it; empty if that is not valid.
@@ -72,7 +57,7 @@ def outcome_of(repository: Repository, oid: Oid, document: Mapping[str, Any]) ->
 def _name(key: str) -> str:
     """Return a key as a phrase: `decision db`."""
     group, _, name = shown_key(key).partition("/")
-    return f"{_SINGULAR.get(group_of(key), group)} {name}".strip()
+    return f"{noun_of(group_of(key)) or group} {name}".strip()
 
 
 def _outcome(resolution: Resolution, record: Conflict | None) -> str:

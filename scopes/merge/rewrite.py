@@ -6,16 +6,16 @@ change is merged. No ref moves here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from scopes.history.messages import KIND_TRAILER, STATE_DIRECTORY, message_id_of, read_message
 from scopes.ids import MessageId, Oid
 from scopes.merge.automatic_resolution import Policy
-from scopes.merge.conflict_keys import comparable_key, key_of_path
+from scopes.merge.conflict_keys import comparable_key, file_spellings, key_of_path
 from scopes.merge.divergence import Divergence, PathChanges, Side, changes_by_key, changes_on, state_of
+from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.plan import MergePlan, plan_of, write_state
 from scopes.merge.spellings import find_other_spellings
 from scopes.merge.statements import can_state, find_restated, stated_topics
@@ -23,6 +23,7 @@ from scopes.model.claims import claims_of
 from scopes.model.conflicts import Conflict
 from scopes.model.message import Message
 from scopes.result import Note
+from scopes.store.graph import walk_newest_first
 from scopes.store.objects import COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_commit, format_tree
 from scopes.store.repository import Objects, read_commit, read_tree
 from scopes.store.trees import BlobChange, find_blob, update_tree
@@ -43,6 +44,31 @@ class Stop(NamedTuple):
     old: Oid
     new: Oid
     parent: Oid
+
+
+class ReplayRules(NamedTuple):
+    """How the conflicts of a replay are found and resolved.
+
+    `earlier` finds how a conflict was resolved before; the keys of files are compared relative to `directory`.
+    """
+
+    policy: Policy
+    earlier: EarlierResolutions | None = None
+    directory: str | None = None
+
+
+class OwnMessages(NamedTuple):
+    """Messages of the replayed history: what they state is not stated against it.
+
+    `replayed` are those that are replayed; `written` those that the same replay has written on the new base already,
+    and the resolutions of their conflicts.
+    """
+
+    replayed: frozenset[MessageId] = frozenset()
+    written: frozenset[MessageId] = frozenset()
+
+
+NO_MESSAGES: Final = OwnMessages()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,22 +93,21 @@ def rewrite_commits(  # noqa: PLR0917 - where to write, what moves where, and ag
     objects: Objects,
     onto: Oid,
     commits: Sequence[Commit],
-    policy: Policy,
+    rules: ReplayRules,
     new_in_target: Sequence[Commit],
-    own: Mapping[MessageId, bool] = MappingProxyType({}),
+    own: OwnMessages = NO_MESSAGES,
 ) -> ReplayResult:
     """Replay commits one after the other on top of `onto`; a commit whose parent is the tip already is kept.
 
     `new_in_target` are the commits of `onto` that the replayed ones do not have, oldest first; they name the authors of
-    conflicting claims. `own` are the messages of the replayed history, and the resolutions of its conflicts: they state
-    nothing against it; True for those that the same replay wrote. Only objects are written.
+    conflicting claims. Only objects are written.
     """
     target = _Target(onto, new_in_target, own)
     moved: list[Rewrite] = []
     resolved: list[Conflict] = []
     notes: dict[Note, None] = {}
     for number, commit in enumerate(commits, 1):
-        oid, plan = (commit.oid, None) if commit.parents == (target.tip,) else _replay(objects, target, commit, policy)
+        oid, plan = (commit.oid, None) if commit.parents == (target.tip,) else _replay(objects, target, commit, rules)
         if plan is not None:
             resolved += (conflict for conflict in plan.conflicts if conflict.resolution is not None)
             notes |= dict.fromkeys(plan.notes)
@@ -103,17 +128,17 @@ def rewrite_commits(  # noqa: PLR0917 - where to write, what moves where, and ag
 class _Target:
     """The commit that the next message is replayed on, and the commits below it that the message does not have.
 
-    `own` are messages that state nothing against the replayed ones, such as these themselves: True for those that the
-    replay wrote. What others stated counts until a conflict about it is resolved.
+    What others than `own` stated counts until a conflict about it is resolved.
     """
 
-    def __init__(self, tip: Oid, new_commits: Sequence[Commit], own: Mapping[MessageId, bool]) -> None:
+    def __init__(self, tip: Oid, new_commits: Sequence[Commit], own: OwnMessages) -> None:
         self.tip = tip
         self.new_commits = list(new_commits)
         self.known = {message_id_of(commit) for commit in new_commits}
         self._own = own
         self._stating: dict[str, list[Commit]] | None = None
         self._resolved: set[str] = set()
+        self._resolved_before: set[str] = set()  # by notices that the same replay wrote before it stopped
 
     def advance(self, objects: Objects, tip: Oid, resolved: Iterable[Conflict]) -> None:
         self.tip = tip
@@ -130,35 +155,59 @@ class _Target:
         found = [each for topic in topics for each in self._stating.get(topic, ())]
         return list({each.oid: each for each in found}.values())
 
+    @property
+    def resolved(self) -> set[str]:
+        """The comparable keys whose conflicts this replay has resolved."""
+        return self._resolved | self._resolved_before
+
     def _find_all_stating(self, objects: Objects) -> dict[str, list[Commit]]:
         by_topic: dict[str, list[Commit]] = {}
+        retracted = self._find_retracted_topics(objects)
         for commit in self.new_commits:
-            written = self._own.get(message_id_of(commit))
-            for topic in stated_topics(objects, commit) if can_state(commit) else ():
-                if written is None:
-                    by_topic.setdefault(topic, []).append(commit)
-                elif not written or commit.trailers.get(KIND_TRAILER) == "notice":
+            message = message_id_of(commit)
+            is_written = message in self._own.written
+            is_resolution = is_written and commit.trailers.get(KIND_TRAILER) == "notice"
+            topics = stated_topics(objects, commit) if can_state(commit) else set[str]()
+            for topic in topics | retracted.get(commit.oid, set()):
+                if is_resolution or (message in self._own.replayed and not is_written):
                     by_topic.pop(topic, None)
+                    self._resolved_before |= {topic} if is_resolution else set()
+                elif not is_written:
+                    by_topic.setdefault(topic, []).append(commit)
         return by_topic
 
+    def _find_retracted_topics(self, objects: Objects) -> dict[Oid, set[str]]:
+        """Return the comparable keys that a retracted message had stated, by the commit that retracts it."""
+        notices = [each for each in self.new_commits if each.trailers.get(KIND_TRAILER) == "notice"]
+        retracting = {each.oid: read_message(objects, each.oid).retracts for each in notices}
+        missing = {message for message in retracting.values() if message is not None}
+        topics: dict[str, set[str]] = {}
+        for commit in walk_newest_first(objects, [self.tip]) if missing else ():
+            if (message := message_id_of(commit)) in missing:
+                missing.discard(message)
+                topics[message] = stated_topics(objects, commit) if can_state(commit) else set()
+            if not missing:
+                break
+        return {oid: topics[message] for oid, message in retracting.items() if message in topics}
 
-def _replay(objects: Objects, target: _Target, commit: Commit, policy: Policy) -> tuple[Oid, MergePlan]:
+
+def _replay(objects: Objects, target: _Target, commit: Commit, rules: ReplayRules) -> tuple[Oid, MergePlan]:
     """Write one message on top of the target; keys with open conflicts keep the value of the target."""
     message = read_message(objects, commit.oid)
     # Reading the new commits is slow: do it only if they can conflict by message, or to name the authors of conflicts.
     concerns_others = message.retracts is not None or message.id in target.known
-    plan = _plan(objects, target, commit, policy, with_commits=concerns_others)
+    plan = _plan(objects, target, commit, rules, with_commits=concerns_others)
     if plan.conflicts and not concerns_others:
-        plan = _plan(objects, target, commit, policy, with_commits=True)
-    state = _add_missing_claims(objects, write_state(objects, plan), message, plan)
+        plan = _plan(objects, target, commit, rules, with_commits=True)
+    state = _add_missing_claims(objects, write_state(objects, plan), message, plan, target.resolved)
     return _rewrite(objects, target.tip, commit, state), plan
 
 
-def _plan(objects: Objects, target: _Target, commit: Commit, policy: Policy, *, with_commits: bool) -> MergePlan:
+def _plan(objects: Objects, target: _Target, commit: Commit, rules: ReplayRules, *, with_commits: bool) -> MergePlan:
     new_commits = target.new_commits if with_commits else ()
-    return plan_of(
-        objects, divergence_of(objects, target.tip, commit, new_commits, target.find_stating(objects, commit)), policy
-    )
+    stating = target.find_stating(objects, commit)
+    divergence = divergence_of(objects, target.tip, commit, new_commits, stating, directory=rules.directory)
+    return plan_of(objects, divergence, rules.policy, rules.earlier)
 
 
 def divergence_of(
@@ -167,11 +216,14 @@ def divergence_of(
     commit: Commit,
     new_in_target: Sequence[Commit] = (),
     stating: Sequence[Commit] = (),
+    *,
+    directory: str | None,
 ) -> Divergence:
     """Compare the changes of one commit with those of `onto`, over the parent of the commit.
 
     Of `onto` only the keys that the commit changed or stated again are compared, so that long branches replay in linear
-    time; `stating` are the commits of `onto` that can have stated a claim again.
+    time; `stating` are the commits of `onto` that can have stated a claim again. The keys of files are compared
+    relative to `directory`, see `Divergence`.
     """
     parent = commit.parents[0] if commit.parents else None
     base_state = None if parent is None else state_of(objects, parent)
@@ -183,31 +235,35 @@ def divergence_of(
     topics = {comparable_key(key) for key in changes}
     restated = find_restated(objects, stating, base_state, target_state, known)
     restated = {key: paths for key, paths in restated.items() if comparable_key(key) in topics}
-    in_target = changes_on(objects, base_state, target_state, keys)
+    spelled = {other for key in keys for other in file_spellings(key, directory)}
+    in_target = changes_on(objects, base_state, target_state, {*keys, *spelled})
     if not stating:  # a claim that the target never had is no decision against it
         again = {key: paths for key, paths in again.items() if not _is_absent(in_target.get(key, {}))}
     target = Side(onto, target_state, tuple(new_in_target), in_target, restated)
     source = Side(commit.oid, source_state, (commit,), changes, again)
-    return Divergence(target, source, () if parent is None else (parent,), base_state)
+    return Divergence(target, source, () if parent is None else (parent,), base_state, directory)
 
 
 def _is_absent(changes: PathChanges) -> bool:
     return bool(changes) and all(change.new is None for change in changes.values())
 
 
-def _add_missing_claims(objects: Objects, state: Oid | None, message: Message, plan: MergePlan) -> Oid | None:
-    """Add the claims of the message that the state has no value for.
+def _add_missing_claims(
+    objects: Objects, state: Oid | None, message: Message, plan: MergePlan, resolved: set[str]
+) -> Oid | None:
+    """Add the claims of the message that the state has no value for, unless their conflict was resolved so.
 
     Such a claim is no change of the commit if the state before it already had the same value.
     """
-    conflicting = {comparable_key(conflict.key) for conflict in plan.conflicts}
+    directory = plan.divergence.directory
+    conflicting = resolved | {comparable_key(conflict.key, directory) for conflict in plan.conflicts}
     before, after = plan.divergence.base_state, plan.divergence.source.state
     missing: dict[str, BlobChange] = {
         path: claim
         for path, claim in claims_of(message, lambda path: _blob(objects, before, path))
         if _blob(objects, state, path) is None
         and _blob(objects, after, path) == claim
-        and comparable_key(key_of_path(path)) not in conflicting
+        and comparable_key(key_of_path(path), directory) not in conflicting
         and not find_other_spellings(objects, state, path)
     }
     return update_tree(objects, state, missing) if missing else state

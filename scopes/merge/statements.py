@@ -74,7 +74,7 @@ def stated_topics(objects: Objects, commit: Commit) -> set[str]:
     """Return the comparable keys that a commit states, as a typed message or as a resolution, valid or not."""
     message = read_message(objects, commit.oid)
     keys = (*map(key_of_path, stated_claims(message)), *_resolved_keys(message.extra))
-    withdrawn = _withdrawn_topic(message.extra)
+    withdrawn = withdrawn_topic(message.extra)
     return {*map(comparable_key, keys), *(() if withdrawn is None else (withdrawn,))}
 
 
@@ -132,7 +132,7 @@ def _claims_at(
         yield from ((path, claims[path]) for path in wanted if path in claims)
     elif kind in RESOLVING_KINDS:
         extra = read_message(objects, commit.oid).extra
-        resolved, topic = set(_resolved_keys(extra)), _withdrawn_topic(extra)
+        resolved, topic = set(_resolved_keys(extra)), withdrawn_topic(extra)
         for path in wanted:
             if comparable_key(key_of_path(path)) == topic:
                 yield path, None
@@ -145,7 +145,7 @@ def notice_of_withdrawal(message: Message, path: str) -> Message:
     return replace(message, extra={**message.extra, "withdraws": {"key": key_of_path(path)}})
 
 
-def _withdrawn_topic(extra: Mapping[str, Any]) -> str | None:
+def withdrawn_topic(extra: Mapping[str, Any]) -> str | None:
     """Return the comparable key of the claims that a notice withdrew; None if it withdrew none."""
     match extra:
         case {"withdraws": {"key": str(key)}}:

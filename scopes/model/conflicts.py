@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from scopes.errors import Corrupt
 from scopes.model import encoding
@@ -25,6 +25,7 @@ METHODS: Final = "methods"
 PRIORITIES: Final = "priorities"
 CONFLICTS: Final = "conflicts"
 PARTICIPANTS: Final = "participants"
+ANSWERS: Final = "answers"  # of the user to the questions of agents
 Severity: TypeAlias = str
 """low, medium or high."""
 Choice: TypeAlias = str
@@ -60,13 +61,17 @@ CONFLICT_TYPES: Final[Mapping[str, ConflictType]] = {
     "decision-disagreement": ConflictType("high", group=DECISIONS, value_field="decision"),
     "methodology-dispute": ConflictType("high", group=METHODS, value_field="approach", per_agent=True),
     "priority-disagreement": ConflictType("medium", group=PRIORITIES, value_field="urgency", per_agent=True),
+    "contradictory-answer": ConflictType("high", group=ANSWERS, value_field="answer"),
     "resource-contention": ConflictType("low", group=FILES, automatic="both"),
     "unknown": ConflictType("medium"),
 }
 """Every type of conflict (S4-13). A type that a newer version wrote has the properties of `unknown`."""
-STATUSES: Final = ("open", "debate", "escalated", "resolved", "abandoned")
-ENDED: Final = frozenset({"resolved", "abandoned"})
-"""The statuses of conflicts that nobody can resolve any more; "abandoned" is never stored."""
+STATUSES: Final = ("open", "debate", "escalated", "resolved", "aborted")
+ENDED: Final = frozenset({"resolved", "aborted"})
+"""The statuses of conflicts that nobody can resolve any more; "aborted" is never stored."""
+ConflictSide: TypeAlias = Literal["source", "target", "base", "both"]
+SIDES: Final[tuple[str, ...]] = get_args(ConflictSide)
+"""The sides that a resolution can take."""
 CHOICES: Final = ("target", "source", "base", "both", "value")
 _ID_LENGTH: Final = 12
 
@@ -93,7 +98,7 @@ class Reused(NamedTuple):
 
 
 class EarlierResolution(NamedTuple):
-    """How the same question was resolved before: two equal values, in whatever order, about the same key.
+    """How a conflict was resolved before: two equal values, in whatever order, about the same key.
 
     `choice` is the choice that gives this conflict the same outcome, or None if there is none. `values` are the values
     of the outcome. `time` is that of the message that resolved `conflict`, or None if that is unknown.
@@ -128,7 +133,7 @@ class Resolution(NamedTuple):
 class Conflict:
     """One conflict (S4-12). A side has one position for each agent that set a value, the newest last.
 
-    `key` is a path below `state/`, percent-encoded, without the agent. `decided_before` is how it was resolved before,
+    `key` is a path below `state/`, percent-encoded, without the agent. `earlier` is how it was resolved before,
     the newest first, one for each outcome; it is looked up when a conflict is shown, and not stored.
     """
 
@@ -141,7 +146,7 @@ class Conflict:
     automatic_resolution: Choice | None = None
     status: Status = "open"
     resolution: Resolution | None = None
-    decided_before: tuple[EarlierResolution, ...] = ()
+    earlier: tuple[EarlierResolution, ...] = ()
 
     @property
     def severity(self) -> Severity:
@@ -253,11 +258,18 @@ def _positions(documents: object) -> tuple[Position, ...]:
                         value,
                         message if isinstance(message, str) else None,
                         agent if isinstance(agent, str) else None,
-                        float(confidence) if isinstance(confidence, int | float) else None,
+                        _decode_confidence(confidence),
                         resolver if isinstance(resolver, str) else None,
                     )
                 )
     return tuple(positions)
+
+
+def _decode_confidence(value: object) -> float | None:
+    """Return a confidence between 0 and 1; None for any other value, which may come from a store of somebody else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        return None
+    return float(value)
 
 
 def decode_resolution(document: object) -> Resolution | None:

@@ -45,7 +45,7 @@ class BranchEntry:
 
 
 def is_hidden(purpose: str | None, status: str) -> bool:
-    """Return True for an abandoned branch, and for a conflict-resolution branch whose conflicts are closed."""
+    """Return True for an abandoned branch, and for a conflict-resolution branch whose conflicts have ended."""
     return status == ABANDONED or (purpose == CONFLICT_RESOLUTION and status == MERGED)
 
 

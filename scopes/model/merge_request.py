@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scopes.errors import Corrupt
-from scopes.ids import BranchName, Oid
+from scopes.ids import BranchName, Oid, is_oid
 from scopes.model import encoding
 
 OPEN, MERGED, CLOSED = "open", "merged", "closed"
@@ -66,7 +66,7 @@ def decode_merge_request(data: bytes) -> MergeRequest:
         raise Corrupt("a merge request is damaged", hint="see: scopes verify")
     known: dict[str, Any] = {name: document.pop(name) for name in _TEXTS if isinstance(document.get(name), str)}
     number = document.pop("number", None)
-    if len(known) < len(_TEXTS) or type(number) is not int or number < 1:
+    if len(known) < len(_TEXTS) or type(number) is not int or number < 1 or not is_oid(known["source_tip"]):
         raise Corrupt("a merge request is damaged", hint="see: scopes verify")
     known |= {name: document.pop(name) for name in _OPTIONAL if isinstance(document.get(name), str)}
     if document.get("v") == _VERSION:

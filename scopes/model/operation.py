@@ -11,6 +11,8 @@ from scopes.ids import OperationId
 from scopes.model import encoding
 
 VERSION = 1
+SAME_COMMAND = "same_command"
+"""The key of an operation's details with the ids of the operations that the same command recorded before."""
 _TEXTS = ("id", "kind", "summary", "command", "actor", "time")
 
 

@@ -19,6 +19,7 @@ from scopes.model.message import KINDS, Author, FileTouch, Message, Part, payloa
 RESERVED = ("id", "v", "amends", "retracts", "oid", "parents", "parent_oids", "also_at")
 Checked = TypeVar("Checked", bound=BaseModel)
 NonEmpty = Annotated[str, Field(min_length=1)]
+NotBlank = Annotated[str, Field(min_length=1, pattern=r"\S")]
 Confidence = Annotated[float, Field(ge=0, le=1)]
 _PROBLEMS = {  # pydantic's type of error -> our text; the texts of `value_error` are written in this module
     "missing": "is required",
@@ -31,6 +32,7 @@ _PROBLEMS = {  # pydantic's type of error -> our text; the texts of `value_error
     "model_type": "must be an object",
     "literal_error": "must be {expected}",
     "string_too_short": "must not be empty",
+    "string_pattern_mismatch": "must not be blank",
     "too_short": "must not be empty",
     "greater_than_equal": "must be at least {ge:g}",
     "less_than_equal": "must be at most {le:g}",
@@ -88,9 +90,9 @@ class Proposal(InputModel):
 class Analysis(InputModel):
     """A finding about one aspect of a subject, with the analyst's confidence (S4-25)."""
 
-    subject: NonEmpty
-    aspect: NonEmpty = "general"
-    finding: NonEmpty
+    subject: NotBlank
+    aspect: NotBlank = "general"
+    finding: NotBlank
     confidence: Confidence | None = None
     requests_feedback: bool = False
 
@@ -106,22 +108,22 @@ class CollaborationRequest(InputModel):
 class Decision(InputModel):
     """A decision about a topic."""
 
-    topic: NonEmpty
-    decision: NonEmpty
+    topic: NotBlank
+    decision: NotBlank
 
 
 class Priority(InputModel):
     """The urgency of a task."""
 
-    task: NonEmpty
+    task: NotBlank
     urgency: Literal["low", "normal", "high", "critical"]
 
 
 class Method(InputModel):
     """The approach to a goal."""
 
-    goal: NonEmpty
-    approach: NonEmpty
+    goal: NotBlank
+    approach: NotBlank
 
 
 PAYLOADS: dict[str, type[InputModel]] = {

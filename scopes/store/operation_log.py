@@ -11,6 +11,9 @@ from scopes.store import refs
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_commit, read_operation
 
+MIN_PREFIX_LENGTH = 4
+_LIST = "list them: scopes conv operations list"
+
 
 def walk_operations(repository: Repository) -> Iterator[tuple[Oid, Operation]]:
     """Yield every operation with its commit, newest first.
@@ -29,13 +32,16 @@ def find_operation(log: Iterable[Operation], prefix: str) -> Operation:
     """Resolve an operation by its id or a unique prefix.
 
     Raises:
-        NotFound, Ambiguous: none or several match.
+        NotFound, Ambiguous: none or several match, or the prefix is shorter than that of a message may be.
     """
-    found = [record for record in log if prefix and record.id.startswith(prefix)]
+    if len(prefix) < MIN_PREFIX_LENGTH:
+        hint = f"the prefix of an operation id has at least {MIN_PREFIX_LENGTH} characters; {_LIST}"
+        raise NotFound(f"there is no operation {prefix!a}", hint=hint)
+    found = [record for record in log if record.id.startswith(prefix)]
     if len(found) > 1:
         raise Ambiguous(f"{prefix!a} matches {len(found)} operations", hint="type a few more letters")
     if not found:
-        raise NotFound(f"there is no operation {prefix!a}", hint="list them: scopes conv operations list")
+        raise NotFound(f"there is no operation {prefix!a}", hint=_LIST)
     return found[0]
 
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from scopes.errors import Corrupt, Inaccessible, NotFound, Refused, TooNew
-from scopes.ids import Oid, is_oid
+from scopes.ids import Oid, OperationId, is_oid
 from scopes.loading import load
 from scopes.model.operation import Operation, decode_operation
 from scopes.store import refs
@@ -64,7 +64,11 @@ class Objects(Protocol):
 
 
 class Repository:
-    """One open store. `committed` describes the last commit, for the message after an interrupt."""
+    """One open store.
+
+    `committed` describes the last commit, for the message after an interrupt. `command_operations` are the operations
+    of the present command that the next one belongs to; `history.transaction.same_command` sets them.
+    """
 
     def __init__(self, path: str, git: pygit2.Repository, config: Config, caller: Caller) -> None:
         self.path = path
@@ -76,6 +80,7 @@ class Repository:
         self.lock = StoreLock(path, config.find_integer("scopes.lockTimeout", DEFAULT_TIMEOUT_SECONDS))
         self.durable = config.find("scopes.durability") != "fast"
         self.committed: str | None = None
+        self.command_operations: list[OperationId] = []
         self._odb = git.odb
         self._objects = os.path.join(path, "objects")
         self._packs = _open_packs(self._objects)

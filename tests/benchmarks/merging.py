@@ -85,7 +85,7 @@ class Fork:
 
         def act() -> None:
             with bulk_objects(repository, keep=False) as objects:
-                divergence = find_divergence(repository, objects, *self._tips)
+                divergence = find_divergence(repository, objects, *self._tips, directory=None)
                 conflicts = find_disagreements(objects, divergence)
                 merged_state(objects, divergence, conflicts, describe(objects, divergence, conflicts))
 

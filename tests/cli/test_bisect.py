@@ -83,6 +83,9 @@ def test_skipped_messages_are_listed_with_exit_code_1(searched):
         (("conv-001", "more", "--", "true"), 2, "too many arguments: more"),
         (("--input", "everything", "--", "true"), 2, "not a valid value of --input"),
         (("--timeout", "0", "--", "true"), 2, "invalid timeout 0"),
+        (("--timeout", "nan", "--", "true"), 2, "invalid timeout nan"),
+        (("--timeout", "inf", "--", "true"), 2, "invalid timeout inf"),
+        (("--", ""), 2, "no command given"),
         (("--", "/nowhere/judge"), 1, "cannot start /nowhere/judge"),
         (("--", "true"), 1, "said to be bad, but the command calls it good (exit code 0)"),
         (("--no-verify", "--", "sh", "-c", "exit 200"), 1, "stopped the search"),
@@ -120,3 +123,25 @@ def test_nothing_is_stored(searched):
     before = json.dumps(searched.run("operations", "list", "--json"))
     searched.run("bisect", "run", "conv-001", *judge("'broken' in text"))
     assert json.dumps(searched.run("operations", "list", "--json")) == before
+
+
+def test_a_command_that_kills_itself_stops_the_search(searched):
+    done = searched.run_main("bisect", "run", "conv-001", "--no-verify", "--", "sh", "-c", "kill -9 $$")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "stopped the search" in done.stderr
+    assert "signal 9" in done.stderr
+
+
+def test_a_message_whose_run_takes_too_long_is_skipped(searched):
+    script = 'case "$(cat)" in *"it is broken"*) exit 1;; *two*) sleep 30;; esac'
+    done = searched.run_main("bisect", "run", "conv-001", "--timeout", "1", "--no-verify", "--", "sh", "-c", script)
+    assert done.returncode == 1
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["skipped", "bad"]
+
+
+def test_the_output_of_the_command_goes_to_standard_error(searched):
+    words = ("bisect", "run", "conv-001", "--", "sh", "-c", "echo from-the-command; ! grep -q broken")
+    started = [sys.executable, "-m", "scopes", "--store", searched.store, *words]
+    done = subprocess.run(started, capture_output=True, text=True, check=True)
+    assert done.stderr.count("from-the-command") == done.stderr.count("testing ") > 2
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["first-bad"]

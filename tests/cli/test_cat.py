@@ -65,10 +65,21 @@ def test_a_message_may_follow_its_conversation(conversation):
         shown = conversation.run("cat", conversation.id, *words, "--json")
         assert shown["conversation"] == conversation.id
     assert conversation.run("cat", conversation.id, "fix", "--json")["id"] == newest
-    assert conversation.run("cat", f"{conversation.id}/main", newest, "--json")["id"] == newest
+    assert conversation.run("cat", f"{conversation.id}/fix", newest, "--json")["id"] == newest
     assert conversation.run("cat", conversation.id, "HEAD", "--json")["id"] == conversation.first
     error = conversation.run_refused("cat", conversation.id, "fix", "--in", conversation.id, code=2)
     assert error["message"] == "the conversation is given twice"
+
+
+@pytest.mark.parametrize("option", [(), ("--original",)])
+def test_a_message_of_another_branch_than_the_named_one_is_refused(conversation, option):
+    """The branch was ignored."""
+    newest = conversation.append("fix", "newest")
+    error = conversation.run_refused("cat", f"{conversation.id}/main", newest, *option, code=4)
+    assert error["message"] == f"that message is not on {conversation.id}/main"
+    assert error["hint"] == f"to read it: scopes cat {conversation.id} {newest}"
+    if not option:
+        assert conversation.run("cat", f"{conversation.id}/fix", "HEAD", "--json")["id"] == newest
 
 
 def test_a_message_of_two_conversations_is_read_in_the_latest_one_with_a_note(conversation):

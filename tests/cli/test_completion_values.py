@@ -294,9 +294,10 @@ def test_resolved_conflicts_are_offered_to_show_only(conversation, offered):
     conversation.resolve(conversation.list_conflicts()[0], "--take", "source")
     assert offered("conflicts resolve conv-001 ") == []
     resolved = [("1", "decision-disagreement: decisions/db (resolved)")]
-    assert offered("conflicts show conv-001 ", described=True) == resolved
+    assert offered("conflicts show conv-001 1", described=True) == resolved
     conversation.continue_merge()
-    assert offered("conflicts show conv-001 ", described=True) == resolved
+    assert offered("conflicts show conv-001 1", described=True) == resolved
+    assert offered("conflicts show conv-001 ") == []  # the history is not read before something is typed
 
 
 def test_the_sides_that_a_conflict_can_take_are_offered_with_their_values(conversation, offered):

@@ -123,6 +123,24 @@ def test_a_resolved_conflict_is_not_resolved_again(stopped):
         assert "scopes undo" in error["hint"]
 
 
+def test_the_editor_is_not_opened_for_an_aborted_conflict(stopped):
+    """`--edit` called it resolved, `--take` aborted."""
+    stopped.run("conv", "merge", stopped.id, "--abort")
+    errors = [
+        stopped.run_refused("conflicts", "resolve", stopped.id, stopped.decision["id"], *words, code=1)
+        for words in (("--take", "source"), ("--edit",))
+    ]
+    assert errors[0] == errors[1]
+    assert "was aborted with its merge or replay" in errors[0]["message"]
+
+
+def test_an_aborted_conflict_has_the_status_aborted(stopped):
+    """`abandoned` is what `abandon` makes of a branch."""
+    stopped.run("conv", "merge", stopped.id, "--abort")
+    assert [each["status"] for each in stopped.list_conflicts("--status", "aborted")] == ["aborted"] * 2
+    assert "aborted" in stopped.run_refused("conflicts", "list", "--status", "abandoned", code=2)["hint"]
+
+
 def test_unknown_and_ambiguous_names_have_their_exit_codes(stopped):
     """A-1, A-2."""
     assert stopped.run_refused("conflicts", "show", stopped.id, "zzz", code=4)["hint"]
@@ -163,7 +181,7 @@ def test_json_that_cannot_be_stored_is_refused_or_taken_as_text(conversation, te
 
 def test_a_conflict_is_offered_only_the_sides_that_it_can_take(stopped):
     """`--take both` was offered for a decision, which holds one value."""
-    offered = {name: stopped.run("conflicts", "show", stopped.id, name, "--json")["takes"] for name in "12"}
+    offered = {name: stopped.run("conflicts", "show", stopped.id, name, "--json")["sides"] for name in "12"}
     assert offered == {"1": ["source", "target", "base", "both"], "2": ["source", "target", "base"]}
     for side, message, words in (
         ("both", "decisions/db holds one value", ""),
@@ -175,7 +193,7 @@ def test_a_conflict_is_offered_only_the_sides_that_it_can_take(stopped):
     hint = "one of --take with source, target or base; --value VALUE; --edit"
     assert stopped.run_refused("conflicts", "resolve", stopped.id, "2", code=2)["hint"] == hint
     stopped.resolve(stopped.decision, "--take", "base")
-    assert stopped.run("conflicts", "show", stopped.id, "2", "--json")["takes"] == []
+    assert stopped.run("conflicts", "show", stopped.id, "2", "--json")["sides"] == []
 
 
 def test_a_conflict_without_values_does_not_open_the_editor(conversation, tmp_path):
@@ -313,7 +331,7 @@ def test_the_settings_of_a_store_cannot_name_an_editor(stopped, tmp_path):
     assert "no editor is set" in done.stderr
 
 
-def test_a_question_that_was_decided_before_is_shown_and_resolved_in_the_same_way(conversation):
+def test_a_question_that_was_resolved_before_is_shown_and_resolved_in_the_same_way(conversation):
     """M7."""
     conversation.append_on_both("decision", {"topic": "db", "decision": "pg"}, {"topic": "db", "decision": "my"})
     for name in ("one", "two"):
@@ -324,15 +342,16 @@ def test_a_question_that_was_decided_before_is_shown_and_resolved_in_the_same_wa
     conversation.resolve(conflict, "--take", "source", "--reason", "it is fast")
     conversation.continue_merge()
     notes = conversation.run_main(*merge, "two", "--dry-run").stderr
-    assert "decided before: my (source), by user, 20" in notes
+    assert "resolved before: my (source), by user, 20" in notes
     assert f"because it is fast (conflict {conflict['id']})" in notes
     reused = conversation.run("-c", "scopes.merge.reuse=apply", *merge, "two", "--dry-run", "--json")
     assert reused["conflicts"][0]["resolution"]["reused"]["conflict"] == conflict["id"]
-    (earlier,) = conversation.run(*merge, "two", "--json", code=3)["conflicts"][0]["decided_before"]
+    (earlier,) = conversation.run(*merge, "two", "--json", code=3)["conflicts"][0]["resolved_before"]
     assert (earlier["choice"], earlier["values"], earlier["reason"]) == ("source", ["my"], "it is fast")
-    assert "decided before: my" in conversation.run_main("conflicts", "list", conversation.id).stderr
-    assert "Decided before: my (source), by user" in conversation.run("conflicts", "show", conversation.id, "1")
-    assert conversation.run_refused("conflicts", "resolve", conversation.id, "1", "--as-before", "--edit", code=2)
+    assert "resolved before: my" in conversation.run_main("conflicts", "list", conversation.id).stderr
+    assert "Resolved before: my (source), by user" in conversation.run("conflicts", "show", conversation.id, "1")
+    two = conversation.run_refused("conflicts", "resolve", conversation.id, "1", "--as-before", "--edit", code=2)
+    assert two["hint"] == "one of --take with source, target or base; --value VALUE; --edit; --as-before"
     done = conversation.run("conflicts", "resolve", conversation.id, "1", "--as-before", "--json")
     assert (done["conflict"]["resolution"]["strategy"], done["remaining"]) == ("reused", 0)
     conversation.continue_merge()

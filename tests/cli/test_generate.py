@@ -9,6 +9,8 @@ import pytest
 from scopes.cli import generate as generation
 from scopes.cli.completion import read_keys, read_rows
 from scopes.cli.generate import generate, main
+from scopes.cli.table import TABLE as PRODUCT
+from scopes.model.conflicts import STATUSES
 from tests.cli.conftest import SETTINGS
 from tests.cli.running import ROOT
 from tests.cli.sample import TABLE
@@ -88,3 +90,12 @@ def test_the_page_of_a_command_that_is_gone_is_removed(checkout, capsys):
     assert (main(["--check"]), capsys.readouterr().out) == (1, "man/man1/scopes-gone.1\n")
     main([])
     assert not (checkout / "man" / "man1" / "scopes-gone.1").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "choices"), [("conflicts list", list(STATUSES)), ("append", []), ("summarize", [])]
+)
+def test_only_the_status_of_conflicts_has_the_statuses_of_conflicts(command, choices):
+    """`append --status` is free text, and `summarize --status` a flag."""
+    rows = read_rows(PRODUCT.commands["conversations", *command.split()])
+    assert [row.choices for row in rows if row.name == "--status"] == [choices]

@@ -147,7 +147,7 @@ def test_head_in_a_log_has_the_branch_main_as_hint(conversation):
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        ("merge conv-001 main fix", "scopes merge conv-001 fix --target main"),
+        ("merge conv-001 fix main", "scopes merge conv-001 fix --target main"),
         ("merge conv-001 main fix --dry-run", "scopes merge CONV SOURCE --target BRANCH"),
         ("rebase conv-001 fix main", "scopes rebase conv-001 --branch fix --onto main"),
         ("rebase conv-001 main", "scopes rebase conv-001 --onto main"),

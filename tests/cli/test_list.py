@@ -67,7 +67,7 @@ def test_the_list_is_narrowed_by_options(shop, cache, tmp_path):
     assert len(listed(shop, "-n", "1")) == 1
     assert shop.run(*LIST, "-n", "1", "--json")["more"] == 1
     assert listed(shop, "-n", "0") == []
-    assert len(listed(shop, "--all")) == 2
+    assert len(listed(shop, "--all")) == len(listed(shop, "-a")) == 2
     assert shop.run_refused(*LIST, "--all", "-n", "1", code=2)["hint"] == "leave out one of them"
 
 

@@ -97,6 +97,31 @@ def test_a_stopped_rebase_or_pick_is_skipped_or_aborted(answer, divided, verb):
     assert answer("conv", verb, "conv-001", "--continue", code=4)["error"]["kind"] == "not-found"
 
 
+@pytest.mark.parametrize("verb", ["rebase", "cherry-pick"])
+def test_the_conflict_of_a_skipped_message_is_closed(answer, divided, verb):
+    """Findings of the fourth day, B1: it stayed open, and could be resolved with nothing in progress."""
+    begin = {"rebase": ["--branch", "fix", "--onto", "main"], "cherry-pick": ["fix", "--branch", "main"]}[verb]
+    stopped = answer("conv", verb, "conv-001", *begin, code=3)["conflicts"][0]
+    answer("conv", verb, "conv-001", "--skip")
+    assert answer("conflicts", "list", "conv-001")["conflicts"] == []
+    (listed,) = answer("conflicts", "list", "conv-001", "--all")["conflicts"]
+    assert (listed["id"], listed["status"]) == (stopped["id"], "aborted")
+    assert listed["source_branch"]
+    refused = answer("conflicts", "resolve", "conv-001", "1", "--take", "source", code=1)["error"]
+    assert "skipped with its message" in refused["message"]
+    if verb == "cherry-pick":
+        open_again = answer("conv", "merge", "conv-001", "--source", "fix", "--target", "main", code=3)["conflicts"]
+        assert [each["status"] for each in open_again] == ["open"]
+        assert "decided_before" not in open_again[0]
+
+
+def test_the_undo_of_a_skip_names_what_was_skipped(answer, divided):
+    """C6: it was `pick 0 for conv-001/main`."""
+    answer("conv", "cherry-pick", "conv-001", "fix", "--branch", "main", code=3)
+    answer("conv", "cherry-pick", "conv-001", "--skip")
+    assert answer("undo")["target"]["summary"] == f"skip {divided[:8]} for conv-001/main"
+
+
 @pytest.mark.parametrize("words", [
     ("rebase", "conv-001"),
     ("cherry-pick", "conv-001"),

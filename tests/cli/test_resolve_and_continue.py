@@ -51,19 +51,98 @@ def test_with_another_open_conflict_only_this_one_is_resolved(disagreed):
     assert len(disagreed.list_conflicts()) == 1
 
 
-def test_undo_takes_back_the_merge_and_then_the_resolution(disagreed):
+def finish(disagreed):
+    """Merge with two conflicts, resolve one, then resolve the other and finish the merge; return tips and the last."""
     disagreed.merge(code=3)
     before = disagreed.branches()["main"]["tip"]
     first, second = disagreed.list_conflicts()
     disagreed.resolve(first, "--take", "source")
-    disagreed.resolve(second, "--take", "source", "--continue")
-    assert disagreed.branches()["main"]["tip"] != before
-    disagreed.run("undo")
+    done = disagreed.resolve(second, "--take", "source", "--continue")
+    after = disagreed.branches()["main"]["tip"]
+    assert before != after
+    return before, after, second, done
+
+
+def test_undo_takes_back_the_resolution_and_the_merge_in_one_step(disagreed):
+    """Findings of the fourth day, S1: undo took back the merge alone, and nothing said so."""
+    before, after, second, done = finish(disagreed)
+    preview = disagreed.run("undo", "--dry-run")
+    undone = disagreed.run("undo", "--json")
     assert disagreed.branches()["main"]["tip"] == before
+    assert [each["id"] for each in disagreed.list_conflicts()] == [second["id"]]
+    assert (undone["target"]["id"], undone["also"][0]["id"]) == (done["continued"]["operation"], done["operation"])
+    assert "would undo: resolve methods/x of " in preview
+    assert f"; merge fix into {disagreed.id}/main, its conflicts resolved" in preview
+    disagreed.run("redo")
+    assert disagreed.branches()["main"]["tip"] == after
     assert disagreed.list_conflicts() == []
     disagreed.run("undo")
-    assert [each["id"] for each in disagreed.list_conflicts()] == [second["id"]]
     assert disagreed.resolve(second, "--take", "target", "--continue")["continued"]["result"] == "merged"
+    disagreed.run("undo")
+    disagreed.run("undo")
+    assert len(disagreed.list_conflicts()) == 2
+
+
+@pytest.mark.parametrize("which", ["operation", "continued"])
+def test_either_operation_of_one_command_names_both(disagreed, which):
+    before, _, second, done = finish(disagreed)
+    named = done["operation"] if which == "operation" else done["continued"]["operation"]
+    disagreed.run("undo", named[:12])
+    assert disagreed.branches()["main"]["tip"] == before
+    assert [each["id"] for each in disagreed.list_conflicts()] == [second["id"]]
+    for each in (done["operation"], done["continued"]["operation"]):
+        assert "was undone already" in disagreed.run_refused("undo", each, code=1)["message"]
+
+
+def test_undo_names_the_active_branch_and_the_merge_that_is_in_progress_again(disagreed):
+    _, _, second, _ = finish(disagreed)
+    (note,) = disagreed.run("undo", "--json")["notes"]
+    text = f"active branch: {second['branch']}; the merge of fix into main is in progress"
+    assert note == {"text": text, "hint": f"scopes conflicts list {disagreed.id}"}
+    assert disagreed.run("redo", "--json")["notes"] == [{"text": "active branch: main"}]
+    assert text in disagreed.run_main("undo", "--dry-run").stderr
+    assert text in disagreed.run_main("undo").stderr
+
+
+def test_the_operation_log_marks_operations_of_one_command(disagreed):
+    *_, done = finish(disagreed)
+    newest, earlier = disagreed.run("conv", "operations", "list").splitlines()[:2]
+    assert f"(one step with {done['operation'][:8]})" in newest
+    assert "one step" not in earlier
+    shown = disagreed.run("conv", "operations", "show", done["continued"]["operation"])
+    assert f"With: {done['operation']} (one step of undo)" in shown
+
+
+def test_an_operation_that_was_continued_alone_is_undone_alone(disagreed):
+    disagreed.merge(code=3)
+    for conflict in disagreed.list_conflicts():
+        disagreed.resolve(conflict, "--take", "source")
+    disagreed.run("conv", "merge", disagreed.id, "--continue")
+    assert "also" not in disagreed.run("undo", "--json")
+    hint = disagreed.run("redo", "--json") and disagreed.run("undo", "--json")["notes"][0]["hint"]
+    assert hint == f"scopes merge {disagreed.id} --continue"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("context", "--max-tokens", "8000"),
+        ("history", "--for-prompt"),
+        ("export",),
+        ("export", "--output", "FILE"),
+    ],
+)
+def test_readers_of_an_active_conflict_resolution_branch_name_it_and_the_target(disagreed, words, tmp_path):
+    """S1: context handed over the conflict-resolution branch, and nothing said so."""
+    disagreed.merge(code=3)
+    branch = disagreed.list_conflicts()[0]["branch"]
+    verb, *options = (str(tmp_path / "out") if word == "FILE" else word for word in words)
+    errors = disagreed.run_main("conv", verb, disagreed.id, *options).stderr
+    assert f"this is the active branch, {branch}: the merge of fix into main is in progress" in errors
+    assert f"the target: scopes {verb} {disagreed.id}/main" in errors
+    for name in ("main", branch):
+        named = disagreed.run_main("conv", verb, f"{disagreed.id}/{name}", *options)
+        assert "active branch" not in named.stderr
 
 
 def test_an_intervention_continues_too(disagreed):

@@ -35,7 +35,16 @@ def test_a_decision_is_withdrawn_by_its_topic(conversation):
     assert conversation.run("cat", conversation.id, "--json")["author"] == "bob"
     error = conversation.run_refused("decisions", "withdraw", "db", code=4)
     assert "no decision on 'db'" in error["message"]
-    assert conversation.run("decisions", conversation.id, "--json")["decisions"][0]["state"] == "superseded"
+    assert conversation.run("decisions", conversation.id, "--json")["decisions"][0]["state"] == "withdrawn"
+
+
+@pytest.mark.parametrize("name", ["{}", "{}/main"])
+def test_a_withdrawal_without_a_topic_shows_the_form(conversation, name):
+    name = name.format(conversation.id)
+    conversation.append_typed("main", "decision", {"topic": "db", "decision": "pg"}, "alice")
+    error = conversation.run_refused("decisions", "withdraw", name, code=2)
+    assert error["message"] == "no topic given"
+    assert error["hint"].splitlines()[0] == f"scopes decisions withdraw {name} TOPIC"
 
 
 def test_decisions_and_its_subcommand_have_help(conversation):

@@ -13,3 +13,9 @@ def test_the_compactions_are_listed_and_the_command_is_undone(conversation):
     )
     conversation.run("undo")
     assert conversation.run("uncompact", "conv-001") == f"{compaction}\n"
+
+
+def test_a_reason_is_the_text_of_the_notice(conversation):
+    conversation.run("compact", "conv-001", "--all", "--json")
+    conversation.run("uncompact", "conv-001", "--reason", "it forgot the schema")
+    assert conversation.run("cat", "conv-001", "--json")["text"] == "it forgot the schema"

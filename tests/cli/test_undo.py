@@ -78,6 +78,22 @@ def test_undo_of_a_conversation_by_argument_and_by_option(busy):
     assert "elsewhere" in busy.run("undo")
 
 
+@pytest.mark.parametrize("number", ["3", "12"])
+def test_a_number_is_no_operation_and_the_hint_repeats_undo(busy, number):
+    """Findings of the fourth day, B3: `undo 3` was an operation whose id begins with 3."""
+    error = busy.run_refused("undo", number, code=4)
+    assert error["message"] == f"'{number}' is neither an operation nor a conversation"
+    assert error["hint"].startswith("to go further back, repeat: scopes undo; ")
+
+
+@pytest.mark.parametrize("command", [("undo",), ("conv", "operations", "show")])
+def test_the_prefix_of_an_operation_has_four_characters(busy, command):
+    operation = busy.run("conv", "operations", "list", "--json")["operations"][0]["id"]
+    error = busy.run_refused(*command, operation[:3], code=4)
+    assert error["hint"].startswith("the prefix of an operation id has at least 4 characters")
+    busy.run(*command, operation[:4])
+
+
 def test_after_gc_expire_undo_names_why_it_stops(busy):
     busy.run("gc", "--expire", "now", "--yes")
     error = busy.run_refused("undo", code=1)

@@ -14,6 +14,7 @@ from scopes.memory.summarize import summarize
 from scopes.model.message import Author
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
+from tests.support.diffs import apply_lines
 from tests.support.history import history, say
 
 COUNTER = SimpleNamespace(method="exact", count=len)
@@ -87,3 +88,25 @@ def test_a_revision_that_is_not_there_is_not_found(repository):
     history(repository, "main: a")
     with pytest.raises(NotFound):
         compare(repository, "conv-001", "main..nowhere")
+
+
+@pytest.mark.parametrize("names", [("main", "fix"), ("fix", "main"), ("main~2", "main"), ("main", "main")])
+def test_the_diff_leads_from_the_turns_of_one_context_to_those_of_the_other(repository, names):
+    drawn = history(repository, "main: a b c", "fix@a: d e")
+    amend(repository, "conv-001/main", drawn.ids["b"], "one\ntwo", author=Author("carol"))
+    found = compare(repository, "conv-001", "..".join(names))
+    sides = []
+    for name in names:
+        everything = compare(repository, "conv-001", f"main~4..{name}")  # nothing is on the left side
+        sides.append({change.right.id: change.right.text for change in everything.changes if change.right})
+    turns, expected = sides
+    for change in found.changes:
+        if change.right is None:
+            assert turns.pop(change.left.id) == change.left.text
+        else:
+            before = [] if change.left is None else change.left.text.splitlines()
+            lines = [*(change.lines if before else (line for line in change.lines))]
+            text = apply_lines(before, lines) if before else [line[1:] for line in lines]
+            turns[change.right.id] = "\n".join(text)
+    assert turns == expected
+    assert (found.exit_code == 0) is (names[0] == names[1])

@@ -152,7 +152,54 @@ def test_messages_and_explanations_name_the_lane(merged, exact, tmp_path):
 
 def test_chat_messages_say_where_a_branch_begins_and_ends(merged, exact, tmp_path):
     contents = [message["content"] for message in chat_messages(built(merged, exact, tmp_path))]
-    assert contents[-3:] == ["[parallel branch alt]\n\nx", "y", "[end of branch alt]\n\nafterwards"]
+    digest = "- main since the fork point: 2 turns\n- alt: 2 turns\n\n"
+    assert contents[-3:] == [f"{BEGIN}\n\nx", "y", f"{END}\n\n{digest}afterwards"]
+
+
+NESTED = {
+    "nested": ("inner@x: p", ["inner alt", "alt main"]),
+    "neighbours": ("other@b: p", ["alt main", "other main"]),
+    "the same fork point": ("other@a: p", ["other main", "alt main"]),
+    "a branch in a branch, twice": ("inner@x: p", ["inner alt", "inner main", "alt main"]),
+}
+
+
+@pytest.mark.parametrize(("branch", "merges"), NESTED.values(), ids=NESTED)
+@pytest.mark.parametrize("is_last", [True, False], ids=["ends with a merge", "goes on"])
+def test_chat_messages_have_the_marks_of_the_markdown_form_at_the_same_places(
+    repository, exact, tmp_path, branch, merges, is_last
+):
+    """They are the texts that were counted: every branch that begins also ends, at the same turn."""
+    history(repository, "main: a b", "alt@a: x y", branch)
+    for source, target in (words.split() for words in merges):
+        merge(repository, "conv-001", source, target=target)
+        say(repository, f"conv-001/{target}", f"after-{source}")
+    if not is_last:
+        say(repository, "conv-001/main", "afterwards")
+    for text in ("first", "again, from the cache"):
+        result = built(repository, exact, tmp_path)
+        chat = "\n".join(message["content"] for message in chat_messages(result)[1:])
+        marks = [line for line in chat.splitlines() if line.startswith("## ")]
+        assert marks == [line for line in headings(result.formatted_history) if line.startswith("## ")], text
+        assert len(marks) >= 4
+        begins = [line.split()[3].rstrip(",") for line in marks if line.startswith("## Parallel")]
+        assert sorted(begins) == sorted(line.split()[4].rstrip(";") for line in marks if line.startswith("## End"))
+
+
+def test_chat_messages_that_end_in_a_merged_branch_end_with_its_mark(repository, exact, tmp_path):
+    history(repository, "main: a b", "alt@a: x")
+    merge(repository, "conv-001", "alt", target="main")
+    contents = [message["content"] for message in chat_messages(built(repository, exact, tmp_path))]
+    assert contents[-1].startswith("## Parallel branch alt, from turn 1 (fork point), 1 turn, by carol\n\nx\n\n")
+    assert f"\n\n{END}\n\n- main" in contents[-1]
+
+
+def test_chat_messages_have_no_marks_that_the_budget_left_out(repository, exact, tmp_path):
+    history(repository, "main: a b", "alt@a: x")
+    merge(repository, "conv-001", "alt", target="main")
+    result = built(repository, exact, tmp_path, max_tokens=110)
+    assert (result.messages[-1].lane, "## " in result.formatted_history.replace("### ", "")) == ("alt", False)
+    assert not any("## " in message["content"] for message in chat_messages(result)[1:])
 
 
 def test_a_block_of_history_has_the_marks_in_brackets(merged, exact):

@@ -8,18 +8,20 @@ from hypothesis import strategies as st
 
 from scopes import clock
 from scopes.conversation.append import append
-from scopes.conversation.branch import branch
+from scopes.conversation.branch import append_to_new_branch, branch
 from scopes.conversation.cat import cat
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations
 from scopes.errors import Ambiguous, Invalid, NotFound, TooNew
 from scopes.history.messages import plain_message
 from scopes.history.revisions import list_branch_tips
+from scopes.merge.divergence import state_of
 from scopes.model import codec
 from scopes.model.validation import check_message
 from tests.support.examples import examples
 from tests.support.history import history, say, texts
 from tests.support.store import git, make_store, open_store
+from tests.support.tool_calls import checked
 
 
 def test_a_message_goes_to_the_active_branch_or_to_the_named_one(repository):
@@ -42,6 +44,27 @@ def test_a_message_has_id_author_recipients_conversation_branch_and_time(reposit
     assert (seen.message.author.name, seen.message.to) == ("carol", ("dave", "erin"))
     assert (seen.conversation, seen.branch) == ("conv-001", "main")
     assert clock.parse_time(seen.message.time) == seen.head.time * 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"text": "pg", "kind": "decision", "decision": {"topic": "database", "decision": "pg"}},
+        {"text": "see it", "files": [{"path": "/work/shop/a.py", "op": "edit"}]},
+        {"parts": [{"type": "tool_result", "call_id": "call", "output": "done"}]},
+    ],
+    ids=["a topic in another spelling", "an absolute path", "the result of a call"],
+)
+def test_a_message_on_a_new_branch_makes_the_same_state_as_on_an_existing_one(repository, document):
+    """A new branch kept the decision in the other spelling, and had an absolute path as a second file."""
+    new(repository, directory="/work/shop")
+    say(repository, "conv-001", "sqlite", kind="decision", decision={"topic": "Database", "decision": "sqlite"})
+    edit = {"file_path": "/work/shop/b.py", "old_string": "a", "new_string": "b"}
+    say(repository, "conv-001", "", parts=[{"type": "tool_call", "call_id": "call", "name": "Edit", "input": edit}])
+    message = checked({"author": "carol", **document})
+    alone = append_to_new_branch(repository, "conv-001", message, start="main", name="alt")
+    plain = append(repository, "conv-001", message, branch="main")
+    assert state_of(repository, alone.oid) == state_of(repository, plain.oid)
 
 
 @pytest.mark.parametrize(

@@ -98,3 +98,30 @@ def test_names_that_are_not_there_are_not_found(repository, drawn):
         bisect(repository, "conv-001", judging(drawn, "f"), bad="nowhere")
     with pytest.raises(Refused, match="no message between"):
         bisect(repository, "conv-001", judging(drawn, "f"), good="main", bad="main")
+
+
+@pytest.mark.parametrize(
+    ("first_bad", "skipped", "candidates"),
+    [
+        ("a", "", ""),
+        ("a", "bcdefghi", ""),
+        ("j", "i", "ij"),
+        ("j", "abcdefghi", "abcdefghij"),
+        ("b", "a", "ab"),
+        ("f", "dg", ""),
+        ("f", "gh", ""),
+    ],
+)
+def test_skipped_messages_at_the_borders_hide_the_answer_only_before_it(
+    repository, drawn, first_bad, skipped, candidates
+):
+    found = bisect(repository, "conv-001", judging(drawn, first_bad, **dict.fromkeys(skipped, 125)))
+    assert "".join(head.subject for head in found.candidates) == candidates
+    assert (found.first_bad and found.first_bad.subject) == (None if candidates else first_bad)
+    assert found.exit_code == (1 if candidates else 0)
+
+
+def test_no_message_is_tested_twice(repository, drawn):
+    judge = judging(drawn, "d", **dict.fromkeys("cef", 125))
+    bisect(repository, "conv-001", judge)
+    assert len(judge.tested) == len(set(judge.tested))

@@ -139,7 +139,7 @@ def test_a_taken_branch_name_is_refused_and_nothing_changes(repository):
     before = refs(repository)
     with pytest.raises(Refused, match="branch 'fix' already exists in conv-001") as refusal:
         branch(repository, "conv-001", name="fix")
-    assert refusal.value.hint == "choose another with --name"
+    assert refusal.value.hint == "choose another name"
     assert refs(repository) == before
     assert list_branch_tips(repository, drawn.conversation)["fix"] == drawn.oids["b"]
 
@@ -206,4 +206,4 @@ def test_abandoned_branches_are_listed_only_on_request(repository):
     history(repository, "main: a", "fix:", "old:")
     abandon(repository, "conv-001", "old")
     assert [b.name for b in list_branches(repository, "conv").branches] == ["main", "fix"]
-    assert [b.name for b in list_branches(repository, "conv", abandoned=True).branches] == ["main", "fix", "old"]
+    assert [b.name for b in list_branches(repository, "conv", include_hidden=True).branches] == ["main", "fix", "old"]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.conversation.amend import amend, retract
+from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
 from scopes.conversation.decisions import decisions
 from scopes.conversation.rewind import rewind
 from scopes.conversation.switch import switch
+from scopes.conversation.withdraw import withdraw_decision
 from scopes.errors import NotFound
 from tests.support.history import history, say
 
@@ -90,8 +93,57 @@ def test_a_decision_on_another_branch_only_is_not_superseded(repository):
     decide(repository, "storage", "files", where="conv-001/fix")
     found = decisions(repository, "conv-001").decisions
     assert [(row.decision, row.state, row.branches) for row in found] == [
-        ("git", "in effect", ()),
+        ("git", "in-effect", ()),
         ("sqlite", "superseded", ()),
-        ("files", "other branch", ("fix",)),
+        ("files", "other-branch", ("fix",)),
     ]
-    assert [row.state for row in decisions(repository, "conv-001/fix").decisions] == ["superseded", "in effect"]
+    assert [row.state for row in decisions(repository, "conv-001/fix").decisions] == ["superseded", "in-effect"]
+
+
+def states(repository, where="conv-001"):
+    return [(row.decision, row.state) for row in decisions(repository, where).decisions]
+
+
+def test_a_withdrawn_decision_is_not_superseded(repository):
+    """It was listed as superseded by a later one, and there was none."""
+    history(repository, "main: a")
+    decide(repository, "db", "sqlite")
+    decide(repository, "db", "pg")
+    decide(repository, "cache", "redis")
+    withdraw_decision(repository, "conv-001", "DB", author="carol")
+    assert states(repository) == [("sqlite", "superseded"), ("pg", "withdrawn"), ("redis", "in-effect")]
+    decide(repository, "db", "my")
+    assert states(repository)[1:] == [("pg", "withdrawn"), ("redis", "in-effect"), ("my", "in-effect")]
+    decide(repository, "db", "h2")
+    assert states(repository)[1::2] == [("pg", "withdrawn"), ("my", "superseded")]
+
+
+def test_a_retracted_decision_is_withdrawn_and_the_one_before_is_in_effect(repository):
+    history(repository, "main: a")
+    decide(repository, "db", "sqlite")
+    wrong = decide(repository, "db", "pg")
+    retract(repository, "conv-001", wrong.id, "", author="carol")
+    assert states(repository) == [("sqlite", "in-effect"), ("pg", "withdrawn")]
+    withdraw_decision(repository, "conv-001", "db", author="carol")
+    assert states(repository) == [("sqlite", "withdrawn"), ("pg", "withdrawn")]
+
+
+def test_a_decision_amended_to_plain_text_is_withdrawn_and_one_amended_to_another_is_superseded(repository):
+    history(repository, "main: a")
+    first, second = decide(repository, "db", "sqlite"), decide(repository, "cache", "redis")
+    amend(repository, "conv-001", first.id, "never mind", author="carol")
+    document = {"topic": "cache", "decision": "none"}
+    amend(repository, "conv-001", second.id, "none", author="carol", data=document)
+    assert states(repository) == [("sqlite", "withdrawn"), ("redis", "superseded"), ("none", "in-effect")]
+
+
+def test_a_decision_withdrawn_on_another_branch_is_in_effect_on_the_active_one(repository):
+    history(repository, "main: a")
+    decide(repository, "db", "sqlite")
+    branch(repository, "conv-001", name="fix", switch=False)
+    withdraw_decision(repository, "conv-001", "db", author="carol", branch="fix")
+    assert states(repository) == [("sqlite", "in-effect")]
+    assert states(repository, "conv-001/fix") == [("sqlite", "withdrawn")]
+    decide(repository, "cache", "redis", where="conv-001/fix")
+    withdraw_decision(repository, "conv-001", "cache", author="carol", branch="fix")
+    assert states(repository) == [("sqlite", "in-effect"), ("redis", "withdrawn")]

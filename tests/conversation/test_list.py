@@ -159,7 +159,7 @@ def test_the_branch_of_a_closed_conflict_is_not_counted_or_listed(repository, un
         assert [row.branches for row in list_conversations(repository, complete=complete).conversations] == [2 + undone]
     view = show(repository, "conv-001")
     assert (name in [row.name for row in view.branches], view.branch_count) == (undone, 2 + undone)
-    assert name in [row.name for row in list_branches(repository, "conv-001", abandoned=True).branches]
+    assert name in [row.name for row in list_branches(repository, "conv-001", include_hidden=True).branches]
     assert [row.name for row in show(repository, f"conv-001/{name}").branches] == [name]
 
 

@@ -20,6 +20,7 @@ from scopes.history.messages import MessageHeader, plain_message
 from scopes.history.revisions import resolve_revision
 from scopes.ids import AgentName, MessageId, Oid
 from scopes.model.message import Author, FileTouch, Message, Part
+from scopes.result import Note
 from tests.support.examples import examples
 from tests.support.history import history, say, texts
 
@@ -388,3 +389,19 @@ def test_two_branches_of_results_belong_to_their_common_parent():
 
 def test_at_most_64_results_are_tracked():
     assert len(answered("answer " + "tool-results " * 1000)) == 64
+
+
+def test_a_filter_that_nothing_matches_gets_a_note_with_what_there_is(repository):
+    """The command walked all branches a second time for it."""
+    history(repository, "main: a b", "fix@a: c")
+    say(repository, "conv-001/fix", "d", author="dave", kind="answer")
+    for only, text, hint in (
+        (LogFilter(author="clod"), "no message matches", "authors: carol, dave"),
+        (LogFilter(author="clod", kind="priority"), "no message matches", "authors: carol, dave\nkinds: answer, plain"),
+        (LogFilter(path="nowhere"), "no message touched 'nowhere'", "see: scopes files conv-001"),
+        (LogFilter(since="2100-01-01"), "no message matches", None),
+    ):
+        assert log(repository, "conv-001/fix", only=only).notes == (Note(text, hint),)
+        assert log(repository, "conv-001/fix", only=only, limit=0).notes == ()
+    assert log(repository, "conv-001", only=LogFilter(author="carol")).notes == ()
+    assert log(repository, "conv-001", limit=0).notes == ()

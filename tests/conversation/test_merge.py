@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from scopes.conversation.amend import retract
+from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import list_conflicts
 from scopes.conversation.decisions import decisions
 from scopes.conversation.merge import (
@@ -150,6 +151,18 @@ def test_a_dry_run_writes_nothing(repository):
     assert isinstance(done, MergeConflicted)
     assert done.dry_run
     assert repository.list_refs() == before
+
+
+@pytest.mark.parametrize(("source", "target"), [("f2", "f1"), ("f1", "main")])
+def test_the_active_branch_is_merged_by_the_command_of_the_hint(repository, source, target):
+    """Findings of the fourth day, S2: the hint named no target."""
+    history(repository, "main: a")
+    branch(repository, "conv-001", name="f1")
+    branch(repository, "conv-001", name="f2")
+    switch(repository, "conv-001", source)
+    with pytest.raises(Invalid, match="into itself") as refusal:
+        merge(repository, "conv-001", source)
+    assert refusal.value.hint == f"scopes merge conv-001 {source} --target {target}"
 
 
 def test_a_branch_is_not_merged_into_itself(repository):

@@ -37,6 +37,7 @@ from scopes.history.transaction import Transaction
 from scopes.model.merge_request import MergeRequest, decode_merge_request, encode_merge_request
 from scopes.model.message import Author
 from scopes.store.transactions import exclusive_write
+from tests.render.rendering import seen
 from tests.support.decisions import decide
 from tests.support.history import history, say
 from tests.support.store import Process, assert_sound
@@ -357,7 +358,20 @@ def test_a_document_keeps_the_fields_of_a_later_version(repository, branches):
     assert decode_merge_request(encode_merge_request(request)) == request
 
 
-@pytest.mark.parametrize("change", [{"number": "1"}, {"number": 0}, {"title": None}, {"source": 3}])
+def test_a_state_of_a_later_version_is_shown(repository, branches):
+    request = opened(repository)
+    with exclusive_write(repository):
+        tx = Transaction(repository, "conv-001")
+        tx.set_request(replace(request, state="draft"))
+        tx.commit("merge-request", "as a later version would")
+    assert states(repository) == {1: "draft"}
+    assert "draft" in seen(list_merge_requests(repository, state="all"), 80)
+    assert "draft" in seen(shown(repository), 80)
+
+
+@pytest.mark.parametrize(
+    "change", [{"number": "1"}, {"number": 0}, {"title": None}, {"source": 3}, {"source_tip": "main"}]
+)
 def test_a_damaged_document_is_refused(change):
     request = MergeRequest(
         id="a", number=1, source="b", target="c", title="t", requester="d", source_tip="0" * 40, opened="now"

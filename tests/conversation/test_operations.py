@@ -85,7 +85,8 @@ def test_another_process_reads_the_same_operation_log(repository):
     assert list_operations(open_store(repository.path)) == list_operations(repository)
 
 
-def test_an_unknown_or_ambiguous_operation_is_refused(repository):
+def test_an_unknown_or_ambiguous_operation_is_refused(repository, monkeypatch):
+    monkeypatch.setattr("scopes.store.operation_log.MIN_PREFIX_LENGTH", 1)
     ids = [new(repository).operation]
     while len({identity[0] for identity in ids}) == len(ids):
         ids.append(new(repository).operation)
@@ -95,4 +96,5 @@ def test_an_unknown_or_ambiguous_operation_is_refused(repository):
     for unknown in ("", "zzzz", ids[0] + "a"):
         with pytest.raises(NotFound, match="there is no operation") as refusal:
             show_operation(repository, unknown)
-        assert refusal.value.hint == "list them: scopes conv operations list"
+        assert refusal.value.hint is not None
+        assert refusal.value.hint.endswith("list them: scopes conv operations list")

@@ -109,7 +109,7 @@ def test_every_read_shows_the_earlier_state(repository):
     assert texts(repository, "conv-001") == ["a", "b", "later"]
 
 
-def test_an_operation_is_named_by_prefix_place_or_time(repository):
+def test_an_operation_is_named_by_prefix_place_or_time(repository, monkeypatch):
     history(repository, "main: a")
     for name in "v1", "v2":
         tag(repository, "conv-001", name)
@@ -120,6 +120,7 @@ def test_an_operation_is_named_by_prefix_place_or_time(repository):
     for name in "@{9}", "zzzz":
         with pytest.raises(NotFound):
             show_past(repository, name)
+    monkeypatch.setattr("scopes.store.operation_log.MIN_PREFIX_LENGTH", 1)
     with pytest.raises(Ambiguous):
         show_past(repository, _shared_letter(repository))
 

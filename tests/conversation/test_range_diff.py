@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from scopes.conversation.amend import amend
 from scopes.conversation.branch import branch
@@ -14,7 +16,9 @@ from scopes.conversation.range_diff import range_diff
 from scopes.conversation.rebase import rebase
 from scopes.errors import Invalid, NotFound
 from scopes.model.message import Author
+from tests.support.examples import examples
 from tests.support.history import history, say
+from tests.support.store import make_store
 
 
 def marks(found):
@@ -153,3 +157,40 @@ def test_five_thousand_messages_on_each_side_are_paired_in_bounded_time(texts):
     pairs = pair_messages(left, right)
     assert time.process_time() - before < 20
     assert len(pairs) == (0 if texts == "all different" else 5000)
+
+
+WORDS = st.lists(st.sampled_from(["fix", "test", "commit", "look again", "the parser is slow"]), max_size=5)
+
+
+@settings(max_examples=examples(25), deadline=None)
+@given(WORDS, WORDS)
+def test_a_comparison_the_other_way_has_as_many_pairs(tmp_path_factory, left, right):
+    """`<` and `>` change places; a branch is equal to itself."""
+    repository = make_store(tmp_path_factory.mktemp("ranges") / "store.git")
+    history(repository, "main: a", "one: ", "two: ")
+    for name, words in ("one", left), ("two", right):
+        for word in words:
+            say(repository, f"conv-001/{name}", word)
+    forward, back = (
+        range_diff(repository, ["main", *names], conversation="conv-001") for names in (("one", "two"), ("two", "one"))
+    )
+    turned = {"<": ">", ">": "<"}
+    assert sorted(turned.get(pair.mark, pair.mark) for pair in forward.pairs) == sorted(p.mark for p in back.pairs)
+    assert sorted(pair.similarity or 0 for pair in forward.pairs) == sorted(pair.similarity or 0 for pair in back.pairs)
+    assert (forward.exit_code == 0) is (left == right)
+    same = range_diff(repository, ["main", "one", "one"], conversation="conv-001")
+    assert ([pair.mark for pair in same.pairs], same.exit_code) == (["="] * len(left), 0)
+
+
+@settings(max_examples=examples(15), deadline=None)
+@given(WORDS, WORDS)
+def test_after_a_rebase_every_message_is_paired_with_itself(tmp_path_factory, on_main, on_fix):
+    repository = make_store(tmp_path_factory.mktemp("rebase") / "store.git")
+    history(repository, "main: a", "fix: ")
+    for name, words in ("main", ["b", *on_main]), ("fix", ["c", *on_fix]):
+        for word in words:
+            say(repository, f"conv-001/{name}", word)
+    rebase(repository, "conv-001/fix", onto="main")
+    found = range_diff(repository, ["main", "fix@{1}", "fix"], conversation="conv-001")
+    assert [pair.mark for pair in found.pairs] == ["="] * (len(on_fix) + 1)
+    assert all(pair.old.head.id == pair.new.head.id and pair.old.number == pair.new.number for pair in found.pairs)

@@ -28,7 +28,7 @@ from tests.support.store import files_of, git, open_store
 
 READERS = {
     "list": lambda r: list_conversations(r, complete=True),
-    "show": lambda r: show(r, "conv-001", abandoned=True),
+    "show": lambda r: show(r, "conv-001", include_hidden=True),
     "log": lambda r: tuple(log(r, "conv-001", all_branches=True, only=LogFilter(author="carol")).items),
     "range": lambda r: tuple(log(r, "conv-001/main...fix").items),
     "cat": lambda r: cat(r, "conv-001/v1"),

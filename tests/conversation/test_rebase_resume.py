@@ -69,7 +69,7 @@ def test_finishing_a_rebase_is_one_operation_that_undo_reverts(repository, stopp
 def test_after_a_rebase_show_counts_the_branch_from_its_new_base(repository, stopped):
     resolve(repository)
     continue_rebase(repository, "conv-001")
-    rows = {row.name: row for row in show(repository, "conv-001", abandoned=True).branches}
+    rows = {row.name: row for row in show(repository, "conv-001", include_hidden=True).branches}
     assert (rows["fix"].messages, rows["fix"].status) == (4, "active")
     assert rows["conflict-resolution/fix-onto-main"].status == "merged"
 
@@ -85,7 +85,7 @@ def test_skip_leaves_the_message_out_and_replays_the_rest(repository, stopped):
 def test_the_discussion_of_a_skipped_message_is_kept_on_its_branch(repository, stopped):
     say(repository, f"conv-001/{stopped.branch}", "we need neither")
     skip_rebase(repository, "conv-001")
-    row = next(row for row in show(repository, "conv-001", abandoned=True).branches if row.name == stopped.branch)
+    row = next(row for row in show(repository, "conv-001", include_hidden=True).branches if row.name == stopped.branch)
     assert row.status == "abandoned"
     assert texts(repository, f"conv-001/{stopped.branch}")[-1] == "we need neither"
 

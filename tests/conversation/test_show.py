@@ -96,7 +96,7 @@ def test_a_branch_is_active_merged_or_abandoned(repository):
     drawn = history(repository, "main: a", "fix: b", "other: c", "gone: d")
     abandon(repository, "conv-001", "gone")
     git(repository, "update-ref", "refs/heads/conv-001/main", drawn.oids["b"])
-    statuses = {name: summary.status for name, summary in summaries(repository, abandoned=True).items()}
+    statuses = {name: summary.status for name, summary in summaries(repository, include_hidden=True).items()}
     assert statuses == {"main": "active", "fix": "merged", "other": "active", "gone": "abandoned"}
 
 
@@ -111,7 +111,7 @@ def test_an_abandoned_branch_is_shown_only_on_request_or_if_active(repository):
     history(repository, "main: a", "fix: b")
     abandon(repository, "conv-001", "fix")
     assert list(summaries(repository)) == ["main"]
-    assert list(summaries(repository, abandoned=True)) == ["main", "fix"]
+    assert list(summaries(repository, include_hidden=True)) == ["main", "fix"]
     assert show(repository, "conv-001").messages == 2
     switch(repository, "conv-001", "fix")
     assert list(summaries(repository)) == ["main", "fix"]

@@ -168,10 +168,11 @@ def test_an_undo_can_be_undone_by_its_id(busy):
     assert undo(busy).target.summary == "tag v2 in conv-001"
 
 
-def test_an_unknown_ambiguous_or_empty_operation_is_refused(busy):
+def test_an_unknown_ambiguous_or_empty_operation_is_refused(busy, monkeypatch):
+    monkeypatch.setattr("scopes.store.operation_log.MIN_PREFIX_LENGTH", 1)
     ids = [operation.id for operation in list_operations(busy).operations]
-    with pytest.raises(NotFound, match="there is no operation 'zzz'") as refusal:
-        undo(busy, "zzz")
+    with pytest.raises(NotFound, match="there is no operation 'zzzz'") as refusal:
+        undo(busy, "zzzz")
     assert refusal.value.hint == "list them: scopes conv operations list"
     with pytest.raises(NotFound, match="there is no operation ''"):
         undo(busy, "")

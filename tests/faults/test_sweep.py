@@ -48,6 +48,7 @@ def test_a_sample_of_broken_commands_leaves_the_state_before_or_after(sandbox, t
 
 
 @pytest.mark.sweep
+@pytest.mark.timeout(900)  # every call of a long command is broken in each way
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
 def test_a_command_broken_at_any_call_leaves_the_state_before_or_after(sandbox, templates, verb):
     """P2, P3, P4, P12."""

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from scopes.history.lanes import LaneMap
+from scopes.history.lanes import LaneMap, lane_changes
 from scopes.ids import Oid
 from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import Commit, Identity
@@ -153,3 +153,19 @@ def test_lanes_and_sides_are_right_in_any_history(seed):
         if lane.outer is not None:
             outer = found.lanes[lane.outer]
             assert outer.start <= lane.start < lane.end <= outer.end
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("", "", ([], [])),
+        ("", "ab", ([], ["a", "b"])),
+        ("ab", "", (["b", "a"], [])),
+        ("ab", "a", (["b"], [])),
+        ("a", "b", (["a"], ["b"])),
+        ("abc", "ad", (["c", "b"], ["d"])),
+        ("a", "a", ([], [])),
+    ],
+)
+def test_lanes_end_innermost_first_and_begin_outermost_first(before, after, expected):
+    assert lane_changes(before, after) == expected

@@ -47,6 +47,15 @@ def test_the_title_comes_before_the_first_prompt(unnamed, tmp_path):
     assert set(headings(unnamed, str(tmp_path / "index"))) == {Heading("Login", "title")}
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"), [("x" * 71, "x" * 71), ("hello you " * 8, f"{('hello you ' * 8)[:72]}…"), ("a\nb", "a b")]
+)
+def test_a_title_cut_from_the_first_prompt_ends_in_an_ellipsis(repository, text, shown):
+    say(repository, new(repository).id, text)
+    assert read_heading(repository, "conv-001") == Heading(shown, "prompt")
+    assert list_conversations(repository).conversations[0].heading == shown
+
+
 def test_a_conversation_without_messages_has_neither(repository):
     new(repository)
     assert read_heading(repository, "conv-001") is None

@@ -7,6 +7,8 @@ import json
 import pytest
 
 from scopes.conversation.append import append
+from scopes.conversation.branch import branch
+from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.diff import diff
 from scopes.conversation.merge import Merged, UpToDate, merge
 from scopes.conversation.undo import undo
@@ -132,3 +134,31 @@ def test_the_text_before_an_imported_edit_is_in_its_source_record(store, tmp_pat
     assert [each.base for each in file.ranges] == [(9, 9)] * conflicts
     assert len(merged.conflicts) == conflicts
     assert_sound(store)
+
+
+def test_the_source_record_of_a_cherry_picked_message_is_found_in_its_conversation(store, tmp_path):
+    """The pick has the id of the message and another root commit."""
+    prompt = {
+        "sessionId": "s1",
+        "isSidechain": False,
+        "cwd": "/work",
+        "type": "user",
+        "uuid": "one",
+        "parentUuid": None,
+    }
+    prompt |= {"timestamp": "2026-01-01T00:00:00.000Z", "message": {"role": "user", "content": "fix it"}}
+    first = [prompt, *edit_records("x", "one", 9, "x")]
+    second = [
+        {**record, "sessionId": "s2"} for record in [{**prompt, "uuid": "two"}, *edit_records("y", "two", 15, "y")]
+    ]
+    second[-1]["toolUseResult"]["originalFile"] = f"{TEXT}more\n"
+    for name, records in (("s1", first), ("s2", second)):
+        import_files(store, tmp_path, **{name: [json.dumps(record).encode() + b"\n" for record in records]})
+    heads = list(walk_headers_oldest_first(store, [list_branch_tips(store, "conv-001")[MAIN]]))
+    branch(store, "conv-001", name="alt", start=heads[0].id, switch=False)
+    picked = list(walk_headers_oldest_first(store, [list_branch_tips(store, "conv-002")[MAIN]]))
+    cherry_pick(store, "conv-001", [head.id for head in picked[1:]], branch="alt")
+    [file] = merge(store, "conv-001", "alt", target=MAIN, dry_run=True).files
+    assert (file.outcome, file.base) == ("compatible", TEXT)
+    assert file.source.text == TEXT.replace("line 15\n", "y\n") + "more\n"
+    assert file.note == "the sides began with different texts; only their edits are compared"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import permutations
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scopes import clock
 from scopes.conversation.delete import delete
-from scopes.conversation.undo import undo
+from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.exporters.original import list_sources, walk_bytes
 from scopes.history.messages import walk_headers_oldest_first
@@ -21,11 +23,13 @@ from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
 from scopes.importers.shared_prefix import MIN_TEXT
+from scopes.store.transactions import exclusive_write
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.reading import real_transcript, source_of
 from tests.importers.stores import branch_words, count_objects, import_demo
 from tests.support.examples import examples
-from tests.support.store import assert_sound, make_store
+from tests.support.random_ids import hashed_counter
+from tests.support.store import assert_sound, make_store, open_store
 
 TIME = "2026-02-01T10:00:{:02}.137Z"
 LONG = "Because the cache is keyed by name, " * (MIN_TEXT // 30)
@@ -342,7 +346,57 @@ def test_branches_of_a_joined_session_that_have_names_of_the_other_keep_their_me
         last = {"id": f"end{records[0]['session']}", "parent": records[4]["id"], "by": "user", "say": "go on"}
         records.append(last)
     sources = write_transcript(tmp_path / "s1", *base), write_transcript(tmp_path / "s2", *copy)
-    import_demo(repository, *sources)
+    done = import_demo(repository, *sources)
     words = {branch_words(repository, name) for name in list_branch_tips(repository, "conv-001")}
     assert {"a b c d go on", "a b d2", "a b x y go on", "a b d2 e2"} <= words
+    (renamed,) = [note.text for note in done.notes if "exists in conv-001" in note.text]
+    assert re.fullmatch(
+        r"branch fork/\w{8} exists in conv-001; the one of that name in a source is import/[0-9a-f]{8}", renamed
+    )
+    assert not any("was moved" in note.text for note in done.notes)
     assert import_demo(repository, *sources).operation is None
+
+
+@pytest.mark.parametrize("words", ["a b x y", "a b"])
+def test_a_conversation_that_is_deleted_while_a_session_joins_it_is_not_joined(
+    repository, tmp_path, monkeypatch, words
+):
+    """Another process deletes it after it was found and before the refs move: the import starts again."""
+    import_demo(repository, session(tmp_path, "s1", "a b c d"))
+    lock = iter([lambda: delete(open_store(repository.path), "conv-001")])
+
+    def delete_first(store):
+        next(lock, lambda: None)()
+        return exclusive_write(store)
+
+    monkeypatch.setattr("scopes.importers.import_sources.exclusive_write", delete_first)
+    done = import_demo(repository, session(tmp_path, "s2", words))
+    assert (done.joined, [row.new_messages for row in done.conversations]) == ((), [len(words.split())])
+    assert [branch_words(repository, "main", name) for name in conversations(repository)] == [words]
+    assert_sound(repository)
+
+
+def test_undo_and_redo_of_a_join_and_its_repetition_lead_to_the_same_store(repository, tmp_path, monkeypatch):
+    monkeypatch.setattr(clock, "random_bytes", hashed_counter())
+    base, copy = session(tmp_path, "s1", "a b c d"), session(tmp_path, "s2", "a b x y")
+    import_demo(repository, base)
+    before = imported_refs(repository)
+    first = import_demo(repository, copy)
+    joined = imported_refs(repository)
+    undo(repository)
+    assert imported_refs(repository) == before
+    redo(repository)
+    assert imported_refs(repository) == joined
+    assert import_demo(repository, base, copy).operation is None
+    undo(repository)
+    again = import_demo(repository, base, copy)
+    assert (joins(again), imported_refs(repository)) == (joins(first), joined)
+
+
+def test_a_session_kept_apart_joins_after_undo(repository, tmp_path):
+    sources = session(tmp_path, "s1", "a b c d"), session(tmp_path, "s2", "a b x y")
+    import_demo(repository, *sources, join=False)
+    undo(repository)
+    assert conversations(repository) == {}
+    assert joins(import_demo(repository, *sources)) == [("s2", "conv-001", "fork/s2", 2)]
+    assert_sound(repository)

@@ -9,9 +9,10 @@ import pytest
 from scopes.context.context import context
 from scopes.context.request import Request
 from scopes.conversation.amend import retract
+from scopes.conversation.branch import branch
 from scopes.conversation.log import log
-from scopes.conversation.undo import undo
-from scopes.errors import Refused
+from scopes.conversation.undo import redo, undo
+from scopes.errors import Invalid, Refused
 from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize
 from scopes.memory.uncompact import uncompact
@@ -111,3 +112,34 @@ def test_a_compaction_that_was_retracted_by_hand_counts_no_more(compacted):
 def test_a_summary_after_it_is_made_of_all_messages(compacted):
     uncompact(compacted, CONVERSATION, author=CAROL)
     assert summarize(compacted, CONVERSATION, COUNTER, ratio=0.9, dry_run=True).messages == 3
+
+
+def test_the_notice_has_the_reason_and_the_author(compacted):
+    uncompact(compacted, CONVERSATION, reason="it forgot the schema", author=CAROL)
+    notice = next(iter(log(compacted, CONVERSATION).items)).message
+    assert (notice.kind, notice.text, notice.author) == ("notice", "it forgot the schema", CAROL)
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_an_author_that_is_not_valid_is_refused(compacted, dry_run):
+    with pytest.raises(Invalid):
+        uncompact(compacted, CONVERSATION, author=Author("carol", "robot"), dry_run=dry_run)
+
+
+def test_undo_and_redo_move_between_the_summary_and_the_full_history(compacted):
+    uncompact(compacted, CONVERSATION, author=CAROL)
+    say(compacted, CONVERSATION, "delta")
+    undo(compacted)
+    undo(compacted)
+    assert turns(compacted) == ("gamma", True)
+    redo(compacted)
+    assert turns(compacted) == ("alpha beta gamma", False)
+    redo(compacted)
+    assert turns(compacted) == ("alpha beta gamma delta", False)
+
+
+def test_another_branch_keeps_its_compaction(compacted):
+    branch(compacted, CONVERSATION, name="other", start="main", switch=False)
+    uncompact(compacted, f"{CONVERSATION}/main", author=CAROL)
+    assert turns(compacted) == ("alpha beta gamma", False)
+    assert list_summaries(compacted, f"{CONVERSATION}/other").summaries[0].head.kind == "compaction"

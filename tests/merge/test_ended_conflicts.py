@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from scopes.conversation.cherry_pick import abort_cherry_pick, cherry_pick
-from scopes.conversation.conflicts import list_conflicts, show_conflict
+from scopes.conversation.conflicts import find_conflict_anywhere, list_conflicts, show_conflict
 from scopes.conversation.merge import MergeOptions, abort_merge, merge
 from scopes.conversation.rebase import abort_rebase, rebase
 from scopes.conversation.resolve import escalate_conflict, resolve_conflict
 from scopes.conversation.undo import undo
-from scopes.errors import Refused
+from scopes.errors import NotFound, Refused
+from scopes.history.messages import read_message
+from scopes.merge import ended_conflicts
 from scopes.merge.replay_control import ReplayConflicted, Replayed
 from scopes.model.message import Author
 from tests.merge.test_recorded_conflicts import decide, fork
-from tests.merge.test_reuse import decided_before, with_settings
+from tests.merge.test_reuse import resolved_before, with_settings
 from tests.support.history import history, say
 
 CAROL = Author("carol")
@@ -64,13 +68,13 @@ def test_a_conflict_that_a_replay_resolved_by_itself_before_it_stopped_is_listed
 
 
 def test_a_reused_resolution_of_a_replay_is_listed_with_its_origin(repository):
-    decided_before(repository)
+    resolved_before(repository)
     rebase(with_settings(repository, reuse="apply"), "conv-001", branch="fix", onto="two")
     assert ("resolved", "manual") in ended(repository)
 
 
 @pytest.mark.parametrize("verb", ["merge", "rebase", "cherry-pick"])
-def test_the_conflicts_of_an_aborted_merge_or_replay_are_listed_as_abandoned(repository, verb):
+def test_the_conflicts_of_an_aborted_merge_or_replay_are_listed_as_aborted(repository, verb):
     """M15."""
     fork(repository)
     stopped = merge(repository, "conv-001", "fix", target="main") if verb == "merge" else replay(repository, verb)
@@ -78,11 +82,11 @@ def test_the_conflicts_of_an_aborted_merge_or_replay_are_listed_as_abandoned(rep
     abort = {"merge": abort_merge, "rebase": abort_rebase, "cherry-pick": abort_cherry_pick}[verb]
     abort(repository, "conv-001")
     assert not list_conflicts(repository, "conv-001").conflicts
-    assert ended(repository) == [("abandoned", None)]
-    assert len(list_conflicts(repository, "conv-001", status="abandoned").conflicts) == 1
+    assert ended(repository) == [("aborted", None)]
+    assert len(list_conflicts(repository, "conv-001", status="aborted").conflicts) == 1
     view = show_conflict(repository, "conv-001", stopped.conflicts[0].id)
-    assert (view.row.branch, view.escalated_to, view.takes) == (stopped.branch, "lead", ())
-    with pytest.raises(Refused, match="abandoned") as error:
+    assert (view.row.branch, view.escalated_to, view.sides) == (stopped.branch, "lead", ())
+    with pytest.raises(Refused, match="aborted") as error:
         resolve_conflict(repository, "conv-001", stopped.conflicts[0].id, take="source", author=CAROL)
     assert "scopes undo" in error.value.hint
     undo(repository)
@@ -95,3 +99,45 @@ def test_a_conflict_that_was_aborted_and_resolved_later_is_listed_once(repositor
     abort_merge(repository, "conv-001")
     merge(repository, "conv-001", "fix", target="main", options=MergeOptions(strategy="theirs"))
     assert ended(repository) == [("resolved", "theirs")]
+
+
+@pytest.mark.parametrize("identity", [["x"], {"x": 1}, None, 5])
+def test_a_merge_message_with_an_invalid_id_of_a_conflict_is_read(repository, monkeypatch, identity):
+    """A merge message may come from a store of somebody else."""
+    fork(repository)
+    merge(repository, "conv-001", "fix", target="main", options=MergeOptions(strategy="ours"))
+
+    def read_forged(objects, oid):
+        message = read_message(objects, oid)
+        resolved = [{**document, "id": identity} for document in message.extra.get("merge", {}).get("resolved", ())]
+        return replace(message, extra={"merge": {"resolved": resolved}}) if resolved else message
+
+    monkeypatch.setattr("scopes.merge.ended_conflicts.read_message", read_forged)
+    assert list_conflicts(repository, "conv-001", include_all=True).conflicts == ()
+
+
+def count_calls(monkeypatch, module, name):
+    """Count the calls of a function of a module."""
+    calls = []
+    original = getattr(module, name)
+    monkeypatch.setattr(module, name, lambda *args: calls.append(args) or original(*args))
+    return calls
+
+
+def test_the_operation_log_is_read_once_for_all_conversations(repository, monkeypatch):
+    """It was read once for each conversation."""
+    for number in (1, 2, 3):
+        history(repository, "main: a", conversation=f"conv-00{number}")
+    read = count_calls(monkeypatch, ended_conflicts, "walk_operations")
+    list_conflicts(repository, include_all=True)
+    assert len(read) == 1
+
+
+@pytest.mark.parametrize("name", ["nothing", "abcdefabcdefa", "Abc"])
+def test_a_word_that_cannot_be_an_id_is_not_searched_in_all_conversations(repository, monkeypatch, name):
+    for number in (1, 2, 3):
+        history(repository, "main: a", conversation=f"conv-00{number}")
+    read = count_calls(monkeypatch, ended_conflicts, "walk_operations")
+    with pytest.raises(NotFound, match="there is no conflict"):
+        find_conflict_anywhere(repository, name)
+    assert len(read) == 1  # the latest conversation can have a key of that name

@@ -94,7 +94,7 @@ def test_a_strict_merge_stops_at_lines_that_disagree_and_shows_them(repository):
     merge(repository, "conv-001", "alt", target="main", options=MergeOptions(strict=True))
     shown = show_conflict(repository, "conv-001", "1")
     assert shown.file.comparison.outcome == "overlap"
-    assert shown.takes == ("source", "target", "base", "both")
+    assert shown.sides == ("source", "target", "base", "both")
 
 
 def test_the_text_before_the_fork_is_taken_from_its_history(repository):
@@ -159,6 +159,15 @@ def test_a_patch_is_applied_to_the_text_that_the_other_side_knows(repository):
     patch(repository, "alt", "@@ -15,1 +15,1 @@\n-line 15\n+alt\n")
     file = compared(repository)
     assert (file.outcome, file.merged) == ("compatible", changed(changed(TEXT, 3, "main"), 15, "alt"))
+
+
+def test_a_patch_that_does_not_fit_the_known_text_is_not_compared_by_line_numbers(repository):
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    patch(repository, "alt", "@@ -15,1 +15,1 @@\n-another line\n+alt\n")
+    file = compared(repository)
+    assert file.outcome == "unknown"
+    assert file.note == "the sides began with different texts, of which one is not recorded"
 
 
 def test_a_side_that_edited_the_text_of_the_other_is_compatible(repository):

@@ -205,4 +205,4 @@ def test_the_list_names_the_sides_of_an_aborted_merge(repository):
     fork_in_conflict(repository)
     abort_merge(repository, "conv-001")
     (row,) = list_conflicts(repository, "conv-001", include_all=True).conflicts
-    assert (row.source, row.target, row.conflict.status) == ("fix", "main", "abandoned")
+    assert (row.source, row.target, row.conflict.status) == ("fix", "main", "aborted")

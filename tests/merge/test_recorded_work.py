@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.conversation.blame import blame
 from scopes.conversation.branch import branch
-from scopes.conversation.merge import MergeConflicted, Merged, merge
+from scopes.conversation.merge import MergeConflicted, Merged, continue_merge, merge
 from scopes.conversation.new import new
+from scopes.conversation.resolve import resolve_conflict
 from scopes.history.activity import CheckRun
+from scopes.merge.plans_and_answers import PlanStep
+from scopes.model.message import Author
 from tests.support.history import say
 from tests.support.tool_calls import call_tool
 
@@ -68,3 +72,55 @@ def test_branches_that_begin_after_an_answer_have_no_alternatives(repository):
     merged = merge(repository, "conv-001", "alt", target="main")
     assert not isinstance(merged, MergeConflicted)
     assert merged.alternatives is None
+
+
+def ask(repository, where, question, answer):
+    structured = {"questions": [{"question": question}], "answers": {question: answer}}
+    arguments = {"questions": [{"question": question}]}
+    return call_tool(repository, f"conv-001/{where}", "AskUserQuestion", arguments, structured=structured)
+
+
+def test_two_answers_of_the_user_to_one_question_stop_the_merge_until_one_is_taken(forked):
+    ask(forked, "main", "Which database?", "SQLite")
+    other = ask(forked, "alt", "Which database? ", "Postgres")
+    stopped = merge(forked, "conv-001", "alt", target="main")
+    assert isinstance(stopped, MergeConflicted)
+    [conflict] = stopped.conflicts
+    assert (conflict.type, conflict.severity, conflict.status) == ("contradictory-answer", "high", "open")
+    assert [side[0].value for side in (conflict.target, conflict.source)] == ["SQLite", "Postgres"]
+    assert conflict.source[0][1:3] == (other.id, "user")
+    resolve_conflict(forked, "conv-001", "1", take="source", author=Author("carol", "human"))
+    assert isinstance(continue_merge(forked, "conv-001"), Merged)
+    [row] = blame(forked, "conv-001/main", key="answers").rows
+    assert (row.key, row.value) == ("answers/which%20database%3F", "Postgres")
+
+
+@pytest.mark.parametrize("answer", ["SQLite", "sqlite "])
+def test_equal_answers_are_no_conflict(forked, answer):
+    ask(forked, "main", "Which database?", "SQLite")
+    ask(forked, "alt", "Which database?", answer)
+    assert merge(forked, "conv-001", "alt", target="main").conflicts == ()
+
+
+def plan(repository, where, *steps, name="TodoWrite"):
+    field, text = ("todos", "content") if name == "TodoWrite" else ("plan", "step")
+    documents = [{text: step, "status": status} for step, status in steps]
+    return call_tool(repository, f"conv-001/{where}", name, {field: documents})
+
+
+def test_steps_to_which_both_sides_gave_another_status_are_listed(repository):
+    new(repository)
+    plan(repository, "main", ("write it", "in_progress"), ("test it", "pending"), ("ship it", "pending"))
+    branch(repository, "conv-001", name="alt", switch=False)
+    plan(repository, "main", ("write it", "completed"), ("test it", "completed"), ("ship it", "pending"))
+    plan(
+        repository,
+        "alt",
+        ("write it", "completed"),
+        ("test it", "in_progress"),
+        ("ship it", "completed"),
+        name="update_plan",
+    )
+    merged = merge(repository, "conv-001", "alt", target="main")
+    assert isinstance(merged, Merged)
+    assert merged.plans == (PlanStep("test it", "completed", "in_progress", "pending"),)

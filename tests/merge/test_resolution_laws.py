@@ -1,6 +1,6 @@
 """Properties of merges and resolutions, on drawn histories with decisions, amendments, retractions and renames.
 
-The settings are drawn too: what was decided before is applied again in half of the histories.
+The settings are drawn too: what was resolved before is applied again in half of the histories.
 """
 
 from __future__ import annotations

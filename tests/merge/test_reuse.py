@@ -7,12 +7,14 @@ import pytest
 from scopes.conversation.branch import branch
 from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.conflicts import list_conflicts, show_conflict
+from scopes.conversation.decisions import decisions
 from scopes.conversation.merge import MergeConflicted, Merged, MergeOptions, continue_merge, merge
 from scopes.conversation.rebase import rebase
 from scopes.conversation.resolve import resolve_conflict
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import read_message
 from scopes.history.revisions import list_branch_tips
+from scopes.merge import earlier_resolutions
 from scopes.merge.divergence import state_of
 from scopes.merge.records import list_conflicts_at
 from scopes.merge.replay_control import ReplayConflicted, Replayed
@@ -32,7 +34,7 @@ def with_settings(repository, **settings):
     return open_store(repository.path, {**FAST, **overrides})
 
 
-def decided_before(repository, *, take="source", value=None, reason="it is fast", swapped=False, **decisions):
+def resolved_before(repository, *, take="source", value=None, reason="it is fast", swapped=False, **decisions):
     """Resolve pg against my on the branch `one`; the same question is open between fix and the branch `two`."""
     fork(repository, **decisions)
     for name in ("one", "two"):
@@ -46,20 +48,20 @@ def decided_before(repository, *, take="source", value=None, reason="it is fast"
     continue_merge(repository, "conv-001")
 
 
-def test_a_merge_shows_how_the_same_question_was_decided_before(repository):
+def test_a_merge_shows_how_the_same_question_was_resolved_before(repository):
     """M7."""
-    decided_before(repository)
+    resolved_before(repository)
     planned = merge(repository, "conv-001", "fix", target="two", dry_run=True)
     done = merge(repository, "conv-001", "fix", target="two")
     assert isinstance(done, MergeConflicted)
     assert planned.conflicts == done.conflicts
     (conflict,) = done.conflicts
-    (earlier,) = conflict.decided_before
+    (earlier,) = conflict.earlier
     assert (earlier.choice, earlier.values, earlier.actor, earlier.reason) == ("source", ("my",), "lead", "it is fast")
     assert (earlier.conflict, earlier.time[:4]) == (conflict.id, "2026")
     (row,) = list_conflicts(repository, "conv-001").conflicts
-    assert row.conflict.decided_before == (earlier,)
-    assert show_conflict(repository, "conv-001", "1").row.conflict.decided_before == (earlier,)
+    assert row.conflict.earlier == (earlier,)
+    assert show_conflict(repository, "conv-001", "1").row.conflict.earlier == (earlier,)
 
 
 @pytest.mark.parametrize("take", ["source", "target", "base", "both"])
@@ -74,7 +76,7 @@ def test_an_earlier_outcome_is_applied_with_the_names_of_who_decided(repository,
         resolve_conflict(repository, "conv-001", "1", take="both", reason="it is fast", author=LEAD)
         continue_merge(repository, "conv-001")
     else:
-        decided_before(repository, take=take)
+        resolved_before(repository, take=take)
     done = merge(with_settings(repository, reuse="apply"), "conv-001", "fix", target="two")
     assert isinstance(done, Merged)
     (conflict,) = done.conflicts
@@ -90,62 +92,65 @@ def test_an_earlier_outcome_is_applied_with_the_names_of_who_decided(repository,
     assert_sound(repository)
 
 
-def test_an_earlier_text_is_applied(repository):
-    decided_before(repository, value="duckdb")
-    done = merge(with_settings(repository, reuse="apply"), "conv-001", "fix", target="two")
-    assert done.conflicts[0].resolution.choice == "value"
-    assert b'"duckdb"' in decision_on(repository, "two")
+def test_a_value_of_neither_side_is_shown_and_not_applied_because_no_message_would_state_it(repository):
+    resolved_before(repository, value="duckdb")
+    stopped = merge(with_settings(repository, reuse="apply"), "conv-001", "fix", target="two")
+    assert [each.values for each in stopped.conflicts[0].earlier] == [("duckdb",)]
+    resolve_conflict(repository, "conv-001", "1", as_before=True, author=LEAD)
+    continue_merge(repository, "conv-001")
+    in_effect = [row.decision for row in decisions(repository, "conv-001/two").decisions if row.current]
+    assert in_effect == ["duckdb"]
 
 
 def test_sides_are_mapped_by_value_and_not_by_name(repository):
-    decided_before(repository, take="source", swapped=True)
+    resolved_before(repository, take="source", swapped=True)
     done = merge(with_settings(repository, reuse="apply"), "conv-001", "fix-old", target="two")
     assert done.conflicts[0].resolution.choice == "target"
     assert b'"pg"' in decision_on(repository, "two")
 
 
 def test_another_base_and_other_spellings_are_the_same_question(repository):
-    decided_before(repository)
+    resolved_before(repository)
     branch(repository, "conv-001", name="x", start="main~2", switch=False)
     branch(repository, "conv-001", name="y", start="main~2", switch=False)
     decide(repository, "conv-001/x", "PG", topic="DB ")
     decide(repository, "conv-001/y", "my", topic="Db")
     (conflict,) = merge(repository, "conv-001", "x", target="y", dry_run=True).conflicts
-    assert [each.choice for each in conflict.decided_before] == ["target"]
+    assert [each.choice for each in conflict.earlier] == ["target"]
     done = merge(with_settings(repository, reuse="apply"), "conv-001", "x", target="y")
     assert done.conflicts[0].resolution.reused.conflict != conflict.id
 
 
-def test_a_base_that_the_conflict_does_not_have_is_applied_as_its_value(repository):
-    decided_before(repository, take="base")
+def test_a_base_that_the_conflict_does_not_have_is_a_value_of_neither_side(repository):
+    resolved_before(repository, take="base")
     for name in ("x", "y"):
         branch(repository, "conv-001", name=name, start="main~2", switch=False)
     decide(repository, "conv-001/x", "pg")
     decide(repository, "conv-001/y", "my")
     done = merge(with_settings(repository, reuse="apply"), "conv-001", "x", target="y")
-    assert isinstance(done, Merged)
-    assert b'"sqlite"' in decision_on(repository, "y")
+    assert isinstance(done, MergeConflicted)
+    assert [each.values for each in done.conflicts[0].earlier] == [("sqlite",)]
 
 
 @pytest.mark.parametrize(
     ("other", "value"), [("topic", "cache"), ("value", "neo4j")], ids=["another topic", "another value"]
 )
-def test_another_question_was_not_decided_before(repository, other, value):
-    decided_before(repository)
+def test_another_question_was_not_resolved_before(repository, other, value):
+    resolved_before(repository)
     branch(repository, "conv-001", name="x", start="main~1", switch=False)
     branch(repository, "conv-001", name="y", start="main~1", switch=False)
     topic = value if other == "topic" else "db"
     decide(repository, "conv-001/x", "my", topic=topic)
     decide(repository, "conv-001/y", value if other == "value" else "pg", topic=topic)
     (conflict,) = merge(repository, "conv-001", "x", target="y").conflicts
-    assert conflict.decided_before == ()
-    with pytest.raises(Refused, match="not decided before"):
+    assert conflict.earlier == ()
+    with pytest.raises(Refused, match="not resolved before"):
         resolve_conflict(repository, "conv-001", "1", as_before=True, author=CAROL)
 
 
 def test_contradictory_resolutions_are_shown_newest_first_and_none_is_applied(repository):
     """M7."""
-    decided_before(repository)
+    resolved_before(repository)
     branch(repository, "conv-001", name="three", start="main", switch=False)
     merge(repository, "conv-001", "fix", target="three")
     resolve_conflict(repository, "conv-001", "1", take="target", reason="we know it", author=CAROL)
@@ -153,14 +158,14 @@ def test_contradictory_resolutions_are_shown_newest_first_and_none_is_applied(re
     applying = with_settings(repository, reuse="apply")
     done = merge(applying, "conv-001", "fix", target="two")
     assert isinstance(done, MergeConflicted)
-    earlier = done.conflicts[0].decided_before
+    earlier = done.conflicts[0].earlier
     assert [(each.actor, each.values) for each in earlier] == [("carol", ("pg",)), ("lead", ("my",))]
     with pytest.raises(Refused, match="in different ways"):
         resolve_conflict(applying, "conv-001", "1", as_before=True, author=CAROL)
 
 
 def test_two_equal_resolutions_do_not_contradict_each_other(repository):
-    decided_before(repository)
+    resolved_before(repository)
     branch(repository, "conv-001", name="three", start="main", switch=False)
     merge(repository, "conv-001", "fix", target="three")
     resolve_conflict(repository, "conv-001", "1", value="MY", reason="", author=CAROL)
@@ -171,7 +176,7 @@ def test_two_equal_resolutions_do_not_contradict_each_other(repository):
 
 def test_a_conflict_is_resolved_as_before_by_hand(repository):
     """M7."""
-    decided_before(repository)
+    resolved_before(repository)
     stopped = merge(repository, "conv-001", "fix", target="two")
     done = resolve_conflict(repository, "conv-001", "1", as_before=True, author=CAROL)
     resolution = done.conflict.resolution
@@ -191,16 +196,16 @@ def test_the_record_of_a_conflict_that_is_opened_again_keeps_its_earlier_resolut
     continue_merge(repository, "conv-001")
     stopped = merge(repository, "conv-001", "later", target="main")
     (row,) = list_conflicts(repository, "conv-001").conflicts
-    assert [each.reason for each in row.conflict.decided_before] == ["old"]
+    assert [each.reason for each in row.conflict.earlier] == ["old"]
     done = resolve_conflict(repository, "conv-001", "1", take="source", reason="new", author=CAROL)
-    assert done.conflict.id == row.conflict.decided_before[0].conflict == stopped.conflicts[0].id
+    assert done.conflict.id == row.conflict.earlier[0].conflict == stopped.conflicts[0].id
     continue_merge(repository, "conv-001")
     (record,) = list_conflicts_at(repository, list_branch_tips(repository, "conv-001")["main"]).values()
     assert (record.resolution.reason, [each.reason for each in record.resolution.also]) == ("new", ["old"])
     branch(repository, "conv-001", name="third", start="fix~1", switch=False)
     decide(repository, "conv-001/third", "pg", author="zoe")
     (conflict,) = merge(repository, "conv-001", "third", target="main").conflicts
-    assert [each.reason for each in conflict.decided_before] == ["new", "old"]
+    assert [each.reason for each in conflict.earlier] == ["new", "old"]
 
 
 @pytest.mark.parametrize(
@@ -208,7 +213,7 @@ def test_the_record_of_a_conflict_that_is_opened_again_keeps_its_earlier_resolut
 )
 def test_a_rule_comes_before_an_earlier_resolution(repository, rule, kind):
     """M7."""
-    decided_before(repository)
+    resolved_before(repository)
     ruled = with_settings(repository, reuse="apply", rule_decision_disagreement=rule)
     if kind is None:
         with pytest.raises(Refused, match="a rule forbids"):
@@ -220,7 +225,7 @@ def test_a_rule_comes_before_an_earlier_resolution(repository, rule, kind):
 
 @pytest.mark.parametrize(("strategy", "expected"), [("ours", "ours"), ("theirs", "theirs"), ("manual", None)])
 def test_another_strategy_than_automatic_comes_before_an_earlier_resolution(repository, strategy, expected):
-    decided_before(repository)
+    resolved_before(repository)
     options = MergeOptions(strategy=strategy)
     (conflict,) = merge(
         with_settings(repository, reuse="apply"), "conv-001", "fix", target="two", options=options
@@ -229,23 +234,23 @@ def test_another_strategy_than_automatic_comes_before_an_earlier_resolution(repo
 
 
 def test_nothing_is_shown_if_reuse_is_off(repository):
-    decided_before(repository)
+    resolved_before(repository)
     off = with_settings(repository, reuse="off")
     (conflict,) = merge(off, "conv-001", "fix", target="two").conflicts
-    assert conflict.decided_before == ()
-    assert list_conflicts(off, "conv-001").conflicts[0].conflict.decided_before == ()
+    assert conflict.earlier == ()
+    assert list_conflicts(off, "conv-001").conflicts[0].conflict.earlier == ()
 
 
 def test_a_wrong_setting_is_refused(repository):
-    decided_before(repository)
+    resolved_before(repository)
     with pytest.raises(Invalid, match="reuse"):
         merge(with_settings(repository, reuse="always"), "conv-001", "fix", target="two")
 
 
 @pytest.mark.parametrize("verb", ["rebase", "cherry-pick"])
-def test_a_replay_shows_and_applies_what_was_decided_before(repository, verb):
+def test_a_replay_shows_and_applies_what_was_resolved_before(repository, verb):
     """M7."""
-    decided_before(repository)
+    resolved_before(repository)
 
     def replay(store, **options):
         if verb == "rebase":
@@ -254,7 +259,7 @@ def test_a_replay_shows_and_applies_what_was_decided_before(repository, verb):
 
     planned = replay(repository, dry_run=True)
     assert isinstance(planned, ReplayConflicted)
-    assert planned.conflicts[0].decided_before[0].actor == "lead"
+    assert planned.conflicts[0].earlier[0].actor == "lead"
     done = replay(with_settings(repository, reuse="apply"))
     assert isinstance(done, Replayed)
     assert done.conflicts[0].resolution.reused.actor == "lead"
@@ -264,7 +269,7 @@ def test_a_replay_shows_and_applies_what_was_decided_before(repository, verb):
 
 @pytest.mark.parametrize(("source", "target"), [("fix", "two"), ("two", "fix")])
 def test_an_applied_resolution_gives_the_same_state_in_both_directions(repository, source, target):
-    decided_before(repository)
+    resolved_before(repository)
     tips = list_branch_tips(repository, "conv-001")
     applying = with_settings(repository, reuse="apply")
     states = []
@@ -273,3 +278,24 @@ def test_an_applied_resolution_gives_the_same_state_in_both_directions(repositor
         done = merge(applying, "conv-001", theirs, target=f"copy-{ours}")
         states.append(state_of(repository, done.tip))
     assert states[0] == states[1]
+
+
+def test_the_history_is_walked_once_for_the_times_of_all_conflicts(repository, monkeypatch):
+    """It was walked for each conflict, to the root if a notice was gone."""
+    history(repository, "main: a", "fix@a:")
+    for topic in ("db", "os", "ui"):
+        decide(repository, "conv-001/main", "pg", topic=topic)
+        decide(repository, "conv-001/fix", "my", topic=topic)
+    for name in ("one", "two"):
+        branch(repository, "conv-001", name=name, start="main", switch=False)
+    merge(repository, "conv-001", "fix", target="one")
+    for number in ("1", "2", "3"):
+        resolve_conflict(repository, "conv-001", number, take="source", author=LEAD)
+    continue_merge(repository, "conv-001")
+    walks = []
+    original = earlier_resolutions.walk_newest_first
+    monkeypatch.setattr(earlier_resolutions, "walk_newest_first", lambda *args: walks.append(args) or original(*args))
+    done = merge(repository, "conv-001", "fix", target="two")
+    assert [len(each.earlier) for each in done.conflicts] == [1, 1, 1]
+    assert all(each.time for conflict in done.conflicts for each in conflict.earlier)
+    assert len(walks) == 1

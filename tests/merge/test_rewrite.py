@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import tempfile
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scopes.conversation.amend import retract
+from scopes.conversation.branch import branch
+from scopes.conversation.cherry_pick import cherry_pick
+from scopes.conversation.merge import merge
+from scopes.conversation.rebase import rebase
+from scopes.conversation.resolve import resolve_conflict
 from scopes.history.revisions import list_branch_tips
 from scopes.merge.automatic_resolution import Policy
 from scopes.merge.conflict_keys import group_of
 from scopes.merge.divergence import changes_by_key, changes_on, state_of
-from scopes.merge.rewrite import divergence_of, rewrite_commits
+from scopes.merge.replay_control import Replayed
+from scopes.merge.rewrite import ReplayRules, divergence_of, rewrite_commits
 from scopes.model.conflicts import MESSAGES
+from scopes.model.message import Author
 from scopes.store.repository import read_commit
 from scopes.store.trees import update_tree
-from tests.support.decisions import decide
+from tests.support.decisions import decide, decided
 from tests.support.examples import examples
 from tests.support.history import history, say
 from tests.support.store import make_store
@@ -46,7 +55,7 @@ def test_only_the_keys_of_the_replayed_commit_are_compared(repository):
     decide(repository, "conv-001/main", "postgres", topic="database")
     decide(repository, "conv-001/fix", "sessions")
     tips = list_branch_tips(repository, drawn.conversation)
-    divergence = divergence_of(repository, tips["main"], read_commit(repository, tips["fix"]))
+    divergence = divergence_of(repository, tips["main"], read_commit(repository, tips["fix"]), directory=None)
     assert list(divergence.target.changes) == list(divergence.source.changes) == ["decisions/auth"]
 
 
@@ -57,7 +66,7 @@ def test_a_replay_stops_at_the_first_conflict_and_lists_the_rest(repository):
     after = say(repository, "conv-001/fix", "c")
     commits = [read_commit(repository, oid) for oid in (drawn.oids["b"], decided.oid, after.oid)]
     onto = list_branch_tips(repository, drawn.conversation)["main"]
-    line = rewrite_commits(repository, onto, commits, Policy(), [read_commit(repository, onto)])
+    line = rewrite_commits(repository, onto, commits, ReplayRules(Policy()), [read_commit(repository, onto)])
     assert [moved.id for moved in line.moved] == [drawn.ids["b"]]
     assert (line.stop.id, line.stop.parent, line.todo) == (decided.id, line.tip, (after.oid,))
     assert read_commit(repository, line.stop.new).parents == (line.tip,)
@@ -67,7 +76,7 @@ def test_a_replay_stops_at_the_first_conflict_and_lists_the_rest(repository):
 def test_messages_already_on_the_new_base_keep_their_commits(repository):
     drawn = history(repository, "main: a b c")
     commits = [read_commit(repository, drawn.oids[word]) for word in "bc"]
-    line = rewrite_commits(repository, drawn.oids["a"], commits, Policy(), [])
+    line = rewrite_commits(repository, drawn.oids["a"], commits, ReplayRules(Policy()), [])
     assert [(moved.old, moved.new) for moved in line.moved] == [(commit.oid, commit.oid) for commit in commits]
 
 
@@ -75,6 +84,37 @@ def test_a_key_with_an_open_conflict_keeps_the_value_of_the_new_base(repository)
     history(repository, "main: a", "fix@a:")
     onto = decide(repository, "conv-001/main", "jwt").oid
     commit = read_commit(repository, decide(repository, "conv-001/fix", "sessions").oid)
-    line = rewrite_commits(repository, onto, [commit], Policy(), [read_commit(repository, onto)])
+    line = rewrite_commits(repository, onto, [commit], ReplayRules(Policy()), [read_commit(repository, onto)])
     changed = changes_by_key(repository, state_of(repository, onto), state_of(repository, line.stop.new))
     assert [group_of(key) for key in changed] == ["conflicts"]
+
+
+@pytest.mark.parametrize("verb", ["merge", "rebase", "cherry-pick"])
+def test_a_decision_that_was_retracted_on_the_new_base_conflicts_with_one_made_again(repository, verb):
+    """M5: a replay stated the retracted decision again without a word."""
+    history(repository, "main: a")
+    made = decide(repository, "conv-001/main", "pg")
+    branch(repository, "conv-001", name="fix", start="main", switch=False)
+    retract(repository, "conv-001", made.id, "wrong", author=Author("carol"), branch="main")
+    decide(repository, "conv-001/fix", "pg", author="dave")
+    if verb == "merge":
+        done = merge(repository, "conv-001", "fix", target="main")
+    elif verb == "rebase":
+        done = rebase(repository, "conv-001", branch="fix", onto="main")
+    else:
+        done = cherry_pick(repository, "conv-001", ["fix"], branch="main")
+    assert [(each.key, each.status) for each in done.conflicts] == [("decisions/auth", "open")]
+
+
+def test_a_retracted_decision_that_was_confirmed_is_not_asked_about_again(repository):
+    """Two messages of the branch made the decision again; after the resolution the second one states nothing new."""
+    history(repository, "main: a")
+    made = decide(repository, "conv-001/main", "pg")
+    branch(repository, "conv-001", name="fix", start="main", switch=False)
+    retract(repository, "conv-001", made.id, "wrong", author=Author("carol"), branch="main")
+    decide(repository, "conv-001/fix", "pg", author="dave")
+    decide(repository, "conv-001/fix", "pg", author="dave")
+    rebase(repository, "conv-001", branch="fix", onto="main")
+    done = resolve_conflict(repository, "conv-001", "1", take="target", author=Author("carol"), continue_after=True)
+    assert isinstance(done.continued, Replayed)
+    assert decided(repository, "conv-001/fix") == []

@@ -315,3 +315,13 @@ def test_nothing_else_imports_pydantic():
     environment = {**os.environ, "PYTHONPATH": ROOT}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"), [("decision", "topic"), ("decision", "decision"), ("method", "goal"), ("priority", "task")]
+)
+@pytest.mark.parametrize("blank", [" ", "\n", "\u3000"])
+def test_a_blank_name_in_a_typed_message_is_refused(kind, field, blank):
+    """Nobody could name it again, to withdraw the decision for example."""
+    document = {"author": "carol", "text": "x", "kind": kind, kind: {**DOCUMENTS[kind], field: blank}}
+    assert f"{field}: must not be blank" in trouble(document)

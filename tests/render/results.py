@@ -11,7 +11,7 @@ from scopes.context.context_diff import ContextChange, ContextDifference, Contex
 from scopes.context.count import TokenCount
 from scopes.context.history_block import HistoryBlock
 from scopes.context.project_files import SkippedFile
-from scopes.context.result import Context, ContextFile, ContextMessage, Explained
+from scopes.context.result import Context, ContextFile, ContextLane, ContextMessage, Explained
 from scopes.conversation.abandon import BranchAbandoned
 from scopes.conversation.amend import MessageAmended
 from scopes.conversation.append import MessageAppended
@@ -79,6 +79,7 @@ from scopes.merge.file_comparison import FileComparison, LineRange
 from scopes.merge.file_texts import FileSide
 from scopes.merge.lane_marks import LaneMark
 from scopes.merge.manual_resolution import SIDES
+from scopes.merge.plans_and_answers import PlanStep
 from scopes.merge.recorded_work import Alternatives, SideTests
 from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.merge.rewrite import Rewrite
@@ -407,10 +408,8 @@ DISAGREED = Conflict(
 BEFORE = EarlierResolution(
     "3c1f00aa9911", "target", ("JWT",), "lead", "it needs no store", format_seconds(NOW_SECONDS - 86_400)
 )
-DECIDED_BEFORE = replace(DISAGREED, decided_before=(BEFORE,))
-CONTRADICTED = replace(
-    DISAGREED, decided_before=(BEFORE, EarlierResolution("77aa00aa9911", None, (30, "JWT"), "carol", ""))
-)
+RESOLVED_BEFORE = replace(DISAGREED, earlier=(BEFORE,))
+CONTRADICTED = replace(DISAGREED, earlier=(BEFORE, EarlierResolution("77aa00aa9911", None, (30, "JWT"), "carol", "")))
 COMPETING = Conflict(
     id="b34443c322fd",
     type="competing-proposals",
@@ -468,6 +467,7 @@ FILE_COMPARISONS = (
     ),
     FileComparison(key="files/src/main.py", path="src/main.py", outcome="same", target=_EDITED, source=_EDITED),
 )
+PLANS = (PlanStep("write the tests", "completed", "in_progress", "pending"), PlanStep("deploy", "pending", "completed"))
 SIDE_TESTS = SideTests(
     (CheckRun("go test ./...", failed=False), CheckRun("make test", failed=True)),
     (CheckRun("go test ./...", failed=True, exit_code=1),),
@@ -542,7 +542,7 @@ CONTEXT = Context(
     messages=(
         ContextMessage(
             PROMPT.id, PROMPT.oid, CONVERSATION, 7, "User", "carol", "2025-12-31T22:30:00Z", "Why does the login fail?", 24,
-            truncated=False, relevance=None, lane="fix",
+            truncated=False, relevance=None, lanes=(ContextLane(0, "fix", "## Parallel branch fix, 1 turn\n\n", "## End of branch fix\n\n"),),
         ),
     ),
     files_text="### File src/login.py (last touched in turn 6)\n\n```\nlogin()\n```\n\n",
@@ -842,18 +842,18 @@ SAMPLES = {
             conflicts=(*CONFLICT_ROWS[:1], replace(CONFLICT_ROWS[2], conversation="conv-002", source="conv-001/main")),
         ),
         "empty-list": ConflictList(conversation=CONVERSATION, conflicts=()),
-        "show": ConflictView(row=CONFLICT_ROWS[0], texts=RECORDED_TEXTS, talk=(COVERAGE, PROMPT), takes=SIDES[:3]),
-        "show-several": ConflictView(row=CONFLICT_ROWS[1], texts={}, talk=(), takes=SIDES),
+        "show": ConflictView(row=CONFLICT_ROWS[0], texts=RECORDED_TEXTS, talk=(COVERAGE, PROMPT), sides=SIDES[:3]),
+        "show-several": ConflictView(row=CONFLICT_ROWS[1], texts={}, talk=(), sides=SIDES),
         "show-resolved": ConflictView(row=CONFLICT_ROWS[3], texts={}, talk=()),
         "show-file": ConflictView(row=FILE_ROW, texts={}, talk=(), file=FILE_CHANGES),
         "show-ended": ConflictView(row=ENDED_ROW, texts={}, talk=(), escalated_to="lead"),
-        "list-decided-before": ConflictList(
+        "list-resolved-before": ConflictList(
             conversation=CONVERSATION, conflicts=(replace(CONFLICT_ROWS[0], conflict=CONTRADICTED),)
         ),
-        "show-decided-before": ConflictView(row=replace(CONFLICT_ROWS[0], conflict=DECIDED_BEFORE), texts={}, talk=()),
+        "show-resolved-before": ConflictView(row=replace(CONFLICT_ROWS[0], conflict=RESOLVED_BEFORE), texts={}, talk=()),
         "show-contradicted": ConflictView(row=replace(CONFLICT_ROWS[0], conflict=CONTRADICTED), texts={}, talk=()),
         "show-reused": ConflictView(row=REUSED_ROW, texts={}, talk=()),
-        "show-edit": ConflictView(row=CONFLICT_ROWS[2], texts={}, talk=(), takes=SIDES[:3]),
+        "show-edit": ConflictView(row=CONFLICT_ROWS[2], texts={}, talk=(), sides=SIDES[:3]),
         "resolved": ConflictResolved(
             conversation=CONVERSATION, branch=RESOLUTION, number=1, conflict=CONFLICT_ROWS[3].conflict, message=message_id("settle"),
             remaining=0, operation=OPERATION,
@@ -887,7 +887,7 @@ SAMPLES = {
         ),
         "merged-files": Merged(
             **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), files=FILE_COMPARISONS,
-            tests=SIDE_TESTS, alternatives=Alternatives(PROMPT, CALL, SECURE),
+            tests=SIDE_TESTS, plans=PLANS, alternatives=Alternatives(PROMPT, CALL, SECURE),
             operation=OPERATION, message=message_id("joined"),
         ),
         "merged-dry-run": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), dry_run=True),
@@ -895,13 +895,13 @@ SAMPLES = {
             **MERGE, branch=RESOLUTION, tip=oid("strife"), messages=(SECURE.id,), conflicts=(DISAGREED, COMPETING, AUTO_RESOLVED),
             operation=OPERATION,
         ),
-        "conflict-decided-before": MergeConflicted(
-            **MERGE, branch=RESOLUTION, tip=oid("strife"), messages=(SECURE.id,), conflicts=(DECIDED_BEFORE, CONTRADICTED, REUSED_ROW.conflict),
+        "conflict-resolved-before": MergeConflicted(
+            **MERGE, branch=RESOLUTION, tip=oid("strife"), messages=(SECURE.id,), conflicts=(RESOLVED_BEFORE, CONTRADICTED, REUSED_ROW.conflict),
             operation=OPERATION,
         ),
         "conflict-files": MergeConflicted(
             **MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,), files=FILE_COMPARISONS * 5, operation=OPERATION,
-            tests=SIDE_TESTS, alternatives=Alternatives(PROMPT, CALL, SECURE),
+            tests=SIDE_TESTS, plans=PLANS, alternatives=Alternatives(PROMPT, CALL, SECURE),
         ),
         "conflict-dry-run": MergeConflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": MergeConflicted(**MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,) * 23, operation=OPERATION),
@@ -914,7 +914,7 @@ SAMPLES = {
         "rebased-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, replayed=MOVED, conflicts=(AUTO_RESOLVED,), dry_run=True),
         "many-dry-run": Replayed(**REBASE, branch=SECURITY, tip=None, replayed=MOVED[:1] * 23, dry_run=True),
         "conflict": ReplayConflicted(**REBASE, **STOPPED, conflicts=(DECIDED_OTHERWISE, COMPETING), operation=OPERATION),
-        "conflict-decided-before": ReplayConflicted(
+        "conflict-resolved-before": ReplayConflicted(
             **REBASE, **STOPPED, conflicts=(CONTRADICTED, REUSED_ROW.conflict), operation=OPERATION
         ),
         "conflict-dry-run": ReplayConflicted(**REBASE, **(STOPPED | {"branch": SECURITY, "tip": None}), conflicts=(DISAGREED,), dry_run=True),
@@ -928,7 +928,7 @@ SAMPLES = {
         "picked": Replayed(**PICKED, branch="main", tip=MOVED[1].new, replayed=MOVED, conflicts=(AUTO_RESOLVED,), operation=OPERATION),
         "picked-dry-run": Replayed(**PICKED, branch="main", tip=None, replayed=MOVED, dry_run=True),
         "conflict": ReplayConflicted(**PICKED, **STOPPED, conflicts=(DISAGREED,), operation=OPERATION),
-        "conflict-decided-before": ReplayConflicted(
+        "conflict-resolved-before": ReplayConflicted(
             **PICKED, **STOPPED, conflicts=(CONTRADICTED, REUSED_ROW.conflict), operation=OPERATION
         ),
         "conflict-dry-run": ReplayConflicted(**PICKED, **(STOPPED | {"branch": "main", "tip": None}), conflicts=(DISAGREED,), dry_run=True),
@@ -955,6 +955,11 @@ SAMPLES = {
                 DecisionRow(topic="cookies", decision="SameSite=Strict", head=SECURE, current=False),
                 DecisionRow(topic="cookies", decision="SameSite=Lax,\nand no other.", head=DECIDED, current=True),
             ),
+        ),
+        "decisions-withdrawn": DecisionList(
+            conversation=CONVERSATION,
+            branch="fix",
+            decisions=(DecisionRow(topic="db", decision="SQLite", head=SECURE, current=False, withdrawn=True),),
         ),
         "decisions-elsewhere": DecisionList(
             conversation=CONVERSATION,

@@ -82,7 +82,7 @@ def estimated(repo):
 COUNTER = SimpleNamespace(method="exact", count=len)
 READS = {
     "list": lambda repo: list_conversations(repo, complete=True),
-    "show": lambda repo: show(repo, SAMPLE, abandoned=True),
+    "show": lambda repo: show(repo, SAMPLE, include_hidden=True),
     "mermaid": lambda repo: draw_mermaid(repo, SAMPLE),
     "branch": lambda repo: list_branches(repo, SAMPLE),
     "log": lambda repo: log(repo, SAMPLE, all_branches=True),

@@ -58,13 +58,13 @@ def test_the_graph_shows_both_sides_of_every_merge(merged):
 
 
 def test_the_tree_shows_the_status_of_the_branches(merged):
-    lines = seen_lines(show(merged, "conv-001"), 100)
+    lines = seen_lines(show(merged, "conv-001", include_hidden=True), 100)
     assert any(line.startswith(f"├─ {RESOLUTION} (") and "merged" in line for line in lines)
     assert any(line.startswith("└─ conflict-resolution/docs-into-main (") and "*ACTIVE*" in line for line in lines)
 
 
 def test_mermaid_can_execute_the_diagram(merged):
-    graph = play(draw_mermaid(merged, "conv-001").text)
+    graph = play(draw_mermaid(merged, "conv-001", include_hidden=True).text)
     assert {"main", "fix", "docs", RESOLUTION, "conflict-resolution/docs-into-main"} <= set(graph.heads)
     merges = [name for name, (parents, *_) in graph.commits.items() if len(parents) == 2]
     assert len(merges) >= 3

@@ -69,7 +69,7 @@ def test_a_hidden_branch_leaves_no_commits_behind(repository, view):
     text = draw_mermaid(repository, "conv-001").text
     assert "carol: c" not in text
     assert "deleted" not in text
-    assert "carol: c" in draw_mermaid(repository, "conv-001", abandoned=True).text
+    assert "carol: c" in draw_mermaid(repository, "conv-001", include_hidden=True).text
 
 
 def test_a_conversation_without_messages_is_its_beginning(repository):

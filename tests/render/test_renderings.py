@@ -58,7 +58,7 @@ KINDS = [
     if thing not in BASES
     if not issubclass(thing, RawDocument)  # which is its own rendering
 ]
-NULLS = {"context", "changes", "cherry_pick", "conflicts", "merge", "rebase"}
+NULLS = {"context", "changes", "cherry_pick", "conflicts", "merge", "merge_requests", "rebase"}
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 each_noun = pytest.mark.parametrize("noun", SAMPLES)
 

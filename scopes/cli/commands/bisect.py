@@ -9,7 +9,7 @@ import typer
 from scopes.cli.arguments import split_source
 from scopes.cli.command_line import after_separator
 from scopes.cli.invocation import Invocation
-from scopes.cli.token_options import project_directory, tokenizer_for
+from scopes.cli.token_options import MaxTokens, project_directory, tokenizer_for
 from scopes.context.bisect_command import BisectCommand, ContextReader, check_bisect_command
 from scopes.context.request import new_request
 from scopes.conversation.bisect import BisectPoint, bisect, count_steps
@@ -32,9 +32,7 @@ def bisect_run(
     input: Annotated[
         str, typer.Option("--input", metavar="WHAT", help="Standard input: context, state, message or none")
     ] = "context",
-    max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", metavar="N", help="Token budget of the context (default: 8000)")
-    ] = None,
+    max_tokens: MaxTokens = None,
     timeout: Annotated[
         float | None, typer.Option("--timeout", metavar="SECONDS", help="Skip a message if the command takes longer")
     ] = None,

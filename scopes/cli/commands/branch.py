@@ -35,8 +35,8 @@ def branch(
         str | None, typer.Option("--name", metavar="NAME", help="The name, given as an option")
     ] = None,
     no_switch: Annotated[bool, typer.Option("--no-switch", help="Do not make it the active branch")] = False,
-    abandoned: Annotated[
-        bool, typer.Option("--all", "--abandoned", help="List abandoned branches and those of closed conflicts, too")
+    include_hidden: Annotated[
+        bool, typer.Option("--all", "--abandoned", help="List abandoned branches and those of ended conflicts, too")
     ] = False,
 ) -> int:
     """Create a branch, or list the branches.
@@ -62,7 +62,7 @@ def branch(
     if branch_name is not None and start is None:
         conversation, start = split_branch(conversation, None)
     if branch_name is None and purpose is None and agent is None and start is None:
-        return invocation.show(list_branches(invocation.repository(), conversation, abandoned=abandoned))
+        return invocation.show(list_branches(invocation.repository(), conversation, include_hidden=include_hidden))
     return invocation.show(
         run_branch(
             invocation.repository(),

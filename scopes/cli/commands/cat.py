@@ -23,7 +23,10 @@ def cat(
         ),
     ],
     inside: Annotated[
-        str | None, typer.Argument(metavar="[MESSAGE]", help="The message, after its conversation")
+        str | None,
+        typer.Argument(
+            metavar="[MESSAGE]", help="The message, after CONV; after CONV/BRANCH it must be on that branch"
+        ),
     ] = None,
     conversation: Annotated[
         str | None, typer.Option("--in", metavar="CONV", help="Search this conversation only")
@@ -51,7 +54,7 @@ def cat(
     if inside is not None:
         if conversation is not None:
             raise Invalid("the conversation is given twice", hint="leave out CONV or --in")
-        conversation, message = message.partition("/")[0], inside
+        conversation, message = message, inside
     message = replace_head(message, conversation)
     if raw and original:
         raise Invalid("--raw and --original cannot be combined", hint="leave out one of them")

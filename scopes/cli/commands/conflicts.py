@@ -6,13 +6,19 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import AuthorKind, AuthorName, ConflictAfterConversation, ConversationOrConflict, author_of
+from scopes.cli.arguments import (
+    AuthorKind,
+    AuthorName,
+    ConflictAfterConversation,
+    ConversationOrConflict,
+    Reason,
+    author_of,
+)
 from scopes.cli.invocation import Invocation
 from scopes.cli.resolve_input import (
     AsBefore,
     Continue,
     Edit,
-    Reason,
     ResolveOptions,
     Take,
     Value,
@@ -30,7 +36,7 @@ def conflicts_list(
     ] = None,
     status: Annotated[
         str | None,
-        typer.Option("--status", metavar="STATUS", help="Only those: open, debate, escalated, resolved or abandoned"),
+        typer.Option("--status", metavar="STATUS", help="Only those: open, debate, escalated, resolved or aborted"),
     ] = None,
     include_all: Annotated[
         bool, typer.Option("--all", "-a", help="Include every conflict that has ended, in whatever way")
@@ -38,8 +44,8 @@ def conflicts_list(
 ) -> int:
     """List the conflicts between branches.
 
-    A conflict is open, in debate (messages were added to its branch), escalated, resolved, or abandoned: its merge,
-    rebase or cherry-pick was aborted.
+    A conflict is open, in debate (messages were added to its branch), escalated, resolved, or aborted with its merge,
+    rebase or cherry-pick.
 
     With --all also those that have ended: resolved by hand, by a rule, by the strategy or as before. Those of a merge
     are in the history; what a rebase or cherry-pick resolved by itself, and what was aborted, is found in the operation
@@ -102,13 +108,14 @@ def conflicts_resolve(
     --edit opens the texts of both sides in your editor. The resolution becomes a message on the conflict-resolution
     branch, with author, reason and the rejected values.
 
-    --continue finishes the merge, rebase or cherry-pick in the same command if no conflict is open then. `scopes undo`
-    takes back the merge, and a second one the resolution. `scopes conv merge CONV --continue` finishes it later.
+    --continue finishes the merge, rebase or cherry-pick in the same command if no conflict is open then; `scopes undo`
+    takes back both in one step. `scopes conv merge CONV --continue` finishes it later.
 
     If the same two values for the same key were resolved before on any branch of the conversation, `conflicts show`
     says how, and --as-before takes the same value again. `scopes config set scopes.merge.reuse apply` lets merge,
     rebase and cherry-pick do that by themselves, unless the type has a rule (scopes.merge.rule.TYPE) or the merge has
-    another strategy than automatic; `off` shows nothing. Earlier resolutions that contradict each other are only shown.
+    another strategy than automatic; `off` shows nothing. Earlier resolutions that contradict each other are only shown,
+    and so is a value that neither side has.
 
     Examples:
       scopes conflicts resolve conv-001 1 --take source --reason "measured twice" --continue

@@ -8,7 +8,7 @@ import typer
 
 from scopes.cli.arguments import LATEST, FenceMark, split_compared
 from scopes.cli.invocation import Invocation
-from scopes.cli.token_options import ModelName, Strict, known_model, project_directory, tokenizer_for
+from scopes.cli.token_options import MaxTokens, ModelName, Strict, known_model, project_directory, tokenizer_for
 from scopes.context.context import context as run_context
 from scopes.context.context import find_smallest_budget
 from scopes.context.context_diff import diff_contexts
@@ -27,10 +27,7 @@ def context(
         str | None, typer.Argument(metavar="[A..B]", help="With --diff: two revisions, or the first one")
     ] = None,
     right: Annotated[str | None, typer.Argument(metavar="[B]", help="With --diff: the second revision")] = None,
-    max_tokens: Annotated[
-        int | None,
-        typer.Option("--max-tokens", metavar="N", help="Token budget (8000; 4000 with --task; or from --model)"),
-    ] = None,
+    max_tokens: MaxTokens = None,
     task: Annotated[str | None, typer.Option("--task", metavar="TEXT", help="What the context is for")] = None,
     mode: Annotated[str | None, typer.Option("--mode", metavar="MODE", help="history, relevance or files")] = None,
     model: ModelName = None,
@@ -58,14 +55,15 @@ def context(
     """Build context within a token budget.
 
     Contains the newest turns since the last compaction, oldest first, and the files that they touched, with their
-    current content in the project around the current directory. Files have a share of the budget. With --task the most
-    relevant turns of the whole history are chosen instead, also from before a compaction. A tool result is below its
-    call. At an earlier message, files have the content that the tools of the conversation recorded, never the current
-    one. Notes count what was left out, by reason. Messages that scopes itself writes in a merge are never contained;
-    --explain has one row for them. Recorded text stands as data between two lines with a random mark (--mark fixes it);
-    tags, lines like another speaker or heading, and invisible characters in it are made harmless. Left out are files
-    that may hold secrets, by their names, that git ignores, or that a link leads outside the project; their contents
-    are not searched for secrets.
+    current content in the project around the current directory. Files have a share of the budget. Without --max-tokens
+    the budget is 4000 with --task, and that of the model with --model. With --task the most relevant turns of the whole
+    history are chosen instead, also from before a compaction. A tool result is below its call. At an earlier message,
+    files have the content that the tools of the conversation recorded, never the current one. Notes count what was left
+    out, by reason. Messages that scopes itself writes in a merge are never contained; --explain has one row for them.
+    Recorded text stands as data between two lines with a random mark (--mark fixes it); tags, lines like another
+    speaker or heading, and invisible characters in it are made harmless. Left out are files that may hold secrets, by
+    their names, that git ignores, or that a link leads outside the project; their contents are not searched for
+    secrets.
 
     With --diff two revisions are named as for scopes diff, and the contexts that a model would read there are compared
     turn by turn, with the same options: before and after a compaction, or on two branches. Files have their recorded

@@ -11,15 +11,18 @@ from scopes.cli.arguments import (
     AuthorKind,
     AuthorName,
     OnBranch,
+    Reason,
     ScopeOrLatestArgument,
     author_of,
     conversation_of_message,
+    find_conversation,
     split_branch,
 )
 from scopes.cli.continue_options import DryRun
 from scopes.cli.invocation import Invocation
 from scopes.conversation.decisions import decisions as run_decisions
 from scopes.conversation.withdraw import withdraw_decision
+from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.loading import load
 from scopes.store.repository import Repository
 
@@ -41,9 +44,9 @@ def decisions(
 ) -> int:
     """List the decisions of a conversation.
 
-    Each with its message, date and agent, and its state: in effect on the active branch, superseded by a later one, or
-    "other branch" if only other branches hold it (in JSON, `branches` names them). With CONV/BRANCH only the decisions
-    in the history of that branch, and whether they are in effect there.
+    Each with its message, date and agent, and its state: in-effect on the active branch; superseded by a later one;
+    withdrawn, by its topic or with its message; or other-branch if only other branches hold it (in JSON, `branches`
+    names them). With CONV/BRANCH only the decisions in the history of that branch, with their state there.
 
     --candidates lists sentences of messages that seem to state a decision, and why. They are not decisions, and merges
     do not know them, until `scopes decisions accept`; `scopes decisions dismiss` takes one off the list.
@@ -95,7 +98,7 @@ def decisions_dismiss(
     context: typer.Context,
     first: ConversationOrCandidate,
     second: CandidateAfterConversation = None,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")] = "",
+    reason: Reason = "",
     author: AuthorName = None,
     author_kind: AuthorKind = None,
 ) -> int:
@@ -129,7 +132,7 @@ def decisions_withdraw(
     second: Annotated[
         str | None, typer.Argument(metavar="TOPIC", help="The topic, in any spelling", show_default=False)
     ] = None,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")] = "",
+    reason: Reason = "",
     author: AuthorName = None,
     author_kind: AuthorKind = None,
     branch: OnBranch = None,
@@ -150,13 +153,21 @@ def decisions_withdraw(
     repository = invocation.repository()
     conversation, topic = (first, second) if second is not None else (LATEST, first)
     conversation, branch = split_branch(conversation, branch)
-    result = withdraw_decision(
-        repository,
-        conversation,
-        topic,
-        reason=reason,
-        author=author_of(invocation, author, author_kind),
-        branch=branch,
-        dry_run=dry_run,
-    )
+    who = author_of(invocation, author, author_kind)
+    try:
+        result = withdraw_decision(
+            repository, conversation, topic, reason=reason, author=who, branch=branch, dry_run=dry_run
+        )
+    except NotFound:
+        if second is None and _names_conversation(repository, first):
+            hint = f"scopes decisions withdraw {first} TOPIC\nlist them: scopes decisions {first}"
+            raise Invalid("no topic given", hint=hint) from None
+        raise
     return invocation.show(result)
+
+
+def _names_conversation(repository: Repository, word: str) -> bool:
+    try:
+        return find_conversation(repository, word) is not None
+    except (Ambiguous, Invalid):
+        return False

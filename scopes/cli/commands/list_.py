@@ -26,7 +26,7 @@ def list_(
         int | None,
         typer.Option("-n", "--limit", metavar="N", help="At most N (default: a screen, all in a pipe)"),
     ] = None,
-    include_all: Annotated[bool, typer.Option("--all", help="All conversations, not only a screen")] = False,
+    include_all: Annotated[bool, typer.Option("--all", "-a", help="All conversations, not only a screen")] = False,
     since: Since = None,
     until: Until = None,
     agent: Annotated[str | None, typer.Option("--agent", metavar="AGENT", help="Only with this participant")] = None,

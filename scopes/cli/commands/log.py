@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
-from itertools import chain
 from typing import Annotated
 
 import typer
@@ -12,15 +9,11 @@ import typer
 from scopes.cli.arguments import LATEST, Since, Until, names_revision, replace_head
 from scopes.cli.command_line import after_separator
 from scopes.cli.invocation import Invocation
-from scopes.conversation.log import Log, LogEntry, LogFilter, parse_kinds
+from scopes.conversation.log import LogFilter, parse_kinds
 from scopes.conversation.log import log as run_log
 from scopes.errors import Invalid, NotFound
-from scopes.history.messages import shown_author
 from scopes.loading import load
 from scopes.render.view_options import ViewOptions
-from scopes.result import Note
-
-_MAX_NAMED = 8
 
 
 def log(
@@ -95,30 +88,7 @@ def log(
         fold_results=on_terminal and not full, unique_prefixes=on_terminal and oneline,
         digests=on_terminal and not oneline and not graph,
     )  # fmt: skip
-    if count != 0 and any((author, kind, grep, since, until, paths)):
-        result = _note_if_empty(invocation, result, log_filter, where)
     return invocation.show(result, options=ViewOptions(graph=graph, oneline=oneline, full=full))
-
-
-def _note_if_empty(invocation: Invocation, result: Log, only: LogFilter, where: str) -> Log:
-    """Return the log; an empty one with a note, whose hint names the authors and kinds that there are."""
-    items = iter(result.items)
-    first = next(items, None)
-    if first is not None:
-        return replace(result, items=chain((first,), items))
-    everything = run_log(invocation.repository(), where, all_branches=True, bodies=False)
-    heads = [item.head for item in everything.items if isinstance(item, LogEntry)]
-    hints = [f"see: scopes files {everything.conversation}"] if only.path is not None else []
-    hints += [f"authors: {_few(map(shown_author, heads))}"] if only.author else []
-    hints += [f"kinds: {_few(head.kind for head in heads)}"] if only.kind else []
-    others = any((only.author, only.kind, only.since, only.until, only.body))
-    text = "no message matches" if only.path is None or others else f"no message touched {only.path!a}"
-    return replace(result, items=(), notes=(Note(text, "\n".join(hints) or None),))
-
-
-def _few(names: Iterable[str]) -> str:
-    found = sorted(set(names))
-    return ", ".join(found[:_MAX_NAMED]) + (", ..." if len(found) > _MAX_NAMED else "")
 
 
 def _split_range(

@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from scopes.cli.arguments import LATEST, AuthorKind, AuthorName, ConversationOrLatestArgument, author_of
+from scopes.cli.arguments import LATEST, AuthorKind, AuthorName, ConversationOrLatestArgument, Reason, author_of
 from scopes.cli.commands.merge import Strategy
 from scopes.cli.invocation import Invocation
 from scopes.conversation.merge import MergeOptions
@@ -135,7 +135,7 @@ def merge_requests_close(
     context: typer.Context,
     first: ConversationOrRequest,
     second: RequestAfterConversation = None,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")] = "",
+    reason: Reason = "",
     author: AuthorName = None,
     author_kind: AuthorKind = None,
 ) -> int:

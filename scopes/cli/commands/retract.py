@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import AuthorKind, AuthorName, OnBranch, author_of, conversation_of_message
+from scopes.cli.arguments import AuthorKind, AuthorName, OnBranch, Reason, author_of, conversation_of_message
 from scopes.cli.invocation import Invocation
 from scopes.conversation.amend import retract as run_retract
 
@@ -19,7 +19,7 @@ def retract(
     message: Annotated[
         str | None, typer.Argument(metavar="MESSAGE", help="The message: an id, main~2 or a tag", show_default=False)
     ] = None,
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")] = "",
+    reason: Reason = "",
     author: AuthorName = None,
     author_kind: AuthorKind = None,
     branch: OnBranch = None,

@@ -24,8 +24,8 @@ def show(
     recent: Annotated[
         int, typer.Option("--recent", "-n", min=0, metavar="N", help="Number of recent messages")
     ] = RECENT,
-    abandoned: Annotated[
-        bool, typer.Option("--all", "--abandoned", help="Include abandoned branches and those of closed conflicts")
+    include_hidden: Annotated[
+        bool, typer.Option("--all", "--abandoned", help="Include abandoned branches and those of ended conflicts")
     ] = False,
 ) -> int:
     """Show participants, branches and recent activity.
@@ -43,7 +43,7 @@ def show(
     invocation: Invocation = context.obj
     repository = invocation.repository()
     try:
-        view = run_show(repository, where, recent=recent, abandoned=abandoned)
+        view = run_show(repository, where, recent=recent, include_hidden=include_hidden)
     except NotFound as error:
         if "/" in where or not names_revision(repository, where):
             raise

@@ -16,6 +16,7 @@ def uncompact(
     conversation: ConversationOrBranchArgument,
     last: Annotated[bool, typer.Option("--last", help="Only the last compaction, not those before it")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the compactions; change nothing")] = False,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for those who read it later")] = "",
     author: AuthorName = None,
     author_kind: AuthorKind = None,
 ) -> int:
@@ -27,7 +28,7 @@ def uncompact(
 
     Examples:
       scopes conv uncompact conv-001
-      scopes conv uncompact conv-001/main --last
+      scopes conv uncompact conv-001/main --last --reason "it forgot the schema"
       scopes conv uncompact conv-001 --dry-run
     """
     invocation: Invocation = context.obj
@@ -35,6 +36,7 @@ def uncompact(
         run_uncompact(
             invocation.repository(),
             conversation,
+            reason=reason,
             author=author_of(invocation, author, author_kind),
             only_last=last,
             dry_run=dry_run,

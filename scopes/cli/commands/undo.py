@@ -29,8 +29,8 @@ def undo(
     Every command that changes a conversation can be undone: append, branch, rewind, rename, delete, merge, import, ...
     Undo takes back the newest thing that you did, and never what somebody else did, unless you name the operation or
     give --any-actor. Who you are is the setting scopes.author, or SCOPES_AUTHOR. All messages of one append are taken
-    back together, if they are still the last ones of their branch. Repeat undo to go further back; redo reverts an
-    undo.
+    back together, if they are still the last ones of their branch, and so are all operations of one command. Repeat
+    undo to go further back; redo reverts an undo.
 
     Examples:
       scopes undo

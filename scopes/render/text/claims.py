@@ -201,9 +201,8 @@ def render_decision_list(result: DecisionList, view: View) -> None:
         view.line(Span(place, "id"), " holds no decisions.")
     where = result.branch or "the active branch"
     for row in result.decisions:
-        elsewhere = f" (only on {', '.join(row.branches)})"
-        marked = "" if row.current else elsewhere if row.branches else f" (superseded on {where})"
-        view.line(Span(row.topic, "heading"), Span(marked, "warn"))
+        mark = f"only on {', '.join(row.branches)}" if row.branches else f"{row.state} on {where}"
+        view.line(Span(row.topic, "heading"), Span("" if row.current else f" ({mark})", "warn"))
         view.body(row.decision, indent=4)
         who, when = author(row.head.author, row.head.author_kind), short_time(view, display_time(row.head))
         commit = Span(f" commit {row.head.oid[:12]}", "dim")

@@ -75,7 +75,7 @@ def _side_spans(key: str, positions: Sequence[Position]) -> Iterator[str | Span]
 
 
 def earlier_resolution(view: View, key: str, earlier: EarlierResolution) -> Iterator[str | Span]:
-    """Yield how a question was decided before: value and side, actor, date, reason and conflict."""
+    """Yield how a conflict was resolved before: value and side, actor, date, reason and conflict."""
     values = "; ".join(claim_text(key, value) for value in earlier.values) or "nothing"
     yield f"{values} ({earlier.choice})" if earlier.choice not in {None, "value"} else values
     yield ", by "
@@ -90,10 +90,10 @@ def earlier_resolution(view: View, key: str, earlier: EarlierResolution) -> Iter
     yield ")"
 
 
-def decided_before(view: View, key: str, earlier: EarlierResolution) -> str:
-    """Return how a question was decided before, as one line of plain text."""
+def earlier_line(view: View, key: str, earlier: EarlierResolution) -> str:
+    """Return how a conflict was resolved before, as one line of plain text."""
     parts = earlier_resolution(view, key, earlier)
-    return "decided before: " + "".join(part if isinstance(part, str) else part.text for part in parts)
+    return "resolved before: " + "".join(part if isinstance(part, str) else part.text for part in parts)
 
 
 def write_resolution_branch(view: View, branch: BranchName) -> None:
@@ -141,8 +141,8 @@ def write_conflict_notes(
     unresolved = [each for each in conflicts if each.status != "resolved"]
     for conflict in unresolved[:MAX_LINES]:
         view.aside(f"conflict {conflict.id[:SHORT_ID_LENGTH]}: {conflict.type} {shown_key(conflict.key)}")
-        for earlier in conflict.decided_before:
-            view.aside(f"conflict {conflict.id[:SHORT_ID_LENGTH]} {decided_before(view, conflict.key, earlier)}")
+        for earlier in conflict.earlier:
+            view.aside(f"conflict {conflict.id[:SHORT_ID_LENGTH]} {earlier_line(view, conflict.key, earlier)}")
     if len(unresolved) > MAX_LINES:
         view.aside(f"{len(unresolved) - MAX_LINES:,} more: scopes conflicts list {conversation}")
     if kind is not None and unresolved and view.hints:
@@ -170,14 +170,14 @@ def _write_conflict(view: View, number: int, conflict: Conflict, sides: tuple[st
     for word, branch, positions in (("target", sides[0], conflict.target), ("source", sides[1], conflict.source)):
         where = (f"    {word} ", Span(f"{branch:<{width}}", "branch"), "  ")
         view.line(*fit_line(view, (*where, *_side_spans(conflict.key, positions))))
-    for earlier in conflict.decided_before:
+    for earlier in conflict.earlier:
         parts = earlier_resolution(view, conflict.key, earlier)
-        view.line(*fit_line(view, ("    ", Span("decided before: ", "key"), *parts)))
+        view.line(*fit_line(view, ("    ", Span("resolved before: ", "key"), *parts)))
 
 
 def can_repeat(conflict: Conflict) -> bool:
     """Return True if an open conflict can be resolved as it was before."""
-    return conflict.status != "resolved" and [each.choice is None for each in conflict.decided_before] == [False]
+    return conflict.status != "resolved" and [each.choice is None for each in conflict.earlier] == [False]
 
 
 def fit_line(view: View, line: tuple[str | Span, ...]) -> Iterable[str | Span]:

@@ -16,7 +16,7 @@ from scopes.render.text.conflict_phrases import (
     confidence,
     conflict_agents,
     conflict_key,
-    decided_before,
+    earlier_line,
     earlier_resolution,
     fit_line,
     severity,
@@ -85,11 +85,11 @@ def render_conflict_list(result: ConflictList, view: View) -> None:
     if not view.terminal:
         view.rows(_PIPED_COLUMNS, (_piped_row(row, view) for row in result.conflicts))
         for row in result.conflicts:
-            for earlier in row.conflict.decided_before:
-                view.aside(f"conflict {row.conflict.id[:8]} {decided_before(view, row.conflict.key, earlier)}")
+            for earlier in row.conflict.earlier:
+                view.aside(f"conflict {row.conflict.id[:8]} {earlier_line(view, row.conflict.key, earlier)}")
         return
     if not result.conflicts:
-        view.line("There are no open conflicts.")
+        view.line(f"There are no {'' if result.include_all else 'open '}conflicts.")
     for number, (_, rows) in enumerate(
         groupby(result.conflicts, key=attrgetter("conversation", "branch", "source", "target"))
     ):
@@ -139,8 +139,8 @@ def _write_branch_conflicts(rows: list[ConflictRow], view: View) -> None:
     if view.width >= _WIDE:
         view.rows(_TERMINAL_COLUMNS, (_terminal_row(row, view) for row in rows), title=title)
         for row in rows:
-            for earlier in row.conflict.decided_before:
-                line = (f"{row.number} decided before: ", *earlier_resolution(view, row.conflict.key, earlier))
+            for earlier in row.conflict.earlier:
+                line = (f"{row.number} resolved before: ", *earlier_resolution(view, row.conflict.key, earlier))
                 view.line(*fit_line(view, line))
         return
     view.line(*fit_line(view, (Span(title, "heading"),)))
@@ -160,8 +160,8 @@ def _write_branch_conflicts(rows: list[ConflictRow], view: View) -> None:
             short_time(view, row.since),
         )
         view.line(*fit_line(view, below))
-        for earlier in conflict.decided_before:
-            line = ("     decided before: ", *earlier_resolution(view, conflict.key, earlier))
+        for earlier in conflict.earlier:
+            line = ("     resolved before: ", *earlier_resolution(view, conflict.key, earlier))
             view.line(*fit_line(view, line))
 
 
@@ -196,10 +196,10 @@ def _write_conflict(result: ConflictView, view: View) -> None:
         _write_file_changes(result.file, view)
     if conflict.resolution is not None:
         _write_resolution(conflict, conflict.resolution, view)
-    if conflict.decided_before:
+    if conflict.earlier:
         view.line()
-    for earlier in conflict.decided_before:
-        write_field(view, "Decided before", *earlier_resolution(view, conflict.key, earlier))
+    for earlier in conflict.earlier:
+        write_field(view, "Resolved before", *earlier_resolution(view, conflict.key, earlier))
     if result.talk:
         view.line()
         view.line(Span("Messages since:", "key"))
@@ -207,7 +207,7 @@ def _write_conflict(result: ConflictView, view: View) -> None:
         when = short_time(view, display_time(head))
         view.line(*fit_line(view, ("[", when, "] ", author(head.author, head.author_kind), ": ", subject(head))))
     if view.terminal and view.hints:
-        _write_next_steps(row, result.takes, view)
+        _write_next_steps(row, result.sides, view)
 
 
 def _write_fields(result: ConflictView, view: View) -> None:
@@ -312,7 +312,7 @@ def _write_resolution(conflict: Conflict, resolution: Resolution, view: View) ->
         reused = resolution.reused
         because = f", because {reused.reason}" if reused.reason else ""
         name = identifier(view, reused.conflict)
-        write_field(view, "As before", "decided by ", Span(reused.actor, "agent"), because, " (conflict ", name, ")")
+        write_field(view, "As before", "resolved by ", Span(reused.actor, "agent"), because, " (conflict ", name, ")")
     for value in resolution.rejected:
         write_field(view, "Rejected", claim_text(conflict.key, value))
     for other in resolution.also:
@@ -320,7 +320,7 @@ def _write_resolution(conflict: Conflict, resolution: Resolution, view: View) ->
         write_field(view, "Also", f"took {other.choice} ({other.strategy}) by ", Span(other.actor, "agent"), because)
 
 
-def _write_next_steps(row: ConflictRow, takes: Sequence[str], view: View) -> None:
+def _write_next_steps(row: ConflictRow, sides: Sequence[str], view: View) -> None:
     view.line()
     if row.conflict.status in ENDED:
         if row.kind == _HELD:
@@ -330,10 +330,10 @@ def _write_next_steps(row: ConflictRow, takes: Sequence[str], view: View) -> Non
     finish = "" if row.kind == _HELD else " --continue"
     resolve = f"scopes conflicts resolve {row.conversation} {row.conflict.id[:8]}"
     write_hint(view, f"take a side:    {resolve} --take source{finish}")
-    if takes:
-        write_hint(view, f"or another:     {', '.join(f'--take {side}' for side in takes[1:])}")
+    if sides:
+        write_hint(view, f"or another:     {', '.join(f'--take {side}' for side in sides[1:])}")
     if can_repeat(row.conflict):
-        write_hint(view, f"as before:      {resolve} --as-before")
+        write_hint(view, f"as before:      {resolve} --as-before{finish}")
     if can_have_value(row.conflict.key):
         write_hint(view, f"edit a value:   {resolve} --edit")
     write_hint(view, f"discuss it:     scopes conv append {row.conversation}/{row.branch} TEXT")

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from scopes.history.messages import NO_TEXT, MessageHeader, display_time
-from scopes.merge.conflict_keys import group_of, shown_key
+from scopes.merge.conflict_keys import group_of, noun_of, shown_key
 from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_name, claim_text
 from scopes.render.text.message_summary import summarize_message
@@ -26,13 +26,6 @@ if TYPE_CHECKING:
 _PIPED_COLUMNS = (Column("Mark"), Column("What"), Column("Key"), Column("Author"), Column("Time"), Column("Text"))
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 _MAX_WORDS = 2000
-_SINGULAR = {
-    "files": "file",
-    "decisions": "decision",
-    "methods": "method",
-    "proposals": "proposal",
-    "messages": "message",
-}  # group of claims -> the noun for one of them
 
 
 @render_text.register
@@ -97,7 +90,7 @@ def _write_changes_of_one_side(view: View, result: Difference) -> None:
     for side, name in (("left", result.left.name), ("right", result.right.name)):
         numbers = Counter(group_of(claim.key) for claim in result.claims if claim.changed_in == side)
         if numbers:
-            counts = ", ".join(counted(number, _SINGULAR.get(group, "claim")) for group, number in numbers.items())
+            counts = ", ".join(counted(number, noun_of(group) or "claim") for group, number in numbers.items())
             lines.append(f"Changed only in {name}: {counts}")
     if lines:
         view.line()

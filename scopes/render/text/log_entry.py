@@ -10,6 +10,7 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
+from scopes.history.lanes import lane_changes
 from scopes.history.messages import display_time
 from scopes.render.text.message_summary import is_folded, spawn_mark, summarize_message
 from scopes.render.text.part import INDENT, document_lines, format_files, part_line, whole_part
@@ -70,9 +71,7 @@ def _write_marks(
 
     The digest of a merge is on the side of the merge: below the end if the oldest message comes first.
     """
-    known, coming = {mark.merge for mark in before}, {mark.merge for mark in after}
-    left = [mark for mark in reversed(before) if mark.merge not in coming]
-    entered = [mark for mark in after if mark.merge not in known]
+    left, entered = lane_changes(before, after)
     marks = [(mark.end(), mark, oldest_first) for mark in left]
     marks += [(mark.begin((mark.fork or "")[:SHORT_ID_LENGTH]), mark, not oldest_first) for mark in entered]
     for text, mark, has_digest in marks:

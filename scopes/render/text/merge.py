@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
 from scopes.render.text.conflict_phrases import (
+    MAX_LINES,
     fit_line,
     write_aborted,
     write_conflict_notes,
+    write_more,
     write_next_commands,
     write_open_conflicts,
     write_resolution_branch,
@@ -113,6 +115,17 @@ def _write_work(result: MergeOutcome, view: View) -> None:
             view.line(*fit_line(view, ("    ", line)))
         else:
             view.aside(f"tests: {line}")
+    if result.plans and view.terminal:
+        view.line()
+        view.line(f"plans that differ: {counted(len(result.plans), 'step')}")
+    for step in result.plans[:MAX_LINES]:
+        statuses = f"{result.target}: {step.target}, {result.source}: {step.source}"
+        if view.terminal:
+            view.line(*fit_line(view, ("    ", f"{step.text}  ", Span(statuses, "dim"))))
+        else:
+            view.aside(f"plan: {step.text}: {statuses}")
+    if view.terminal:
+        write_more(view, len(result.plans))
     if result.alternatives is not None:
         _write_alternatives(result, result.alternatives, view)
 

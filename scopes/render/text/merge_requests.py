@@ -83,7 +83,7 @@ def render_merge_request_view(result: MergeRequestView, view: View) -> None:
     """Write a merge request and what its merge would do now."""
     row, request = result.row, result.row.request
     name = Span(f"merge request {request.number}", "id")
-    view.line(name, " ", Span(row.state, _STYLES[row.state]), " ", request.title)
+    view.line(name, " ", Span(row.state, _style(row)), " ", request.title)
     write_field(view, "Branches", Span(request.source, "branch"), " into ", Span(request.target, "branch"))
     write_field(view, "Conversation", row.conversation)
     write_field(view, "Requester", request.requester, f", {short_time(view, request.opened).text}")
@@ -127,6 +127,10 @@ def _write_preview(result: MergeRequestView, view: View) -> None:
         write_hint(view, f"merge it: scopes merge-requests merge {result.row.conversation} {request.number}")
 
 
+def _style(row: MergeRequestRow) -> Style:
+    return _STYLES.get(row.state, "")  # a later version may have other states
+
+
 def _row(row: MergeRequestRow) -> tuple[str, ...]:
     request = row.request
     names = request.title, request.source, request.target, request.requester, request.opened
@@ -136,6 +140,6 @@ def _row(row: MergeRequestRow) -> tuple[str, ...]:
 def _terminal_row(row: MergeRequestRow, view: View) -> tuple[str | Span, ...]:
     request = row.request
     branches = f"{request.source} → {request.target}"
-    state = Span(row.state, _STYLES[row.state])
+    state = Span(row.state, _style(row))
     opened = short_time(view, request.opened)
     return row.conversation, str(request.number), state, request.title, branches, request.requester, opened

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.model.operation import SAME_COMMAND
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import identifier, short_time, write_field, write_hint
 from scopes.render.view import Cell, Column, Span, View
@@ -47,6 +48,8 @@ def render_operation_view(result: OperationView, view: View) -> None:
         write_field(view, "Command", record.command)
     if record.undoes is not None:
         write_field(view, "Undoes", identifier(view, record.undoes))
+    for earlier in _earlier_of_command(record):
+        write_field(view, "With", identifier(view, earlier), " (one step of undo)")
     write_field(view, "Commit", Span(result.commit, "id"))
     view.line()
     view.line(record.summary, indent=4)
@@ -61,7 +64,7 @@ def render_operation_view(result: OperationView, view: View) -> None:
 def render_undone(result: Undone, view: View) -> None:
     """Write what was undone or redone, and how to reverse that; in a pipe the operation and the same words."""
     target = result.target
-    done = target.summary.removeprefix("undo ") if result.redo else target.summary
+    done = result.summary
     verb = ("would redo" if result.redo else "would undo") if result.dry_run else "redone" if result.redo else "undone"
     by = f" by {target.actor}" if target.actor != result.actor and target.kind != "append" and not result.redo else ""
     if not view.terminal:
@@ -74,7 +77,15 @@ def render_undone(result: Undone, view: View) -> None:
 
 def _row(record: Operation, view: View) -> tuple[Cell, ...]:
     time = short_time(view, record.time)
-    return identifier(view, record.id), time, record.actor, record.kind, record.summary, record.command
+    earlier = _earlier_of_command(record)
+    same = f" (one step with {', '.join(each[:8] for each in earlier)})" if earlier else ""
+    return identifier(view, record.id), time, record.actor, record.kind, record.summary + same, record.command
+
+
+def _earlier_of_command(record: Operation) -> list[str]:
+    """Return the ids of the operations that the same command recorded before."""
+    found = record.details.get(SAME_COMMAND)
+    return [str(each) for each in found] if isinstance(found, list) else []
 
 
 def _ref_target(view: View, value: str | None) -> Span:

@@ -40,8 +40,8 @@ def conflict_object(number: int, conflict: Conflict, texts: Mapping[str, str] = 
     }
     if conflict.resolution is not None:
         shape["resolution"] = _resolution(conflict.resolution)
-    if conflict.decided_before:
-        shape["decided_before"] = [_earlier(each) for each in conflict.decided_before]
+    if conflict.earlier:
+        shape["resolved_before"] = [_earlier(each) for each in conflict.earlier]
     return shape
 
 
@@ -58,7 +58,7 @@ def format_conflict_view(result: ConflictView) -> dict[str, object]:
     row = result.row
     shape = conflict_object(row.number, row.conflict, result.texts) | _place(row)
     shape["talk"] = [header_object(head) for head in result.talk]
-    shape["takes"] = list(result.takes)
+    shape["sides"] = list(result.sides)
     file = None if result.file is None else _file_changes(result.file)
     return {"kind": "conflict", **shape, **without_none(escalated_to=result.escalated_to, file=file)}
 

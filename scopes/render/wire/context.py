@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from scopes.context.turns import USER
 from scopes.fence import fenced
+from scopes.history.lanes import lane_changes
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
-from scopes.sanitize import RECORDED, line_for_prompt
+from scopes.sanitize import RECORDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from scopes.context.budget import Budget
     from scopes.context.count import TokenCount
     from scopes.context.history_block import HistoryBlock
-    from scopes.context.result import Context, ContextMessage
+    from scopes.context.result import Context, ContextLane, ContextMessage
     from scopes.tokens.fetch import RanksFetched
     from scopes.tokens.status import TokenStatus
 
@@ -70,9 +71,11 @@ def context_document(result: Context, *, explain: bool = False) -> dict[str, obj
 
 
 def _format_message(message: ContextMessage) -> dict[str, object]:
-    """Return a turn; the key of its conversation is `session`."""
+    """Return a turn; the key of its conversation is `session`, and `lane` is the innermost merged branch."""
     names = {"conversation": "session"}
-    return without_none(**{names.get(name, name): value for name, value in message._asdict().items()})
+    values = message._replace(lanes=())._asdict()
+    del values["lanes"]
+    return without_none(**{names.get(name, name): value for name, value in values.items()}, lane=message.lane)
 
 
 @to_wire.register
@@ -108,22 +111,20 @@ def chat_messages(result: Context) -> list[dict[str, str]]:
     first = "\n\n".join(filter(None, (label, fenced("history", body, result.mark).strip() if body else "")))
     opening = [{"role": "user", "content": first}] if first else []
     return opening + [
-        {"role": "user" if message.role == USER else "assistant", "content": f"{mark}{message.text}"}
-        for mark, message in zip(_lane_changes(result.messages), result.messages, strict=True)
+        {"role": "user" if message.role == USER else "assistant", "content": content}
+        for message, content in zip(result.messages, _walk_contents(result.messages), strict=True)
     ]
 
 
-def _lane_changes(messages: Sequence[ContextMessage]) -> Iterator[str]:
-    """Yield what is put before each message: a line if it is from another merged branch than the one before."""
-    before = None
-    for message in messages:
-        if message.lane == before:
-            yield ""
-        elif message.lane is None:
-            yield f"[{line_for_prompt(f'end of branch {before}')}]\n\n"
-        else:
-            yield f"[{line_for_prompt(f'parallel branch {message.lane}')}]\n\n"
-        before = message.lane
+def _walk_contents(messages: Sequence[ContextMessage]) -> Iterator[str]:
+    """Yield the texts of turns, with the marks of merged branches before them, and after the last one."""
+    before: tuple[ContextLane, ...] = ()
+    for number, message in enumerate(messages, 1):
+        left, entered = lane_changes(before, message.lanes)
+        marks = [*(lane.end for lane in left), *(lane.begin for lane in entered)]
+        last, _ = lane_changes(message.lanes, ()) if number == len(messages) else ([], [])
+        yield "".join((*marks, message.text, *(f"\n\n{lane.end.strip()}" for lane in last if lane.end)))
+        before = message.lanes
 
 
 @to_wire.register

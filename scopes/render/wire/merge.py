@@ -64,6 +64,7 @@ def _outcome_object(result: MergeOutcome, word: str) -> dict[str, object]:
         conflicts=[conflict_object(number, each) for number, each in enumerate(result.conflicts, 1)],
         files=[file_object(file) for file in result.files] or None,
         tests=_tests(result.tests),
+        plans=[without_none(**step._asdict()) for step in result.plans] or None,
         alternatives=None if result.alternatives is None else _alternatives(result.alternatives),
         operation=result.operation,
         dry_run=result.dry_run or None,

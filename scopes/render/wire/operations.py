@@ -33,8 +33,10 @@ def format_undone(result: Undone) -> dict[str, object]:
     return without_none(
         kind="redo" if result.redo else "undo",
         target=_operation_object(result.target),
+        also=[_operation_object(each) for each in result.also] or None,
         operation=result.operation,
         dry_run=result.dry_run or None,
+        active_branch=result.active_branch,
     )
 
 

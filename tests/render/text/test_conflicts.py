@@ -92,6 +92,8 @@ def test_conflicts_of_several_branches_have_separate_tables(at_one_moment):
 
 def test_an_empty_list_prints_a_sentence_on_a_terminal():
     assert seen_lines(CONFLICT["empty-list"]) == ["There are no open conflicts."]
+    every = replace(CONFLICT["empty-list"], include_all=True)
+    assert seen_lines(every) == ["There are no conflicts."]
     assert piped(CONFLICT["empty-list"]) == ""
 
 

@@ -30,7 +30,7 @@ def test_a_piped_decision_is_a_row_with_whole_ids():
         "2025-12-31T22:40:00Z",
         DECIDED.id,
         DECIDED.oid,
-        "in effect",
+        "in-effect",
     ]
     assert rows[0][-1] == "superseded"
 
@@ -44,6 +44,6 @@ def test_a_decision_on_other_branches_names_them():
     row = DecisionRow(topic="db", decision="SQLite", head=SECURE, current=False, branches=("b1", "b2"))
     found = DecisionList(conversation="conv-001", decisions=(row,))
     assert seen_lines(found)[0] == "db (only on b1, b2)"
-    assert piped(found).rstrip().endswith("\tother branch")
+    assert piped(found).rstrip().endswith("\tother-branch")
     [shown] = document(found)["decisions"]
-    assert (shown["stands"], shown["state"], shown["branches"]) == (False, "other branch", ["b1", "b2"])
+    assert (shown["stands"], shown["state"], shown["branches"]) == (False, "other-branch", ["b1", "b2"])
