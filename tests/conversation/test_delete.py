@@ -244,3 +244,18 @@ def test_the_name_of_a_deleted_conversation_says_that_it_is_in_the_trash(reposit
         with pytest.raises(NotFound, match=f"conversation {name} is in the trash") as refusal:
             look_up(repository, name)
         assert refusal.value.hint.startswith(f"restore it: scopes undo {operation}\n")
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
+def test_the_operations_of_the_list_restore_the_conversations_in_any_order(repository, order):
+    for _ in range(3):
+        history(repository, "main: a b", "fix@a: c")
+    before = repository.list_refs("refs/heads/", "refs/scopes/meta/")
+    for name in "conv-002", "conv-001", "conv-003":
+        delete(repository, name)
+    rows = list_deleted(repository).deleted
+    assert [row.id for row in rows] == ["conv-003", "conv-001", "conv-002"]
+    for number, position in enumerate(order, 1):
+        undo(repository, rows[position].operation)
+        assert len(list_deleted(repository).deleted) == 3 - number
+    assert repository.list_refs("refs/heads/", "refs/scopes/meta/") == before

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scopes import clock
 from scopes.conversation.delete import delete
-from scopes.conversation.undo import undo
+from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.exporters.original import list_sources, walk_bytes
 from scopes.history.messages import walk_headers_oldest_first
@@ -27,6 +28,7 @@ from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.reading import real_transcript, source_of
 from tests.importers.stores import branch_words, count_objects, import_demo
 from tests.support.examples import examples
+from tests.support.random_ids import hashed_counter
 from tests.support.store import assert_sound, make_store, open_store
 
 TIME = "2026-02-01T10:00:{:02}.137Z"
@@ -371,4 +373,30 @@ def test_a_conversation_that_is_deleted_while_a_session_joins_it_is_not_joined(
     done = import_demo(repository, session(tmp_path, "s2", words))
     assert (done.joined, [row.new_messages for row in done.conversations]) == ((), [len(words.split())])
     assert [branch_words(repository, "main", name) for name in conversations(repository)] == [words]
+    assert_sound(repository)
+
+
+def test_undo_and_redo_of_a_join_and_its_repetition_lead_to_the_same_store(repository, tmp_path, monkeypatch):
+    monkeypatch.setattr(clock, "random_bytes", hashed_counter())
+    base, copy = session(tmp_path, "s1", "a b c d"), session(tmp_path, "s2", "a b x y")
+    import_demo(repository, base)
+    before = imported_refs(repository)
+    first = import_demo(repository, copy)
+    joined = imported_refs(repository)
+    undo(repository)
+    assert imported_refs(repository) == before
+    redo(repository)
+    assert imported_refs(repository) == joined
+    assert import_demo(repository, base, copy).operation is None
+    undo(repository)
+    again = import_demo(repository, base, copy)
+    assert (joins(again), imported_refs(repository)) == (joins(first), joined)
+
+
+def test_a_session_kept_apart_joins_after_undo(repository, tmp_path):
+    sources = session(tmp_path, "s1", "a b c d"), session(tmp_path, "s2", "a b x y")
+    import_demo(repository, *sources, join=False)
+    undo(repository)
+    assert conversations(repository) == {}
+    assert joins(import_demo(repository, *sources)) == [("s2", "conv-001", "fork/s2", 2)]
     assert_sound(repository)

@@ -9,8 +9,9 @@ import pytest
 from scopes.context.context import context
 from scopes.context.request import Request
 from scopes.conversation.amend import retract
+from scopes.conversation.branch import branch
 from scopes.conversation.log import log
-from scopes.conversation.undo import undo
+from scopes.conversation.undo import redo, undo
 from scopes.errors import Invalid, Refused
 from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize
@@ -123,3 +124,22 @@ def test_the_notice_has_the_reason_and_the_author(compacted):
 def test_an_author_that_is_not_valid_is_refused(compacted, dry_run):
     with pytest.raises(Invalid):
         uncompact(compacted, CONVERSATION, author=Author("carol", "robot"), dry_run=dry_run)
+
+
+def test_undo_and_redo_move_between_the_summary_and_the_full_history(compacted):
+    uncompact(compacted, CONVERSATION, author=CAROL)
+    say(compacted, CONVERSATION, "delta")
+    undo(compacted)
+    undo(compacted)
+    assert turns(compacted) == ("gamma", True)
+    redo(compacted)
+    assert turns(compacted) == ("alpha beta gamma", False)
+    redo(compacted)
+    assert turns(compacted) == ("alpha beta gamma delta", False)
+
+
+def test_another_branch_keeps_its_compaction(compacted):
+    branch(compacted, CONVERSATION, name="other", start="main", switch=False)
+    uncompact(compacted, f"{CONVERSATION}/main", author=CAROL)
+    assert turns(compacted) == ("alpha beta gamma", False)
+    assert list_summaries(compacted, f"{CONVERSATION}/other").summaries[0].head.kind == "compaction"
