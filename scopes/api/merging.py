@@ -143,16 +143,19 @@ class MergingConversation(ConversationHandle):
             continue_after=continue_after,
         )
 
-    def rebase(self, onto: str, *, branch: str | None = None, dry_run: bool = False) -> ReplayOutcome:
+    def rebase(
+        self, onto: str, *, branch: str | None = None, from_base: bool = False, dry_run: bool = False
+    ) -> ReplayOutcome:
         """Move the own messages of a branch (default: the active one) onto `onto`, a branch or any message.
 
+        Its own messages are those after its fork point; with `from_base` all since the merge base with `onto`.
         The outcome is ReplayUpToDate, Replayed or ReplayConflicted.
 
         Raises:
             NotFound, Ambiguous: there is no such branch or message.
             Refused: the branch takes part in something in progress, or has a merge that cannot be replayed.
         """
-        return rebase_branch(self.repository, self.id, onto=onto, branch=branch, dry_run=dry_run)
+        return rebase_branch(self.repository, self.id, onto=onto, branch=branch, from_base=from_base, dry_run=dry_run)
 
     def continue_rebase(self, branch: str | None = None) -> ReplayOutcome:
         """Continue a rebase whose conflicts are resolved; raises as `continue_merge` does."""

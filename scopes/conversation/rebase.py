@@ -7,6 +7,7 @@ see `merge.replay_control`.
 from __future__ import annotations
 
 from dataclasses import replace
+from shlex import quote
 from typing import Any
 
 from scopes.errors import Refused
@@ -28,7 +29,7 @@ from scopes.merge.replay_plan import ReplayPlan, plan_line, plan_rebase
 from scopes.merge.replay_state import REBASE, ReplayState, list_written, require_free
 from scopes.merge.rewrite import ReplayRules, Stop
 from scopes.model.conversation import BranchEntry
-from scopes.result import Note
+from scopes.result import Note, plural
 from scopes.store.graph import is_ancestor, list_merge_bases, list_new_commits
 from scopes.store.objects import Commit
 from scopes.store.packs.bulk import bulk_objects
@@ -36,9 +37,18 @@ from scopes.store.repository import Objects, Repository, read_commit
 
 
 def rebase(
-    repository: Repository, conversation: str, *, onto: str, branch: str | None = None, dry_run: bool = False
+    repository: Repository,
+    conversation: str,
+    *,
+    onto: str,
+    branch: str | None = None,
+    from_base: bool = False,
+    dry_run: bool = False,
 ) -> ReplayOutcome:
     """Replay the own messages of a branch (default: the active one) on top of `onto`, a branch or any message.
+
+    Its own messages are those after its fork point; with `from_base` all since the merge base with `onto`, as in git. A
+    note has the number of messages that are left out.
 
     Raises:
         NotFound, Ambiguous: there is no such conversation, branch or message.
@@ -49,7 +59,9 @@ def rebase(
     def prepare(objects: Objects) -> tuple[ReplayState, ReplayPlan]:
         state, fork = _resolve(repository, conversation, branch, onto)
         rules = read_rules(repository, state.conversation, state.onto)
-        return state, plan_rebase(repository, objects, state.original, fork, state.onto, rules)
+        fork = None if from_base else fork
+        plan = plan_rebase(repository, objects, state.original, fork, state.onto, rules)
+        return state, replace(plan, notes=(*plan.notes, *_left_out(repository, state, plan, onto, dry_run=dry_run)))
 
     return begin_replay(_REBASE, repository, prepare, dry_run=dry_run)
 
@@ -101,6 +113,21 @@ def _resolve(
         parent=base.branch if base.branch != name else None,
     )
     return state, moving.entry.fork
+
+
+def _left_out(
+    repository: Repository, state: ReplayState, plan: ReplayPlan, onto: str, *, dry_run: bool
+) -> tuple[Note, ...]:
+    """Return a note about the messages that the branch loses because they are below its fork point."""
+    if not plan.inherited:
+        return ()
+    handle = BranchHandle(ConversationHandle(repository, state.conversation), state.branch)
+    parent = handle.entry.parent
+    where = "before its fork point" if parent in (None, MAIN, onto) else f"of {parent}"
+    verb, them = ("is", "it") if plan.inherited == 1 else ("are", "them")
+    text = f"{plan.inherited} {plural(plan.inherited, 'message')} {where} {verb} left out"
+    command = f"scopes rebase {handle} --onto {quote(onto)} --from-base"
+    return (Note(text, f"to take {them} too: {'' if dry_run else 'scopes undo, then '}{command}"),)
 
 
 def _base_name(base: Revision, text: str) -> str:

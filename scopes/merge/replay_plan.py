@@ -22,9 +22,13 @@ from scopes.store.repository import Objects, Repository, read_commit, read_tree
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayPlan:
-    """A planned replay; `dropped` merges and `present` messages, which the new base has already, are left out."""
+    """A planned replay; `dropped` merges and `present` messages, which the new base has already, are left out.
+
+    `inherited` is the number of messages below the fork point of a rebased branch that the new base does not have.
+    """
 
     result: ReplayResult
+    inherited: int = 0
     dropped: tuple[Oid, ...] = ()
     present: tuple[Rewrite, ...] = ()
     notes: tuple[Note, ...] = ()
@@ -39,9 +43,12 @@ def plan_rebase(  # noqa: PLR0917 - where to read and write, then what moves whe
         Refused: a merge cannot be replayed, or the histories have nothing in common.
     """
     bases = list_merge_bases(repository, tip, onto)
-    commits = _drop_history(list_new_commits(repository, tip, onto, bases), fork)
+    line = list_new_commits(repository, tip, onto, bases)
+    commits = _drop_history(line, fork)
     new_in_target = list_new_commits(repository, onto, tip, bases)
-    return plan_line(repository, objects, onto, commits, new_in_target, rules)
+    known = {message_id_of(commit) for commit in (*new_in_target, *commits)}
+    inherited = sum(message_id_of(commit) not in known for commit in line)
+    return replace(plan_line(repository, objects, onto, commits, new_in_target, rules), inherited=inherited)
 
 
 def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where

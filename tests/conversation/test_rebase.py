@@ -79,6 +79,34 @@ def test_only_messages_after_the_fork_point_are_rebased(repository):
     assert texts(repository, "conv-001/idea") == ["a", "b", "e"]
 
 
+def test_a_note_counts_the_messages_below_the_fork_point_that_are_left_out(repository):
+    """Findings of the fourth day, B4: they vanished from the branch without a note."""
+    history(repository, "main: a b", "f1@a: c d")
+    branch(repository, "conv-001", name="f2", start="f1")
+    say(repository, "conv-001/f2", "e")
+    planned = rebase(repository, "conv-001", branch="f2", onto="main", dry_run=True)
+    done = rebase(repository, "conv-001", branch="f2", onto="main")
+    (before,), (after,) = planned.notes, done.notes
+    assert before.text == after.text == "2 messages of f1 are left out"
+    assert before.hint == "to take them too: scopes rebase conv-001/f2 --onto main --from-base"
+    assert after.hint == "to take them too: scopes undo, then scopes rebase conv-001/f2 --onto main --from-base"
+
+
+def test_from_base_takes_all_messages_since_the_merge_base(repository):
+    history(repository, "main: a b", "f1@a: c d", "f2@d: e")
+    done = rebase(repository, "conv-001", branch="f2", onto="main", from_base=True)
+    assert texts(repository, "conv-001/f2") == ["a", "b", "c", "d", "e"]
+    assert done.notes[:1] == () or "left out" not in done.notes[0].text
+
+
+def test_no_message_is_left_out_that_the_new_base_has(repository):
+    history(repository, "main: a b", "f1@a: c d", "f2@d: e")
+    rebase(repository, "conv-001", branch="f1", onto="main")
+    done = rebase(repository, "conv-001", branch="f2", onto="f1")
+    assert texts(repository, "conv-001/f2") == ["a", "b", "c", "d", "e"]
+    assert done.notes == ()
+
+
 def test_a_branch_without_own_messages_moves_to_the_new_base(repository):
     drawn = history(repository, "main: a b c", "fix@a:")
     done = rebase(repository, "conv-001", branch="fix", onto="main")

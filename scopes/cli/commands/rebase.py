@@ -11,6 +11,7 @@ from scopes.cli.continue_options import Abort, Continue, DryRun, Skip, requested
 from scopes.cli.invocation import Invocation
 from scopes.conversation.rebase import abort_rebase, continue_rebase, skip_rebase
 from scopes.conversation.rebase import rebase as run_rebase
+from scopes.errors import Invalid
 
 
 def rebase(
@@ -19,6 +20,9 @@ def rebase(
     onto: Annotated[
         str | None, typer.Option("--onto", metavar="MESSAGE", help="The new base: a branch, main~2 or a message id")
     ] = None,
+    from_base: Annotated[
+        bool, typer.Option("--from-base", help="Take all messages since the merge base with the new base, as git does")
+    ] = False,
     branch: OnBranch = None,
     continue_: Continue = False,
     skip: Skip = False,
@@ -30,6 +34,9 @@ def rebase(
     The messages keep their ids and get new commits. A message that conflicts with the new base stops the rebase with
     exit code 3: the branch does not move yet, and a conflict-resolution branch becomes the active one. Resolve the
     conflicts, then run --continue.
+
+    A branch's own messages are those after its fork point. If it was forked from another branch than the new base, the
+    messages of that branch are left out, and a note says how many; --from-base takes them too.
 
     Examples:
       scopes conv rebase conv-001 --branch fix --onto main
@@ -45,10 +52,19 @@ def rebase(
         dry_run=dry_run,
         missing="no new base given: --onto",
     )
+    if from_base and step != "begin":
+        raise Invalid("--from-base needs --onto", hint=f"leave it out with --{step}")
     conversation, branch = split_branch(conversation, branch)
     if step == "begin":
         return invocation.show(
-            run_rebase(invocation.repository(), conversation, onto=onto or "", branch=branch, dry_run=dry_run)
+            run_rebase(
+                invocation.repository(),
+                conversation,
+                onto=onto or "",
+                branch=branch,
+                from_base=from_base,
+                dry_run=dry_run,
+            )
         )
     resume = {"continue": continue_rebase, "skip": skip_rebase}.get(step)
     if resume is not None:
