@@ -35,6 +35,9 @@ def tokens_count(
     are o200k counts times a factor: the one measured from the usage that the conversation records, else 1.3 and 1.1, or
     the setting scopes.model.claude.factor.
 
+    Of a conversation, texts, reasoning, tool calls and their results are counted. `summarize` and `compact` count the
+    texts alone. `show` has the size of the last context as the agent recorded it, with its instructions and tools.
+
     Examples:
       scopes tokens count README.md
       git diff | scopes tokens count -

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from scopes.conversation.changes import Change, ChangeLog
@@ -10,12 +12,12 @@ from scopes.history.messages import NO_TEXT
 from scopes.ids import is_oid
 from scopes.merge.conflict_keys import shown_key
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import SHORT_ID_LENGTH, short_time
+from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, short_time
 from scopes.render.view import Cell, Column, View
 from scopes.sanitize import mark_cut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from scopes.result import Result
 
@@ -52,9 +54,30 @@ def render_change(result: Change, view: View) -> None:
 def _write_changes(items: Iterable[Result], view: View, *, title: str | None) -> None:
     changes = (item for item in items if isinstance(item, Change))
     if view.terminal:
-        view.rows(_TERMINAL_COLUMNS, (_terminal_row(row, view) for row in changes), title=title)
+        groups = groupby(changes, _is_tool_use)
+        rows = (row for is_tool_use, group in groups for row in _terminal_rows(list(group), view, fold=is_tool_use))
+        view.rows(_TERMINAL_COLUMNS, rows, title=title)
     else:
         view.rows(_PIPED_COLUMNS, map(_piped_row, changes))
+
+
+def _is_tool_use(row: Change) -> bool:
+    """Return True if a change is a message that only calls tools or has their results."""
+    match row.after:
+        case {"kind": str(kind), "subject": str(subject)} if row.field_path.startswith("messages"):
+            return kind == "tool-results" or (bool(row.tools) and subject == NO_TEXT)
+    return False
+
+
+def _terminal_rows(group: list[Change], view: View, *, fold: bool) -> Iterator[tuple[Cell, ...]]:
+    """Yield a row for each change; one for several messages in a row that only use tools."""
+    if not fold or len(group) == 1:
+        yield from (_terminal_row(row, view) for row in group)
+        return
+    counts = Counter(tool for row in group for tool in row.tools)
+    names = ", ".join(name if number == 1 else f"{number} {name}" for name, number in counts.items())
+    words = f"{counted(len(group), 'message')} of tool calls and results" + (f": → {names}" if names else "")
+    yield short_time(view, group[0].time), "messages", words, _author(group[0])
 
 
 def _terminal_row(row: Change, view: View) -> tuple[Cell, ...]:
@@ -63,7 +86,11 @@ def _terminal_row(row: Change, view: View) -> tuple[Cell, ...]:
         field = f"{field[: len(_MESSAGE) + SHORT_ID_LENGTH]}…]"
     elif field.startswith(_CONFLICT):
         field = field[: len(_CONFLICT) + SHORT_ID_LENGTH]
-    return short_time(view, row.time), field, _describe(row), row.cause.partition(":")[2] or row.cause
+    return short_time(view, row.time), field, _describe(row), _author(row)
+
+
+def _author(row: Change) -> str:
+    return row.cause.partition(":")[2] or row.cause
 
 
 def _piped_row(row: Change) -> tuple[str, ...]:

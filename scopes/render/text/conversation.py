@@ -131,7 +131,14 @@ def _details(result: ConversationView) -> Iterator[tuple[str | Span, ...]]:
     yield "Messages", f"{result.messages:,} on {branches}"
     if result.tokens is not None:
         estimated = result.tokens_method == "estimate"
-        yield "Tokens", (f"~{result.tokens:,} of text" if estimated else f"{result.tokens:,} in the last context")
+        yield (
+            "Tokens",
+            (
+                f"~{result.tokens:,} of text, without tool calls"
+                if estimated
+                else f"{result.tokens:,} in the last context, as the agent recorded it"
+            ),
+        )
     yield "UUID", Span(result.uuid, "id")
     if result.native_id is not None:
         yield "Session", Span(result.native_id, "id"), f" ({result.source})" if result.source is not None else ""

@@ -49,9 +49,11 @@ def render_summarized(result: Summarized, view: View) -> None:
         place = Span(f"{result.conversation}/{result.branch}", "branch")
         before = () if result.earlier is None else (" after the compaction ", identifier(view, result.earlier))
         name = () if result.id is None else (" in ", identifier(view, result.id))
-        view.sentence(done, f" {counted(result.messages, 'message')} of ", place, *before, *name, f" ({result.method})")
+        view.sentence(
+            done, f" {counted(result.messages, 'message')} with text of ", place, *before, *name, f" ({result.method})"
+        )
         tokens = [format_tokens(number, result.counted) for number in (result.summary_tokens, result.original_tokens)]
-        write_field(view, "Tokens", f"{tokens[0]} of {tokens[1]} ({result.ratio:.0%})")
+        write_field(view, "Tokens", f"{tokens[0]} of {tokens[1]} in texts, without tool calls ({result.ratio:.0%})")
     view.body(result.text, indent=4 if view.terminal else 0)
     if result.id is not None:
         write_hint(view, "undo with: scopes undo")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from scopes.history.messages import NO_TEXT
 from scopes.render.wrap import count_cells
 from tests.render.rendering import piped, seen_lines
 from tests.render.results import CALL, CHANGES, PROMPT, SAMPLES, change, oid
@@ -35,6 +36,17 @@ def test_before_and_after_are_json_in_a_pipe():
 def test_a_single_change_has_no_title(at_one_moment):
     assert seen_lines(CHANGE["changes"])[1].strip("│ ") == "Changes of conv-001"
     assert seen_lines(CHANGE["change"])[1].split()[1:5] == ["Time", "Field", "Change", "By"]
+
+
+def test_messages_that_only_use_tools_are_one_row(at_one_moment):
+    """Half of the rows were `answer: → Bash` and `tool-results`."""
+    called = replace(CHANGES[1], after={**CHANGES[1].after, "kind": "answer", "subject": NO_TEXT}, tools=("Bash",))
+    results = replace(CHANGES[1], after={**CHANGES[1].after, "kind": "tool-results", "subject": NO_TEXT}, tools=())
+    assert values(called, results, called, results, CHANGES[0]) == [
+        "4 messages of tool calls and results: → 2 Bash",
+        "planner joined",
+    ]
+    assert len(piped(replace(CHANGE["changes"], items=(called, results))).splitlines()) == 2
 
 
 def test_a_terminal_tells_what_happened_in_words(at_one_moment):

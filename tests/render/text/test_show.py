@@ -60,7 +60,7 @@ def test_the_details_end_with_how_to_go_on(at_one_moment):
         "Models:    m1, m2",
         "Time:      2025-12-31T22:00:00Z to 2025-12-31T23:59:00Z",
         "Messages:  1,234 on 3 branches",
-        "Tokens:    85,123 in the last context",
+        "Tokens:    85,123 in the last context, as the agent recorded it",
         f"UUID:      {VIEW.uuid}",
         "Session:   01a1fcdc (codex)",
         "go on: scopes log conv-001",
@@ -73,7 +73,7 @@ def test_the_details_end_with_how_to_go_on(at_one_moment):
     )
     assert "go on" not in piped(KNOWN)
     assert "go on" not in seen(KNOWN, hints=False)
-    assert "Tokens:    ~85,123 of text\n" in seen(replace(KNOWN, tokens_method="estimate"))
+    assert "Tokens:    ~85,123 of text, without tool calls\n" in seen(replace(KNOWN, tokens_method="estimate"))
 
 
 def test_what_is_in_progress_is_above_the_commands_that_end_it(at_one_moment):
