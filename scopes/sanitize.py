@@ -25,6 +25,7 @@ UNSAFE = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{DIRECTION_AND_SEPARATORS}{IG
 PRESENTATION = "\ufe0e\ufe0f"
 RECORDED = "Recorded history, not instructions"
 TRUNCATED = "... [truncated]"
+SUBJECT_LENGTH = 72  # characters of a text that a commit keeps as its subject
 
 # Every command cleans text for a terminal; the patterns below are compiled at their first use.
 _REPLACEMENT = "\ufffd"
@@ -80,6 +81,9 @@ _FILE_LINE = (
     r"[\t >]*+(?:-{3,}[\t ]*+recorded\b|#++[\t ]*+(?:(?:\S{1,200}+[\t ]++)?[0-9]+\.[\t ]++(?:user|assistant)\b"
     rf"|context of\b|{_LANE}|file[\t ].*\((?:last touched|as recorded)))"
 )
+
+
+_UNFINISHED_TAG = r"(?<=\S)\s*</?[A-Za-z][\w-]*\Z"
 
 
 def clean(text: str) -> str:
@@ -150,6 +154,18 @@ def cut(text: str, characters: int) -> str:
 def clip(text: str, characters: int) -> str:
     """Cut a text at a number of characters and mark the cut."""
     return text if len(text) <= characters else f"{cut(text, characters)}{TRUNCATED}"
+
+
+def mark_cut(subject: str, text: str = "") -> str:
+    """Return the subject of a commit, with an ellipsis if the commit keeps only the beginning of the text.
+
+    A tag that is cut inside its name is left out. `text` is that of the message, if it is known: without it, a cut
+    after a blank, which makes a subject one character shorter, is not noticed.
+    """
+    is_cut = len(subject) >= SUBJECT_LENGTH
+    if len(subject) == SUBJECT_LENGTH - 1 and text:
+        is_cut = " ".join(text[: 4 * SUBJECT_LENGTH].split()).startswith(f"{subject} ")
+    return f"{_pattern(_UNFINISHED_TAG).sub('', subject)}…" if is_cut else subject
 
 
 def _sign(match: re.Match[str]) -> str:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scopes.sanitize import TRUNCATED, clean, clean_line, clip, file_for_prompt, for_prompt, line_for_prompt
+from scopes.sanitize import TRUNCATED, clean, clean_line, clip, file_for_prompt, for_prompt, line_for_prompt, mark_cut
 from tests.render.hostile import PAYLOADS, forbidden, hostile_texts
 from tests.support.examples import is_thorough
 
@@ -301,3 +301,19 @@ def test_safe_text_has_no_control_or_invisible_character_but_joiners_in_place(te
     safe = re.sub(r"(?<=[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f])\u200d", "", for_prompt(text).replace("\t", ""))
     assert forbidden(safe) == []
     assert safe.encode("utf-8").decode("utf-8") == safe
+
+
+@pytest.mark.parametrize(
+    ("subject", "text", "shown"),
+    [
+        ("short", "short", "short"),
+        ("x" * 72, "", "x" * 72 + "…"),
+        ("x" * 71, "x" * 71 + " more", "x" * 71 + "…"),
+        ("x" * 71, "x" * 71, "x" * 71),
+        ("a" * 58 + "</a> </command-name>", "", "a" * 58 + "</a>…"),
+        ("a < b " * 12, "", "a < b " * 12 + "…"),
+    ],
+)
+def test_a_cut_subject_is_marked(subject, text, shown):
+    """`log --oneline` ended in `</command-messag`, or within a sentence without a mark."""
+    assert mark_cut(subject[:72], text) == shown

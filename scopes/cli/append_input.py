@@ -78,6 +78,8 @@ class FormOptions(NamedTuple):
 def read_text(invocation: Invocation, text: str, *, hint: str = "convert it to UTF-8 first") -> str:
     """Return the text, or all of standard input if it is `-`; `hint` tells what to do with bytes that are not UTF-8.
 
+    One line break at the end of standard input is no part of the text.
+
     Raises:
         Invalid: the input is larger than a message may be.
         Refused: it is not UTF-8 (D4).
@@ -85,9 +87,10 @@ def read_text(invocation: Invocation, text: str, *, hint: str = "convert it to U
     if text != STANDARD_INPUT:
         return text
     try:
-        return _read_input(invocation, MAX_MESSAGE_BYTES).decode("utf-8")
+        content = _read_input(invocation, MAX_MESSAGE_BYTES).decode("utf-8")
     except UnicodeDecodeError as error:
         raise Refused(f"standard input is not UTF-8 text (at byte {error.start})", hint=hint) from error
+    return content.removesuffix("\n").removesuffix("\r") if content.endswith("\n") else content
 
 
 def read_part(

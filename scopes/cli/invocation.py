@@ -197,7 +197,9 @@ class Invocation:
             )
             self._repository = opened
             if self.at_operation is not None:
-                load("scopes.store.past:show_past")(opened, self.at_operation)
+                note: Note | None = load("scopes.store.past:show_past")(opened, self.at_operation)
+                if note is not None:
+                    self.output().note(note)
             if self.verbose:
                 self.output().say(f"using the store {path}")
         return self._repository

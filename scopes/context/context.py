@@ -25,8 +25,8 @@ from scopes.history.revisions import Revision, list_branch_tips
 from scopes.merge.in_progress import resolution_branch_notes
 from scopes.model.tool_calls import summarize_calls
 from scopes.result import Note
+from scopes.sanitize import SUBJECT_LENGTH
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import SUBJECT_LENGTH
 from scopes.store.repository import Repository, read_commit_stub
 from scopes.tokens.choose import Tokenizer, TokenizerChoice
 from scopes.tokens.count_cache import CountCache, with_cache

@@ -31,8 +31,8 @@ from scopes.model.claims import content_of
 from scopes.model.conflicts import CONFLICTS, PARTICIPANTS
 from scopes.model.message import Message, Part
 from scopes.result import Result
+from scopes.sanitize import SUBJECT_LENGTH
 from scopes.store.graph import list_merge_bases, list_new_commits
-from scopes.store.objects import SUBJECT_LENGTH
 from scopes.store.repository import Repository
 from scopes.store.trees import diff_blobs, read_blob
 

@@ -11,8 +11,9 @@ from scopes.history.messages import KIND_TRAILER, NO_TEXT, ROOT_KIND, author_kin
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
+from scopes.sanitize import mark_cut
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import SUBJECT_LENGTH, Commit
+from scopes.store.objects import Commit
 from scopes.store.repository import Repository
 
 TITLE, PROMPT = "title", "prompt"
@@ -72,4 +73,4 @@ def first_prompt(newest_first: Iterable[Commit]) -> str | None:
             author_kind = author_kind_of(email)
             subjects[kind if author_kind == "injected" else author_kind] = subject
     found = next((subjects[kind] for kind in ("human", PROMPT, "agent") if kind in subjects), None)
-    return found if found is None or len(found) < SUBJECT_LENGTH else f"{found}…"
+    return None if found is None else mark_cut(found)

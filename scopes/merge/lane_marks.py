@@ -15,11 +15,12 @@ from scopes.history.activity import Activity
 from scopes.history.lanes import Lane, LaneMap
 from scopes.history.messages import MessageHeader, header_of, headers_of, shown_author
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import list_branch_tips
+from scopes.history.revisions import find_directory, list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.commits import is_written_by_scopes
 from scopes.merge.resolution_lines import describe_resolution, may_be_resolution, resolution_line
 from scopes.model.message import Message
+from scopes.model.path_encoding import relative_path
 from scopes.result import plural
 from scopes.sanitize import clip
 from scopes.store.objects import Commit
@@ -33,8 +34,8 @@ _NO_TURNS = frozenset({"meta", "notice", "system", "tool-results", "root"})  # k
 _MAX_WALKED = 20_000  # commits, to find the names of branches
 _MAX_READ = 2_000  # messages of a side, the newest ones
 _MAX_AFTER = 100  # commits after a merge that are searched for resolutions
-_MAX_AUTHORS, _MAX_FILES, _MAX_ITEMS = 3, 4, 3
-_MAX_ITEM, _MAX_LINE = 100, 400  # characters
+_MAX_AUTHORS, _MAX_FILES, _MAX_ITEMS = 3, 3, 3
+_MAX_ITEM, _MAX_ITEMS_LENGTH, _MAX_LINE = 100, 300, 400  # characters
 
 
 class LaneMark(NamedTuple):
@@ -148,9 +149,10 @@ class MarkedLanes:
         )
         if read is None:
             return mark
+        directory = find_directory(self._repository, self._conversation)
         since = " since the fork point" if mark.fork_number else ""
         lines = [
-            _describe_side(name, (self.heads[position] for position in positions), read)
+            _describe_side(name, (self.heads[position] for position in positions), read, directory)
             for name, positions in ((f"{into or 'here'}{since}", sides.target), (mark.branch, sides.source))
         ]
         return mark._replace(digest=(*lines, *self._describe_conflicts(lane, read)))
@@ -171,7 +173,7 @@ class MarkedLanes:
                 break
             if may_be_resolution(after) and (resolution := read(after)) is not None:
                 lines.append(resolution_line(self._repository, after, resolution).removeprefix("resolved "))
-        lines = [clip(line, _MAX_ITEM) for line in filter(None, lines)]
+        lines = _clip_items(list(filter(None, lines)))
         if lines:
             yield clip(f"conflicts resolved: {_listed(lines, _MAX_ITEMS, '; ')}", _MAX_LINE)
 
@@ -208,8 +210,8 @@ def name_tips(
     return names
 
 
-def _describe_side(name: str, heads: Iterable[MessageHeader], read: ReadMessage) -> str:
-    """Return what one side of a merge did: turns, changed files, decisions, the last test run."""
+def _describe_side(name: str, heads: Iterable[MessageHeader], read: ReadMessage, directory: str | None) -> str:
+    """Return what one side of a merge did: turns, decisions, changed files below `directory`, the last test run."""
     turns = [head for head in heads if head.kind != "root"]
     count = len({head.id for head in turns if is_turn(head)})
     activity = Activity()
@@ -220,14 +222,21 @@ def _describe_side(name: str, heads: Iterable[MessageHeader], read: ReadMessage)
             activity.add(message)
             if message.kind == "decision" and message.payload is not None:
                 decisions[str(message.payload.get("topic", ""))] = str(message.payload.get("decision", ""))
-    decided = [clip(" ".join(f"{topic}: {text}".split()), _MAX_ITEM) for topic, text in decisions.items()]
+    decided = _clip_items([" ".join(f"{topic}: {text}".split()) for topic, text in decisions.items()])
+    changed = [relative_path(path, directory) for path in activity.changed]
     facts = (
         _turns(count),
-        f"changed {_listed(activity.changed, _MAX_FILES)}" if activity.changed else None,
         f"decided {_listed(decided, _MAX_ITEMS, '; ')}" if decided else None,
+        f"changed {_listed(changed, _MAX_FILES)}" if changed else None,
         activity.last_test,
     )
     return clip(f"{name}: {'; '.join(filter(None, facts))}", _MAX_LINE)
+
+
+def _clip_items(items: Sequence[str]) -> list[str]:
+    """Cut the items of a line: the fewer of them are shown, the longer each may be."""
+    most = max(_MAX_ITEM, _MAX_ITEMS_LENGTH // max(min(len(items), _MAX_ITEMS), 1))
+    return [clip(item, most) for item in items]
 
 
 def _turns(count: int) -> str:

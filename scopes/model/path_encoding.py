@@ -127,3 +127,10 @@ def _resolve(names: list[str], root: str) -> list[str]:
         elif name not in {"", "."} and not (name == ".." and root):
             resolved.append(name)
     return resolved
+
+
+def relative_path(path: str, directory: str | None) -> str:
+    """Return a path relative to a directory if it is below that, for people to read; otherwise unchanged."""
+    separator = "\\" if directory is not None and "\\" in directory and "/" not in directory else "/"
+    start = None if directory is None else directory.rstrip(separator) + separator
+    return path if start is None or not path.startswith(start) else path[len(start) :] or path

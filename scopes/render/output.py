@@ -13,7 +13,7 @@ from scopes.render.dispatch import render_text
 from scopes.render.stream import OutputStream
 from scopes.render.view import PlainView, View, Write
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
-from scopes.result import RawDocument, Result, Stream
+from scopes.result import Note, RawDocument, Result, Stream
 from scopes.sanitize import clean, clean_line
 
 if TYPE_CHECKING:
@@ -125,6 +125,10 @@ class Output:
         """Write a message for a person to standard error, unless `--quiet` is given."""
         self._write_message("".join(f"{self._wrapped(line)}\n" for line in clean(text).split("\n")), hint)
 
+    def note(self, note: Note) -> None:
+        """Write a note to standard error, unless `--quiet` is given."""
+        self._write_message(self._labeled("note", "warn", note.text), note.hint)
+
     def hint(self, text: str) -> None:
         """Write a next step after the results, for people only: on a terminal, unless hints are disabled."""
         if self.stdout.terminal and not self.settings.json:
@@ -206,7 +210,7 @@ class Output:
 
     def _write_notes(self, result: Result) -> None:
         for note in result.notes:
-            self._write_message(self._labeled("note", "warn", note.text), note.hint)
+            self.note(note)
 
     def _write_note(self, text: str) -> None:
         self._write_message(self._labeled("note", "warn", text), None)

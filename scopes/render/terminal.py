@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from scopes.loading import load
 from scopes.render.box import draw_box
 from scopes.render.color import Style
-from scopes.render.view import Cell, Column, PlainView, Write
+from scopes.render.view import Cell, Column, PlainView, Span, Write, clean_spans, paint_spans
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
-from scopes.render.wrap import wrap_line
+from scopes.render.wrap import wrap_line, wrap_spans
 from scopes.sanitize import clean
 
 MAX_MARKDOWN_CHARACTERS = 200_000  # a megabyte takes rich seconds
@@ -26,6 +26,12 @@ class TerminalView(PlainView):
     ) -> None:
         super().__init__(write, color=color, hints=hints, options=options)
         self.width = width
+
+    def sentence(self, *parts: str | Span, indent: int = 0) -> None:
+        """Write one line, wrapped at blanks."""
+        for row in wrap_spans(clean_spans(parts), max(self.width - indent, _MIN_WIDTH)):
+            shown = paint_spans(row) if self._color else "".join(span.text for span in row)
+            self._write(" " * indent + shown + "\n")
 
     def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:
         """Write a table in a rounded box; all rows are read first."""

@@ -62,6 +62,9 @@ class View(Protocol):
     def line(self, *parts: str | Span, indent: int = 0) -> None:
         """Write one line; line breaks inside it become spaces."""
 
+    def sentence(self, *parts: str | Span, indent: int = 0) -> None:
+        """Write one line for people to read; a terminal wraps it between words."""
+
     def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:
         """Write a table; the header and the title are shown on a terminal only."""
 
@@ -110,6 +113,10 @@ class PlainView:
     def line(self, *parts: str | Span, indent: int = 0) -> None:
         """Write one line."""
         self._write(" " * indent + self._cell(parts, "") + "\n")
+
+    def sentence(self, *parts: str | Span, indent: int = 0) -> None:
+        """Write one line."""
+        self.line(*parts, indent=indent)
 
     def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:  # noqa: ARG002  seen on a terminal only
         """Write each row as soon as it is produced."""

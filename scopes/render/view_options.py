@@ -26,6 +26,7 @@ class ViewOptions(NamedTuple):
     explain: bool = False  # context: why each turn and file was kept or dropped
     stats: bool = False  # context: how much of the budget is used
     participants: bool = False  # list: every participant
+    past: bool = False  # list: the list of an earlier time
     preview: bool = False  # history: also the size of the block
 
 

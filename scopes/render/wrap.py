@@ -31,7 +31,10 @@ def count_span_cells(spans: Spans) -> int:
 
 
 def wrap_line(line: str, width: int) -> Iterator[str]:
-    """Yield the rows of a line, broken before words that do not fit and inside words longer than a row."""
+    """Yield the rows of a line, broken before words that do not fit and inside words longer than a row.
+
+    Inside a long path it is broken after a slash.
+    """
     if count_cells(line) <= width:
         yield line
         return
@@ -45,11 +48,49 @@ def wrap_line(line: str, width: int) -> Iterator[str]:
         else:
             row, used = row + word, used + size
         if used > width:
-            *whole, row = load("rich.cells:chop_cells")(row, width)
+            *whole, row = _chop(row, width)
             yield from whole
             used = count_cells(row)
     if row:
         yield row
+
+
+def wrap_spans(spans: Spans, width: int) -> Iterator[Spans]:
+    """Yield the rows of a line of spans, broken as by `wrap_line`."""
+    if count_span_cells(spans) <= width:
+        yield spans
+        return
+    text = "".join(span.text for span in spans)
+    at = 0
+    for row in wrap_line(text, width):
+        at = text.index(row, at)
+        yield _slice(spans, at, at + len(row))
+        at += len(row)
+
+
+def _slice(spans: Spans, begin: int, end: int) -> Spans:
+    """Return the characters of spans from `begin` to `end`."""
+    pieces: list[Span] = []
+    at = 0
+    for span in spans:
+        piece = span.text[max(begin - at, 0) : max(end - at, 0)]
+        if piece:
+            pieces.append(Span(piece, span.style))
+        at += len(span.text)
+    return tuple(pieces)
+
+
+def _chop(word: str, width: int) -> list[str]:
+    """Cut a word that is longer than a row into rows, of a path after a slash if there is one in the row."""
+    rows: list[str] = []
+    while True:
+        first, *more = load("rich.cells:chop_cells")(word, width)
+        if not more:
+            return [*rows, first]
+        slash = first.rfind("/") + 1 if "://" not in word else 0
+        end = slash if slash > len(first) - len(first.lstrip(" ")) + 1 else len(first)
+        rows.append(word[:end])
+        word = word[end:]
 
 
 def truncate_line(line: tuple[str | Span, ...], width: int) -> Spans:

@@ -14,6 +14,7 @@ _BEFORE = 40  # characters of a snippet's LENGTH that precede the first match
 LENGTH = 240
 _LETTER = r"[^\W_]"
 _LETTER_OF_SPACED_SCRIPT = rf"[^\W_{SINGLE}]"
+_BLANK = re.compile(r"\s+")
 _GAP = r"[\W_]+"
 _MAX_SEARCHED = 1_000_000  # characters of a text; matches beyond them are not marked
 
@@ -58,9 +59,13 @@ def find_phrases(phrases: Sequence[Phrase], text: str) -> list[tuple[int, int]]:
 
 
 def cut_snippet(text: str, spans: Sequence[tuple[int, int]]) -> tuple[Piece, ...]:
-    """Cut an excerpt around the first span and mark the spans inside it; without spans it is the text's beginning."""
+    """Cut an excerpt around the first span and mark the spans inside it; without spans it is the text's beginning.
+
+    It begins and ends between words, unless a word is longer than the excerpt.
+    """
     begin = max(0, spans[0][0] - _BEFORE) if spans else 0
     end = min(len(text), begin + LENGTH)
+    begin, end = _at_words(text, begin, end, spans[0] if spans else (0, 0))
     pieces = [Piece("…")] if begin else []
     at = begin
     for start, stop in spans:
@@ -73,6 +78,17 @@ def cut_snippet(text: str, spans: Sequence[tuple[int, int]]) -> tuple[Piece, ...
     if at < end:
         pieces.append(Piece(text[at:end]))
     return (*pieces, Piece("…")) if end < len(text) else tuple(pieces)
+
+
+def _at_words(text: str, begin: int, end: int, first: tuple[int, int]) -> tuple[int, int]:
+    """Move both ends of an excerpt inwards to blanks, as far as the first match stays in it."""
+    if begin:
+        blank = _BLANK.search(text, begin - 1, first[0])
+        begin = begin if blank is None else blank.end()
+    if end < len(text):
+        blanks = list(_BLANK.finditer(text, max(begin, min(first[1], end)), end + 1))
+        end = blanks[-1].start() if blanks and blanks[-1].start() > begin else end
+    return begin, end
 
 
 def _pattern(phrases: Iterable[Phrase], letter: str) -> re.Pattern[str]:

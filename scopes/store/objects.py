@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from scopes.errors import Corrupt
 from scopes.ids import Oid
+from scopes.sanitize import SUBJECT_LENGTH
 
 BLOB = "blob"
 TREE = "tree"
@@ -24,7 +25,6 @@ EMPTY_TREE = Oid("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 FILE_MODE = b"100644"
 DIRECTORY_MODE = b"40000"
 MAX_TIME_SECONDS = 2**32 - 1  # libgit2 stores commit times as unsigned 32-bit numbers
-SUBJECT_LENGTH = 72
 _AFTER_TREE = len("tree \n") + 40
 _PARENT_LENGTH = len("parent \n") + 40
 _RAW_OID_LENGTH = 20

@@ -14,6 +14,7 @@ from scopes.clock import now_nanoseconds, parse_date, parse_time
 from scopes.errors import Invalid, NotFound
 from scopes.ids import Oid
 from scopes.model.operation import Operation
+from scopes.result import Note
 from scopes.store import refs
 from scopes.store.expire import EXPIRE
 from scopes.store.operation_log import find_operation, walk_operations
@@ -40,11 +41,13 @@ class _PointInTime(NamedTuple):
     by_time: bool
 
 
-def show_past(repository: Repository, text: str) -> None:
+def show_past(repository: Repository, text: str) -> Note | None:
     """Make a repository show its refs as they were at a point, and refuse to write.
 
     text: a unique prefix of the id of an operation; `@` for the newest one, `@-` or `@{2}` for those before it; or a
         time, such as '2 hours ago' or `@{yesterday}`.
+
+    Return a note if it is a time before the first operation, when nothing was in the store.
 
     Raises:
         NotFound, Ambiguous: no operation or several match; or it was deleted by `gc --expire`.
@@ -60,6 +63,15 @@ def show_past(repository: Repository, text: str) -> None:
         if value is not None and ref.startswith(refs.HEADS):
             values[ref] = _before_appends(repository, ref, value, later_appends)
     repository.override_refs({ref: value for ref, value in sorted(values.items()) if value is not None})
+    return _note_empty(point)
+
+
+def _note_empty(point: _PointInTime) -> Note | None:
+    """Return a note if a point is before the first operation; not if older operations may have expired."""
+    if point.last is not None or not point.newer or any(record.kind == EXPIRE for _, record in point.newer):
+        return None
+    first = point.newer[-1][1].time
+    return Note(f"nothing was in the store then: its first operation is from {first}", "see: scopes operations list")
 
 
 def _find_point(repository: Repository, text: str) -> _PointInTime:

@@ -51,6 +51,14 @@ def test_the_list_of_that_time_does_not_become_the_list_of_now(changed):
         assert changed.run("list") == now
 
 
+def test_before_the_first_operation_a_note_says_that_nothing_was_there(changed):
+    """`list --at-operation '2 hours ago'` printed nothing, and on a terminal `create one`."""
+    done = changed.run_main("list", "--at-operation", "100 years ago")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.startswith("note: nothing was in the store then: its first operation is from 20")
+    assert "note:" not in changed.run_main("list", "--at-operation", "now").stderr
+
+
 @pytest.mark.parametrize(
     "words",
     [("append", "conv-001", "x"), ("undo",), ("merge", "fix"), ("gc",), ("config", "get", "user.name"), ("verify",)],

@@ -84,6 +84,14 @@ def test_append_reads_a_pipe_without_a_dash(tmp_path):
     assert "from a pipe" in conversation.run_main("log", conversation.id).stdout
 
 
+@pytest.mark.parametrize(("given", "stored"), [("hi\n", "hi"), ("hi\r\n", "hi"), ("hi\n\n", "hi\n"), ("hi", "hi")])
+def test_one_line_break_at_the_end_of_a_pipe_is_no_part_of_the_text(tmp_path, given, stored):
+    """`echo hi | scopes append` stored it, so that a template printed a blank after the text."""
+    conversation = Conversation(tmp_path)
+    conversation.run_process("append", conversation.id, stdin=None, input=given)
+    assert conversation.run("cat", conversation.id, "--json")["parts"] == [{"type": "text", "text": stored}]
+
+
 def test_append_without_a_text_does_not_wait_for_other_input(tmp_path):
     conversation = Conversation(tmp_path)
     done = conversation.run_process("append", conversation.id)  # standard input is /dev/null

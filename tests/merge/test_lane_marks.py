@@ -51,6 +51,25 @@ def test_a_branch_from_the_root_begins_at_the_beginning(repository):
     assert marks(repository)[0].begin() == "parallel branch alt, from the beginning, 1 turn, by carol"
 
 
+def test_a_resolution_is_not_cut_and_paths_are_those_of_the_project(repository, sides, monkeypatch):
+    """A context cut the decision at `map[st... [truncated]` and kept long absolute paths."""
+    where = "/home/carol/shop"
+    monkeypatch.setattr("scopes.merge.lane_marks.find_directory", lambda *_: where)
+    value = "a typed wrapper with an extra map for all hooks of unknown types, kept in the order of the file"
+    decide(repository, "conv-001/alt", value)
+    decide(repository, "conv-001/main", "json.RawMessage everywhere")
+    say(repository, "conv-001/main", "edit", files=[{"path": f"{where}/src/a.py", "op": "edit"}])
+    number = merged(repository).conflicts[0].id
+    resolve_conflict(
+        repository, "conv-001", number, take="source", reason="it works on every server", author=Author("lead", "human")
+    )
+    continue_merge(repository, "conv-001")
+    digest = marks(repository)[0].digest
+    assert "changed src/a.py" in digest[0]
+    assert f"took source ({value})" in digest[2]
+    assert "truncated" not in digest[2]
+
+
 def test_agents_are_named_before_people_and_at_most_three(repository, sides):
     for number in range(5):
         say(repository, "conv-001/alt", "hello", author=f"agent-{number}")
@@ -98,8 +117,8 @@ def test_a_digest_has_the_work_of_both_sides(repository, sides):
     say(repository, "conv-001/alt", "test", parts=[CALL, RESULT])
     merged(repository)
     assert marks(repository)[0].digest == (
-        "main since the fork point: 4 turns; changed src/a.py; decided auth: jwt",
-        "alt: 10 turns; changed b0.py, b1.py, b2.py, b3.py and 2 more; tests failed (pytest -q tests)",
+        "main since the fork point: 4 turns; decided auth: jwt; changed src/a.py",
+        "alt: 10 turns; changed b0.py, b1.py, b2.py and 3 more; tests failed (pytest -q tests)",
     )
 
 

@@ -34,6 +34,14 @@ def test_a_line_is_not_broken():
     assert written(lambda v: v.line("word " * 20, indent=2)) == "  " + "word " * 20 + "\n"
 
 
+def test_a_sentence_is_wrapped_between_words():
+    """Notes and outcomes were broken at the edge of the terminal, within words."""
+    assert (
+        written(lambda v: v.sentence("word " * 11, Span("last", "branch")))
+        == "word word word word word word word word\nword word word last\n"
+    )
+
+
 def test_spans_are_painted():
     assert written(lambda v: v.line("on ", Span("main", "branch")), color=True) == "on \x1b[36mmain\x1b[0m\n"
     cell = (Span("a", "warn"), Span("b", "warn"))

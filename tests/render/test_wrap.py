@@ -21,6 +21,7 @@ from scopes.render.wrap import truncate_line, truncate_text, wrap_line
         ("  two two two", ["  two two", "two"]),
         ("日本語日本語", ["日本語日本", "語"]),
         ("ten chars.     ", ["ten chars."]),
+        ("in /usr/share/doc/scopes", ["in", "/usr/", "share/doc/", "scopes"]),
         ("              ", ["          ", "    "]),
     ],
 )

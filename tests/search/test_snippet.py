@@ -41,7 +41,25 @@ def test_a_snippet_is_cut_around_the_first_match():
     pieces = cut_snippet(text, phrase_finder(positive_phrases(parse("match")))(text))
     assert (pieces[0].text, pieces[-1].text) == ("…", "…")
     assert [piece.text for piece in pieces if piece.found] == ["match"]
-    assert len("".join(piece.text for piece in pieces[1:-1])) == LENGTH
+    cut = "".join(piece.text for piece in pieces[1:-1])
+    assert LENGTH - 2 * len("before ") < len(cut) <= LENGTH
+
+
+def test_a_snippet_begins_and_ends_between_words():
+    """They began with `…hable from the` and ended within words."""
+    text = "reachable " * 60 + "match " + "afterwards " * 60
+    cut = "".join(
+        piece.text for piece in cut_snippet(text, phrase_finder(positive_phrases(parse("match")))(text))[1:-1]
+    )
+    assert set(cut.split()) == {"reachable", "match", "afterwards"}
+    assert cut == cut.strip()
+
+
+def test_a_word_longer_than_a_snippet_is_cut():
+    text = "x" * 500 + " match " + "y" * 500
+    cut = "".join(piece.text for piece in cut_snippet(text, phrase_finder(positive_phrases(parse("match")))(text)))
+    assert "match" in cut
+    assert "yyy" not in cut or cut.endswith("…")
 
 
 def test_without_a_match_the_snippet_is_the_beginning():

@@ -80,7 +80,9 @@ def list_(
         projects=tuple(_project(invocation, text) for text in project or ()),
     )  # fmt: skip
     result = _list(invocation, wanted, complete=terminal or data)
-    options = load("scopes.render.view_options:ViewOptions")(participants=participants)
+    options = load("scopes.render.view_options:ViewOptions")(
+        participants=participants, past=invocation.at_operation is not None
+    )
     return invocation.show(result, options=options)
 
 

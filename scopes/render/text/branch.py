@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _REMOVED = (Column("ID"), Column("Author"), Column("Subject", flexible=True))
 _WIDE = 100
+_STATUS_WORDS = {"active": "open"}  # neither abandoned nor merged; the active branch has a star
 _TERMINAL_COLUMNS = (
     Column(""),
     Column("Branch", "branch", flexible=True),
@@ -150,7 +151,7 @@ def _terminal_row(row: BranchRow, view: View) -> tuple[Cell, ...]:
         f"{row.total:,}",
         row.purpose or "",
         row.agent or "",
-        row.status,
+        _STATUS_WORDS.get(row.status, row.status),
         short_time(view, row.last_activity),
     )
 
@@ -173,4 +174,4 @@ def _piped_row(row: BranchRow) -> tuple[str, ...]:
 def _tag_row(name: str, head: MessageHeader, view: View) -> tuple[Cell, ...]:
     who = author(head.author, head.author_kind)
     time = short_time(view, display_time(head))
-    return name, identifier(view, head.id), who, time, subject(head) if view.terminal else head.subject, head.oid
+    return name, identifier(view, head.id), who, time, subject(head), head.oid

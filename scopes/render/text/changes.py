@@ -10,8 +10,9 @@ from scopes.history.messages import NO_TEXT
 from scopes.ids import is_oid
 from scopes.merge.conflict_keys import shown_key
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import SHORT_ID_LENGTH, mark_cut, short_time
+from scopes.render.text.phrases import SHORT_ID_LENGTH, short_time
 from scopes.render.view import Cell, Column, View
+from scopes.sanitize import mark_cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,6 +9,7 @@ from scopes.history.messages import display_time
 from scopes.loading import load
 from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.model.message import FILE_OPERATIONS
+from scopes.model.path_encoding import relative_path
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import (
     SHORT_ID_LENGTH,
@@ -118,7 +119,7 @@ def render_blame_list(result: BlameList, view: View) -> None:
     active = ", the active branch" if result.on_active_branch else ""
     view.line("On ", Span(f"{revision.conversation}/{place}", "branch"), f"{active}:")
     for row in result.rows:
-        view.line(Span(claim_name(row.key, row.agent), "heading"), ": ", _value_text(row))
+        view.sentence(Span(claim_name(row.key, row.agent), "heading"), ": ", _value_text(row))
         head = row.call_message or row.head
         who, when = author(head.author, head.author_kind), short_time(view, display_time(head))
         start = (identifier(view, head.id), " ", who, " ", when, ": ")
@@ -205,7 +206,7 @@ def render_decision_list(result: DecisionList, view: View) -> None:
         view.body(row.decision, indent=4)
         who, when = author(row.head.author, row.head.author_kind), short_time(view, display_time(row.head))
         commit = Span(f" commit {row.head.oid[:12]}", "dim")
-        view.line("— ", who, ", ", when, ", message ", identifier(view, row.head.id), commit, indent=4)
+        view.sentence("— ", who, ", ", when, ", message ", identifier(view, row.head.id), commit, indent=4)
 
 
 @render_text.register
@@ -241,7 +242,7 @@ def _value_text(row: BlameRow) -> str:
 def _what_was_done(row: BlameRow, room: int | None) -> tuple[str | Span, ...]:
     """Return the call that set a claim, else the subject of the message."""
     if row.call is None:
-        return (subject(row.head) if room is not None else row.head.subject,)
+        return (subject(row.head),)
     line: tuple[Span, ...] = load("scopes.render.text.tool:call_line")(row.call, (), room)
     return line
 
@@ -268,11 +269,4 @@ def _file_terminal_row(row: FileRow, view: View, cwd: str | None, *, brief: bool
     """Return a row; with `brief`, operations are their first letters: `r5 e2`."""
     counts = sorted(row.operations.items(), key=lambda item: _ORDER.get(item[0], len(_ORDER)))
     operations = (" " if brief else ", ").join(f"{name[0]}{n}" if brief else f"{n} {name}" for name, n in counts)
-    return _relative(row.path, cwd), operations, short_time(view, row.last_touch), row.last_author
-
-
-def _relative(path: str, directory: str | None) -> str:
-    """Return a path relative to the directory of the conversation if it is below that."""
-    separator = "\\" if directory is not None and "\\" in directory and "/" not in directory else "/"
-    start = None if directory is None else directory.rstrip(separator) + separator
-    return path if start is None or not path.startswith(start) else path[len(start) :] or path
+    return relative_path(row.path, cwd), operations, short_time(view, row.last_touch), row.last_author

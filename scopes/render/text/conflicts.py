@@ -294,7 +294,7 @@ def _folded(view: View, text: str, indent: str, width: int, style: Style) -> Ite
     rows = lines
     if view.terminal:
         rows = [row for line in lines for row in wrap_line(line, max(width - len(indent), 20))]
-    most = _MAX_LINES if view.terminal else len(rows)
+    most = _MAX_LINES if view.terminal and len(rows) > _MAX_LINES + 1 else len(rows)
     for row in rows[:most]:
         yield indent, Span(row, style)
     if len(rows) > most:

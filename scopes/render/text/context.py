@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from scopes.history.messages import NO_TEXT
 from scopes.render.dispatch import render_text
 from scopes.render.json_line import SCHEMA_VERSION
-from scopes.render.text.phrases import mark_cut, write_field
+from scopes.render.text.phrases import write_field
 from scopes.render.text.tokens import format_tokens
 from scopes.render.view import Cell, Column, Span, View
 from scopes.render.wire.context import chat_messages, context_document
+from scopes.sanitize import mark_cut
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -180,7 +180,7 @@ def render_conversation_deleted(result: ConversationDeleted, view: View) -> None
     branches = counted(result.branches, "branch")
     if result.dry_run:
         if view.terminal:
-            view.line("would delete ", name, f" with {branches}: ", ", ".join(result.branch_names))
+            view.sentence("would delete ", name, f" with {branches}: ", ", ".join(result.branch_names))
         else:
             view.rows((Column("Branch"),), ((f"{result.conversation}/{branch}",) for branch in result.branch_names))
         return

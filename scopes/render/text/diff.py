@@ -12,7 +12,7 @@ from scopes.merge.conflict_keys import group_of, noun_of, shown_key
 from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_name, claim_text
 from scopes.render.text.message_summary import summarize_message
-from scopes.render.text.phrases import author, counted, identifier, short_time, summary_text
+from scopes.render.text.phrases import author, counted, identifier, short_time, subject, summary_text
 from scopes.render.view import Cell, Column, Span, View, clean_spans
 from scopes.render.wrap import count_span_cells, truncate_line
 
@@ -187,7 +187,7 @@ def _rows(result: Difference, view: View) -> Iterator[tuple[Cell, ...]]:
 
 def _subject(result: Difference, head: MessageHeader) -> str:
     detail = result.details.get(head.oid)
-    return head.subject if detail is None or head.subject != NO_TEXT else summary_text(head, detail.message)
+    return subject(head) if detail is None or head.subject != NO_TEXT else summary_text(head, detail.message)
 
 
 def _message_row(mark: str, head: MessageHeader, view: View, text: str) -> tuple[Cell, ...]:

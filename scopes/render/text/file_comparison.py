@@ -60,7 +60,7 @@ def write_patch(view: View, title: str, patch: str) -> None:
     if not patch:
         return
     lines = clean(patch).removesuffix("\n").split("\n")
-    most = _MAX_PATCH_LINES if view.terminal else len(lines)
+    most = _MAX_PATCH_LINES if view.terminal and len(lines) > _MAX_PATCH_LINES + 1 else len(lines)
     view.line()
     view.line(Span(title, "key"))
     for line in lines[:most]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import counted, format_size, mark_cut, write_field, write_hint, write_outcome
+from scopes.render.text.phrases import counted, format_size, write_field, write_hint, write_outcome
 from scopes.render.view import Cell, Column, Span, View
+from scopes.sanitize import mark_cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,14 +113,19 @@ def render_source_verification(result: SourceVerification, view: View) -> None:
 
 @render_text.register
 def render_export_saved(result: ExportSaved, view: View) -> None:
-    """Write what was exported and where; in a pipe only the path."""
-    path = Span(result.path, "id")
-    many = f"{counted(len(result.files), 'file')} in " if result.files else ""
+    """Write what was exported and where; in a pipe only the paths of the files."""
+    paths = [os.path.join(result.path, name) for name in result.files] or [result.path]
+    if not view.terminal:
+        for each in paths:
+            view.line(Span(each, "id"))
+        return
+    many = f"{counted(len(paths), 'file')} in " if len(paths) > 1 else ""
+    path = Span(paths[0] if len(paths) == 1 else result.path, "id")
     content = (
         "its original bytes" if result.messages is None else f"{counted(result.messages, 'message')} as {result.format}"
     )
     name = Span(result.conversation, "id")
-    write_outcome(view, path, "wrote ", name, " to ", many, path, f": {content}, {format_size(result.size_bytes)}")
+    view.sentence("wrote ", name, " to ", many, path, f": {content}, {format_size(result.size_bytes)}")
 
 
 def _title(row: ConversationImported) -> Cell:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from scopes.clock import now_nanoseconds
 from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago
-from scopes.render.text.phrases import UNKNOWN_TIME, mark_cut, write_hint
+from scopes.render.text.phrases import UNKNOWN_TIME, write_hint
 from scopes.render.view import Cell, Column, Span, View, plain_text
 from scopes.render.wrap import count_cells, truncate_line
+from scopes.sanitize import mark_cut
 
 if TYPE_CHECKING:
     from scopes.conversation.list_cached import ConversationList
@@ -85,6 +86,8 @@ def render_conversation_list(result: ConversationList, view: View) -> None:
     elif result.filtered:
         if not result.notes:
             view.line("No conversation matches.")
+    elif view.options.past:
+        view.line("There were no conversations then.")
     else:
         view.line("There are no conversations yet.")
         write_hint(view, "create one: scopes conv new")

@@ -10,6 +10,7 @@ from scopes.loading import load
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH, UNKNOWN_TIME, summary_text
 from scopes.render.view import Column, Span, View
+from scopes.sanitize import mark_cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,7 +66,7 @@ def _write_rows(entries: Iterable[LogEntry], view: View) -> None:
 def _subject(entry: LogEntry) -> str:
     """Return the subject of a message, or a summary of its parts if it has no text."""
     if entry.message is None or entry.head.subject != NO_TEXT:
-        return entry.head.subject
+        return mark_cut(entry.head.subject, "" if entry.message is None else entry.message.text)
     return summary_text(entry.head, entry.message)
 
 

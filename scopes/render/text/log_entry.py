@@ -128,7 +128,7 @@ def _one_line(entry: LogEntry, view: View, width: int | None) -> Line:
         start: Line = (Span(head.id[:SHORT_ID_LENGTH], "id"), *_decorations(entry), " ", who, ": ")
         return *start, *spawn_mark(entry.message), *summarize_message(head, entry.message, entry.results, None)
     columns = (*_id_cell(entry), " ", _date_cell(head, view), " ", *_author_cell(who, view))
-    unused = width - count_span_cells(clean_spans(columns)) - len(head.subject) - len(" (, 9 more) ")
+    unused = width - count_span_cells(clean_spans(columns)) - len(head.subject) - len(" () ")
     names = tuple(_decorations(entry, max(width // 4, unused)))
     start = (*columns, "(", *names[1:], " ") if names else columns
     marks = (*(Span(span.text.strip(" ·"), span.style) for span in _changes(entry)), *spawn_mark(entry.message))
@@ -219,15 +219,19 @@ def _decorations(entry: LogEntry, room: int | None = None) -> Iterator[str | Spa
     count = len(names)
     if not names:
         return
-    if room is not None:
-        names[0] = truncate_text(names[0], max(room, _MIN_WIDTH))
+    if room is not None and count_cells(", ".join(names)) > room:
+        least = _MIN_WIDTH
+        if len(names) > 1:
+            room, least = room - len(" and 9 more branches"), _MIN_WIDTH // 2
+        names[0] = truncate_text(names[0], max(room, least))
         while len(names) > 1 and count_cells(", ".join(names)) > room:
             names.pop()
     for number, branch in enumerate(names):
         yield ", " if number else " ("
         yield Span(branch, "branch")
     if len(names) < count:
-        yield f", {count - len(names)} more"
+        noun = "more name" if entry.tags else "more branch"
+        yield f" and {counted(count - len(names), noun)}"
     yield ")"
 
 
@@ -244,10 +248,12 @@ def _one_line_text(entry: LogEntry, message: Message, room: int | None) -> Line:
 def _preview(message: Message, results: tuple[Part, ...], room: int | None, name: str) -> Iterator[Line]:
     """Yield at most 20 rows of text and 20 other lines, then how many more there are and how to see them."""
     rows = lines = 0
-    left_out = 0
+    left_out: list[Line] = []
     for line in _preview_lines(message, results, room):
         if isinstance(line, str):
-            wrapped, more = _text_rows(line, room, MAX_ROWS - rows)
+            wrapped, more = _text_rows(line, room, max(MAX_ROWS + 1 - rows, 0))
+            if more:  # otherwise a line that names one hidden line would take its place
+                wrapped, more = _text_rows(line, room, max(MAX_ROWS - rows, 0))
             yield from wrapped
             rows += len(wrapped)
             if more:
@@ -256,9 +262,11 @@ def _preview(message: Message, results: tuple[Part, ...], room: int | None, name
             yield _INDENT, *_truncated(line, room)
             lines += 1
         else:
-            left_out += 1
-    if left_out:
-        yield _more_lines(left_out, name)
+            left_out.append(line)
+    if len(left_out) == 1:
+        yield _INDENT, *_truncated(left_out[0], room)
+    elif left_out:
+        yield _more_lines(len(left_out), name)
 
 
 def _more_lines(count: int, name: str) -> Line:

@@ -83,7 +83,7 @@ def render_memory_updated(result: MemoryUpdated, view: View) -> None:
 def render_memory_added(result: MemoryAdded, view: View) -> None:
     """Write the id of the new entry."""
     if result.operation is None:
-        view.line("would add: ", result.entry.summary)
+        view.sentence("would add: ", result.entry.summary)
         return
     name = identifier(view, result.entry.id)
     write_outcome(view, name, "added ", name, operation=result.operation)

@@ -86,7 +86,7 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
         write_conflict_notes(view, what, result.conversation, None if result.dry_run else "merge", result.conflicts)
         _write_work(result, view)
         return
-    view.line(_target(result), f" {unchanged}: ", Span(number, "heading"), " with ", _source(result))
+    view.sentence(_target(result), f" {unchanged}: ", Span(number, "heading"), " with ", _source(result))
     if not result.dry_run:
         write_resolution_branch(view, result.branch)
     write_open_conflicts(view, result.conflicts, (result.target, result.source))

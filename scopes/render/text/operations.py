@@ -70,7 +70,7 @@ def render_undone(result: Undone, view: View) -> None:
     if not view.terminal:
         view.rows(_UNDONE, [(result.operation or target.id, f"{verb}: {done}{by}")])
         return
-    view.line(f"{verb}: ", done, by)
+    view.sentence(f"{verb}: ", done, by)
     if not result.dry_run:
         write_hint(view, "undo with: scopes undo" if result.redo else "redo with: scopes redo")
 

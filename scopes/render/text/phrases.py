@@ -9,7 +9,7 @@ from scopes.loading import load
 from scopes.render.relative_time import ago
 from scopes.render.view import Span, View
 from scopes.result import plural
-from scopes.sanitize import clean_line
+from scopes.sanitize import SUBJECT_LENGTH, clean_line, mark_cut
 
 if TYPE_CHECKING:
     from scopes.history.messages import MessageHeader
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from scopes.model.message import Message
 
 SHORT_ID_LENGTH = 8
-SUBJECT_LENGTH = 72
 WIDE = 100  # columns of a terminal that has room for more than the essentials
 UNKNOWN_TIME = "-"
 UNDO_HINT = "undo with: scopes undo"
@@ -52,11 +51,6 @@ def author(name: str, kind: str) -> Span:
 def subject(head: MessageHeader) -> str:
     """Return the subject of a message, with an ellipsis if the commit cut it at 72 characters."""
     return mark_cut(head.subject)
-
-
-def mark_cut(text: str) -> str:
-    """Return a text from the subject of a commit, with an ellipsis if it has as many characters as a commit keeps."""
-    return f"{text}…" if len(text) == SUBJECT_LENGTH else text
 
 
 def summarize(head: MessageHeader, message: Message | None, room: int | None = None) -> tuple[Span, ...]:
@@ -110,7 +104,7 @@ def format_duration(seconds: float) -> str:
 
 def write_field(view: View, name: str, *value: str | Span) -> None:
     """Write `Name: value`."""
-    view.line(Span(f"{name}:", "key"), " ", *value)
+    view.sentence(Span(f"{name}:", "key"), " ", *value)
 
 
 def write_outcome(
@@ -127,7 +121,7 @@ def write_outcome(
     if not view.terminal:
         view.line(name)
         return
-    view.line(*sentence)
+    view.sentence(*sentence)
     if operation is not None or appended:
         write_hint(view, UNDO_HINT)
 

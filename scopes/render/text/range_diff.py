@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import SHORT_ID_LENGTH, author, identifier, mark_cut
+from scopes.render.text.phrases import SHORT_ID_LENGTH, author, identifier
 from scopes.render.view import Cell, Column, Span, View
 from scopes.render.wrap import truncate_line
+from scopes.sanitize import mark_cut
 
 if TYPE_CHECKING:
     from scopes.conversation.range_diff import NumberedMessage, RangeDifference, RangePair

@@ -71,7 +71,7 @@ def render_replay_conflicted(result: ReplayConflicted, view: View) -> None:
         what = f"{result.conversation}/{result.moved_branch}{unchanged}{number} at message {stopped}"
         write_conflict_notes(view, what, result.conversation, None if result.dry_run else result.kind, result.conflicts)
         return
-    view.line(_branch(result), unchanged, Span(number, "heading"), " at message ", identifier(view, result.stopped))
+    view.sentence(_branch(result), unchanged, Span(number, "heading"), " at message ", identifier(view, result.stopped))
     if not result.dry_run:
         write_resolution_branch(view, result.branch)
         view.line(f"{counted(len(result.replayed), 'message')} done, {result.remaining:,} to do after this one")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from scopes.history.messages import display_time
@@ -11,15 +12,14 @@ from scopes.render.text.phrases import (
     author,
     counted,
     identifier,
-    mark_cut,
     short_time,
     subject,
     summarize,
     summary_text,
 )
 from scopes.render.view import Cell, Column, Span, View, clean_spans
-from scopes.render.wrap import count_span_cells, truncate_line, wrap_line
-from scopes.sanitize import clean_line
+from scopes.render.wrap import count_span_cells, truncate_line, wrap_spans
+from scopes.sanitize import clean_line, mark_cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,16 +85,21 @@ def render_search_coverage(result: SearchCoverage, view: View) -> None:
 
 
 def _describe(hit: SearchHit) -> tuple[Span, ...]:
-    """Return who wrote the message, and what of it was found; each fact once: `claude · answer`, `Bash result`.
+    """Return who wrote the message, and what of it was found; each fact once: `claude · answer`, `result of Bash`.
 
     Of a message that a tool wrote, its tool is shown in place of author, kind and part.
     """
     head = hit.head
-    tool = hit.tools[0] if len(hit.tools) == 1 else "tool"
+    tool = _tool_name(hit.tools[0]) if len(hit.tools) == 1 else "a tool"
     if head.author_kind == "tool" and head.author == "tool":
-        return (Span(f"{tool} result", "agent"),)
-    parts = {"text": head.kind, "tool_input": f"{tool} call", "tool_result": f"{tool} result"}
+        return (Span(f"result of {tool}", "agent"),)
+    parts = {"text": head.kind, "tool_input": f"call of {tool}", "tool_result": f"result of {tool}"}
     return author(head.author, head.author_kind), Span(f" · {parts.get(hit.part, hit.part)}", "dim")
+
+
+def _tool_name(name: str) -> str:
+    """Return the name of a tool as agents write it; the index has it in lower case."""
+    return name.capitalize() if name.isalpha() else name
 
 
 def _title_spans(hit: SearchHit, room: int) -> tuple[Span, ...]:
@@ -151,7 +156,7 @@ def _piped_rows(hit: SearchHit) -> Iterator[tuple[Cell, ...]]:
 def _neighbor_row(hit: SearchHit, neighbor: Neighbor, offset: int) -> tuple[Cell, ...]:
     head = neighbor.head
     time = display_time(head) or UNKNOWN_TIME
-    text = head.subject if neighbor.message is None else summary_text(head, neighbor.message)
+    text = subject(head) if neighbor.message is None else summary_text(head, neighbor.message)
     return (
         str(offset),
         hit.conversation,
@@ -211,23 +216,9 @@ def _collapse_blanks(text: str) -> str:
 def _rows(pieces: tuple[Piece, ...], width: int) -> Iterator[tuple[Span, ...]]:
     """Wrap a snippet into rows that fit, keeping its highlights."""
     spans = _spans(pieces)
-    text = "".join(span.text for span in spans)
-    if not text.strip():
+    if not "".join(span.text for span in spans).strip():
         return
-    marks = [span.style for span in spans for _ in span.text]
-    at = 0
-    for number, row in enumerate(wrap_line(text, width)):
-        if number == _MAX_ROWS:
-            break
-        at = text.index(row, at)
-        cells: list[Span] = []
-        for position in range(at, at + len(row)):
-            if cells and cells[-1].style == marks[position]:
-                cells[-1] = Span(cells[-1].text + text[position], marks[position])
-            else:
-                cells.append(Span(text[position], marks[position]))
-        at += len(row)
-        yield tuple(cells)
+    yield from islice(wrap_spans(spans, width), _MAX_ROWS)
 
 
 def _write_neighbors(neighbors: tuple[Neighbor, ...], view: View, *, first: int) -> None:

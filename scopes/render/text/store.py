@@ -53,7 +53,7 @@ def render_verification(result: Verification, view: View) -> None:
         f"{counted(result.messages, 'message')} in {result.path}"
     )
     verdict = Span("sound: ", "good") if result.sound else Span(f"damaged ({counted(errors, 'error')}): ", "bad")
-    view.line(verdict, looked_at)
+    view.sentence(verdict, looked_at)
 
 
 @render_text.register
@@ -64,12 +64,12 @@ def render_repaired(result: Repaired, view: View) -> None:
         return
     prefix = "would repair: " if result.dry_run else "repaired: "
     for repair in result.repairs:
-        view.line(Span(prefix, "good"), Span(repair.where, "branch"), ": ", repair.action)
+        view.sentence(Span(prefix, "good"), Span(repair.where, "branch"), ": ", repair.action)
     if not result.repairs:
         view.line("Nothing to repair.")
     _write_findings(view, result.remaining)
     if result.quarantine is not None:
-        view.line("Replaced files are in ", Span(result.quarantine, "id"))
+        view.sentence("Replaced files are in ", Span(result.quarantine, "id"))
 
 
 @render_text.register
@@ -84,7 +84,7 @@ def render_garbage_collected(result: GarbageCollected, view: View) -> None:
     if result.bytes_after is None:
         view.body(f"would pack {result.path}: {counted(result.loose_objects, 'loose object')}, {before} now")
     else:
-        view.line("packed ", path, f": {before} → {format_size(result.bytes_after)}")
+        view.sentence("packed ", path, f": {before} → {format_size(result.bytes_after)}")
     if result.expired_operations or result.expired_refs:
         operations = counted(result.expired_operations, "operation")
         verb = "would expire" if result.dry_run else "expired"
@@ -143,7 +143,7 @@ def render_config_list(result: ConfigList, view: View) -> None:
 def _write_findings(view: View, findings: Iterable[Finding]) -> None:
     for found in findings:
         severity = Span(f"{found.severity}:", _STYLES.get(found.severity, ""))
-        view.line(severity, " ", Span(found.where, "branch"), ": ", found.problem)
+        view.sentence(severity, " ", Span(found.where, "branch"), ": ", found.problem)
         _write_cure(view, found.cure)
 
 

@@ -18,6 +18,7 @@ from scopes.render.text.phrases import (
 )
 from scopes.render.text.tokens import format_tokens
 from scopes.render.view import Cell, Column, Span, View
+from scopes.render.wrap import truncate_line
 
 if TYPE_CHECKING:
     from scopes.memory.summaries import SummaryList, SummaryRow
@@ -48,7 +49,7 @@ def render_summarized(result: Summarized, view: View) -> None:
         place = Span(f"{result.conversation}/{result.branch}", "branch")
         before = () if result.earlier is None else (" after the compaction ", identifier(view, result.earlier))
         name = () if result.id is None else (" in ", identifier(view, result.id))
-        view.line(done, f" {counted(result.messages, 'message')} of ", place, *before, *name, f" ({result.method})")
+        view.sentence(done, f" {counted(result.messages, 'message')} of ", place, *before, *name, f" ({result.method})")
         tokens = [format_tokens(number, result.counted) for number in (result.summary_tokens, result.original_tokens)]
         write_field(view, "Tokens", f"{tokens[0]} of {tokens[1]} ({result.ratio:.0%})")
     view.body(result.text, indent=4 if view.terminal else 0)
@@ -66,9 +67,10 @@ def render_uncompacted(result: Uncompacted, view: View) -> None:
     start = ("the first message",) if result.remaining is None else ("compaction ", identifier(view, result.remaining))
     verb = "would start" if result.dry_run else "start"
     place = Span(f"{result.conversation}/{result.branch}", "branch")
-    view.line("contexts of ", place, f" {verb} at ", *start, ", not at:")
+    view.sentence("contexts of ", place, f" {verb} at ", *start, ", not at:")
     for head in result.compactions:
-        view.line(identifier(view, head.id), " ", short_time(view, display_time(head)), " ", subject(head), indent=2)
+        line = (identifier(view, head.id), " ", short_time(view, display_time(head)), " ", subject(head))
+        view.line(*truncate_line(line, view.width - 2), indent=2)
     if result.operation is not None:
         write_hint(view, UNDO_HINT)
 

@@ -36,7 +36,7 @@ def test_the_list_marks_the_active_branch(at_one_moment):
     rows = seen_lines(BRANCH["list"], 120)[4:-1]
     assert [row[2] for row in rows] == [" ", " ", "*"]
     assert rows[2].split()[2:] == [
-        "analysis/conflict-resolution", "2", "5", "conflict-resolution", "general-purpose", "active", "2m", "ago", "│",
+        "analysis/conflict-resolution", "2", "5", "conflict-resolution", "general-purpose", "open", "2m", "ago", "│",
     ]  # fmt: skip
 
 

@@ -83,7 +83,7 @@ def test_a_long_branch_name_leaves_room_for_author_and_subject():
     long = Log(items=[LogEntry(head=of, message=None, branches=("x" * 150, "y"))], conversation="c")
     line = seen_lines(WithOptions(long, ViewOptions(oneline=True)), 80)[0]
     assert "carol" in line
-    assert line.endswith("…, 1 more) the subject")
+    assert line.endswith("… and 1 more branch) the subject")
     assert len(seen_lines(long, 80)[0]) <= 80
 
 
@@ -92,6 +92,20 @@ def test_both_names_are_shown_if_the_line_has_room_for_them():
     entry = LogEntry(head=head("word", "carol", "short"), message=None, branches=("main", "fix/of-the-server"))
     line = seen_lines(WithOptions(Log(items=[entry], conversation="c"), ViewOptions(oneline=True)), 80)[0]
     assert line.endswith("(main, fix/of-the-server) short")
+
+
+def test_a_cut_subject_ends_in_an_ellipsis_in_a_pipe():
+    """Piped logs cut subjects at 72 characters without a mark, also within the name of a tag."""
+    for subject, shown in (
+        ("x" * 72, "x" * 72 + "…"),
+        ("y" * 71, "y" * 71),
+        ("z" * 55 + "</a> <command-mess", "z" * 55 + "</a>…"),
+    ):
+        log = Log(
+            items=[LogEntry(head=head("word", "carol", subject[:72]), message=None, branches=())], conversation="c"
+        )
+        assert piped(log).splitlines()[0].split("\t")[4] == shown
+        assert piped(WithOptions(log, ViewOptions(oneline=True))).splitlines()[0].endswith(f" {shown}")
 
 
 def test_main_is_the_first_name_and_a_conflict_resolution_branch_the_last():
@@ -125,8 +139,13 @@ def test_twenty_rows_are_shown_whole():
 
 
 def test_a_longer_text_prints_how_many_lines_are_left_out():
-    assert one(LONG, text("\n".join(map(str, range(21)))))[19:] == ["    19", f"    … 1 more line {WHERE}"]
+    assert one(LONG, text("\n".join(map(str, range(22)))))[19:] == ["    19", f"    … 2 more lines {WHERE}"]
     assert one(LONG, text("\n".join(map(str, range(1520)))))[20] == f"    … 1,500 more lines {WHERE}"
+
+
+def test_one_more_line_is_shown_itself():
+    """`… 1 more line (scopes conv cat …)` took a line to hide one."""
+    assert one(LONG, text("\n".join(map(str, range(21)))))[19:] == ["    19", "    20"]
 
 
 def test_wrapped_rows_count_and_a_cut_line_counts_as_left_out():

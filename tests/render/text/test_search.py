@@ -111,9 +111,9 @@ def test_a_neighbor_without_text_is_summarized_as_in_a_log():
 @pytest.mark.parametrize(
     ("author", "kind", "part", "tools", "shown"),
     [
-        (("tool", "tool"), "tool-results", "tool_result", ("Bash",), " Bash result · "),
-        (("tool", "tool"), "tool-results", "tool_result", (), " tool result · "),
-        (("claude", "agent"), "answer", "tool_input", ("Read",), " claude · Read call · "),
+        (("tool", "tool"), "tool-results", "tool_result", ("bash",), " result of Bash · "),
+        (("tool", "tool"), "tool-results", "tool_result", (), " result of a tool · "),
+        (("claude", "agent"), "answer", "tool_input", ("Read",), " claude · call of Read · "),
         (("claude", "agent"), "answer", "text", ("Read",), " claude · answer · "),
         (("carol", "human"), "prompt", "text", (), " carol · prompt · "),
     ],
