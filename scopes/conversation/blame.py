@@ -67,7 +67,11 @@ def blame(repository: Repository, where: str, *, key: str | None = None, file: s
     if not matching:
         name = key if key is not None else file
         hint = _keys_of_name(claims, name or "") or _similar_files(claims, file) or _available_groups(claims)
-        raise NotFound(f"the state of {where} has no {name!a}", hint=hint)
+        shown = where
+        if where.startswith("@"):
+            shown = f"{where} ({revision.conversation})"
+            hint += f"\nname a conversation: scopes blame CONV {name}" if file is not None else ""
+        raise NotFound(f"the state of {shown} has no {name!a}", hint=hint)
     rows = (_with_call(repository, row) for row in _walk_rows(repository, revision.oid, matching))
     active = read_active_branch(repository, revision.conversation)
     return BlameList(revision=revision, rows=tuple(rows), on_active_branch=revision.branch == active)
@@ -125,7 +129,19 @@ def _match_key(claims: Mapping[str, Oid], key: str) -> dict[str, Oid]:
 def _match_file(repository: Repository, revision: Revision, claims: Mapping[str, Oid], file: str) -> dict[str, Oid]:
     root = read_root(repository, read_commit(repository, revision.oid), None)
     path = f"{FILES}/{file_leaf(file, root.cwd)}"
-    return {path: claims[path]} if path in claims else {}
+    return {path: claims[path]} if path in claims else _match_end(claims, file)
+
+
+def _match_end(claims: Mapping[str, Oid], file: str) -> dict[str, Oid]:
+    """Return the claim of the only file whose path ends with `/file`; an empty dict if there are none or several."""
+    end = "/" + file.removeprefix("./")
+    found = {
+        path: blob
+        for path, blob in claims.items()
+        if path.startswith(f"{FILES}/") and shown_key(key_of_path(path)).endswith(end)
+    }
+    several = len({key_of_path(path) for path in found}) > 1
+    return {} if several or not file else found
 
 
 def _keys_of_name(claims: Mapping[str, Oid], name: str) -> str | None:

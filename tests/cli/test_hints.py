@@ -183,3 +183,31 @@ def test_the_hint_about_a_missing_store_keeps_the_given_path(tmp_path):
     assert done.returncode == 4
     command = f"scopes --store '{tmp_path}/a b'"
     assert done.stderr.splitlines()[-1] == f"hint: create one: {command} init, or: {command} new"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        ("cherry-pick nonsense", 4, "there is no message 'nonsense'"),
+        ("log main conv-001", 2, "name it first: scopes log conv-001 main"),
+        ("tag good", 4, "to tag the last message of the latest conversation: scopes tag @ good"),
+        ("amend conv-001 fix", 2, "for example: scopes amend conv-001 fix 'the new text'"),
+        ("blame nothing.go", 4, "the state of @ (conv-001) has no 'nothing.go'"),
+        ("blame nothing.go", 4, "name a conversation: scopes blame CONV nothing.go"),
+    ],
+)
+def test_a_word_too_few_or_in_the_wrong_place_has_the_ready_command(conversation, words, code, text):
+    """Findings of the fourth day, B6 to B9 and C11."""
+    error = conversation.run_refused(*words.split(), code=code)
+    assert text in (error["message"], *error["hint"].split("\n"))
+
+
+def test_blame_takes_the_end_of_a_path_if_only_one_file_has_it(conversation):
+    """Findings of the fourth day, B6: log and search did, blame did not."""
+    for path in ("src/git/push.go", "src/git/pull.go", "tests/git/pull.go"):
+        conversation.append("main", "written", "--file", f"edit:{path}")
+    by_end, whole = (
+        conversation.run("blame", f"{conversation.id}/main", path, "--json") for path in ("push.go", "src/git/push.go")
+    )
+    assert by_end == whole
+    assert "pull.go" in conversation.run_refused("blame", f"{conversation.id}/main", "pull.go", code=4)["hint"]

@@ -89,5 +89,6 @@ def _split_words(repository: Repository, first: str, second: str | None, text: s
     else:
         conversation, message = first, second
     if text is None:
-        raise Invalid("no text given", hint=f"for example: scopes amend {message} 'the new text'")
+        words = message if second is None else f"{conversation} {message}"
+        raise Invalid("no text given", hint=f"for example: scopes amend {words} 'the new text'")
     return conversation, message, text

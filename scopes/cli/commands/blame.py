@@ -31,7 +31,8 @@ def blame(
     """Show which message made a decision or wrote a file.
 
     Looks at one branch (default: the active one), while `files` lists those of all branches. Follows merges and rebases
-    back to the original message, and a tool's result to its call. Give a file or --key.
+    back to the original message, and a tool's result to its call. Give a file or --key; the end of a path is enough if
+    only one file has it.
 
     Examples:
       scopes conv blame conv-001 --key decisions/auth

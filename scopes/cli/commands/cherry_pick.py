@@ -63,6 +63,7 @@ def _split_words(repository: Repository, first: str, messages: list[str]) -> tup
     """Split the words `[CONV] MESSAGE...` into a conversation and messages; without CONV it is the latest one.
 
     Raises:
+        NotFound: the only word is neither a conversation nor a message.
         Invalid: the first word is a message of another conversation, so it is not clear where to copy it.
         Ambiguous: the first word may be several conversations or messages.
     """
@@ -70,7 +71,9 @@ def _split_words(repository: Repository, first: str, messages: list[str]) -> tup
         return first, messages
     try:
         found = resolve_with_latest(repository, first).conversation
-    except NotFound:
+    except NotFound as error:
+        if not messages:
+            raise NotFound(f"there is no message {first!a}", hint=error.hint) from error
         return first, messages
     latest = resolve_conversation(repository, LATEST)
     if found != latest:

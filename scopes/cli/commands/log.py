@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import LATEST, Since, Until, names_revision, replace_head
+from scopes.cli.arguments import LATEST, Since, Until, find_conversation, names_revision, replace_head
 from scopes.cli.command_line import after_separator
 from scopes.cli.invocation import Invocation
 from scopes.conversation.log import LogFilter, parse_kinds
@@ -116,6 +116,7 @@ def _split_range(
         )
     if "/" in where or ".." in where:
         raise Invalid(f"no message touched {paths[0]!a}", hint=hint)
+    _refuse_swapped(invocation, where, paths[0])
     try:
         load("scopes.history.handles:StoreHandle")(invocation.repository()).conversation(where).revision(first)
     except NotFound as error:
@@ -125,3 +126,10 @@ def _split_range(
             hint=f"{error.hint}\n{hint}",
         ) from error
     return inside, None
+
+
+def _refuse_swapped(invocation: Invocation, where: str, word: str) -> None:
+    """Raise Invalid for `main conv-001`: a branch or message before its conversation."""
+    repository = invocation.repository()
+    if find_conversation(repository, word) is not None and names_revision(repository, f"{word}/{where}"):
+        raise Invalid(f"{where!a} stands before its conversation", hint=f"name it first: scopes log {word} {where}")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Annotated
 
 import typer
 
 from scopes.cli.arguments import ConversationOrBranchArgument, split_branch
 from scopes.cli.invocation import Invocation
-from scopes.conversation.tag import delete_tag, list_tags
+from scopes.conversation.tag import TagList, delete_tag, list_tags
 from scopes.conversation.tag import tag as run_tag
+from scopes.errors import NotFound
+from scopes.store.repository import Repository
 
 
 def tag(
@@ -35,7 +38,17 @@ def tag(
     invocation: Invocation = context.obj
     conversation, branch = split_branch(conversation, None)
     if name is None:
-        return invocation.show(list_tags(invocation.repository(), conversation))
+        return invocation.show(_list_tags(invocation.repository(), conversation))
     if delete:
         return invocation.show(delete_tag(invocation.repository(), conversation, name))
     return invocation.show(run_tag(invocation.repository(), conversation, name, branch if message is None else message))
+
+
+def _list_tags(repository: Repository, conversation: str) -> TagList:
+    """List the tags; a word that is no conversation may be the name of a new tag, as in git."""
+    try:
+        return list_tags(repository, conversation)
+    except NotFound as error:
+        hint = f"to tag the last message of the latest conversation: scopes tag @ {quote(conversation)}"
+        error.hint = hint if error.hint is None else f"{hint}\n{error.hint}"
+        raise
