@@ -799,6 +799,9 @@ SAMPLES = {
         "undo": Undone(target=CREATE, redo=False, operation=OPERATION, actor="carol"),
         "redo": Undone(target=UNDO, redo=True, operation=OPERATION, actor="carol"),
         "undo-append": Undone(target=APPENDED, redo=False, operation=OPERATION, actor="carol"),
+        "undo-command": Undone(
+            target=CREATE, also=(UNDO, CREATE), redo=False, operation=OPERATION, actor="carol", active_branch="main"
+        ),
         "undo-dry-run": Undone(target=CREATE, redo=False, operation=None, actor="bob", dry_run=True),
     },
     "import_": {
