@@ -24,7 +24,7 @@ class MessageAppended(Result):
     """A message that was written to disk.
 
     `parent` is set if the branch was created with the message: the branch it begins on. It is active then, and
-    `operation` created both.
+    `operation` created both. `start` is the message at which it begins, unless that is the tip of `parent`.
     """
 
     id: MessageId
@@ -32,6 +32,7 @@ class MessageAppended(Result):
     conversation: ConversationId
     branch: BranchName
     parent: BranchName | None = None
+    start: MessageId | None = None
     operation: OperationId | None = None
 
 

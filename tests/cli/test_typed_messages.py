@@ -50,3 +50,20 @@ def test_a_withdrawal_without_a_topic_shows_the_form(conversation, name):
 def test_decisions_and_its_subcommand_have_help(conversation):
     assert "decisions withdraw" in conversation.run("help", "decisions", "withdraw")
     assert "List the decisions" in conversation.run("decisions", "--help")
+
+
+def test_undo_bisect_and_blame_show_the_document_of_a_typed_message(conversation):
+    """A stranger read `(no text)` in the preview of an undo."""
+    conversation.append("main", "first")
+    words = ("--kind", "decision", "--data", '{"topic": "store", "decision": "SQLite"}')
+    conversation.append("main", *words, author="planner")
+    subject = "decision: SQLite · topic: store"
+    assert subject in conversation.run("blame", conversation.id, "--key", "decisions/store")
+    assert subject in conversation.run(
+        "conv", "bisect", "run", conversation.id, "--good", f"{conversation.id}~1", "--no-verify", "--", "false"
+    )
+    by = f"append to {conversation.id}/main by planner, appended by user: '{subject}' (1 message)"
+    assert f"would undo: {by}" in conversation.run("undo", "--dry-run")
+    assert f"undone: {by}" in conversation.run("undo")
+    assert f"undo {by}" in conversation.run("conv", "operations", "list")
+    assert f"redone: {by}" in conversation.run("redo")
