@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from unicodedata import combining, normalize
 
 from scopes.clock import now
-from scopes.conversation.append import MessageAppended, message_writers
+from scopes.conversation.append import MessageAppended, message_writers, note_similar_topic
 from scopes.conversation.show import BranchRow, show
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.history.handles import ConversationHandle, StoreHandle
@@ -152,7 +152,7 @@ def append_to_new_branch(
         parent=created.parent,
         start=created.start,
         operation=created.operation,
-        notes=created.notes,
+        notes=created.notes + note_similar_topic(repository, created.conversation, created.tip, message),
     )
 
 
