@@ -159,9 +159,12 @@ def clip(text: str, characters: int) -> str:
 def mark_cut(subject: str, text: str = "") -> str:
     """Return the subject of a commit, with an ellipsis if the commit keeps only the beginning of the text.
 
-    A tag that is cut inside its name is left out. `text` is that of the message, if it is known: without it, a cut
-    after a blank, which makes a subject one character shorter, is not noticed.
+    One that ends with an ellipsis gets no second one. A tag that is cut inside its name is left out. `text` is that of
+    the message, if it is known: without it, a cut after a blank, which makes a subject one character shorter, is not
+    noticed.
     """
+    if subject.endswith("…"):
+        return subject
     is_cut = len(subject) >= SUBJECT_LENGTH
     if len(subject) == SUBJECT_LENGTH - 1 and text:
         is_cut = " ".join(text[: 4 * SUBJECT_LENGTH].split()).startswith(f"{subject} ")

@@ -317,3 +317,10 @@ def test_safe_text_has_no_control_or_invisible_character_but_joiners_in_place(te
 def test_a_cut_subject_is_marked(subject, text, shown):
     """`log --oneline` ended in `</command-messag`, or within a sentence without a mark."""
     assert mark_cut(subject[:72], text) == shown
+
+
+def test_a_subject_that_was_cut_before_gets_no_second_ellipsis():
+    """A title read `implemented……`."""
+    once = mark_cut("a" * 72)
+    assert once == "a" * 72 + "…"
+    assert mark_cut(once) == once

@@ -264,7 +264,8 @@ def _warn(
     excluded_conversations = len({turn.conversation for turn in collected.turns} - kept_conversations)
     warnings = []
     if request.is_tight:
-        warnings.append(f"a budget of less than {request.tight_below} tokens has room for the newest conversation only")
+        room = "no room for files" if request.work_item is None else "room for the newest conversation only"
+        warnings.append(f"a budget of less than {request.tight_below} tokens has {room}")
     if collected.turns and not selection.kept:
         which = "newest" if request.task is None else "shortest relevant"
         warnings.append(f"not even the {which} turn fits into {request.max_tokens} tokens")

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from shlex import quote
 
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import NO_CHANGES, write_message_blob, write_message_commit
-from scopes.history.revisions import find_directory
+from scopes.history.revisions import find_directory, list_branch_tips
 from scopes.history.transaction import Transaction, append_commit
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.loading import load
 from scopes.model.message import Message
-from scopes.result import Result
-from scopes.store.repository import Repository
+from scopes.result import Note, Result
+from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange
 
@@ -24,7 +25,7 @@ class MessageAppended(Result):
     """A message that was written to disk.
 
     `parent` is set if the branch was created with the message: the branch it begins on. It is active then, and
-    `operation` created both.
+    `operation` created both. `start` is the message at which it begins, unless that is the tip of `parent`.
     """
 
     id: MessageId
@@ -32,6 +33,7 @@ class MessageAppended(Result):
     conversation: ConversationId
     branch: BranchName
     parent: BranchName | None = None
+    start: MessageId | None = None
     operation: OperationId | None = None
 
 
@@ -56,7 +58,8 @@ def append_to(branch: BranchHandle, message: Message, *, first: MessageId | None
     repository, conversation_id = branch.repository, branch.conversation.id
     [write] = message_writers(repository, conversation_id, [message])
     oid = append_commit(repository, conversation_id, branch.name, message.id, write, first)
-    return MessageAppended(id=message.id, oid=oid, conversation=conversation_id, branch=branch.name)
+    notes = note_similar_topic(repository, conversation_id, oid, message)
+    return MessageAppended(id=message.id, oid=oid, conversation=conversation_id, branch=branch.name, notes=notes)
 
 
 def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[MessageAppended]:
@@ -81,6 +84,25 @@ def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[Messag
             tx.move_branch(branch.name, old, tip)
             tx.commit("append-all", f"append {len(appended)} message{'s'[: len(appended) > 1]} to {branch}")
     return appended
+
+
+def note_similar_topic(
+    repository: Repository, conversation: ConversationId, oid: Oid, message: Message
+) -> tuple[Note, ...]:
+    """Return a note if a decision in the commit `oid` begins a topic that differs from another one in punctuation only.
+
+    The topics of all branches are compared, without the new decision.
+    """
+    if message.payload is None or message.kind != "decision":
+        return ()
+    tips = {tip for tip in list_branch_tips(repository, conversation).values() if tip != oid}
+    tips.update(read_commit(repository, oid).parents)
+    states = [load("scopes.merge.divergence:state_of")(repository, tip) for tip in sorted(tips)]
+    similar = load("scopes.merge.spellings:find_similar_topics")(repository, states, message)
+    if not similar:
+        return ()
+    text, words = f"there is a topic {similar[0]!a} already", f"--topic {quote(similar[0])}"
+    return (Note(text, f"to decide about that one: {words}"),)
 
 
 def message_writers(

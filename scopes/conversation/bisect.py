@@ -11,7 +11,7 @@ from math import ceil, log2
 from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Refused
-from scopes.history.messages import MessageHeader, header_of, is_root
+from scopes.history.messages import MessageHeader, header_of, is_root, with_subject
 from scopes.history.revisions import Revision, resolve_revision
 from scopes.ids import ConversationId, Oid
 from scopes.result import Result
@@ -116,10 +116,10 @@ def _read_line(repository: Repository, conversation: str, good: str | None, bad:
         revision = resolve_revision(repository, bad, revision.conversation)
     start = None if good is None else resolve_revision(repository, good, revision.conversation)
     commit = read_commit(repository, revision.oid)
-    points = [_point(revision, commit)]
+    points = [_point(repository, revision, commit)]
     while not is_root(commit) and commit.parents and (start is None or commit.oid != start.oid):
         commit = read_commit(repository, commit.parents[0])
-        points.append(_point(revision, commit))
+        points.append(_point(repository, revision, commit))
     if start is not None and commit.oid != start.oid:
         raise Refused(
             f"the good message {good} is not on the line of first parents below {bad or conversation}",
@@ -130,8 +130,9 @@ def _read_line(repository: Repository, conversation: str, good: str | None, bad:
     return points[::-1]
 
 
-def _point(revision: Revision, commit: Commit) -> BisectPoint:
-    return BisectPoint(revision.conversation, commit.oid, None if is_root(commit) else header_of(commit))
+def _point(repository: Repository, revision: Revision, commit: Commit) -> BisectPoint:
+    head = None if is_root(commit) else with_subject(repository, header_of(commit))
+    return BisectPoint(revision.conversation, commit.oid, head)
 
 
 class _Search:

@@ -9,7 +9,7 @@ from shlex import quote
 from typing import Any
 
 from scopes.errors import Invalid, NotFound
-from scopes.history.messages import MessageHeader, header_of, read_message, read_root
+from scopes.history.messages import MessageHeader, header_of, read_message, read_root, with_subject
 from scopes.history.revisions import Revision, read_active_branch, resolve_revision
 from scopes.history.tool_calls import TOOL_RESULTS, find_call_message
 from scopes.ids import Oid
@@ -92,7 +92,8 @@ def _walk_rows(repository: Repository, tip: Oid, claims: Mapping[str, Oid]) -> I
                 yield from _walk_rows(repository, parent, {} if value is None else {path: value})
         else:
             key = key_of_path(path)
-            yield BlameRow(key=key, agent=agent_of(path), value=claim_value(key, claim), head=header_of(commit))
+            head = with_subject(repository, header_of(commit))
+            yield BlameRow(key=key, agent=agent_of(path), value=claim_value(key, claim), head=head)
 
 
 def _with_call(repository: Repository, row: BlameRow) -> BlameRow:

@@ -7,16 +7,18 @@ from dataclasses import dataclass, replace
 from unicodedata import combining, normalize
 
 from scopes.clock import now
-from scopes.conversation.append import MessageAppended, message_writers
+from scopes.conversation.append import MessageAppended, message_writers, note_similar_topic
 from scopes.conversation.show import BranchRow, show
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.history.handles import ConversationHandle, StoreHandle
+from scopes.history.messages import message_id_of
 from scopes.history.revisions import Revision, resolve_revision
 from scopes.history.transaction import Transaction
 from scopes.ids import (
     AgentName,
     BranchName,
     ConversationId,
+    MessageId,
     Oid,
     OperationId,
     free_name,
@@ -30,7 +32,7 @@ from scopes.merge.records import open_conflicts_at
 from scopes.model.conversation import BranchEntry, parse_purpose
 from scopes.model.message import Message
 from scopes.result import Note, Result
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import exclusive_write
 
 _MAX_SLUG_LENGTH = 100
@@ -38,7 +40,10 @@ _MAX_SLUG_LENGTH = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchCreated(Result):
-    """A new branch; it has no messages of its own yet, unless one was given (S4-2, S4-6)."""
+    """A new branch; it has no messages of its own yet, unless one was given (S4-2, S4-6).
+
+    `start` is the message at which it begins, unless that is the tip of `parent`.
+    """
 
     conversation: ConversationId
     name: BranchName
@@ -48,6 +53,7 @@ class BranchCreated(Result):
     agent: AgentName | None
     active: bool
     operation: OperationId
+    start: MessageId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +108,7 @@ def branch(
         revision = _resolve_start(repository, handle, start)
         new_name = _choose_name(handle.id, handle.tips, name, given)
         entry = replace(given, parent=revision.branch or active, fork=revision.oid, created=now())
+        at_tip = handle.tips.get(entry.parent or active) == revision.oid
         tip = revision.oid
         for write in writers:
             tip = write(tip)
@@ -120,6 +127,7 @@ def branch(
         agent=entry.agent,
         active=switch,
         operation=operation.id,
+        start=None if at_tip else message_id_of(read_commit(repository, revision.oid)),
         notes=notes,
     )
 
@@ -142,8 +150,9 @@ def append_to_new_branch(
         conversation=created.conversation,
         branch=created.name,
         parent=created.parent,
+        start=created.start,
         operation=created.operation,
-        notes=created.notes,
+        notes=created.notes + note_similar_topic(repository, created.conversation, created.tip, message),
     )
 
 

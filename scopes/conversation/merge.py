@@ -130,11 +130,15 @@ class FastForwarded(_MergeResult):
 class Merged(_MergeResult):
     """The target moved to a merge commit; `message` is its id.
 
+    `tip_message` is the id of the message at the new tip of the target, if that is another one: the last message of
+    the conflict-resolution branch.
+
     `source_messages` is the number of messages that came from the source, if `messages` has others too: those of the
     conflict-resolution branch.
     """
 
     message: MessageId | None = None
+    tip_message: MessageId | None = None
     source_messages: int | None = None
 
 
@@ -422,6 +426,7 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
         state = write_state(repository, plan)
         parents = request.target_tip, tip
         message, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)
+    tip_message = message_id_of(read_commit(repository, tip))
     tx = Transaction(repository, request.conversation)
     before = end_resolution(tx, in_progress, entry_finished(in_progress.entry, "merged"))
     active = _leave_source(tx, replace(request, source_tip=in_progress.source_tip), before)
@@ -437,6 +442,7 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
         tip=tip,
         operation=operation.id,
         message=message,
+        tip_message=None if tip_message == message else tip_message,
         active_branch=active,
         source_messages=count_messages(list_new_commits(repository, in_progress.source_tip, request.target_tip)),
     )

@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 from scopes.clock import format_time, parse_time
 from scopes.errors import NotFound
-from scopes.history.messages import header_of
+from scopes.history.messages import header_of, with_subject
 from scopes.ids import ConversationId, MessageId, OperationId
 from scopes.model.operation import Operation, RefChange
 from scopes.result import plural
+from scopes.sanitize import mark_cut
 from scopes.store import refs
 from scopes.store.expire import EXPIRE
 from scopes.store.operation_log import walk_operations
@@ -196,17 +197,18 @@ def _as_operation(repository: Repository, append: Append) -> Iterator[Operation]
         return
     (last, _), (first, _) = append.moves[0], append.moves[-1]
     try:
-        head = header_of(read_commit(repository, first.new))
+        head = with_subject(repository, header_of(read_commit(repository, first.new)))
     except NotFound:
         return
     where = append.ref.removeprefix(refs.HEADS)
     conversation, _, branch = where.partition("/")
     actor = last.actor or head.author  # older versions did not write the actor
+    by = head.author if head.author == actor else f"{head.author}, appended by {actor}"
     number = len(append.moves)
     yield Operation(
         id=OperationId(append.id),
         kind=APPEND,
-        summary=f"append to {where} by {actor}: '{head.subject}' ({number} {plural(number, 'message')})",
+        summary=f"append to {where} by {by}: '{mark_cut(head.subject)}' ({number} {plural(number, 'message')})",
         command="",
         actor=actor,
         time=format_time(append.nanoseconds),

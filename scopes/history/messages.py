@@ -14,7 +14,8 @@ from scopes.ids import AgentName, MessageId, Oid, parse_agent_name, slug
 from scopes.model.claims import claims_of, participant_claim
 from scopes.model.codec import decode, encode
 from scopes.model.conversation import Root, decode_root, encode_root
-from scopes.model.message import AUTHOR_KINDS, Author, Message, text_parts
+from scopes.model.message import AUTHOR_KINDS, TYPED_KINDS, Author, Message, text_parts
+from scopes.sanitize import SUBJECT_LENGTH
 from scopes.store.config import Config
 from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.objects import (
@@ -114,6 +115,13 @@ def summarize_payload(payload: Mapping[str, Any]) -> str:
 def subject_of(head: MessageHeader, message: Message) -> str:
     """Return the subject of a message; of a typed message without text, its document as one line."""
     return summarize_payload(message.payload) if head.subject == NO_TEXT and message.payload else head.subject
+
+
+def with_subject(objects: Objects, head: MessageHeader) -> MessageHeader:
+    """Return the header of a message; of a typed message without text with its document as the subject."""
+    if head.subject != NO_TEXT or head.kind not in TYPED_KINDS:
+        return head
+    return head._replace(subject=subject_of(head, read_message(objects, head.oid))[:SUBJECT_LENGTH])
 
 
 def message_id_of(commit: Commit) -> MessageId:

@@ -50,3 +50,34 @@ def test_a_withdrawal_without_a_topic_shows_the_form(conversation, name):
 def test_decisions_and_its_subcommand_have_help(conversation):
     assert "decisions withdraw" in conversation.run("help", "decisions", "withdraw")
     assert "List the decisions" in conversation.run("decisions", "--help")
+
+
+def test_undo_bisect_and_blame_show_the_document_of_a_typed_message(conversation):
+    """A stranger read `(no text)` in the preview of an undo."""
+    conversation.append("main", "first")
+    words = ("--kind", "decision", "--data", '{"topic": "store", "decision": "SQLite"}')
+    conversation.append("main", *words, author="planner")
+    subject = "decision: SQLite · topic: store"
+    assert subject in conversation.run("blame", conversation.id, "--key", "decisions/store")
+    assert subject in conversation.run(
+        "conv", "bisect", "run", conversation.id, "--good", f"{conversation.id}~1", "--no-verify", "--", "false"
+    )
+    by = f"append to {conversation.id}/main by planner, appended by user: '{subject}' (1 message)"
+    assert f"would undo: {by}" in conversation.run("undo", "--dry-run")
+    assert f"undone: {by}" in conversation.run("undo")
+    assert f"undo {by}" in conversation.run("conv", "operations", "list")
+    assert f"redone: {by}" in conversation.run("redo")
+
+
+def test_a_new_topic_that_differs_in_punctuation_only_is_noted(conversation):
+    """A stranger decided about `user agent` and `User-Agent` without noticing."""
+    conversation.append_typed("main", "decision", {"topic": "user agent", "decision": "curl"}, "alice")
+    words = ("append", conversation.id, "--branch", "fix", "--kind", "decision", "--topic", "User-Agent", "wget")
+    done = conversation.run_main(*words)
+    assert done.returncode == 0
+    assert "there is a topic 'user agent' already" in done.stderr
+    assert "to decide about that one: --topic 'user agent'" in done.stderr
+    assert conversation.run_main(*words).stderr == ""
+    for topic in ("USER agent", "user agents"):
+        again = ("append", conversation.id, "--branch", "main", "--kind", "decision", "--topic", topic, "wget")
+        assert conversation.run_main(*again).stderr == ""

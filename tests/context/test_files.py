@@ -144,7 +144,7 @@ def test_a_tight_budget_has_no_room_for_files(repository, exact, tmp_path, token
     touch(repository, "a.py")
     result = built(repository, exact, tmp_path, max_tokens=tokens)
     assert (paths(result), result.turns_included) == ([], 1)
-    assert result.warnings[0] == "a budget of less than 500 tokens has room for the newest conversation only"
+    assert result.warnings[0] == "a budget of less than 500 tokens has no room for files"
 
 
 def test_the_mode_files_gives_them_the_larger_share(repository, exact, tmp_path):

@@ -28,6 +28,12 @@ def test_a_branch_starts_at_the_active_tip_and_becomes_active(repository):
     assert texts(repository, "conv-001") == ["a", "b", "c"]
 
 
+def test_a_branch_has_the_message_at_which_it_begins_unless_that_is_the_tip(repository):
+    drawn = history(repository, "main: a b")
+    assert branch(repository, "conv-001", start="main~1", name="before").start == drawn.ids["a"]
+    assert branch(repository, "conv-001", start="main", name="now").start is None
+
+
 @pytest.mark.parametrize(
     ("start", "word", "parent"),
     [

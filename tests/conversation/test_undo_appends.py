@@ -107,7 +107,7 @@ def test_the_messages_of_one_command_are_taken_back_together(two):
         first = first or done.id
     say(two, "conv-001", "afterwards")
     assert undo(two).target.summary.endswith("'afterwards' (1 message)")
-    assert undo(two).target.summary == "append to conv-001/main by carol: 'line 0' (40 messages)"
+    assert undo(two).target.summary == "append to conv-001/main by dave, appended by carol: 'line 0' (40 messages)"
     assert texts(two, "conv-001") == ["a", "b"]
     redo(two)
     assert len(texts(two, "conv-001")) == 42
@@ -133,8 +133,8 @@ def test_another_actors_work_is_taken_back_only_on_request(two):
 def test_the_actor_is_the_caller_and_not_the_author_of_the_message(two):
     say(as_actor(two, "bob"), "conv-001", "in the name of carol", author="carol")
     say(two, "conv-002", "mine", author="bob")
-    assert undo(as_actor(two, "bob")).target.summary.startswith("append to conv-001/main by bob")
-    assert undo(two).target.summary.startswith("append to conv-002/main by carol")
+    assert undo(as_actor(two, "bob")).target.summary.startswith("append to conv-001/main by carol, appended by bob")
+    assert undo(two).target.summary.startswith("append to conv-002/main by bob, appended by carol")
 
 
 def test_an_append_under_newer_messages_is_refused_and_the_hint_names_the_commands(two):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
 import typer
 
@@ -34,14 +34,19 @@ from scopes.cli.arguments import (
 from scopes.cli.input import STANDARD_INPUT, has_piped_input
 from scopes.cli.invocation import Invocation
 from scopes.conversation.append import append_to
-from scopes.conversation.branch import append_to_new_branch
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import is_root
 from scopes.history.revisions import resolve_conversation
+from scopes.loading import deferred
 from scopes.render.view_options import ViewOptions
 from scopes.store.maintenance import pack_when_needed
 from scopes.store.repository import Repository, read_commit
+
+if TYPE_CHECKING:
+    from scopes.conversation.branch import append_to_new_branch
+else:
+    append_to_new_branch = deferred("scopes.conversation.branch:append_to_new_branch")
 
 Kind: TypeAlias = Annotated[
     str, typer.Option("--kind", metavar="KIND", help="plain, prompt, answer, decision, proposal, analysis, ...")

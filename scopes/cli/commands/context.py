@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,11 +11,16 @@ from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import MaxTokens, ModelName, Strict, known_model, project_directory, tokenizer_for
 from scopes.context.context import context as run_context
 from scopes.context.context import find_smallest_budget
-from scopes.context.context_diff import diff_contexts
 from scopes.context.request import Request, new_request
 from scopes.errors import BudgetExhausted, Invalid
+from scopes.loading import deferred
 from scopes.render.view_options import ViewOptions, check_layout
 from scopes.tokens.choose import TokenizerChoice
+
+if TYPE_CHECKING:
+    from scopes.context.context_diff import diff_contexts
+else:
+    diff_contexts = deferred("scopes.context.context_diff:diff_contexts")
 
 
 def context(

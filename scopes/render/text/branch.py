@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 from scopes.history.messages import MessageHeader, display_time
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import UNKNOWN_TIME, author, counted, identifier, short_time, subject, write_outcome
+from scopes.render.text.phrases import (
+    UNKNOWN_TIME,
+    author,
+    begins_at,
+    counted,
+    identifier,
+    short_time,
+    subject,
+    write_outcome,
+)
 from scopes.render.view import Cell, Column, Span, View
 
 if TYPE_CHECKING:
@@ -58,7 +67,7 @@ def render_branch_created(result: BranchCreated, view: View) -> None:
     """Write the name of the new branch and its parent."""
     name = Span(f"{result.conversation}/{result.name}", "branch")
     active = "; it is active now" if result.active else ""
-    sentence = ("created ", name, " from ", Span(result.parent, "branch"), active)
+    sentence = ("created ", name, " ", *begins_at(view, result.start, result.parent), active)
     write_outcome(view, result.name, *sentence, operation=result.operation)
 
 

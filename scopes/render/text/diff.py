@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from scopes.history.messages import NO_TEXT, MessageHeader, display_time
 from scopes.merge.conflict_keys import group_of, noun_of, shown_key
+from scopes.model.conflicts import FILES
 from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_name, claim_text
 from scopes.render.text.message_summary import summarize_message
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _PIPED_COLUMNS = (Column("Mark"), Column("What"), Column("Key"), Column("Author"), Column("Time"), Column("Text"))
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 _MAX_WORDS = 2000
+_MAX_NAMED = 3  # claims and files that only one side changed
 
 
 @render_text.register
@@ -85,17 +87,32 @@ def _write_sections(result: Difference, view: View) -> None:
 
 
 def _write_changes_of_one_side(view: View, result: Difference) -> None:
-    """Write how many claims only one side changed, one line for each side: its messages below show them."""
-    lines = []
+    """Write how many claims only one side changed, the first three with their values, and three file names."""
     for side, name in (("left", result.left.name), ("right", result.right.name)):
-        numbers = Counter(group_of(claim.key) for claim in result.claims if claim.changed_in == side)
-        if numbers:
-            counts = ", ".join(counted(number, noun_of(group) or "claim") for group, number in numbers.items())
-            lines.append(f"Changed only in {name}: {counts}")
-    if lines:
-        view.line()
-    for line in lines:
-        view.line(Span(line, "key"))
+        claims = [claim for claim in result.claims if claim.changed_in == side]
+        numbers = Counter(group_of(claim.key) for claim in claims)
+        if not numbers:
+            continue
+        counts = ", ".join(counted(number, noun_of(group) or "claim") for group, number in numbers.items())
+        _write_heading(view, f"Changed only in {name}: {counts}")
+        for line in _claims_of_one_side([claim for claim in claims if group_of(claim.key) != FILES], side):
+            view.line(*truncate_line(line, view.width - 2), indent=2)
+        files = [claim_name(claim.key, claim.agent) for claim in claims if group_of(claim.key) == FILES]
+        if files:
+            view.line(*truncate_line((", ".join(files[:_MAX_NAMED]), _more(len(files))), view.width - 2), indent=2)
+
+
+def _claims_of_one_side(claims: Sequence[ChangedClaim], side: str) -> Iterator[tuple[str | Span, ...]]:
+    """Yield the first claims that one side changed as `decisions/auth: jwt`, and how many there are more."""
+    for claim in claims[:_MAX_NAMED]:
+        there, value = (claim.in_left, _left_text) if side == "left" else (claim.in_right, _right_text)
+        yield Span(claim_name(claim.key, claim.agent), "heading"), f": {value(claim) if there else 'removed'}"
+    if len(claims) > _MAX_NAMED:
+        yield (f"and {len(claims) - _MAX_NAMED:,} more",)
+
+
+def _more(number: int) -> str:
+    return f" and {number - _MAX_NAMED:,} more" if number > _MAX_NAMED else ""
 
 
 def _write_claims(view: View, claims: Sequence[ChangedClaim]) -> None:

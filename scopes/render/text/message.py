@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 from scopes.history.messages import display_time
 from scopes.render.dispatch import render_text
 from scopes.render.text.part import format_files, write_document, write_part
-from scopes.render.text.phrases import change_mark, full_time, identifier, stale_mark, write_field, write_outcome
+from scopes.render.text.phrases import (
+    begins_at,
+    change_mark,
+    full_time,
+    identifier,
+    stale_mark,
+    write_field,
+    write_outcome,
+)
 from scopes.render.view import Span, View
 
 if TYPE_CHECKING:
@@ -26,7 +34,7 @@ def render_message_appended(result: MessageAppended, view: View) -> None:
     place = Span(f"{result.conversation}/{result.branch}", "branch")
     created: tuple[str | Span, ...] = ()
     if result.parent is not None:
-        created = (", created from ", Span(result.parent, "branch"), "; it is active now")
+        created = (", created ", *begins_at(view, result.start, result.parent), "; it is active now")
     write_outcome(view, name, "recorded ", name, " on ", place, *created, appended=not view.options.lines)
 
 

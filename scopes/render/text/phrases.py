@@ -13,7 +13,7 @@ from scopes.sanitize import SUBJECT_LENGTH, clean_line, mark_cut
 
 if TYPE_CHECKING:
     from scopes.history.messages import MessageHeader
-    from scopes.ids import OperationId
+    from scopes.ids import BranchName, MessageId, OperationId
     from scopes.model.message import Message
 
 SHORT_ID_LENGTH = 8
@@ -124,6 +124,12 @@ def write_outcome(
     view.sentence(*sentence)
     if operation is not None or appended:
         write_hint(view, UNDO_HINT)
+
+
+def begins_at(view: View, start: MessageId | None, parent: BranchName) -> tuple[str | Span, ...]:
+    """Return where a new branch begins: `from main`, or `at message k3x9abcd of main`."""
+    branch = Span(parent, "branch")
+    return ("from ", branch) if start is None else ("at message ", identifier(view, start), " of ", branch)
 
 
 def write_preview(view: View, name: str | Span, *sentence: str | Span) -> None:

@@ -26,6 +26,7 @@ def format_branch_created(result: BranchCreated) -> dict[str, object]:
         name=result.name,
         tip=result.tip,
         parent=result.parent,
+        start=result.start,
         purpose=result.purpose,
         agent=result.agent,
         active=result.active,

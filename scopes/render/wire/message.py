@@ -88,6 +88,7 @@ def format_message_appended(result: MessageAppended) -> dict[str, object]:
         conversation=result.conversation,
         branch=result.branch,
         parent=result.parent,
+        start=result.start,
         operation=result.operation,
     )
 

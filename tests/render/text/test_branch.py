@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.render.rendering import piped, seen, seen_lines
-from tests.render.results import BRANCHES, OPERATION, SAMPLES, branch
+from tests.render.results import BRANCHES, OPERATION, SAMPLES, branch, message_id
 
 BRANCH = SAMPLES["branch"]
 
@@ -18,6 +18,17 @@ def test_a_new_branch_is_its_name_in_a_pipe():
 def test_a_new_branch_shows_its_parent_and_that_it_is_active():
     assert seen_lines(BRANCH["created"])[0] == "created conv-001/analysis/security-review from main; it is active now"
     assert seen_lines(BRANCH["created-aside"])[0] == "created conv-001/try from main"
+
+
+def test_a_branch_that_begins_before_the_tip_names_the_message():
+    line = seen_lines(replace(BRANCH["created-aside"], start=message_id("prompt")))[0]
+    assert line == "created conv-001/try at message prompt22 of main"
+    shown = seen(replace(SAMPLES["message"]["appended-to-new-branch"], start=message_id("prompt")))
+    assert (
+        " ".join(shown.split())
+        .removesuffix(" undo with: scopes undo")
+        .endswith(", created at message prompt22 of main; it is active now")
+    )
 
 
 @pytest.mark.parametrize("name", ["created", "switched", "abandoned", "rewound"])

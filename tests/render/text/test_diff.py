@@ -38,4 +38,22 @@ def test_only_what_both_sides_changed_differs_and_the_rest_is_counted():
     assert lines[lines.index("Changed on both sides, the resulting content is not recorded: 1") + 1] == "  files/c.py"
     assert "Changed only in main: 2 files" in lines
     assert "Changed only in fix: 1 decision" in lines
-    assert not any("a.py" in line or "b.py" in line for line in lines)
+    assert lines[lines.index("Changed only in main: 2 files") + 1] == "  files/a.py, files/b.py"
+    assert lines[lines.index("Changed only in fix: 1 decision") + 1] == "  decisions/db: SQLite"
+    assert sum("a.py" in line or "b.py" in line for line in lines) == 1
+
+
+def test_what_one_side_changed_is_named_up_to_three_claims_and_files():
+    """`1 decision` did not tell which."""
+    decisions = [_claim(f"decisions/{name}", "old" if name == "d1" else None, None, "right") for name in ("d1",)]
+    decisions += [_claim(f"decisions/{name}", None, "new", "right") for name in ("d2", "d3", "d4", "d5")]
+    files = [_claim(f"files/{name}.py", None, {"operation": "edit"}, "right") for name in "abcd"]
+    lines = seen_lines(replace(DIFFERENCE, claims=(*decisions, *files), changed=()))
+    start = lines.index("Changed only in fix: 5 decisions, 4 files") + 1
+    assert lines[start : start + 5] == [
+        "  decisions/d1: removed",
+        "  decisions/d2: new",
+        "  decisions/d3: new",
+        "  and 2 more",
+        "  files/a.py, files/b.py, files/c.py and 1 more",
+    ]
