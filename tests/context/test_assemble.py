@@ -120,7 +120,7 @@ def test_below_the_tight_budget_there_are_no_files(tokens, files):
     """S1-16."""
     result = assembled(collected(5, files=[file("a.py", 3)]), tokens)
     assert len(result.files.embedded) == files
-    assert any("newest conversation only" in warning for warning in result.warnings) == (files == 0)
+    assert any("has no room for files" in warning for warning in result.warnings) == (files == 0)
 
 
 def test_older_conversations_are_counted_in_the_warning():
