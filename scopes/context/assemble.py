@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scopes.context.collect import AMENDMENT, BEFORE_COMPACTION, NO_CONTENT, OTHER_WORK, RETRACTED, Collected
+from scopes.context.decision_lines import DECISION_SHARE, DECISIONS_HEADING, FittedDecisions, fit_decisions
 from scopes.context.files import FileSelection, retry_large, select_files
 from scopes.context.lanes import FittedLaneTexts, heading_marks
 from scopes.context.project_files import ReadableFolder
@@ -64,6 +65,7 @@ class Assembled:
     left_out: Mapping[str, int]
     warnings: tuple[str, ...]
     marks: FittedLaneTexts
+    decisions: FittedDecisions
 
     def is_truncated(self, position: int) -> bool:
         """Return True if a kept turn was cut to fit, or one of its tool results was clipped."""
@@ -73,7 +75,7 @@ class Assembled:
 def assemble(
     collected: Collected, title: str, request: Request, project: ReadableFolder, tokenizer: Tokenizer
 ) -> Assembled:
-    """Select summary, files and turns, each within its share; a share that is not used up goes to the others.
+    """Select summary, decisions, files and turns, each within its share; what is not used up goes to the others.
 
     Every piece begins with `#` or `-` and ends in a blank line, so that the tokens of the pieces add up to the total.
     """
@@ -84,13 +86,16 @@ def assemble(
     header, room = _make_header(title, collected.messages, request, count)
     summary = _fit_summary(collected.summary, room * _SUMMARY_SHARE // 100, count)
     room -= 0 if summary is None else count(summary)
+    decisions = _fit_decisions(collected, request, room, count)
+    room -= decisions.tokens + (count(_TURNS) if decisions.text else 0)
     files, room = _select_files(collected, request, room, project, tokenizer)
     marks = heading_marks(_lanes_of(turns, collected), room, count)
     selection = _select_turns(turns, relevance, scores, request, room=room, count=count, mark_tokens=marks.tokens)
     room -= retry_large(files, room - selection.used)
     if not selection.dropped and not collected.unread:
         turns, selection = relax_cuts(turns, selection, room, count)
-    pieces = _pieces(header, summary, files, turns, selection, marks)
+    sections = [header, summary or "", decisions.text]
+    pieces = _pieces(sections, files, turns, selection, marks)
     has_text = any(pieces)
     left_out = _count_left_out(collected, turns, selection)
     return Assembled(
@@ -105,8 +110,12 @@ def assemble(
         relevance=relevance,
         scores=scores,
         left_out=left_out,
-        warnings=tuple(_warn(collected, turns, selection, files, request, left_out=left_out)),
+        warnings=(
+            *_warn(collected, turns, selection, files, request, left_out=left_out),
+            *filter(None, [decisions.warning]),
+        ),
         marks=marks,
+        decisions=decisions,
     )
 
 
@@ -158,6 +167,14 @@ def _fit_summary(summary: str | None, room: int, count: Count) -> str | None:
     return None if cut is None else f"{_SUMMARY}{cut}\n\n"
 
 
+def _fit_decisions(collected: Collected, request: Request, room: int, count: Count) -> FittedDecisions:
+    """Return the decisions in effect within their share; of the newest conversation only if the budget is tight."""
+    newest = collected.turns[-1].conversation if collected.turns else None
+    decisions = [each for each in collected.decisions if not request.is_tight or each.conversation == newest]
+    share = min(room, request.max_tokens * DECISION_SHARE // 100)
+    return fit_decisions(decisions, DECISIONS_HEADING, share, count)
+
+
 def _select_files(
     collected: Collected, request: Request, room: int, project: ReadableFolder, tokenizer: Tokenizer
 ) -> tuple[FileSelection, int]:
@@ -198,18 +215,19 @@ def _lanes_of(turns: Sequence[Turn], collected: Collected) -> dict[int, LaneMark
     return {lane: collected.lanes[lane] for turn in turns for lane in turn.lanes}
 
 
-def _pieces(  # noqa: PLR0917 - the parts of a context
-    header: str,
-    summary: str | None,
+def _pieces(
+    sections: Sequence[str],
     files: FileSelection,
     turns: Sequence[Turn],
     selection: TurnSelection,
     marks: FittedLaneTexts,
 ) -> list[str]:
-    """Return the pieces of the context in order; the first is the header, which may be empty."""
-    pieces = [header.format(_count_messages(turns, selection.kept)), summary or ""]
+    """Return the pieces of the context in order: header, summary and decisions, which may be empty; files and turns."""
+    header, summary, decisions = sections
+    pieces = [header.format(_count_messages(turns, selection.kept)), summary]
+    pieces += [decisions] if decisions else []
     pieces += [_FILES, *(file.text for file in files.embedded)] if files.embedded else []
-    pieces += [_TURNS] if files.embedded and selection.kept else []
+    pieces += [_TURNS] if (files.embedded or decisions) and selection.kept else []
     kept = ((turns[position], selection.kept[position]) for position in sorted(selection.kept))
     return pieces + list(marks.between(kept))
 

@@ -7,10 +7,12 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from scopes.context.decision_lines import ContextDecision, in_effect, outdated_marks
 from scopes.context.file_states import file_states
 from scopes.context.pair_results import ReadMessage, pair_results
 from scopes.context.project_files import TouchedFile
 from scopes.context.turns import Turn, has_content, make_turn, may_be_turn
+from scopes.conversation.decisions import decisions_at
 from scopes.errors import NotFound
 from scopes.history.amendments import Amendment, find_amendments, latest
 from scopes.history.messages import (
@@ -86,6 +88,7 @@ class Collected:
     unread: turns beyond `max_messages`. summarized: turns that a summary replaces. Both are counted from the commits.
     summary: the text of the compaction or summary before the first turn.
     lanes: the marks of merged branches that have a turn, by number.
+    decisions: those in effect at the revisions, newest first; of the newest conversation first.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -97,6 +100,7 @@ class Collected:
     summary: str | None = None
     excluded: list[ExcludedMessage] = field(default_factory=list)
     lanes: dict[int, LaneMark] = field(default_factory=dict)
+    decisions: list[ContextDecision] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -187,7 +191,12 @@ def _add_conversation(
         collected.excluded.append(ExcludedMessage(conversation, root + 1, heads[root], reason))
     first = max(start, len(heads) - limits.max_messages)
     collected.unread += sum(map(may_be_turn, heads[start:first]))
-    _add_turns(repository, revision, heads, first, limits, trees=trees, lanes=lanes, collected=collected, files=files)
+    stated = decisions_at(repository, revision.oid, heads, limits.work_item)
+    collected.decisions[:0] = in_effect(conversation, stated)
+    _add_turns(
+        repository, revision, heads, first, limits,
+        trees=trees, lanes=lanes, outdated=outdated_marks(stated), collected=collected, files=files,
+    )  # fmt: skip
 
 
 def _add_turns(
@@ -199,10 +208,14 @@ def _add_turns(
     *,
     trees: Mapping[Oid, Oid],
     lanes: MarkedLanes,
+    outdated: Mapping[Oid, str],
     collected: Collected,
     files: dict[str, TouchedFile],
 ) -> None:
-    """Add the turns and touched files of the messages from position `first` on; `trees` are those of the commits."""
+    """Add the turns and touched files of the messages from position `first` on.
+
+    `trees` are those of the commits. `outdated` are marks for messages whose decision is no longer in effect.
+    """
     conversation = revision.conversation
     amendments = find_amendments(repository, revision.oid, heads[first:])
     known = {head.id for head in heads}
@@ -218,6 +231,8 @@ def _add_turns(
             _note_files(message, number, files)
             if head.kind == "notice":
                 message = replace(message, parts=text_parts(resolution_line(repository, head, message)))
+            if head.oid in outdated and has_content(message):
+                message = replace(message, parts=(*text_parts(outdated[head.oid]), *message.parts))
             if may_be_turn(head) and has_content(message):
                 read.append(ReadMessage(number, head, message))
                 continue

@@ -176,6 +176,8 @@ def _describe(
         warnings=(*collected.warnings, *assembled.warnings),
         explained=tuple(_explain(assembled, collected, tokenizer.count)) if request.explain else (),
         notes=tuple(collected.notes),
+        decisions=assembled.decisions.decisions,
+        decisions_text=assembled.decisions.text,
     )
 
 
@@ -240,6 +242,9 @@ def _explain(assembled: Assembled, collected: Collected, count: Count) -> list[E
         rows = [row._replace(lane=lane) for row in _explain_turn(assembled, position, count)]
         (kept if position in selection.kept else dropped).extend(rows)
     named = any(turn.named for turn in turns)
+    decisions = _explain_decisions(assembled, named=named)
+    kept[:0] = [row for row in decisions if row.kept]
+    dropped[:0] = [row for row in decisions if not row.kept]
     notices: list[str] = []
     for conversation, number, head, reason, _ in reversed(collected.excluded):
         name = f"{conversation}:{number}" if named else str(number)
@@ -253,6 +258,17 @@ def _explain(assembled: Assembled, collected: Collected, count: Count) -> list[E
     kept += [Explained("file", file.path, None, file.tokens, kept=True, reason="fits") for file in files.embedded]
     dropped += [Explained("file", file.path, None, None, kept=False, reason=file.reason) for file in files.skipped]
     return kept + dropped
+
+
+def _explain_decisions(assembled: Assembled, *, named: bool) -> list[Explained]:
+    """Return a row for every decision in effect; its name is the message that states it."""
+    rows = []
+    for each in assembled.decisions.decisions:
+        name = f"{each.conversation}:{each.number}" if named else str(each.number)
+        reason = "in effect" if each.kept else "in effect, but the share of decisions is used up"
+        subject = " ".join(f"{each.topic}: {each.decision}".split())[:SUBJECT_LENGTH]
+        rows.append(Explained("decision", name, None, None, kept=each.kept, reason=reason, subject=subject))
+    return rows
 
 
 def _explain_turn(assembled: Assembled, position: int, count: Count) -> list[Explained]:

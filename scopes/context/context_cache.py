@@ -18,18 +18,19 @@ from dataclasses import fields
 from hashlib import sha256
 from typing import Any
 
+from scopes.context.decision_lines import ContextDecision
 from scopes.context.project_files import SkippedFile
 from scopes.context.request import CACHE_SECONDS
 from scopes.context.result import Context, ContextFile, ContextLane, ContextMessage, Explained, UnfencedContext
 from scopes.result import Note
 from scopes.tokens.cache_files import write_file
 
-_VERSION = 5
+_VERSION = 6
 _MAX_BYTES = 64 << 20  # of all entries
 _DIGEST_BYTES = 32
 _ROW_TYPES: Mapping[str, Any] = {
     "messages": ContextMessage, "files_embedded": ContextFile, "files_skipped": SkippedFile, "explained": Explained,
-    "notes": Note, "warnings": str,
+    "notes": Note, "warnings": str, "decisions": ContextDecision,
 }  # fmt: skip
 
 Signatures = list[tuple[str, int, int]]

@@ -26,9 +26,10 @@ class ContextSide(NamedTuple):
 
 
 class ContextChange(NamedTuple):
-    """A part of the contexts that differs: the summary, a turn, or the text of the files.
+    """A part of the contexts that differs: the summary, the decisions in effect, a turn, or the files.
 
-    part: `summary`, `turn` or `files`. left, right: the turns; None where it is missing, and for the other parts.
+    part: `summary`, `decisions`, `turn` or `files`.
+    left, right: the turns; None where it is missing, and for the other parts.
     lines: those of a unified diff without its first two lines.
     """
 
@@ -40,7 +41,7 @@ class ContextChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextDifference(Result):
-    """The differences of two contexts, in the order of the contexts: summary, turns, files."""
+    """The differences of two contexts, in the order of the contexts: summary, decisions, turns, files."""
 
     left: ContextSide
     right: ContextSide
@@ -90,6 +91,8 @@ def _build(
 def _walk_changes(one: Context, two: Context) -> Iterator[ContextChange]:
     if one.summary != two.summary:
         yield ContextChange("summary", None, None, _diff_texts(one.summary or "", two.summary or ""))
+    if one.decisions_text != two.decisions_text:
+        yield ContextChange("decisions", None, None, _diff_texts(one.decisions_text, two.decisions_text))
     yield from _changed_turns(one.messages, two.messages)
     if one.files_text != two.files_text:
         yield ContextChange("files", None, None, _diff_texts(one.files_text, two.files_text))

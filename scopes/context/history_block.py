@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scopes.context.collect import Collected, ReadLimits, collect
+from scopes.context.decision_lines import DECISION_SHARE, DECISIONS_LABEL, FittedDecisions, fit_decisions
 from scopes.context.lanes import FittedLaneTexts, bracket_marks
 from scopes.context.part_text import part_text, payload_text
 from scopes.context.truncate import Count, cut_to_fit
@@ -38,6 +39,7 @@ INTRODUCTION = (
 )
 TOOLS = ("status", "full")
 _READ_PER_MESSAGE = 20  # most messages are tool results, which are not shown
+_SPARE = 4  # tokens; a token may span two parts, so the sum is only approximate
 _SPACE = re.compile(r"\s+")
 
 
@@ -83,7 +85,7 @@ class _Preface(NamedTuple):
 
 
 class _Frame(NamedTuple):
-    """Everything in the output but the messages: the preface, and the summary at the beginning of the block."""
+    """Everything in the output but the messages: the preface, and the summary and decisions at the top of the block."""
 
     preface: str
     summary: str
@@ -128,6 +130,7 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
         preface = _preface(repository, revision.conversation, collected, request, count)
     mark = request.mark or draw_mark("".join([collected.summary or "", *(entry.text for entry in entries)]))
     frame = _with_summary(_Frame(preface.text, "", mark), collected.summary, max_tokens, count)
+    frame, decisions = _with_decisions(frame, collected, max_tokens, count)
     room = max_tokens - count(frame.around(""))
     if room < 0:
         raise Invalid(f"{max_tokens} tokens are too few for a history block", hint=f"at least {max_tokens - room}")
@@ -139,6 +142,7 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
     total = len(every_entry) + collected.unread + collected.summarized
     notes = [*choice.notes, *collected.notes, *map(Note, collected.warnings), *preface.notes]
     notes += resolution_branch_notes(repository, revision, request.where, "history")
+    notes += [Note(warning) for warning in [decisions.warning] if warning]
     if entries and not kept:
         notes.append(
             Note(f"not even the newest message fits into {max_tokens} tokens", "raise the limit: --max-tokens N")
@@ -204,6 +208,15 @@ def _with_summary(frame: _Frame, summary: str | None, max_tokens: int, count: Co
         return frame._replace(summary=entry)
     cut = cut_to_fit(entry.rstrip(), limit, lambda text: count(frame._replace(summary=f"{text}\n\n").around("")))
     return frame if cut is None else frame._replace(summary=f"{cut}\n\n")
+
+
+def _with_decisions(
+    frame: _Frame, collected: Collected, max_tokens: int, count: Count
+) -> tuple[_Frame, FittedDecisions]:
+    """Add the decisions in effect after the summary, within their share and the remaining room."""
+    room = min(max_tokens - count(frame.around("")) - _SPARE, max_tokens * DECISION_SHARE // 100)
+    fitted = fit_decisions(collected.decisions, DECISIONS_LABEL, room, count)
+    return frame._replace(summary=frame.summary + fitted.text), fitted
 
 
 def _join(entries: Sequence[_Entry], marks: FittedLaneTexts) -> str:

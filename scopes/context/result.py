@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from scopes.context.decision_lines import ContextDecision
 from scopes.context.project_files import SkippedFile
 from scopes.ids import ConversationId
 from scopes.result import Result
@@ -79,6 +80,7 @@ class Context(Result):
 
     left_out: how many messages are not in it, by reason. `mark` is the mark of its fence, and None
     if the text is empty. `explained` is filled on request.
+    decisions: those in effect at the revision, newest first; `decisions_text` is the section with those that were kept.
     """
 
     context_id: str
@@ -103,6 +105,8 @@ class Context(Result):
     left_out: Mapping[str, int]
     warnings: tuple[str, ...]
     explained: tuple[Explained, ...] = field(default=())
+    decisions: tuple[ContextDecision, ...] = ()
+    decisions_text: str = ""
 
     @property
     def utilisation(self) -> float:

@@ -9,12 +9,13 @@ from typing import NamedTuple
 from scopes.history.amendments import find_claim
 from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.history.handles import ConversationHandle
-from scopes.history.messages import MessageHeader
+from scopes.history.messages import MessageHeader, read_message
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.conflict_keys import comparable_key, group_of, shown_key
+from scopes.merge.resolution_lines import may_be_resolution, resolved_values
 from scopes.merge.statements import withdrawn_topic
 from scopes.model import encoding
-from scopes.model.conflicts import DECISIONS
+from scopes.model.conflicts import DECISIONS, decode_resolution
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
 from scopes.result import Result
@@ -53,6 +54,74 @@ class DecisionList(Result):
     conversation: ConversationId
     decisions: tuple[DecisionRow, ...]
     branch: BranchName | None = None
+
+
+class StatedDecision(NamedTuple):
+    """A decision that a message states or, with `resolved_by` and `reason`, chose when it resolved a conflict.
+
+    `number` is that of the message. `replaced_by` is the decision in effect on the same topic, or the last later one.
+    """
+
+    row: DecisionRow
+    number: int
+    resolved_by: str | None = None
+    reason: str | None = None
+    replaced_by: str | None = None
+
+
+def decisions_at(
+    repository: Repository, tip: Oid, heads: Sequence[MessageHeader], work_item: str | None = None
+) -> tuple[StatedDecision, ...]:
+    """Return every decision in the history of a commit as of that commit, oldest first.
+
+    `heads` are the messages of that history, oldest first. Only typed decisions and notices are read. With `work_item`,
+    messages for other work items are left out.
+    """
+    if not any(head.kind == "decision" or may_be_resolution(head) for head in heads):
+        return ()
+    stated: list[StatedDecision] = []
+    notices = []
+    for number, head in enumerate(heads, 1):
+        if head.kind != "decision" and (head.kind != "notice" or head.author_kind == "system"):
+            continue
+        message = read_message(repository, head.oid)
+        withdrawn = withdrawn_topic(message.extra)
+        if withdrawn is not None:
+            notices.append((withdrawn, head.oid))
+        if work_item is None or message.work_item in {None, work_item}:
+            stated += _walk_stated(repository, tip, number, head, message)
+    rows = tuple(_with_one_spelling([each.row for each in stated]))
+    ends = _Withdrawals(repository, tip, (tip,), rows, notices)
+    return tuple(
+        each._replace(row=replace(row, withdrawn=ends.include(row)), replaced_by=_replacement(row, rows, position))
+        for position, (each, row) in enumerate(zip(stated, rows, strict=True))
+    )
+
+
+def _walk_stated(
+    repository: Repository, tip: Oid, number: int, head: MessageHeader, message: Message
+) -> Iterator[StatedDecision]:
+    """Yield the decisions of a message: the one that it states, or those that it chose for a conflict."""
+    document = message.extra.get("conflict")
+    resolution = decode_resolution(document) if may_be_resolution(head) and isinstance(document, dict) else None
+    pairs = [decided] if (decided := _decision_in(message)) is not None else []
+    if not pairs and resolution is not None and isinstance(document, dict):
+        key = str(document.get("key"))
+        topic = shown_key(key).partition("/")[2]
+        values = resolved_values(repository, head.oid, document) if group_of(key) == DECISIONS else ()
+        pairs = [(topic, value) for value in values if isinstance(value, str)]
+    actor, reason = (None, None) if resolution is None else (resolution.actor, resolution.reason or None)
+    for topic, decision in pairs:
+        current = _holds(repository, tip, topic, decision)
+        row = DecisionRow(topic=topic, decision=decision, head=head, current=current)
+        yield StatedDecision(row, number, actor, reason)
+
+
+def _replacement(row: DecisionRow, rows: Sequence[DecisionRow], position: int) -> str | None:
+    """Return the decision in effect on the topic of a row, else the last one after it; None if it is the same."""
+    same = {n: each for n, each in enumerate(rows) if _topic_of(each) == _topic_of(row)}
+    best = [each for each in same.values() if each.current] or [each for n, each in same.items() if n > position]
+    return best[-1].decision if best and best[-1].decision != row.decision else None
 
 
 def decisions(repository: Repository, where: str) -> DecisionList:

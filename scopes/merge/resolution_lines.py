@@ -54,6 +54,20 @@ def describe_resolution(repository: Repository, oid: Oid, document: Mapping[str,
     return " ".join(f"{_name(key)}: {_outcome(resolution, record)}, by {resolution.actor}{because}".split())
 
 
+def resolved_values(repository: Repository, oid: Oid, document: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the values that the resolution of a conflict chose; empty if the document is not valid.
+
+    Raises:
+        Corrupt, NotFound: the state of the commit is damaged or missing.
+    """
+    resolution = decode_resolution(document)
+    if resolution is None:
+        return ()
+    if resolution.choice == "value":
+        return (resolution.value,)
+    return _chosen_values(resolution, list_conflicts_at(repository, oid).get(str(document.get("id"))))
+
+
 def _name(key: str) -> str:
     """Return a key as a phrase: `decision db`."""
     group, _, name = shown_key(key).partition("/")
@@ -63,10 +77,13 @@ def _name(key: str) -> str:
 def _outcome(resolution: Resolution, record: Conflict | None) -> str:
     if resolution.choice == "value":
         return _value_text(resolution.value)
-    sides = {"source": ("source",), "target": ("target",), "base": ("base",), "both": ("source", "target")}
-    positions = [each for side in sides.get(resolution.choice, ()) for each in getattr(record, side, ())]
-    values = " | ".join(dict.fromkeys(_value_text(each.value) for each in positions))
+    values = " | ".join(dict.fromkeys(map(_value_text, _chosen_values(resolution, record))))
     return f"took {resolution.choice}" + (f" ({values})" if values else "")
+
+
+def _chosen_values(resolution: Resolution, record: Conflict | None) -> tuple[Any, ...]:
+    sides = {"source": ("source",), "target": ("target",), "base": ("base",), "both": ("source", "target")}
+    return tuple(each.value for side in sides.get(resolution.choice, ()) for each in getattr(record, side, ()))
 
 
 def _value_text(value: Any) -> str:

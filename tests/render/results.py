@@ -9,6 +9,7 @@ from scopes.clock import format_seconds
 from scopes.context.budget import plan_budget
 from scopes.context.context_diff import ContextChange, ContextDifference, ContextSide
 from scopes.context.count import TokenCount
+from scopes.context.decision_lines import ContextDecision
 from scopes.context.history_block import HistoryBlock
 from scopes.context.project_files import SkippedFile
 from scopes.context.result import Context, ContextFile, ContextLane, ContextMessage, Explained
@@ -559,6 +560,19 @@ CONTEXT = Context(
     notes=(Note("Session history limited: 2 older sessions excluded due to token budget"),),
 )  # fmt: skip
 
+DECIDED_CONTEXT = replace(
+    CONTEXT,
+    decisions=(
+        ContextDecision("db", "SQLite", "planner", CONVERSATION, 6, "carol", "it is faster", kept=True),
+        ContextDecision("session", "JWT", "planner", CONVERSATION, 2),
+    ),
+    decisions_text="## Decisions in effect\n\n- db: SQLite (message 6, by planner; resolved by carol: it is faster)\n\n",
+    explained=(
+        Explained("decision", "6", None, None, kept=True, reason="in effect", subject="db: SQLite"),
+        Explained("decision", "2", None, None, kept=False, reason="in effect, but the share of decisions is used up"),
+    ),
+)
+
 CONTEXT_DIFFERENCE = ContextDifference(
     left=ContextSide(_MAIN, 1234, 2), right=ContextSide(_FIX, 240, 1), max_tokens=8000, method="exact",
     changes=(
@@ -1037,6 +1051,7 @@ SAMPLES = {
         "messages": WithOptions(CONTEXT, ViewOptions(layout="messages")),
         "as-json": WithOptions(CONTEXT, ViewOptions(layout="json")),
         "explain": WithOptions(replace(CONTEXT, method="estimate"), ViewOptions(explain=True)),
+        "decided": WithOptions(DECIDED_CONTEXT, ViewOptions(explain=True)),
         "stats": WithOptions(replace(CONTEXT, average_relevance=0.25), ViewOptions(stats=True)),
         "history": HistoryBlock(
             conversation=CONVERSATION, branch="main", text="<conversation_history>\nUser: hello\n\n</conversation_history>\n",

@@ -62,7 +62,8 @@ def context(
     Contains the newest turns since the last compaction, oldest first, and the files that they touched, with their
     current content in the project around the current directory. Files have a share of the budget. Without --max-tokens
     the budget is 4000 with --task, and that of the model with --model. With --task the most relevant turns of the whole
-    history are chosen instead, also from before a compaction. A tool result is below its call. At an earlier message,
+    history are chosen instead, also from before a compaction. Decisions in effect come first, in at most a fifth of the
+    budget; a turn with a superseded or withdrawn one says so. A tool result is below its call. At an earlier message,
     files have the content that the tools of the conversation recorded, never the current one. Notes count what was left
     out, by reason. Messages that scopes itself writes in a merge are never contained; --explain has one row for them.
     Recorded text stands as data between two lines with a random mark (--mark fixes it); tags, lines like another

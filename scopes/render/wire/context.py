@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from scopes.context.budget import Budget
     from scopes.context.count import TokenCount
+    from scopes.context.decision_lines import ContextDecision
     from scopes.context.history_block import HistoryBlock
     from scopes.context.result import Context, ContextLane, ContextMessage
     from scopes.tokens.fetch import RanksFetched
@@ -65,9 +66,18 @@ def context_document(result: Context, *, explain: bool = False) -> dict[str, obj
         "warnings": list(result.warnings),
         "context_id": result.context_id,
     }
+    if result.decisions:
+        document["decisions"] = [_format_decision(decision) for decision in result.decisions]
     if explain:
         document["explained"] = [without_none(**each._asdict()) for each in result.explained]
     return document
+
+
+def _format_decision(decision: ContextDecision) -> dict[str, object]:
+    """Return a decision in effect; the key of its conversation is `session`."""
+    values = decision._asdict()
+    values["session"] = values.pop("conversation")
+    return without_none(**values)
 
 
 def _format_message(message: ContextMessage) -> dict[str, object]:
@@ -97,15 +107,16 @@ def format_history_block(result: HistoryBlock) -> dict[str, object]:
 
 
 def chat_messages(result: Context) -> list[dict[str, str]]:
-    """Return the same content as messages: a label with summary and files, then the turns.
+    """Return the same content as messages: a label with summary, decisions in effect and files, then the turns.
 
     The contents of files and tool results are not instructions: the first message says so, and turns of tools do not
     have the role of the user.
     """
-    parts = (result.summary, result.files_text.strip())
-    follows = (
-        "A summary, or files as they are now, and what was said before." if any(parts) else "What was said before."
-    )
+    parts = (result.summary, result.decisions_text.strip(), result.files_text.strip())
+    first_part = "A summary, or files as they are now"
+    if result.decisions_text:
+        first_part = "Decisions in effect, a summary, or files as they are now"
+    follows = f"{first_part}, and what was said before." if any(parts) else "What was said before."
     label = f"{RECORDED}. {follows}" if result.formatted_history.startswith("# Context of ") else ""
     body = "".join(f"{part}\n\n" for part in parts if part)
     first = "\n\n".join(filter(None, (label, fenced("history", body, result.mark).strip() if body else "")))
