@@ -136,7 +136,10 @@ def _sides(repository: Repository, conversation: str, conflict: str) -> Candidat
     for side in view.sides:
         positions: Iterable[Position] = getattr(view.row.conflict, side, ())
         values = (f"{each.agent or 'unknown'}: {_as_text(each.value)}" for each in positions)
-        yield side, "the values of both" if side == "both" else "; ".join(values) or "no value"
+        yield (
+            side,
+            "the values of both" if side == "both" else "; ".join(values) or "no value: nothing will be in effect",
+        )
 
 
 def _as_text(value: Any) -> str:

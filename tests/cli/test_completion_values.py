@@ -307,7 +307,7 @@ def test_the_sides_that_a_conflict_can_take_are_offered_with_their_values(conver
     conversation.merge(code=3)
     analysis, decision = ("source", "target", "base", "both"), ("source", "target", "base")
     assert offered("conflicts resolve conv-001 2 --take ", described=True) == [
-        ("source", "bob: files"), ("target", "alice: SQLite"), ("base", "no value"),
+        ("source", "bob: files"), ("target", "alice: SQLite"), ("base", "no value: nothing will be in effect"),
     ]  # fmt: skip
     assert offered("conflicts intervene conv-001 1 --take b") == ["base", "both"]
     conflict = conversation.list_conflicts()[1]["id"]

@@ -12,6 +12,7 @@ from scopes.render.text.phrases import (
     identifier,
     short_time,
     subject,
+    write_hint,
 )
 from scopes.render.view import PlainView, Span
 from tests.render.results import head
@@ -77,3 +78,14 @@ def test_a_whole_subject_has_no_ellipsis():
 )
 def test_short_durations_have_more_digits(seconds, expected):
     assert format_duration(seconds) == expected
+
+
+def test_a_hint_is_broken_at_blanks():
+    """A command was cut inside a word at 80 columns."""
+    rows: list[str] = []
+    words = "resolve:   scopes conflicts resolve conv-001 k3x9abcd --take source --continue --reason measured"
+    write_hint(TerminalView(rows.append, width=80, color=False), words)
+    lines = "".join(rows).splitlines()
+    assert len(lines) == 2
+    assert max(map(len, lines)) <= 80
+    assert " ".join(lines).split() == words.split()
