@@ -204,7 +204,7 @@ def parse_kinds(names: Sequence[str]) -> list[MessageKind]:
 def touches_file(message: Message, path: str) -> bool:
     """Return True if a message read, changed or mentioned a file, or one below a directory (S1-21).
 
-    A relative path is also the end of a file's path, or directories in it: `gitproto/` for `/work/gitproto/push.go`.
+    A relative path is also the end of a file's path, or directories in it: `net/` for `/home/carol/net/push.go`.
     """
     absolute, path = path.startswith("/"), path.removeprefix("./").rstrip("/")
     touched = {t.path for t in message.files} | {t.source for t in message.files if t.source is not None}

@@ -50,16 +50,16 @@ def test_a_message_has_id_author_recipients_conversation_branch_and_time(reposit
     "document",
     [
         {"text": "pg", "kind": "decision", "decision": {"topic": "database", "decision": "pg"}},
-        {"text": "see it", "files": [{"path": "/work/shop/a.py", "op": "edit"}]},
+        {"text": "see it", "files": [{"path": "/home/carol/shop/a.py", "op": "edit"}]},
         {"parts": [{"type": "tool_result", "call_id": "call", "output": "done"}]},
     ],
     ids=["a topic in another spelling", "an absolute path", "the result of a call"],
 )
 def test_a_message_on_a_new_branch_makes_the_same_state_as_on_an_existing_one(repository, document):
     """A new branch kept the decision in the other spelling, and had an absolute path as a second file."""
-    new(repository, directory="/work/shop")
+    new(repository, directory="/home/carol/shop")
     say(repository, "conv-001", "sqlite", kind="decision", decision={"topic": "Database", "decision": "sqlite"})
-    edit = {"file_path": "/work/shop/b.py", "old_string": "a", "new_string": "b"}
+    edit = {"file_path": "/home/carol/shop/b.py", "old_string": "a", "new_string": "b"}
     say(repository, "conv-001", "", parts=[{"type": "tool_call", "call_id": "call", "name": "Edit", "input": edit}])
     message = checked({"author": "carol", **document})
     alone = append_to_new_branch(repository, "conv-001", message, start="main", name="alt")

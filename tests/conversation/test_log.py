@@ -284,14 +284,14 @@ def test_an_invalid_date_is_refused_before_the_first_row(repository, only):
 @pytest.mark.parametrize(
     ("path", "fits"),
     [("src/app.py", True), ("src", True), ("src/", True), ("app.py", True), ("src/app", False), ("pp.py", False), ("./src", True),
-     ("inner", True), ("inner/deep/", True), ("/work/inner", True), ("/inner", False), ("deep/x.go", True), ("work", True),
+     ("inner", True), ("inner/deep/", True), ("/repo/inner", True), ("/inner", False), ("deep/x.go", True), ("repo", True),
      ("old.py", True), ("docs/a.md", True), ("docs", True), ("other", False), ("", False)],
 )  # fmt: skip
 def test_a_message_touches_a_file_its_directories_and_its_old_name(path, fits):
     """S1-21."""
     message = Message(
         id="m", author=Author("carol"), parts=(Part("file_ref", {"path": "docs/a.md", "op": "read"}), Part("text", {"text": "x"})),
-        files=(FileTouch("src/app.py", "rename", None, "old.py"), FileTouch("/work/inner/deep/x.go", "read")),
+        files=(FileTouch("src/app.py", "rename", None, "old.py"), FileTouch("/repo/inner/deep/x.go", "read")),
     )  # fmt: skip
     assert touches_file(message, path) is fits
 
