@@ -11,8 +11,10 @@ from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.history.handles import ConversationHandle
 from scopes.history.messages import MessageHeader, read_message
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.merge.conflict_keys import comparable_key, group_of, shown_key
+from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path, shown_key
+from scopes.merge.divergence import state_of
 from scopes.merge.resolution_lines import may_be_resolution, resolved_values
+from scopes.merge.spellings import list_spellings
 from scopes.merge.statements import withdrawn_topic
 from scopes.model import encoding
 from scopes.model.conflicts import DECISIONS, decode_resolution
@@ -107,7 +109,7 @@ def _walk_stated(
     pairs = [decided] if (decided := _decision_in(message)) is not None else []
     if not pairs and resolution is not None and isinstance(document, dict):
         key = str(document.get("key"))
-        topic = shown_key(key).partition("/")[2]
+        topic = _topic_in_state(repository, tip, key)
         values = resolved_values(repository, head.oid, document) if group_of(key) == DECISIONS else ()
         pairs = [(topic, value) for value in values if isinstance(value, str)]
     actor, reason = (None, None) if resolution is None else (resolution.actor, resolution.reason or None)
@@ -115,6 +117,12 @@ def _walk_stated(
         current = _holds(repository, tip, topic, decision)
         row = DecisionRow(topic=topic, decision=decision, head=head, current=current)
         yield StatedDecision(row, number, actor, reason)
+
+
+def _topic_in_state(repository: Repository, tip: Oid, key: str) -> str:
+    """Return the topic of a key as the state of a tip spells it: two spellings conflict under a key in lower case."""
+    paths = list_spellings(repository, state_of(repository, tip), key)
+    return shown_key(key_of_path(paths[0]) if paths else key).partition("/")[2]
 
 
 def _replacement(row: DecisionRow, rows: Sequence[DecisionRow], position: int) -> str | None:
