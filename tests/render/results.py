@@ -359,6 +359,10 @@ DIFFERENCE = Difference(
             right={"both": [{"content": "sha256:0123456789abcdef", "operation": "edit"}, {"operation": "delete"}]},
             in_left=True, in_right=True,
         ),
+        ChangedClaim(
+            key="decisions/Cookies", right_key="decisions/cookies", agent=None, left="Lax", right="Strict",
+            in_left=True, in_right=True,
+        ),
     ),
 )  # fmt: skip
 
@@ -977,6 +981,10 @@ SAMPLES = {
             conversation=CONVERSATION,
             branch="fix",
             decisions=(DecisionRow(topic="db", decision="SQLite", head=SECURE, current=False, withdrawn=True),),
+        ),
+        "decisions-spelled": DecisionList(
+            conversation=CONVERSATION,
+            decisions=(DecisionRow(topic="db", decision="SQLite", head=SECURE, current=True, other_spellings=("DB",)),),
         ),
         "decisions-elsewhere": DecisionList(
             conversation=CONVERSATION,
