@@ -12,7 +12,8 @@ from scopes.context.history_block import history as history_block
 from scopes.context.request import Request
 from scopes.conversation.amend import retract
 from scopes.conversation.decisions import decisions
-from scopes.conversation.merge import MergeConflicted, continue_merge, merge
+from scopes.conversation.merge import continue_merge, merge
+from scopes.conversation.merge_outcomes import MergeConflicted
 from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.withdraw import withdraw_decision
 from scopes.model.message import Author

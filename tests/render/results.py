@@ -32,7 +32,7 @@ from scopes.conversation.gc import GarbageCollected
 from scopes.conversation.init import StoreCreated
 from scopes.conversation.list_cached import ConversationList
 from scopes.conversation.log import Log, LogEntry
-from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, UpToDate
+from scopes.conversation.merge_outcomes import FastForwarded, MergeAborted, MergeConflicted, Merged, UpToDate
 from scopes.conversation.merge_requests import (
     MergeRequestChanged,
     MergeRequestList,
