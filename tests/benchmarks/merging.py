@@ -10,7 +10,8 @@ import subprocess
 from collections.abc import Iterator
 from functools import partial
 
-from scopes.conversation.merge import MergeConflicted, merge
+from scopes.conversation.merge import merge
+from scopes.conversation.merge_outcomes import MergeConflicted
 from scopes.history.messages import plain_message
 from scopes.ids import Oid
 from scopes.merge.attribution import describe
