@@ -36,7 +36,14 @@ if TYPE_CHECKING:
     from scopes.conversation.files import FileList, FileRow
     from scopes.conversation.list_cached import ConversationList
     from scopes.conversation.log import LogFilter
-    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
+    from scopes.conversation.merge_outcomes import (
+        FastForwarded,
+        MergeAborted,
+        MergeConflicted,
+        Merged,
+        MergeOutcome,
+        UpToDate,
+    )
     from scopes.conversation.resolve import ConflictResolved
     from scopes.conversation.rewind import BranchRewound
     from scopes.conversation.show import BranchRow, ConversationView
@@ -93,7 +100,7 @@ _MODULES = {
     "scopes.conversation.files": "FileList FileRow",
     "scopes.conversation.list_cached": "ConversationList",
     "scopes.conversation.log": "LogFilter",
-    "scopes.conversation.merge": "FastForwarded MergeAborted MergeConflicted Merged MergeOutcome UpToDate",
+    "scopes.conversation.merge_outcomes": "FastForwarded MergeAborted MergeConflicted Merged MergeOutcome UpToDate",
     "scopes.conversation.resolve": "ConflictResolved",
     "scopes.conversation.rewind": "BranchRewound",
     "scopes.conversation.show": "BranchRow ConversationView",
