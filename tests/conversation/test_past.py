@@ -195,7 +195,7 @@ def test_messages_appended_later_to_a_deleted_conversation_are_not_shown(reposit
     assert texts(past(repository, "@-"), "conv-001/main") == ["a", "b"]  # the tag is the one before the deletion
 
 
-def test_messages_of_a_conversation_that_was_deleted_and_restored_are_told_apart(repository):
+def test_later_messages_of_a_conversation_that_was_deleted_and_restored_are_not_shown(repository):
     """The new reflog of a restored branch begins with the undo."""
     history(repository, "main: a")
     tag(repository, "conv-001", "v1")
