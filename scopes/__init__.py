@@ -38,7 +38,14 @@ if TYPE_CHECKING:
     from scopes.conversation.files import FileList, FileRow
     from scopes.conversation.list_cached import ConversationList
     from scopes.conversation.log import LogFilter
-    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
+    from scopes.conversation.merge_outcomes import (
+        FastForwarded,
+        MergeAborted,
+        MergeConflicted,
+        Merged,
+        MergeOutcome,
+        UpToDate,
+    )
     from scopes.conversation.merge_requests import (
         MergeRequestChanged,
         MergeRequestList,
@@ -106,7 +113,7 @@ _MODULES = {
     "scopes.conversation.files": "FileList FileRow",
     "scopes.conversation.list_cached": "ConversationList",
     "scopes.conversation.log": "LogFilter",
-    "scopes.conversation.merge": "FastForwarded MergeAborted MergeConflicted Merged MergeOutcome UpToDate",
+    "scopes.conversation.merge_outcomes": "FastForwarded MergeAborted MergeConflicted Merged MergeOutcome UpToDate",
     "scopes.conversation.merge_requests": "MergeRequestChanged MergeRequestList MergeRequestRow MergeRequestView",
     "scopes.conversation.range_diff": "RangeDifference RangePair",
     "scopes.conversation.resolve": "ConflictResolved",

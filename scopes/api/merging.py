@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from scopes.conversation.cherry_pick import abort_cherry_pick, continue_cherry_pick, skip_cherry_pick
     from scopes.conversation.cherry_pick import cherry_pick as pick_messages
     from scopes.conversation.conflicts import ConflictList, ConflictView, list_conflicts, show_conflict
-    from scopes.conversation.merge import MergeAborted, MergeOptions, MergeOutcome, abort_merge, continue_merge
+    from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge
     from scopes.conversation.merge import merge as merge_branches
+    from scopes.conversation.merge_outcomes import MergeAborted, MergeOutcome
     from scopes.conversation.merge_requests import (
         MergeRequestChanged,
         MergeRequestList,

@@ -32,7 +32,7 @@ from scopes.conversation.gc import GarbageCollected
 from scopes.conversation.init import StoreCreated
 from scopes.conversation.list_cached import ConversationList
 from scopes.conversation.log import Log, LogEntry
-from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, UpToDate
+from scopes.conversation.merge_outcomes import FastForwarded, MergeAborted, MergeConflicted, Merged, UpToDate
 from scopes.conversation.merge_requests import (
     MergeRequestChanged,
     MergeRequestList,
@@ -357,6 +357,10 @@ DIFFERENCE = Difference(
         ChangedClaim(
             key="files/src/app.py", agent=None, left={"operation": "edit", "unknown": PROMPT.id},
             right={"both": [{"content": "sha256:0123456789abcdef", "operation": "edit"}, {"operation": "delete"}]},
+            in_left=True, in_right=True,
+        ),
+        ChangedClaim(
+            key="decisions/Cookies", right_key="decisions/cookies", agent=None, left="Lax", right="Strict",
             in_left=True, in_right=True,
         ),
     ),
@@ -977,6 +981,10 @@ SAMPLES = {
             conversation=CONVERSATION,
             branch="fix",
             decisions=(DecisionRow(topic="db", decision="SQLite", head=SECURE, current=False, withdrawn=True),),
+        ),
+        "decisions-spelled": DecisionList(
+            conversation=CONVERSATION,
+            decisions=(DecisionRow(topic="db", decision="SQLite", head=SECURE, current=True, other_spellings=("DB",)),),
         ),
         "decisions-elsewhere": DecisionList(
             conversation=CONVERSATION,
