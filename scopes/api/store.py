@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from scopes.conversation.merge_requests import MergeRequestList, list_merge_requests
     from scopes.conversation.range_diff import RangeDifference
     from scopes.conversation.range_diff import range_diff as compare_ranges
+    from scopes.history.past import show_past
     from scopes.importers.discovery import find_sources
     from scopes.importers.import_sources import ImportOptions, import_sources
     from scopes.importers.results import Imported, Skipped
     from scopes.search.search import Search
     from scopes.search.search import search as run_search
-    from scopes.store.past import show_past
 else:
     list_conflicts = deferred("scopes.conversation.conflicts:list_conflicts")
     list_merge_requests = deferred("scopes.conversation.merge_requests:list_merge_requests")
@@ -48,7 +48,7 @@ else:
     ImportOptions = deferred("scopes.importers.import_sources:ImportOptions")
     import_sources = deferred("scopes.importers.import_sources:import_sources")
     run_search = deferred("scopes.search.search:search")
-    show_past = deferred("scopes.store.past:show_past")
+    show_past = deferred("scopes.history.past:show_past")
 
 
 def open_store(
