@@ -231,7 +231,8 @@ def test_a_conflict_is_named_without_its_conversation(stopped):
 
 
 def test_a_conflict_is_named_by_its_key(stopped):
-    assert stopped.run("conflicts", "show", stopped.id, "decisions/db", "--json")["number"] == 2
+    for key in ("decisions/db", "decisions/DB "):
+        assert stopped.run("conflicts", "show", stopped.id, key, "--json")["number"] == 2
     assert stopped.run("conflicts", "show", "analyses/login/security", "--json")["number"] == 1
     assert stopped.run_refused("conflicts", "show", stopped.id, "decisions", code=4)["hint"]
     stopped.run("conflicts", "resolve", "decisions/db", "--take", "source", "--json")

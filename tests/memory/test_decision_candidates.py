@@ -7,7 +7,8 @@ import pytest
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.cat import cat
 from scopes.conversation.decisions import decisions
-from scopes.conversation.merge import MergeConflicted, Merged, merge
+from scopes.conversation.merge import merge
+from scopes.conversation.merge_outcomes import MergeConflicted, Merged
 from scopes.conversation.rename import rename_branch
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Invalid, NotFound

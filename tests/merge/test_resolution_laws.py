@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import list_conflicts, show_conflict
-from scopes.conversation.merge import MergeConflicted, UpToDate, continue_merge, merge
+from scopes.conversation.merge import continue_merge, merge
+from scopes.conversation.merge_outcomes import MergeConflicted, UpToDate
 from scopes.conversation.rebase import continue_rebase, rebase
 from scopes.conversation.rename import rename_branch
 from scopes.conversation.resolve import resolve_conflict

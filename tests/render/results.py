@@ -32,7 +32,7 @@ from scopes.conversation.gc import GarbageCollected
 from scopes.conversation.init import StoreCreated
 from scopes.conversation.list_cached import ConversationList
 from scopes.conversation.log import Log, LogEntry
-from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, UpToDate
+from scopes.conversation.merge_outcomes import FastForwarded, MergeAborted, MergeConflicted, Merged, UpToDate
 from scopes.conversation.merge_requests import (
     MergeRequestChanged,
     MergeRequestList,
@@ -77,9 +77,9 @@ from scopes.memory.uncompact import Uncompacted
 from scopes.memory.update import MemoryUpdated
 from scopes.merge.conflict_list import ConflictRow
 from scopes.merge.file_comparison import FileComparison
-from scopes.merge.line_ranges import LineRange
 from scopes.merge.file_texts import FileSide
 from scopes.merge.lane_marks import LaneMark
+from scopes.merge.line_ranges import LineRange
 from scopes.merge.manual_resolution import SIDES
 from scopes.merge.plans_and_answers import PlanStep
 from scopes.merge.recorded_work import Alternatives, SideTests
@@ -358,6 +358,10 @@ DIFFERENCE = Difference(
         ChangedClaim(
             key="files/src/app.py", agent=None, left={"operation": "edit", "unknown": PROMPT.id},
             right={"both": [{"content": "sha256:0123456789abcdef", "operation": "edit"}, {"operation": "delete"}]},
+            in_left=True, in_right=True,
+        ),
+        ChangedClaim(
+            key="decisions/Cookies", right_key="decisions/cookies", agent=None, left="Lax", right="Strict",
             in_left=True, in_right=True,
         ),
     ),
@@ -978,6 +982,10 @@ SAMPLES = {
             conversation=CONVERSATION,
             branch="fix",
             decisions=(DecisionRow(topic="db", decision="SQLite", head=SECURE, current=False, withdrawn=True),),
+        ),
+        "decisions-spelled": DecisionList(
+            conversation=CONVERSATION,
+            decisions=(DecisionRow(topic="db", decision="SQLite", head=SECURE, current=True, other_spellings=("DB",)),),
         ),
         "decisions-elsewhere": DecisionList(
             conversation=CONVERSATION,

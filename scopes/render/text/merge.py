@@ -30,7 +30,14 @@ from scopes.render.text.phrases import (
 from scopes.render.view import Span, View
 
 if TYPE_CHECKING:
-    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
+    from scopes.conversation.merge_outcomes import (
+        FastForwarded,
+        MergeAborted,
+        MergeConflicted,
+        Merged,
+        MergeOutcome,
+        UpToDate,
+    )
     from scopes.history.activity import CheckRun
     from scopes.merge.recorded_work import Alternatives
 
