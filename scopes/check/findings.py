@@ -78,4 +78,4 @@ def lower(level: Level) -> Level:
 
 def is_at_least(level: Level, limit: str) -> bool:
     """Return True if a level is as severe as a limit; nothing is as severe as the limit `none`."""
-    return limit in LEVELS and LEVELS.index(level) <= LEVELS.index(limit)  # type: ignore[arg-type]
+    return limit in LEVELS and LEVELS.index(level) <= LEVELS.index(limit)

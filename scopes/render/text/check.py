@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scopes.check.findings import Finding
     from scopes.render.color import Style
 
-_STYLES: dict[str, Style] = {"error": "bad", "warning": "warning", "note": "dim"}
+_STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
 
 
 @render_text.register
