@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.context.truncate import Count
-from scopes.conversation.decisions import StatedDecision
 from scopes.ids import Oid
 from scopes.sanitize import clip, line_for_prompt
+
+if TYPE_CHECKING:
+    from scopes.conversation.decisions import StatedDecision
 
 DECISIONS_HEADING = "## Decisions in effect\n\n"
 DECISIONS_LABEL = "Decisions in effect:\n"

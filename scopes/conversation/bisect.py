@@ -115,6 +115,19 @@ def count_steps(messages: int) -> int:
     return ceil(log2(messages)) if messages > 1 else 0
 
 
+def code_of_verdict(verdict: object) -> int:
+    """Return the exit code of a verdict: True is good, False is bad, None cannot be tested.
+
+    Raises:
+        TypeError: it is something else, such as an exit code, of which 0 would be good.
+    """
+    if verdict is None:
+        return SKIP
+    if not isinstance(verdict, bool):
+        raise TypeError(f"a judge returns True (good), False (bad) or None (cannot be tested), not {verdict!r}")
+    return GOOD if verdict else BAD
+
+
 def _read_line(repository: Repository, conversation: str, good: str | None, bad: str | None) -> list[BisectPoint]:
     """Return the commits from the good to the bad one along first parents, oldest first."""
     revision = resolve_revision(repository, conversation)

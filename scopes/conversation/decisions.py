@@ -88,8 +88,6 @@ def decisions_at(
     `heads` are the messages of that history, oldest first. Only typed decisions and notices are read. With `work_item`,
     messages for other work items are left out.
     """
-    if not any(head.kind == "decision" or may_be_resolution(head) for head in heads):
-        return ()
     stated: list[StatedDecision] = []
     notices = []
     claims = _Claims(repository)
