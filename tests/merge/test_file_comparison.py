@@ -128,7 +128,7 @@ def test_a_shell_command_that_writes_the_file_makes_its_content_unknown(reposito
         (None, "sed -i", "content not recorded: Bash sed -i (source)"),
     ],
 )
-def test_contents_that_neither_side_has_recorded_are_said_once(repository, on_main, on_alt, note):
+def test_unknown_contents_of_both_sides_are_one_note(repository, on_main, on_alt, note):
     """It read "content not recorded (target); content not recorded (source)"."""
     forked(repository)
     commands = {"sed -i": f"cd /work && sed -i s/a/b/ {FILE}", "tee": f"cd /work && echo x | tee {FILE}"}
