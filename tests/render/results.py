@@ -79,9 +79,10 @@ from scopes.memory.summarize import Summarized
 from scopes.memory.uncompact import Uncompacted
 from scopes.memory.update import MemoryUpdated
 from scopes.merge.conflict_list import ConflictRow
-from scopes.merge.file_comparison import FileComparison, LineRange
+from scopes.merge.file_comparison import FileComparison
 from scopes.merge.file_texts import FileSide
 from scopes.merge.lane_marks import LaneMark
+from scopes.merge.line_ranges import LineRange
 from scopes.merge.manual_resolution import SIDES
 from scopes.merge.plans_and_answers import PlanStep
 from scopes.merge.recorded_work import Alternatives, SideTests
