@@ -17,12 +17,11 @@ from scopes.conversation.switch import switch
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.withdraw import withdraw_decision
 from scopes.errors import Invalid, NotFound, Refused
-from scopes.memory import decision_candidates
 from scopes.memory.decision_candidates import accept_candidate, dismiss_candidate, list_candidates
 from scopes.model.message import Author
 from tests.support.decisions import decided
 from tests.support.history import history, say
-from tests.support.store import assert_sound
+from tests.support.store import assert_sound, overtake
 
 CAROL, DAVE = Author("carol", "human"), Author("dave", "agent")
 
@@ -73,36 +72,27 @@ def test_what_was_accepted_on_another_branch_is_no_candidate_of_this_one(reposit
 
 
 @pytest.mark.parametrize("branch_of_other", ["main", "fix"])
-def test_of_two_people_who_accept_at_one_moment_the_second_is_refused(
-    repository, sentence, monkeypatch, branch_of_other
-):
+def test_of_two_people_who_accept_at_one_moment_the_second_is_refused(repository, sentence, branch_of_other):
     """Dave accepts it after carol's command has read the candidates, and before it writes."""
-    original = decision_candidates.exclusive_write
-
-    def write_after_dave(store):
-        monkeypatch.setattr(decision_candidates, "exclusive_write", original)
-        accepted(repository, sentence, author=DAVE, branch=branch_of_other)
-        return original(store)
-
-    monkeypatch.setattr(decision_candidates, "exclusive_write", write_after_dave)
+    overtake(repository, lambda store: accepted(store, sentence, author=DAVE, branch=branch_of_other))
     with pytest.raises(Refused, match="accepted already by dave"):
         accepted(repository, sentence)
     assert count_decisions(repository) == 1
     assert_sound(repository)
 
 
-def test_a_candidate_that_is_dismissed_meanwhile_is_not_accepted(repository, sentence, monkeypatch):
-    original = decision_candidates.exclusive_write
-
-    def write_after_dave(store):
-        monkeypatch.setattr(decision_candidates, "exclusive_write", original)
-        dismiss_candidate(repository, "conv-002", sentence, author=DAVE)
-        return original(store)
-
-    monkeypatch.setattr(decision_candidates, "exclusive_write", write_after_dave)
+def test_a_candidate_that_is_dismissed_meanwhile_is_not_accepted(repository, sentence):
+    overtake(repository, lambda store: dismiss_candidate(store, "conv-002", sentence, author=DAVE))
     with pytest.raises(Refused, match="dismissed already"):
         accepted(repository, sentence)
     assert count_decisions(repository) == 0
+
+
+def test_a_message_of_somebody_else_meanwhile_does_not_stop_an_acceptance(repository, sentence):
+    overtake(repository, lambda store: say(store, "conv-002/main", "hurry"))
+    accepted(repository, sentence)
+    assert decided(repository, "conv-002/main") == ["We decided to use SQLite."]
+    assert_sound(repository)
 
 
 def test_a_candidate_can_be_accepted_again_after_undo_and_not_after_redo(repository, sentence):
