@@ -15,7 +15,16 @@ from scopes.history.messages import message_id_of
 from scopes.merge.conflict_keys import comparable_key, group_of, shown_key
 from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import Divergence
-from scopes.merge.file_texts import FileSide, ReadRecords, Step, find_first_text, follow_steps, is_later, list_steps
+from scopes.merge.file_texts import (
+    NOT_RECORDED,
+    FileSide,
+    ReadRecords,
+    Step,
+    find_first_text,
+    follow_steps,
+    is_later,
+    list_steps,
+)
 from scopes.merge.line_ranges import (
     LineRange,
     changes_of,
@@ -239,12 +248,24 @@ def _key_of(path: str, directory: str | None) -> str:
     return comparable_key(f"{FILES}/{file_leaf(path, directory)}".removesuffix("="), directory)
 
 
+def _why_unknown(unknown: Mapping[str, str]) -> str:
+    """Return why contents are unknown as one text, given the reason of each side that has one."""
+    details = {name: reason.partition(": ")[2] for name, reason in unknown.items()}
+    if len(unknown) < 2 or {reason.partition(": ")[0] for reason in unknown.values()} != {NOT_RECORDED}:
+        return "; ".join(f"{reason} ({name})" for name, reason in unknown.items())
+    if len(set(details.values())) == 1:
+        shared = next(iter(details.values()))
+        return f"{NOT_RECORDED} on either side" + (f": {shared}" if shared else "")
+    named = ", ".join(f"{detail} ({name})" for name, detail in details.items() if detail)
+    return f"{NOT_RECORDED} on either side: {named}"
+
+
 def _compare_hunks(shape: partial[FileComparison], target: FileSide, source: FileSide) -> FileComparison:
     """Compare sides whose texts are not all known by the lines that their patches changed."""
     if target.hunks is None or source.hunks is None:
-        sides = [("target", target), ("source", source)]
-        reasons = [f"{side.unknown} ({name})" for name, side in sides if side.text is None and side.hunks is None]
-        return shape(outcome="unknown", note="; ".join(reasons) or target.unknown or source.unknown)
+        sides = {"target": target, "source": source}
+        unknown = {name: side.unknown or "" for name, side in sides.items() if side.text is None and side.hunks is None}
+        return shape(outcome="unknown", note=_why_unknown(unknown) or target.unknown or source.unknown)
     if target.hunks == source.hunks:
         return shape(outcome="same")
     lines = [lines_before(hunks) for hunks in (target.hunks, source.hunks)]

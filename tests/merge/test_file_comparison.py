@@ -95,7 +95,7 @@ def test_a_strict_merge_stops_at_lines_that_disagree_and_shows_them(repository):
     merge(repository, "conv-001", "alt", target="main", options=MergeOptions(strict=True))
     shown = show_conflict(repository, "conv-001", "1")
     assert shown.file.comparison.outcome == "overlap"
-    assert shown.sides == ("source", "target", "base", "both")
+    assert shown.sides == ("source", "target", "both")
 
 
 def test_the_text_before_the_fork_is_taken_from_its_history(repository):
@@ -118,6 +118,32 @@ def test_a_shell_command_that_writes_the_file_makes_its_content_unknown(reposito
     file = compared(repository)
     assert (file.outcome, file.source.unknown) == ("unknown", "content not recorded: Bash sed -i")
     assert len(merge(repository, "conv-001", "alt", target="main", dry_run=True).conflicts) == 1
+
+
+@pytest.mark.parametrize(
+    ("on_main", "on_alt", "note"),
+    [
+        ("sed -i", "sed -i", "content not recorded on either side: Bash sed -i"),
+        ("sed -i", "tee", "content not recorded on either side: Bash sed -i (target), Bash tee (source)"),
+        (None, "sed -i", "content not recorded: Bash sed -i (source)"),
+    ],
+)
+def test_unknown_contents_of_both_sides_are_one_note(repository, on_main, on_alt, note):
+    """It read "content not recorded (target); content not recorded (source)"."""
+    forked(repository)
+    commands = {"sed -i": f"cd /work && sed -i s/a/b/ {FILE}", "tee": f"cd /work && echo x | tee {FILE}"}
+    for where, line, command in (("main", "line 3\n", on_main), ("alt", "line 15\n", on_alt)):
+        edit(repository, where, line, "x\n", TEXT)
+        if command is not None:
+            call_tool(repository, f"conv-001/{where}", "Bash", {"command": commands[command]})
+    assert compared(repository).note == note
+
+
+def test_contents_of_edits_without_their_texts_are_not_recorded_on_either_side(repository):
+    forked(repository)
+    for where in ("main", "alt"):
+        say(repository, f"conv-001/{where}", where, files=[{"path": FILE, "op": "edit"}])
+    assert compared(repository).note == "content not recorded on either side"
 
 
 def test_a_later_edit_with_the_whole_text_makes_the_content_known_again(repository):
