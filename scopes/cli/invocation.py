@@ -197,7 +197,7 @@ class Invocation:
             )
             self._repository = opened
             if self.at_operation is not None:
-                note: Note | None = load("scopes.store.past:show_past")(opened, self.at_operation)
+                note: Note | None = load("scopes.history.past:show_past")(opened, self.at_operation)
                 if note is not None:
                     self.output().note(note)
             if self.verbose:

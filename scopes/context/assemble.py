@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from scopes.context.collect import AMENDMENT, BEFORE_COMPACTION, NO_CONTENT, OTHER_WORK, RETRACTED, Collected
 from scopes.context.decision_lines import DECISION_SHARE, DECISIONS_HEADING, FittedDecisions, fit_decisions
@@ -17,9 +18,11 @@ from scopes.context.selection import TurnSelection, best_first, relax_cuts, sele
 from scopes.context.truncate import Count, cut_to_fit
 from scopes.context.turns import Turn
 from scopes.fence import PLACEHOLDER, fence_lines
-from scopes.merge.lane_marks import LaneMark
 from scopes.sanitize import RECORDED, TRUNCATED, line_for_prompt
 from scopes.tokens.choose import Tokenizer, prepare_for_room
+
+if TYPE_CHECKING:
+    from scopes.merge.lane_marks import LaneMark
 
 FENCE = "history"
 _FILES = "## Files\n\n"

@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.context.decision_lines import ContextDecision, in_effect, outdated_marks
 from scopes.context.file_states import file_states
 from scopes.context.pair_results import ReadMessage, pair_results
 from scopes.context.project_files import TouchedFile
 from scopes.context.turns import Turn, has_content, make_turn, may_be_turn
-from scopes.conversation.decisions import decisions_at
 from scopes.errors import NotFound
 from scopes.history.amendments import Amendment, find_amendments, latest
 from scopes.history.messages import (
@@ -28,17 +27,29 @@ from scopes.history.metadata import read_metadata
 from scopes.history.revisions import Revision, choose_active_branch, resolve_revision
 from scopes.history.staleness import walk_compactions
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.loading import deferred
 from scopes.merge.commits import is_written_by_scopes
-from scopes.merge.lane_marks import LaneMark, MarkedLanes
-from scopes.merge.resolution_lines import resolution_line
+from scopes.merge.resolution_lines import may_be_resolution, resolution_line
 from scopes.model.codec import decode
+from scopes.model.conversation import CONFLICT_RESOLUTION
 from scopes.model.encoding import dump
 from scopes.model.message import Message, file_operations, text_parts
 from scopes.result import Note
 from scopes.sanitize import for_prompt
 from scopes.store.graph import walk_oldest_first
+from scopes.store.objects import Commit
 from scopes.store.refs import ACTIVE, HEADS, active_ref, split_branch_ref
 from scopes.store.repository import Repository
+
+# Most conversations have no decision and no merge: these modules are imported for those that do.
+if TYPE_CHECKING:
+    from scopes.conversation.decisions import StatedDecision, decisions_at
+    from scopes.merge.in_progress import resolution_branch_notes
+    from scopes.merge.lane_marks import LaneMark, MarkedLanes
+else:
+    decisions_at = deferred("scopes.conversation.decisions:decisions_at")
+    resolution_branch_notes = deferred("scopes.merge.in_progress:resolution_branch_notes")
+    MarkedLanes = deferred("scopes.merge.lane_marks:MarkedLanes")
 
 _READING = frozenset({"read", "mention"})
 BEFORE_COMPACTION, NO_CONTENT, RETRACTED = "before_compaction", "no_content", "retracted"
@@ -144,6 +155,16 @@ def find_work_item(repository: Repository, work_item: str) -> list[Revision]:
     return [revision for _, _, revision in sorted(best.values())]
 
 
+def active_branch_notes(repository: Repository, revision: Revision, text: str, verb: str) -> tuple[Note, ...]:
+    """Return a note if a reader gets a conflict-resolution branch because it is the active one.
+
+    `text` is the name that was given for the revision; `verb` is the command that reads it.
+    """
+    if revision.branch is None or not revision.branch.startswith(f"{CONFLICT_RESOLUTION}/"):
+        return ()
+    return resolution_branch_notes(repository, revision, text, verb)
+
+
 def collect(repository: Repository, revisions: Sequence[Revision], limits: ReadLimits) -> Collected:
     """Read the messages of all conversations, given oldest first."""
     collected = Collected()
@@ -165,7 +186,7 @@ def _add_conversation(
     commits = list(walk_oldest_first(repository, [revision.oid]))
     heads = list(headers_of(commits))
     trees = {commit.oid: commit.tree for commit in commits}
-    lanes = MarkedLanes(repository, conversation, commits, revision.branch)
+    lanes = _find_lanes(repository, revision, commits)
     del commits
     collected.messages += len(heads)
     if not heads:
@@ -191,12 +212,26 @@ def _add_conversation(
         collected.excluded.append(ExcludedMessage(conversation, root + 1, heads[root], reason))
     first = max(start, len(heads) - limits.max_messages)
     collected.unread += sum(map(may_be_turn, heads[start:first]))
-    stated = decisions_at(repository, revision.oid, heads, limits.work_item)
+    stated = _find_decisions(repository, revision.oid, heads, limits.work_item)
     collected.decisions[:0] = in_effect(conversation, stated)
     _add_turns(
         repository, revision, heads, first, limits,
         trees=trees, lanes=lanes, outdated=outdated_marks(stated), collected=collected, files=files,
     )  # fmt: skip
+
+
+def _find_lanes(repository: Repository, revision: Revision, commits: Sequence[Commit]) -> MarkedLanes | None:
+    if all(len(commit.parents) < 2 for commit in commits):
+        return None
+    return MarkedLanes(repository, revision.conversation, commits, revision.branch)
+
+
+def _find_decisions(
+    repository: Repository, tip: Oid, heads: Sequence[MessageHeader], work_item: str | None
+) -> tuple[StatedDecision, ...]:
+    if not any(head.kind == "decision" or may_be_resolution(head) for head in heads):
+        return ()
+    return decisions_at(repository, tip, heads, work_item)
 
 
 def _add_turns(
@@ -207,7 +242,7 @@ def _add_turns(
     limits: ReadLimits,
     *,
     trees: Mapping[Oid, Oid],
-    lanes: MarkedLanes,
+    lanes: MarkedLanes | None,
     outdated: Mapping[Oid, str],
     collected: Collected,
     files: dict[str, TouchedFile],

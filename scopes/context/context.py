@@ -11,7 +11,7 @@ from dataclasses import asdict, fields, replace
 from scopes.clock import now_nanoseconds
 from scopes.context.assemble import FENCE, Assembled, assemble
 from scopes.context.calibrate import calibrate
-from scopes.context.collect import MERGE_NOTICE, Collected, ReadLimits, collect, resolve_revisions
+from scopes.context.collect import MERGE_NOTICE, Collected, ReadLimits, active_branch_notes, collect, resolve_revisions
 from scopes.context.context_cache import ContextCache, key_of, stat_files
 from scopes.context.project_files import ReadableFolder, ignore_files
 from scopes.context.request import Request, check_request
@@ -22,7 +22,6 @@ from scopes.context.turns import Turn
 from scopes.fence import draw_mark, fenced
 from scopes.history.messages import NO_TEXT, count_messages, display_time, subject_of
 from scopes.history.revisions import Revision, list_branch_tips
-from scopes.merge.in_progress import resolution_branch_notes
 from scopes.model.tool_calls import summarize_calls
 from scopes.result import Note
 from scopes.sanitize import SUBJECT_LENGTH
@@ -59,7 +58,7 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
     result = _with_limits(repository, revisions[-1], _with_fence(unfenced, request.mark), request)
     notes = [Note(warning) for warning in result.warnings]
     if request.where is not None and request.at is None:
-        notes += resolution_branch_notes(repository, revisions[-1], request.where, "context")
+        notes += active_branch_notes(repository, revisions[-1], request.where, "context")
     if cache.damaged:
         notes.insert(0, Note("the cached context was damaged and was built again"))
     return replace(result, notes=(*result.notes, *notes))

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.context.truncate import Count
-from scopes.conversation.decisions import StatedDecision
 from scopes.ids import Oid
 from scopes.sanitize import clip, line_for_prompt
+
+if TYPE_CHECKING:
+    from scopes.conversation.decisions import StatedDecision
 
 DECISIONS_HEADING = "## Decisions in effect\n\n"
 DECISIONS_LABEL = "Decisions in effect:\n"
@@ -65,15 +67,17 @@ class FittedDecisions(NamedTuple):
 
 
 def in_effect(conversation: str, stated: Sequence[StatedDecision]) -> list[ContextDecision]:
-    """Return the decisions in effect, each once, the newest first."""
+    """Return the decisions in effect, each once, the newest first, in the spelling of the topic that was used last."""
     found: dict[tuple[str, str], ContextDecision] = {}
     for each in reversed(stated):
         if each.row.state != "in-effect":
             continue
-        key = each.row.topic, each.row.decision
+        key = each.row.comparable_topic, each.row.decision
         author, before = each.row.head.author, found.get(key)
         if before is None:
-            found[key] = ContextDecision(*key, author, conversation, each.number, each.resolved_by, each.reason)
+            found[key] = ContextDecision(
+                each.row.topic, each.row.decision, author, conversation, each.number, each.resolved_by, each.reason
+            )
         elif each.resolved_by is None and before.resolved_by is not None and before.author == before.resolved_by:
             found[key] = before._replace(author=author)  # who made the decision that a resolution took
     return list(found.values())

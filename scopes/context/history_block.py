@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scopes.context.collect import Collected, ReadLimits, collect
+from scopes.context.collect import Collected, ReadLimits, active_branch_notes, collect
 from scopes.context.decision_lines import DECISION_SHARE, DECISIONS_LABEL, FittedDecisions, fit_decisions
 from scopes.context.lanes import FittedLaneTexts, bracket_marks
 from scopes.context.part_text import part_text, payload_text
@@ -23,7 +23,6 @@ from scopes.history.revisions import resolve_revision
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.memory.context import MAX_CHARACTERS
 from scopes.memory.prompt_preface import build_preface
-from scopes.merge.in_progress import resolution_branch_notes
 from scopes.model.message import Part
 from scopes.result import Note, Result
 from scopes.sanitize import clip, for_prompt, line_for_prompt
@@ -141,7 +140,7 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
     truncated = sum(entry.truncated for entry in kept)
     total = len(every_entry) + collected.unread + collected.summarized
     notes = [*choice.notes, *collected.notes, *map(Note, collected.warnings), *preface.notes]
-    notes += resolution_branch_notes(repository, revision, request.where, "history")
+    notes += active_branch_notes(repository, revision, request.where, "history")
     notes += [Note(warning) for warning in [decisions.warning] if warning]
     if entries and not kept:
         notes.append(

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.context.truncate import Count
 from scopes.context.turns import Turn
-from scopes.history.lanes import lane_changes
-from scopes.merge.lane_marks import LaneMark
+from scopes.loading import deferred
 from scopes.sanitize import line_for_prompt
+
+if TYPE_CHECKING:
+    from scopes.history.lanes import lane_changes
+    from scopes.merge.lane_marks import LaneMark
+else:
+    lane_changes = deferred("scopes.history.lanes:lane_changes")
 
 _MAX_MARK_SHARE, _MAX_DIGEST_SHARE = 25, 10  # hundredths of the room, for one lane
 
@@ -43,6 +48,8 @@ class FittedLaneTexts:
         yield from self._change(current, ())
 
     def _change(self, before: Sequence[int], after: Sequence[int]) -> Iterator[str]:
+        if not (before or after):
+            return
         left, entered = lane_changes(before, after)
         yield from (self.texts[lane].end for lane in left if lane in self.texts)
         yield from (self.texts[lane].begin for lane in entered if lane in self.texts)

@@ -15,7 +15,7 @@ from scopes.history.tool_calls import TOOL_RESULTS, find_call_message
 from scopes.ids import Oid
 from scopes.merge.apply_resolution import BOTH
 from scopes.merge.attribution import blame_paths, blob_at, claim_value
-from scopes.merge.conflict_keys import agent_of, key_of_path, shown_key
+from scopes.merge.conflict_keys import agent_of, comparable_key, folded, key_of_path, shown_key
 from scopes.merge.divergence import state_of
 from scopes.model import encoding
 from scopes.model.conflicts import CONFLICTS, FILES, MESSAGES, PARTICIPANTS
@@ -114,15 +114,19 @@ def _with_call(repository: Repository, row: BlameRow) -> BlameRow:
 
 
 def _match_key(claims: Mapping[str, Oid], key: str) -> dict[str, Oid]:
-    """Return the claims of a key, or of all keys below it; the key may be given as it is shown or as it is stored."""
+    """Return the claims of a key, or of all keys below it; the key may be given as it is shown or as it is stored.
+
+    A topic is found in any spelling.
+    """
     given = key.strip("/").removesuffix("=")
     encoded = "/".join(map(encode_component, given.split("/")))
+    wanted = {comparable_key(given), comparable_key(encoded)}
     matching: dict[str, Oid] = {}
     for path, blob in claims.items():
         subject = key_of_path(path)
         full_key = path.removesuffix("=")
-        for name in (subject, shown_key(subject), full_key, shown_key(full_key)):
-            if name in (given, encoded) or name.startswith((f"{given}/", f"{encoded}/")):
+        for name in map(comparable_key, (subject, shown_key(subject), full_key, shown_key(full_key))):
+            if name in wanted or name.startswith(tuple(f"{key}/" for key in wanted)):
                 matching[path] = blob
     return matching
 
@@ -148,7 +152,7 @@ def _match_end(claims: Mapping[str, Oid], file: str) -> dict[str, Oid]:
 def _keys_of_name(claims: Mapping[str, Oid], name: str) -> str | None:
     """Return a hint with the keys whose name without the group is `name`: `decisions/batch size`; None if none is."""
     keys = {shown_key(key_of_path(path)) for path in claims}
-    found = sorted(key for key in keys if key.partition("/")[2].casefold() == name.casefold())
+    found = sorted(key for key in keys if folded(key.partition("/")[2]) == folded(name))
     return f"did you mean {' or '.join(f'--key {quote(key)}' for key in found[:3])}?" if found else None
 
 

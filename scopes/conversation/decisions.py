@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from scopes.history.amendments import find_claim
 from scopes.history.conversations import resolve_scope, walk_messages
@@ -14,7 +14,7 @@ from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path, shown_key
 from scopes.merge.divergence import state_of
 from scopes.merge.resolution_lines import may_be_resolution, resolved_values
-from scopes.merge.spellings import list_spellings
+from scopes.merge.spellings import group_by_topic
 from scopes.merge.statements import withdrawn_topic
 from scopes.model import encoding
 from scopes.model.conflicts import DECISIONS, decode_resolution
@@ -22,8 +22,10 @@ from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
 from scopes.result import Result
 from scopes.store.graph import is_ancestor, walk_newest_first
-from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import find_blob
+from scopes.store.repository import Repository
+from scopes.store.trees import find_entry, read_blob, walk_blobs
+
+_ClaimsByTopic: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +33,8 @@ class DecisionRow:
     """One decision; it is `current` if the branch that is asked for (default: the active one) still holds it.
 
     `branches` are the branches that hold it, if it is not in the history of the active one. It is `withdrawn` if no
-    branch holds it, because its topic was withdrawn, or its message retracted or amended without it.
+    branch holds it, because its topic was withdrawn, or its message retracted or amended without it. `topic` has the
+    spelling of its message; `other_spellings` are those of other messages about it, with and without a row.
     """
 
     topic: str
@@ -40,6 +43,12 @@ class DecisionRow:
     current: bool
     branches: tuple[BranchName, ...] = ()
     withdrawn: bool = False
+    other_spellings: tuple[str, ...] = ()
+
+    @property
+    def comparable_topic(self) -> str:
+        """The key of the topic, equal for all its spellings."""
+        return _comparable_topic(self.topic)
 
     @property
     def state(self) -> str:
@@ -79,10 +88,9 @@ def decisions_at(
     `heads` are the messages of that history, oldest first. Only typed decisions and notices are read. With `work_item`,
     messages for other work items are left out.
     """
-    if not any(head.kind == "decision" or may_be_resolution(head) for head in heads):
-        return ()
     stated: list[StatedDecision] = []
     notices = []
+    claims = _Claims(repository)
     for number, head in enumerate(heads, 1):
         if head.kind != "decision" and (head.kind != "notice" or head.author_kind == "system"):
             continue
@@ -91,8 +99,8 @@ def decisions_at(
         if withdrawn is not None:
             notices.append((withdrawn, head.oid))
         if work_item is None or message.work_item in {None, work_item}:
-            stated += _walk_stated(repository, tip, number, head, message)
-    rows = tuple(_with_one_spelling([each.row for each in stated]))
+            stated += _walk_stated(claims, tip, number, head, message)
+    rows = tuple(_in_effect([each.row for each in stated], claims.at(tip)))
     ends = _Withdrawals(repository, tip, (tip,), rows, notices)
     return tuple(
         each._replace(row=replace(row, withdrawn=ends.include(row)), replaced_by=_replacement(row, rows, position))
@@ -101,71 +109,133 @@ def decisions_at(
 
 
 def _walk_stated(
-    repository: Repository, tip: Oid, number: int, head: MessageHeader, message: Message
+    claims: _Claims, tip: Oid, number: int, head: MessageHeader, message: Message
 ) -> Iterator[StatedDecision]:
     """Yield the decisions of a message: the one that it states, or those that it chose for a conflict."""
     document = message.extra.get("conflict")
     resolution = decode_resolution(document) if may_be_resolution(head) and isinstance(document, dict) else None
-    pairs = [decided] if (decided := _decision_in(message)) is not None else []
+    pairs = [decided] if (decided := _decision_in(claims, tip, message)) is not None else []
     if not pairs and resolution is not None and isinstance(document, dict):
         key = str(document.get("key"))
-        topic = _topic_in_state(repository, tip, key)
-        values = resolved_values(repository, head.oid, document) if group_of(key) == DECISIONS else ()
+        topic = claims.spelling(tip, key)
+        values = resolved_values(claims.repository, head.oid, document) if group_of(key) == DECISIONS else ()
         pairs = [(topic, value) for value in values if isinstance(value, str)]
     actor, reason = (None, None) if resolution is None else (resolution.actor, resolution.reason or None)
     for topic, decision in pairs:
-        current = _holds(repository, tip, topic, decision)
-        row = DecisionRow(topic=topic, decision=decision, head=head, current=current)
+        row = DecisionRow(topic=topic, decision=decision, head=head, current=claims.hold(tip, topic, decision))
         yield StatedDecision(row, number, actor, reason)
-
-
-def _topic_in_state(repository: Repository, tip: Oid, key: str) -> str:
-    """Return the topic of a key as the state of a tip spells it: two spellings conflict under a key in lower case."""
-    paths = list_spellings(repository, state_of(repository, tip), key)
-    return shown_key(key_of_path(paths[0]) if paths else key).partition("/")[2]
 
 
 def _replacement(row: DecisionRow, rows: Sequence[DecisionRow], position: int) -> str | None:
     """Return the decision in effect on the topic of a row, else the last one after it; None if it is the same."""
-    same = {n: each for n, each in enumerate(rows) if _topic_of(each) == _topic_of(row)}
+    same = {n: each for n, each in enumerate(rows) if each.comparable_topic == row.comparable_topic}
     best = [each for each in same.values() if each.current] or [each for n, each in same.items() if n > position]
     return best[-1].decision if best and best[-1].decision != row.decision else None
 
 
 def decisions(repository: Repository, where: str) -> DecisionList:
-    """Collect the decisions of a conversation, or of one branch of it given as `CONV/BRANCH`."""
+    """Collect the decisions of a conversation, or of one branch of it given as `CONV/BRANCH`.
+
+    Spellings of a topic that a merge compares as one (`Database`, `database `) are one topic. If several messages state
+    the decision in effect in several spellings, the latest of them is listed, and names the other spellings. A branch
+    of an earlier version may have a claim for each spelling: the one stated last is in effect.
+    """
     scope = resolve_scope(repository, where)
     active = ConversationHandle(repository, scope.conversation).active_branch.tip
     tip = active if scope.branch is None else scope.tips[scope.branch]
     several = len(scope.tips) > 1
-    in_history = {commit.oid for commit in walk_newest_first(repository, [tip])} if several else set()
+    in_history = {commit.oid for commit in walk_newest_first(repository, [tip])} if several else None
+    claims = _Claims(repository)
     rows, notices = [], []
     for head, message in walk_messages(repository, scope):
         withdrawn = withdrawn_topic(message.extra)
         if withdrawn is not None:
             notices.append((withdrawn, head.oid))
-        decided = _decision_in(message)
+        decided = _decision_in(claims, tip, message)
         if decided is not None:
             topic, decision = decided
-            current = _holds(repository, tip, topic, decision)
-            elsewhere = several and not current and head.oid not in in_history
+            current = claims.hold(tip, topic, decision)
+            elsewhere = in_history is not None and not current and head.oid not in in_history
             names = scope.tips.items() if elsewhere else ()
-            branches = tuple(name for name, oid in names if _holds(repository, oid, topic, decision))
+            branches = tuple(name for name, oid in names if claims.hold(oid, topic, decision))
             rows.append(DecisionRow(topic=topic, decision=decision, head=head, current=current, branches=branches))
-    listed = tuple(_with_one_spelling(rows))
+    listed = tuple(_in_effect(rows, claims.at(tip)))
     ends = _Withdrawals(repository, tip, tuple(scope.tips.values()), listed, notices)
     found = tuple(replace(row, withdrawn=ends.include(row)) for row in listed)
+    found = tuple(_one_row_per_topic(found, in_history))
     return DecisionList(conversation=scope.conversation, decisions=found, branch=scope.branch)
 
 
-def _with_one_spelling(rows: list[DecisionRow]) -> Iterator[DecisionRow]:
-    """Yield rows of which only the latest spelling of each topic is current.
+def _in_effect(rows: list[DecisionRow], claims: _ClaimsByTopic) -> Iterator[DecisionRow]:
+    """Yield rows of which only those are current that agree with the claim in effect on their topic.
 
-    Stores of earlier versions have a claim for each spelling.
+    Of several claims on one topic, that is the one in the spelling stated last.
     """
-    latest = {_topic_of(row): row.topic for row in rows if row.current}
+    latest: dict[str, Any] = {}
     for row in rows:
-        yield replace(row, current=row.current and latest[_topic_of(row)] == row.topic)
+        claim = claims.get(row.comparable_topic, {}).get(leaf(DECISIONS, row.topic))
+        if row.current and claim is not None and _claim_has(claim, row.decision):
+            latest[row.comparable_topic] = claim
+    for row in rows:
+        claim = latest.get(row.comparable_topic)
+        yield row if claim is None or _claim_has(claim, row.decision) else replace(row, current=False)
+
+
+def _one_row_per_topic(rows: Sequence[DecisionRow], in_history: Collection[Oid] | None) -> Iterator[DecisionRow]:
+    """Yield rows without those that state a decision in effect in another spelling than the last one does.
+
+    The last one is in the history of the branch, if there is one; `in_history` is None if all rows are.
+    """
+    spellings: dict[str, dict[str, None]] = {}
+    stated: dict[tuple[str, str], list[DecisionRow]] = {}
+    for row in rows:
+        spellings.setdefault(row.comparable_topic, {})[row.topic] = None
+        if row.current:
+            stated.setdefault((row.comparable_topic, row.decision), []).append(row)
+    left_out = set[int]()
+    for equal in stated.values():
+        if len({row.topic for row in equal}) > 1:
+            reached = [row for row in equal if in_history is None or row.head.oid in in_history]
+            left_out.update(id(row) for row in equal if row is not (reached or equal)[-1])
+    for row in rows:
+        if id(row) not in left_out:
+            others = tuple(topic for topic in spellings[row.comparable_topic] if topic != row.topic)
+            yield replace(row, other_spellings=others) if others else row
+
+
+class _Claims:
+    """The decisions in the states of tips, by comparable topic, then by path; each state is read once."""
+
+    def __init__(self, repository: Repository) -> None:
+        self.repository = repository
+        self._by_tip: dict[Oid, _ClaimsByTopic] = {}
+
+    def at(self, tip: Oid) -> _ClaimsByTopic:
+        """Return the claims of each topic in the state of a tip, in every spelling."""
+        if tip not in self._by_tip:
+            self._by_tip[tip] = self._read(tip)
+        return self._by_tip[tip]
+
+    def hold(self, tip: Oid, topic: str, decision: str) -> bool:
+        """Return True if the state of a tip has a decision on a topic, in any spelling of the topic."""
+        claims = self.at(tip).get(_comparable_topic(topic), {})
+        return any(_claim_has(claim, decision) for claim in claims.values())
+
+    def spelling(self, tip: Oid, key: str) -> str:
+        """Return the topic of a key as the state of a tip spells it: two spellings conflict under a lower-case key."""
+        path = next(iter(self.at(tip).get(comparable_key(key), {})), key)
+        return shown_key(key_of_path(path)).partition("/")[2]
+
+    def _read(self, tip: Oid) -> _ClaimsByTopic:
+        state = state_of(self.repository, tip)
+        entry = None if state is None else find_entry(self.repository, state, DECISIONS)
+        if entry is None or not entry.is_tree:
+            return {}
+        blobs = {f"{DECISIONS}/{name}": blob for name, blob in walk_blobs(self.repository, entry.oid)}
+        return {
+            topic: {path: encoding.load(read_blob(self.repository, blobs[path])) for path in sorted(paths)}
+            for (topic, _), paths in group_by_topic(blobs).items()
+        }
 
 
 class _Withdrawals(NamedTuple):
@@ -181,7 +251,7 @@ class _Withdrawals(NamedTuple):
         """Return True if a decision that no branch holds was withdrawn, and no later one had replaced it before."""
         if row.current or row.branches:
             return False
-        amended, topic, oid = self._claim(row), _topic_of(row), row.head.oid
+        amended, topic, oid = self._claim(row), row.comparable_topic, row.head.oid
         notices = [notice for about, notice in self.notices if about == topic and not self._precedes(notice, oid)]
         if amended.get("retracted") or not (amended or notices):
             return bool(amended)
@@ -191,7 +261,7 @@ class _Withdrawals(NamedTuple):
         return any(all(self._precedes(notice, other) for other in later) for notice in notices)
 
     def _replaces(self, other: DecisionRow, row: DecisionRow) -> bool:
-        if _topic_of(other) != _topic_of(row) or not self._precedes(row.head.oid, other.head.oid):
+        if other.comparable_topic != row.comparable_topic or not self._precedes(row.head.oid, other.head.oid):
             return False
         return not self._claim(other).get("retracted")
 
@@ -205,24 +275,18 @@ class _Withdrawals(NamedTuple):
         return next((claim for claim in claims if claim), {})
 
 
-def _topic_of(row: DecisionRow) -> str:
-    return comparable_key(leaf(DECISIONS, row.topic).removesuffix("="))
+def _comparable_topic(topic: str) -> str:
+    return comparable_key(leaf(DECISIONS, topic).removesuffix("="))
 
 
-def _decision_in(message: Message) -> tuple[str, str] | None:
+def _decision_in(claims: _Claims, tip: Oid, message: Message) -> tuple[str, str] | None:
     """Return topic and decision of a decision message, or of one that resolves a conflict about a decision."""
     if message.kind == "decision" and message.payload is not None:
         return str(message.payload.get("topic", "")), str(message.payload.get("decision", ""))
     match message.extra.get("conflict"):
         case {"key": str(key), "choice": "value", "value": str(decision)} if group_of(key) == DECISIONS:
-            return shown_key(key).partition("/")[2], decision
+            return claims.spelling(tip, key), decision
     return None
-
-
-def _holds(repository: Repository, tip: Oid, topic: str, decision: str) -> bool:
-    """Return True if a decision is in the state of a tip."""
-    claim = find_blob(repository, read_commit(repository, tip).tree, f"state/{leaf(DECISIONS, topic)}")
-    return claim is not None and _claim_has(encoding.load(claim), decision)
 
 
 def _claim_has(claim: object, decision: str) -> bool:

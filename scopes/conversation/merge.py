@@ -8,9 +8,17 @@ its state. The branch is where they are discussed and resolved before the merge 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypedDict
 
 from scopes.clock import now
+from scopes.conversation.merge_outcomes import (
+    FastForwarded,
+    MergeAborted,
+    MergeConflicted,
+    Merged,
+    MergeFields,
+    MergeOutcome,
+    UpToDate,
+)
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.handles import BranchHandle, ConversationHandle
 from scopes.history.messages import count_messages, header_of, message_id_of
@@ -23,12 +31,11 @@ from scopes.history.revisions import (
     resolve_revision_anywhere,
 )
 from scopes.history.transaction import Transaction
-from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
+from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.automatic_resolution import Policy, read_policy
 from scopes.merge.commits import merge_text, write_merge_commit, write_notice
 from scopes.merge.divergence import state_of
 from scopes.merge.earlier_resolutions import EarlierResolutions
-from scopes.merge.file_comparison import FileComparison
 from scopes.merge.in_progress import (
     PURPOSE,
     InProgress,
@@ -44,12 +51,9 @@ from scopes.merge.in_progress import (
     restore_hint,
 )
 from scopes.merge.plan import MergePlan, plan_merge, write_state
-from scopes.merge.plans_and_answers import PlanStep
-from scopes.merge.recorded_work import NO_TESTS, Alternatives, SideTests, sides_conversations
+from scopes.merge.recorded_work import sides_conversations
 from scopes.merge.requests import mark_merged
-from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
-from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor, list_new_commits
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Objects, Repository, read_commit
@@ -82,87 +86,6 @@ class MergeOptions:
 
 
 _DEFAULT_OPTIONS = MergeOptions()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _MergeResult(Result):
-    """The fields that the outcomes of a merge have in common (S4-9).
-
-    Attributes:
-        branch: The branch that holds the result; after a stop the conflict-resolution branch.
-        messages: The messages that are new in the target, oldest first.
-        conflicts: The open conflicts in the order of their numbers, then the automatically resolved ones.
-        files: What both sides made of the files that both changed, sorted by path.
-        tests: The last run of each test command on each side.
-        plans: The steps of plans to which both sides gave another status.
-        alternatives: The answers with which both sides begin, if they answer the same prompt.
-        dry_run: True if nothing was written.
-        active_branch: The target, if the merge made it the active branch because the active one was merged into it.
-    """
-
-    conversation: ConversationId
-    source: str
-    target: BranchName
-    branch: BranchName
-    tip: Oid | None
-    messages: tuple[MessageId, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
-    files: tuple[FileComparison, ...] = ()
-    tests: SideTests = NO_TESTS
-    plans: tuple[PlanStep, ...] = ()
-    alternatives: Alternatives | None = None
-    dry_run: bool = False
-    operation: OperationId | None = None
-    active_branch: BranchName | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpToDate(_MergeResult):
-    """The target already has all messages of the source."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FastForwarded(_MergeResult):
-    """The target had no messages of its own and moved to the tip of the source (S4-10)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merged(_MergeResult):
-    """The target moved to a merge commit; `message` is its id.
-
-    `tip_message` is the id of the message at the new tip of the target, if that is another one: the last message of
-    the conflict-resolution branch.
-
-    `source_messages` is the number of messages that came from the source, if `messages` has others too: those of the
-    conflict-resolution branch.
-    """
-
-    message: MessageId | None = None
-    tip_message: MessageId | None = None
-    source_messages: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergeConflicted(_MergeResult):
-    """The merge stopped on conflicts (S4-16, S4-17); the target did not move."""
-
-    @property
-    def exit_code(self) -> int:
-        """Three: stopped on conflicts."""
-        return 3
-
-
-MergeOutcome: TypeAlias = UpToDate | FastForwarded | Merged | MergeConflicted
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergeAborted(Result):
-    """A merge was aborted; `branch` was its conflict-resolution branch, which `undo` restores."""
-
-    conversation: ConversationId
-    branch: BranchName
-    active_branch: BranchName
-    operation: OperationId
 
 
 def merge(
@@ -469,22 +392,7 @@ def _entry_in_progress(entry: BranchEntry, request: _Request, before: BranchName
     )
 
 
-class _MergeFields(TypedDict):
-    """The fields that all kinds of outcome have in common."""
-
-    conversation: ConversationId
-    source: str
-    target: BranchName
-    messages: tuple[MessageId, ...]
-    conflicts: tuple[Conflict, ...]
-    files: tuple[FileComparison, ...]
-    tests: SideTests
-    plans: tuple[PlanStep, ...]
-    alternatives: Alternatives | None
-    notes: tuple[Note, ...]
-
-
-def _merge_fields(request: _Request, plan: MergePlan) -> _MergeFields:
+def _merge_fields(request: _Request, plan: MergePlan) -> MergeFields:
     return {
         "conversation": request.conversation,
         "source": request.source,

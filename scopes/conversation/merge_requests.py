@@ -9,15 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scopes.clock import new_id, now
-from scopes.conversation.merge import (
-    FastForwarded,
-    MergeConflicted,
-    Merged,
-    MergeOptions,
-    MergeOutcome,
-    UpToDate,
-    merge,
-)
+from scopes.conversation.merge import MergeOptions, merge
+from scopes.conversation.merge_outcomes import FastForwarded, MergeConflicted, Merged, MergeOutcome, UpToDate
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused, ScopesError
 from scopes.history.handles import ConversationHandle, StoreHandle
 from scopes.history.messages import check_author

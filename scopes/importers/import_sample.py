@@ -25,7 +25,12 @@ from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write
 
-SAMPLE_FILE = os.path.join(os.path.dirname(__file__), "sample.json")
+_DIRECTORY = os.path.dirname(__file__)
+SAMPLE_FILE = os.path.join(_DIRECTORY, "sample.json")
+SAMPLE_SESSIONS = tuple(  # two sessions of Claude Code; the second one continues a copy of the first one differently
+    os.path.join(_DIRECTORY, "sample_sessions", f"{session}.jsonl")
+    for session in ("0b6f3c52-5a1e-4d0f-9c37-2f8e5d1a7b10", "c94d7e08-63b2-4a55-8f1d-e07a91b6c3f4")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,18 @@ def comparable_path(path: str) -> tuple[str, str | None]:
     return comparable_key(key_of_path(path)), agent_of(path)
 
 
+def group_by_topic(paths: Iterable[str]) -> dict[tuple[str, str | None], list[str]]:
+    """Return paths below `state/` by topic and agent; those of one topic are its spellings, in the given order.
+
+    Only claims with a value have topics that are words: any other path is a group of its own.
+    """
+    found: dict[tuple[str, str | None], list[str]] = {}
+    for path in paths:
+        topic = (path, None) if value_field(key_of_path(path)) is None else comparable_path(path)
+        found.setdefault(topic, []).append(path)
+    return found
+
+
 def list_spellings(objects: Objects, state: Oid | None, key: str) -> list[str]:
     """Return the paths in a state of the claims about the topic of a key, in any spelling, of every agent, sorted."""
     if state is None or "/" not in key or value_field(key) is None:

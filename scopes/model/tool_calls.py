@@ -40,6 +40,8 @@ def main_argument(part: Part) -> tuple[str, bool]:
     for name in STEP_LISTS:
         if isinstance(value.get(name), list):
             return _todo_progress(value[name]), False
+    if isinstance(value.get("questions"), list):
+        return _questions(value["questions"]), False
     for name in _ARGUMENTS:
         if value.get(name):
             text = _first_line(_argument_text(value[name]))
@@ -59,6 +61,13 @@ def _todo_progress(steps: list[Any]) -> str:
     progress = f"{done} of {len(steps):,} {plural(len(steps), 'step')} done"
     current = _text(next(filter(None, map(now.get, STEP_TEXTS)), None))
     return f"{progress}, now: {_first_line(current)}" if current else progress
+
+
+def _questions(asked: list[Any]) -> str:
+    """Return the first question to the user and the number of further ones."""
+    texts = [_text(each.get("question")) for each in asked if isinstance(each, Mapping)]
+    more = f" · {len(texts) - 1} more" if len(texts) > 1 else ""
+    return f"{_first_line(texts[0])}{more}" if texts else ""
 
 
 def _patched_files(text: str) -> str:

@@ -10,13 +10,15 @@ import subprocess
 from collections.abc import Iterator
 from functools import partial
 
-from scopes.conversation.merge import MergeConflicted, merge
+from scopes.conversation.merge import merge
+from scopes.conversation.merge_outcomes import MergeConflicted
 from scopes.history.messages import plain_message
 from scopes.ids import Oid
 from scopes.merge.attribution import describe
 from scopes.merge.detection import find_disagreements
 from scopes.merge.divergence import find_divergence
 from scopes.merge.plan import merged_state
+from scopes.merge.recorded_work import NO_TESTS, RecordedWork
 from scopes.model.message import FileTouch, Message
 from scopes.store.graph import list_merge_bases
 from scopes.store.maintenance import pack
@@ -31,7 +33,7 @@ _FILES = 2000
 
 
 def measure(work: Workspace) -> Iterator[Row]:
-    """Yield merge base, state merge and the whole merge for each distance."""
+    """Yield merge base, state merge, recorded work and the whole merge for each distance."""
     for apart in (10, 1000, 10_000):
         yield from _measure_apart(work, Fork(work, work.amount(apart)))
 
@@ -40,6 +42,7 @@ def _measure_apart(work: Workspace, fork: Fork) -> Iterator[Row]:
     rows = (
         ("merge base of", fork.find_base, ["merge-base", "--all"], 1.0),
         ("state merge of", fork.merge_states, ["merge-tree", "--write-tree"], 1.0),
+        ("recorded work of", fork.read_work, ["merge-tree", "--write-tree"], None),
         ("merge of", fork.merge, ["merge-tree", "--write-tree"], None),
     )
     for operation, ours, words, budget in rows:
@@ -88,6 +91,18 @@ class Fork:
                 divergence = find_divergence(repository, objects, *self._tips, directory=None)
                 conflicts = find_disagreements(objects, divergence)
                 merged_state(objects, divergence, conflicts, describe(objects, divergence, conflicts))
+
+        return wall(act)
+
+    def read_work(self) -> float:
+        """Read the tool calls of both sides: tests, plans and answers; the messages of this fork have none."""
+        repository = open_store(self._store, FULL)
+
+        def act() -> None:
+            with bulk_objects(repository, keep=False) as objects:
+                divergence = find_divergence(repository, objects, *self._tips, directory=None)
+                work = RecordedWork(repository, objects, divergence, ["conv-001"])
+                assert work.list_tests() == NO_TESTS
 
         return wall(act)
 

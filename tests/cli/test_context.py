@@ -162,6 +162,21 @@ def test_a_cached_context_loads_no_tokenizer(store, tmp_path, monkeypatch):
     assert imported(*words) & {"tiktoken", "regex", "rich", "pydantic", "sqlite3"} == set()
 
 
+def test_without_merges_and_decisions_a_context_loads_nothing_about_them(store):
+    names = imported("conv", "context", "conv-001", "--store", store)
+    assert "scopes.context.collect" in names
+    assert (
+        names
+        & {
+            "scopes.merge.in_progress",
+            "scopes.merge.lane_marks",
+            "scopes.conversation.decisions",
+            "scopes.store.transactions",
+        }
+        == set()
+    )
+
+
 def test_for_a_task_the_budget_is_4000(conv):
     """S4-36."""
     seen = json.loads(conv("context", "conv-001", "--task", "Safari", "--json").stdout)

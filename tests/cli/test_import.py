@@ -78,10 +78,27 @@ def test_a_dry_run_works_on_a_store_that_cannot_be_written(folder):
             directory.chmod(0o700)
 
 
-@pytest.mark.parametrize("words", [["run.jsonl"], ["--dry-run"], ["--title", "x"]])
-def test_the_sample_cannot_be_combined_with_other_options(folder, words):
-    done = run(folder, "--sample", *words)
+@pytest.mark.parametrize("words", [["run.jsonl"], ["--dry-run"], ["--title", "x"], ["--sample", "--sample-sessions"]])
+@pytest.mark.parametrize("sample", ["--sample", "--sample-sessions"])
+def test_the_samples_cannot_be_combined_with_other_options(folder, sample, words):
+    done = run(folder, sample, *words)
     assert (done.returncode, (folder / "store.git").exists()) == (2, False)
+
+
+def test_the_sample_sessions_are_one_conversation_whose_branches_disagree(folder):
+    """The guided example of the README: the second session is a copy of the first one, continued differently."""
+    done = run(folder, "--sample-sessions", "--json")
+    imported = json.loads(done.stdout)
+    assert [(row["id"], row["branches"]) for row in imported["conversations"]] == [("conv-001", 2)]
+    words = ("--store", str(folder / "store.git"), "merge", "conv-001", "fork/91b6c3f4", "--json")
+    merge = scopes(*words, table=PRODUCT, env={"HOME": str(folder)})
+    merged = json.loads(merge.stdout)
+    assert (merge.returncode, [row["type"] for row in merged["conflicts"]]) == (
+        3,
+        ["contradictory-answer", "resource-contention"],
+    )
+    assert [(row["path"], row["outcome"]) for row in merged["files"]] == [("shop/login.py", "overlap")]
+    assert [[run["failed"] for run in merged["tests"][side]] for side in ("target", "source")] == [[False], [True]]
 
 
 def test_given_files_that_are_not_transcripts_exit_with_7(folder):

@@ -12,7 +12,8 @@ from scopes.context.history_block import history as history_block
 from scopes.context.request import Request
 from scopes.conversation.amend import retract
 from scopes.conversation.decisions import decisions
-from scopes.conversation.merge import MergeConflicted, continue_merge, merge
+from scopes.conversation.merge import continue_merge, merge
+from scopes.conversation.merge_outcomes import MergeConflicted
 from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.withdraw import withdraw_decision
 from scopes.model.message import Author
@@ -200,3 +201,14 @@ def test_a_larger_budget_never_loses_a_decision_and_none_that_ended_is_unmarked(
                 is_marked = turn.text.startswith(("[superseded", "[withdrawn", "[truncated", "…"))
                 assert is_marked == (turn.id in ended), turn.text[:80]
         assert len(before) == len(expected)
+
+
+def test_one_decision_in_two_spellings_is_listed_once_in_the_spelling_used_last(repository, exact, tmp_path):
+    history(repository, "main: a", "fix@a: b")
+    decide(repository, "Database", "SQLite", "conv-001/main")
+    decide(repository, "database", "SQLite", "conv-001/fix")
+    merge(repository, "conv-001", "fix", target="main")
+    result = built(repository, exact, tmp_path, "conv-001/main")
+    (line,) = section(result)
+    assert line.startswith("- database: SQLite ")
+    assert "[superseded" not in result.formatted_history

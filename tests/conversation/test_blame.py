@@ -136,3 +136,12 @@ def test_the_name_of_a_key_given_as_a_file_has_the_key_as_hint(repository):
     with pytest.raises(NotFound) as refusal:
         blame(repository, "conv-001", key="Batch Size")
     assert refusal.value.hint == "did you mean --key 'decisions/batch size'?"
+
+
+@pytest.mark.parametrize(
+    "key", ["decisions/Data Base", "decisions/data base", "decisions/DATA%20BASE", "decisions/data base "]
+)
+def test_a_topic_is_found_in_any_spelling(repository, key):
+    history(repository, "main: a")
+    appended = decide(repository, "conv-001", "jwt", topic="Data Base")
+    assert rows(blame(repository, "conv-001", key=key)) == [("decisions/Data%20Base", "jwt", appended)]

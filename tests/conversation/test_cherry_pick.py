@@ -6,7 +6,8 @@ import pytest
 
 from scopes.conversation.cherry_pick import abort_cherry_pick, cherry_pick, continue_cherry_pick, skip_cherry_pick
 from scopes.conversation.conflicts import list_conflicts
-from scopes.conversation.merge import Merged, merge
+from scopes.conversation.merge import merge
+from scopes.conversation.merge_outcomes import Merged
 from scopes.conversation.operations import show_operation
 from scopes.conversation.rebase import rebase
 from scopes.conversation.resolve import resolve_conflict

@@ -8,6 +8,7 @@ from scopes.conversation.branch import branch
 from scopes.conversation.diff import diff
 from scopes.conversation.merge import merge
 from scopes.errors import Invalid, NotFound
+from tests.render.rendering import piped, seen_lines
 from tests.support.history import history, say
 
 
@@ -99,3 +100,40 @@ def test_details_fold_a_tool_result_into_the_message_with_its_call(repository):
     assert [part.fields["output"] for part in calling.results] == ["done"]
     assert (calling.folded, answer.folded, long.message.text) == (False, True, "x" * 100)
     assert diff(repository, "conv-001", "main..fix").details == {}
+
+
+def decide(repository, where, topic, decision):
+    return say(repository, where, "decided", kind="decision", decision={"topic": topic, "decision": decision})
+
+
+@pytest.mark.parametrize("base", [None, "Database", "database"])
+def test_a_topic_in_two_spellings_is_one_claim_as_in_a_merge(repository, base):
+    history(repository, "main: a")
+    if base is not None:
+        decide(repository, "conv-001", base, "files")
+    branch(repository, "conv-001", name="fix", start="main", switch=False)
+    decide(repository, "conv-001/main", "Database", "SQLite")
+    decide(repository, "conv-001/fix", "database", "Postgres")
+    found = diff(repository, "conv-001", "main..fix")
+    assert [(c.key, c.right_key, c.left, c.right, c.changed_in) for c in found.claims] == [
+        ("decisions/Database", "decisions/database", "SQLite", "Postgres", None)
+    ]
+    assert "decisions/Database / decisions/database" in seen_lines(found)
+    rows = [line.split("\t") for line in piped(found).splitlines() if "\tclaim\t" in line]
+    assert [row[:3] for row in rows] == [["-", "claim", "decisions/Database"], ["+", "claim", "decisions/database"]]
+
+
+def test_a_topic_respelled_on_one_side_is_changed_there_alone(repository):
+    history(repository, "main: a")
+    decide(repository, "conv-001", "Database", "files")
+    branch(repository, "conv-001", name="fix", start="main", switch=False)
+    decide(repository, "conv-001/fix", "database", "Postgres")
+    [claim] = diff(repository, "conv-001", "main..fix").claims
+    assert (claim.key, claim.right_key, claim.changed_in) == ("decisions/Database", "decisions/database", "right")
+
+
+def test_equal_decisions_on_a_topic_in_two_spellings_do_not_differ(repository):
+    history(repository, "main: a", "fix@a:")
+    decide(repository, "conv-001/main", "Database", "SQLite")
+    decide(repository, "conv-001/fix", "database", "SQLite")
+    assert diff(repository, "conv-001", "main..fix").claims == ()

@@ -10,16 +10,8 @@ from scopes.conversation.amend import retract
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import list_conflicts
 from scopes.conversation.decisions import decisions
-from scopes.conversation.merge import (
-    FastForwarded,
-    MergeConflicted,
-    Merged,
-    MergeOptions,
-    UpToDate,
-    abort_merge,
-    continue_merge,
-    merge,
-)
+from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
+from scopes.conversation.merge_outcomes import FastForwarded, MergeConflicted, Merged, UpToDate
 from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.rewind import rewind
 from scopes.conversation.switch import switch

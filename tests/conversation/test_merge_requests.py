@@ -9,15 +9,8 @@ import pytest
 
 from scopes.conversation.branch import branch
 from scopes.conversation.delete import delete_branch
-from scopes.conversation.merge import (
-    FastForwarded,
-    MergeConflicted,
-    Merged,
-    MergeOptions,
-    abort_merge,
-    continue_merge,
-    merge,
-)
+from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
+from scopes.conversation.merge_outcomes import FastForwarded, MergeConflicted, Merged
 from scopes.conversation.merge_requests import (
     close_merge_request,
     find_merge_request_anywhere,

@@ -11,27 +11,29 @@ import pytest
 from scopes import clock
 from scopes.context.context import context
 from scopes.context.request import Request
-from scopes.conversation.append import append
+from scopes.conversation.append import append, append_all
 from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete
+from scopes.conversation.delete import delete, delete_branch
 from scopes.conversation.list import list_conversations
 from scopes.conversation.log import log
 from scopes.conversation.merge import merge
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations
 from scopes.conversation.rebase import rebase
-from scopes.conversation.rename import rename_title
+from scopes.conversation.rename import rename_branch, rename_title
 from scopes.conversation.rewind import rewind
 from scopes.conversation.stats import stats
 from scopes.conversation.switch import switch
 from scopes.conversation.tag import list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.errors import Ambiguous, NotFound, Refused
+from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
+from scopes.history.past import show_past
 from scopes.history.revisions import resolve_revision
 from scopes.model.message import Author
+from scopes.model.validation import check_message
 from scopes.store.expire import expire
-from scopes.store.past import show_past
 from scopes.store.transactions import exclusive_write
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
@@ -169,12 +171,86 @@ def test_earlier_tips_are_counted_from_that_state(repository):
     assert resolve_revision(shown, "conv-001/main@{1}").oid == resolve_revision(repository, "conv-001~2").oid
 
 
-def test_without_a_reflog_later_appends_are_shown_too(repository):
+def test_without_a_reflog_the_times_of_messages_tell_which_are_later(repository):
     history(repository, "main: a")
     tag(repository, "conv-001", "v1")
     say(repository, "conv-001", "later")
     shutil.rmtree(os.path.join(repository.path, "logs", "refs", "heads"))
+    assert texts(past(repository, "@"), "conv-001") == ["a"]
+    assert texts(repository, "conv-001") == ["a", "later"]
+
+
+def test_messages_appended_later_to_a_deleted_conversation_are_not_shown(repository):
+    """They were: git deletes the reflog of a branch together with the branch."""
+    history(repository, "main: a b", "side@a: c")
+    tag(repository, "conv-001", "v1")
+    operation = newest(repository)
+    say(repository, "conv-001/main", "later")
+    say(repository, "conv-001/side", "later too")
+    refs_then = past(repository, operation).list_refs()
+    delete(repository, "conv-001")
+    shown = past(repository, operation)
+    assert (texts(shown, "conv-001/main"), texts(shown, "conv-001/side")) == (["a", "b"], ["a", "c"])
+    assert shown.list_refs() == refs_then
+    assert texts(past(repository, "@-"), "conv-001/main") == ["a", "b"]  # the tag is the one before the deletion
+
+
+def test_later_messages_of_a_conversation_that_was_deleted_and_restored_are_not_shown(repository):
+    """The new reflog of a restored branch begins with the undo."""
+    history(repository, "main: a")
+    tag(repository, "conv-001", "v1")
+    operation = newest(repository)
+    say(repository, "conv-001", "later")
+    delete(repository, "conv-001")
+    undo(repository)
+    say(repository, "conv-001", "after the undo")
+    assert texts(past(repository, operation), "conv-001") == ["a"]
     assert texts(past(repository, "@"), "conv-001") == ["a", "later"]
+
+
+def test_messages_appended_later_to_a_branch_are_not_shown_after_its_deletion(repository):
+    history(repository, "main: a", "side: b")
+    tag(repository, "conv-001", "v1")
+    operation = newest(repository)
+    say(repository, "conv-001/side", "later")
+    delete_branch(repository, "conv-001", "side", force=True)
+    assert texts(past(repository, operation), "conv-001/side") == ["a", "b"]
+
+
+def test_messages_appended_later_to_a_branch_are_not_shown_after_its_renaming(repository):
+    history(repository, "main: a", "side: b")
+    tag(repository, "conv-001", "v1")
+    operation = newest(repository)
+    say(repository, "conv-001/side", "later")
+    rename_branch(repository, "conv-001", "side", "other")
+    say(repository, "conv-001/other", "last")
+    assert texts(past(repository, operation), "conv-001/side") == ["a", "b"]
+    assert texts(past(repository, "@"), "conv-001/other") == ["a", "b", "later"]
+    with pytest.raises(NotFound):
+        log(past(repository, operation), "conv-001/other")
+
+
+def test_no_message_before_the_last_operation_on_a_branch_is_taken_off(repository):
+    """A message of another machine may have a time in the future."""
+    history(repository, "main: a")
+    document = {"author": "carol", "text": "from the future", "time": "2099-01-01T00:00:00Z"}
+    message = check_message(document, message_id=clock.new_id(), now=clock.now())
+    branch_of = StoreHandle(repository).conversation("conv-001").branch("main")
+    append_all(branch_of, [message])
+    tag(repository, "conv-001", "v1")
+    operation = newest(repository)
+    say(repository, "conv-001", "later")
+    delete(repository, "conv-001")
+    assert texts(past(repository, operation), "conv-001") == ["a", "from the future"]
+
+
+def test_a_deleted_conversation_is_shown_at_a_time_before_its_last_messages(repository):
+    history(repository, "main: a")
+    instant = clock.now()
+    say(repository, "conv-001", "later")
+    delete(repository, "conv-001")
+    assert texts(past(repository, instant), "conv-001") == ["a"]
+    assert past(repository, "now").list_refs("refs/heads/") == {}
 
 
 def test_after_an_expire_appends_are_compared_by_time(repository, monkeypatch):

@@ -8,7 +8,8 @@ from scopes.conversation import withdraw
 from scopes.conversation.amend import retract
 from scopes.conversation.branch import branch
 from scopes.conversation.decisions import decisions
-from scopes.conversation.merge import MergeConflicted, Merged, merge
+from scopes.conversation.merge import merge
+from scopes.conversation.merge_outcomes import MergeConflicted, Merged
 from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.conversation.withdraw import withdraw_decision

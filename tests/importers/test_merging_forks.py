@@ -10,7 +10,8 @@ from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.diff import diff
-from scopes.conversation.merge import Merged, UpToDate, merge
+from scopes.conversation.merge import merge
+from scopes.conversation.merge_outcomes import Merged, UpToDate
 from scopes.conversation.undo import undo
 from scopes.history.messages import plain_message, walk_headers_oldest_first
 from scopes.history.revisions import MAIN, list_branch_tips

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import list_conflicts
-from scopes.conversation.merge import MergeConflicted, MergeOptions, UpToDate, abort_merge, continue_merge, merge
+from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
+from scopes.conversation.merge_outcomes import MergeConflicted, UpToDate
 from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.history.revisions import list_branch_tips

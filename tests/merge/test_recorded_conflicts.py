@@ -8,7 +8,8 @@ import pytest
 
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import list_conflicts, show_conflict
-from scopes.conversation.merge import MergeConflicted, Merged, MergeOptions, abort_merge, continue_merge, merge
+from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
+from scopes.conversation.merge_outcomes import MergeConflicted, Merged
 from scopes.conversation.resolve import escalate_conflict, resolve_conflict
 from scopes.errors import Conflicted, Refused
 from scopes.history.revisions import list_branch_tips

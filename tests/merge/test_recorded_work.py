@@ -6,7 +6,8 @@ import pytest
 
 from scopes.conversation.blame import blame
 from scopes.conversation.branch import branch
-from scopes.conversation.merge import MergeConflicted, Merged, continue_merge, merge
+from scopes.conversation.merge import continue_merge, merge
+from scopes.conversation.merge_outcomes import MergeConflicted, Merged
 from scopes.conversation.new import new
 from scopes.conversation.resolve import resolve_conflict
 from scopes.history.activity import CheckRun

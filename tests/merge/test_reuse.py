@@ -8,7 +8,8 @@ from scopes.conversation.branch import branch
 from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.conflicts import list_conflicts, show_conflict
 from scopes.conversation.decisions import decisions
-from scopes.conversation.merge import MergeConflicted, Merged, MergeOptions, continue_merge, merge
+from scopes.conversation.merge import MergeOptions, continue_merge, merge
+from scopes.conversation.merge_outcomes import MergeConflicted, Merged
 from scopes.conversation.rebase import rebase
 from scopes.conversation.resolve import resolve_conflict
 from scopes.errors import Invalid, Refused

@@ -7,7 +7,8 @@ import pytest
 from scopes.conversation.branch import branch
 from scopes.conversation.cherry_pick import cherry_pick, continue_cherry_pick
 from scopes.conversation.decisions import decisions
-from scopes.conversation.merge import MergeConflicted, Merged, continue_merge, merge
+from scopes.conversation.merge import continue_merge, merge
+from scopes.conversation.merge_outcomes import MergeConflicted, Merged
 from scopes.conversation.rebase import continue_rebase, rebase
 from scopes.conversation.resolve import resolve_conflict
 from scopes.history.revisions import list_branch_tips

@@ -6,7 +6,8 @@ import pytest
 
 from scopes.conversation.branch import branch
 from scopes.conversation.delete import delete_branch
-from scopes.conversation.merge import Merged, abort_merge, continue_merge, merge
+from scopes.conversation.merge import abort_merge, continue_merge, merge
+from scopes.conversation.merge_outcomes import Merged
 from scopes.conversation.rename import rename_branch
 from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.undo import undo

@@ -22,7 +22,7 @@ import scopes.memory
 import scopes.merge
 import scopes.search
 import scopes.tokens
-from scopes.conversation.merge import Merged
+from scopes.conversation.merge_outcomes import Merged
 from scopes.merge.replay_control import Replayed
 from scopes.render.dispatch import NOUN_OF, default_object, find_module, render_text, to_wire
 from scopes.result import RawDocument, Result

@@ -13,7 +13,7 @@ from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid
 from scopes.history.titles import read_heading
-from scopes.importers.import_sample import import_sample
+from scopes.importers.import_sample import SAMPLE_SESSIONS, import_sample
 from scopes.importers.import_sources import ImportOptions
 from scopes.importers.results import ConversationImported
 from scopes.render.view_options import ViewOptions
@@ -44,6 +44,9 @@ def import_(
     report: Annotated[bool, typer.Option("--report", help="Print what every byte of every source became")] = False,
     sample: Annotated[
         bool, typer.Option("--sample", help="Import a made-up conversation of three agents instead")
+    ] = False,
+    sample_sessions: Annotated[
+        bool, typer.Option("--sample-sessions", help="Import two made-up sessions of Claude Code instead")
     ] = False,
 ) -> int:
     """Import transcripts from other tools.
@@ -76,15 +79,21 @@ def import_(
       scopes conv import --all-projects
       scopes conv import --project ~/work/shop --project ~/work/site
       scopes conv import --sample
+      scopes conv import --sample-sessions
     """
     invocation: Invocation = context.obj
     switches = dry_run or strict or again or no_join or report or all_projects
-    if sample and (paths or since or title or project or switches):
+    if (sample and sample_sessions) or (
+        (sample or sample_sessions) and (paths or since or title or project or switches)
+    ):
         raise Invalid(
-            "--sample cannot be combined with paths or other options", hint="import the paths with a second command"
+            f"{'--sample' if sample else '--sample-sessions'} cannot be combined with paths or other options",
+            hint="import the paths with a second command",
         )
     if sample:
         return invocation.show(import_sample(invocation.repository(create=True)))
+    if sample_sessions:
+        paths = list(SAMPLE_SESSIONS)
     start = None if since is None else parse_date(since, now_nanoseconds())
     projects = choose_projects(invocation, project or [], all_projects=all_projects)
     collected = collect_sources(invocation, paths or [])

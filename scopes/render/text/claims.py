@@ -56,6 +56,7 @@ _DECISION_COLUMNS = (
     Column("ID"),
     Column("OID"),
     Column("State"),
+    Column("Other spellings", hidden=True),
 )
 _CANDIDATE_COLUMNS = (
     Column("ID"),
@@ -202,7 +203,8 @@ def render_decision_list(result: DecisionList, view: View) -> None:
     where = result.branch or "the active branch"
     for row in result.decisions:
         mark = f"only on {', '.join(row.branches)}" if row.branches else f"{row.state} on {where}"
-        view.line(Span(row.topic, "heading"), Span("" if row.current else f" ({mark})", "warn"))
+        also = f" (also spelled {', '.join(map(_quoted, row.other_spellings))})" if row.other_spellings else ""
+        view.line(Span(row.topic, "heading"), also, Span("" if row.current else f" ({mark})", "warn"))
         view.body(row.decision, indent=4)
         who, when = author(row.head.author, row.head.author_kind), short_time(view, display_time(row.head))
         commit = Span(f" commit {row.head.oid[:12]}", "dim")
@@ -256,7 +258,20 @@ def _blame_row(row: BlameRow, view: View) -> tuple[Cell, ...]:
 
 def _decision_row(row: DecisionRow, view: View) -> tuple[Cell, ...]:
     time = short_time(view, display_time(row.head))
-    return row.topic, row.decision, row.head.author, time, row.head.id, row.head.oid, row.state
+    return (
+        row.topic,
+        row.decision,
+        row.head.author,
+        time,
+        row.head.id,
+        row.head.oid,
+        row.state,
+        ", ".join(row.other_spellings),
+    )
+
+
+def _quoted(topic: str) -> str:
+    return f'"{topic}"'
 
 
 def _file_row(row: FileRow) -> tuple[Cell, ...]:

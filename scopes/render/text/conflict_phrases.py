@@ -22,7 +22,7 @@ from scopes.render.wrap import truncate_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from scopes.conversation.merge import MergeAborted
+    from scopes.conversation.merge_outcomes import MergeAborted
     from scopes.ids import BranchName
     from scopes.merge.replay_control import ReplayAborted
     from scopes.model.conflicts import Conflict, EarlierResolution, Position

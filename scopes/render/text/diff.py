@@ -97,7 +97,7 @@ def _write_changes_of_one_side(view: View, result: Difference) -> None:
         _write_heading(view, f"Changed only in {name}: {counts}")
         for line in _claims_of_one_side([claim for claim in claims if group_of(claim.key) != FILES], side):
             view.line(*truncate_line(line, view.width - 2), indent=2)
-        files = [claim_name(claim.key, claim.agent) for claim in claims if group_of(claim.key) == FILES]
+        files = [_claim_name(claim) for claim in claims if group_of(claim.key) == FILES]
         if files:
             view.line(*truncate_line((", ".join(files[:_MAX_NAMED]), _more(len(files))), view.width - 2), indent=2)
 
@@ -106,7 +106,7 @@ def _claims_of_one_side(claims: Sequence[ChangedClaim], side: str) -> Iterator[t
     """Yield the first claims that one side changed as `decisions/auth: jwt`, and how many there are more."""
     for claim in claims[:_MAX_NAMED]:
         there, value = (claim.in_left, _left_text) if side == "left" else (claim.in_right, _right_text)
-        yield Span(claim_name(claim.key, claim.agent), "heading"), f": {value(claim) if there else 'removed'}"
+        yield Span(_claim_name(claim), "heading"), f": {value(claim) if there else 'removed'}"
     if len(claims) > _MAX_NAMED:
         yield (f"and {len(claims) - _MAX_NAMED:,} more",)
 
@@ -125,21 +125,27 @@ def _write_claims(view: View, claims: Sequence[ChangedClaim]) -> None:
     if equal:
         _write_heading(view, f"Changed on both sides, the resulting content is not recorded: {len(equal):,}")
     for claim in equal:
-        view.line(*truncate_line((Span(claim_name(claim.key, claim.agent), "heading"),), view.width - 2), indent=2)
+        view.line(*truncate_line((Span(_claim_name(claim), "heading"),), view.width - 2), indent=2)
     both = [claim for claim in claims if claim.in_left and claim.in_right]
     one = [claim for claim in claims if not (claim.in_left and claim.in_right)]
     if both:
         _write_heading(view, f"Claims that differ: {len(both):,}")
     for claim in both:
-        view.line(Span(claim_name(claim.key, claim.agent), "heading"))
+        view.line(Span(_claim_name(claim), "heading"))
         _write_both(view, _left_text(claim), _right_text(claim))
     if one:
         _write_heading(view, f"Claims of one side: {len(one):,}")
     for claim in one:
         mark: Span = Span("- ", "bad") if claim.in_left else Span("+ ", "good")
         value = _left_text(claim) if claim.in_left else _right_text(claim)
-        line = (mark, Span(claim_name(claim.key, claim.agent), "heading"), ": ", Span(value, mark.style))
+        line = (mark, Span(_claim_name(claim), "heading"), ": ", Span(value, mark.style))
         view.line(*truncate_line(line, view.width))
+
+
+def _claim_name(claim: ChangedClaim) -> str:
+    """Return the name of a claim, with both spellings if the sides spell it differently."""
+    name = claim_name(claim.key, claim.agent)
+    return name if claim.right_key is None else f"{name} / {claim_name(claim.right_key, claim.agent)}"
 
 
 def _left_text(claim: ChangedClaim) -> str:
@@ -217,9 +223,11 @@ def _changed_rows(message: ChangedMessage, view: View) -> Iterable[tuple[Cell, .
 
 
 def _claim_rows(claim: ChangedClaim) -> Iterator[tuple[Cell, ...]]:
-    for mark, value, there in (("-", claim.left, claim.in_left), ("+", claim.right, claim.in_right)):
+    right_key = claim.right_key or claim.key
+    sides = ("-", claim.key, claim.left, claim.in_left), ("+", right_key, claim.right, claim.in_right)
+    for mark, key, value, there in sides:
         if there:
-            yield mark, "claim", shown_key(claim.key), claim.agent or "", "", claim_text(claim.key, value)
+            yield mark, "claim", shown_key(key), claim.agent or "", "", claim_text(claim.key, value)
 
 
 def _spans(pieces: Iterator[tuple[list[str], str]], style: Style) -> Iterator[Span]:

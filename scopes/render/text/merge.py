@@ -30,7 +30,14 @@ from scopes.render.text.phrases import (
 from scopes.render.view import Span, View
 
 if TYPE_CHECKING:
-    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
+    from scopes.conversation.merge_outcomes import (
+        FastForwarded,
+        MergeAborted,
+        MergeConflicted,
+        Merged,
+        MergeOutcome,
+        UpToDate,
+    )
     from scopes.history.activity import CheckRun
     from scopes.merge.recorded_work import Alternatives
 
@@ -116,7 +123,7 @@ def _write_work(result: MergeOutcome, view: View) -> None:
         view.line("tests:")
     for line in lines:
         if view.terminal:
-            view.line(*fit_line(view, ("    ", line)))
+            view.sentence(line, indent=4)
         else:
             view.aside(f"tests: {line}")
     if result.plans and view.terminal:

@@ -106,7 +106,7 @@ def format_decision_list(result: DecisionList) -> dict[str, object]:
     """Return the decisions, oldest first."""
     decisions = [
         {"topic": row.topic, "decision": row.decision, "stands": row.current, "state": row.state}
-        | without_none(branches=list(row.branches) or None)
+        | without_none(branches=list(row.branches) or None, other_spellings=list(row.other_spellings) or None)
         | {"message": header_object(row.head)}
         for row in result.decisions
     ]

@@ -2,7 +2,7 @@
 
 Operation records have the old and the new value of every ref that they moved, so the newer ones are reverted in memory.
 Appends have no record: their lines in the reflogs tell which of them were made later. Where git has removed a reflog,
-because it expired or its branch was deleted, later appends cannot be told from earlier ones and are shown.
+because it expired or its branch was deleted, the times of the messages tell.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from typing import NamedTuple
 
 from scopes.clock import now_nanoseconds, parse_date, parse_time
 from scopes.errors import Invalid, NotFound
+from scopes.history.messages import is_root, read_message
 from scopes.ids import Oid
+from scopes.model.message import Message
 from scopes.model.operation import Operation
 from scopes.result import Note
 from scopes.store import refs
 from scopes.store.expire import EXPIRE
 from scopes.store.operation_log import find_operation, walk_operations
 from scopes.store.reflog import OPERATION_PREFIX_LENGTH, AppendNote, RefMove, parse_append, walk_moves
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, read_commit
 
 _POSITION = re.compile(r"@(?:(?P<one>-)|\{(?P<count>[0-9]{1,9})\})?")
 _TIME = re.compile(r"@\{(?P<time>[^{}]*)\}")
@@ -30,12 +32,13 @@ _Log = list[tuple[Oid, Operation]]
 class _PointInTime(NamedTuple):
     """A point in the history of a store.
 
-    newer: the operations after it, newest first. nanoseconds: its time.
+    newer, older: the operations after it, and those up to it, newest first. nanoseconds: its time.
     last: the commit of the last operation before it; None if there is none.
     by_time: it was named by a time, so that appends are compared by their times.
     """
 
     newer: _Log
+    older: _Log
     last: Oid | None
     nanoseconds: int
     by_time: bool
@@ -59,9 +62,10 @@ def show_past(repository: Repository, text: str) -> Note | None:
         values |= {change.ref: change.old for change in record.changes}
     values[refs.OPERATIONS] = point.last
     later_appends = _LaterAppends(point)
+    known = {change.ref: change.new for _, record in reversed(point.older) for change in record.changes}
     for ref, value in values.items():
         if value is not None and ref.startswith(refs.HEADS):
-            values[ref] = _before_appends(repository, ref, value, later_appends)
+            values[ref] = _before_appends(repository, ref, value, known.get(ref), later_appends)
     repository.override_refs({ref: value for ref, value in sorted(values.items()) if value is not None})
     return _note_empty(point)
 
@@ -98,29 +102,45 @@ def _find_point(repository: Repository, text: str) -> _PointInTime:
 
 def _point_after(log: _Log, number: int) -> _PointInTime:
     commit, record = log[number]
-    return _PointInTime(log[:number], commit, parse_time(record.time) or 0, by_time=False)
+    return _PointInTime(log[:number], log[number:], commit, parse_time(record.time) or 0, by_time=False)
 
 
 def _point_at(log: _Log, nanoseconds: int) -> _PointInTime:
     number = next((n for n, (_, record) in enumerate(log) if (parse_time(record.time) or 0) <= nanoseconds), len(log))
-    return _PointInTime(log[:number], log[number][0] if number < len(log) else None, nanoseconds, by_time=True)
+    last = log[number][0] if number < len(log) else None
+    return _PointInTime(log[:number], log[number:], last, nanoseconds, by_time=True)
 
 
-def _before_appends(repository: Repository, ref: str, value: str, later: _LaterAppends) -> str:
-    """Return the value of a branch before the appends that were made after the point."""
+def _before_appends(repository: Repository, ref: str, value: str, known: str | None, later: _LaterAppends) -> str:
+    """Return the value of a branch before the appends that were made after the point.
+
+    `known` is the value that the last operation before the point gave it.
+    """
     before: dict[str, str] = {}
+    last_append: str | None = None
     for move in walk_moves(repository, ref):
         append = parse_append(move)
         if append is None:
             continue
         if not later.has(append, move):
+            last_append = move.new
             break
         before[move.new] = move.old
     seen: set[str] = set()
     while value in before and value not in seen:
         seen.add(value)
         value = before[value]
-    return value
+    return value if value in {known, last_append} else _before_messages(repository, Oid(value), known, later)
+
+
+def _before_messages(repository: Repository, tip: Oid, known: str | None, later: _LaterAppends) -> Oid:
+    """Return the last commit that is not later than the point by the time of its message, or the known one."""
+    while tip != known:
+        commit = read_commit(repository, tip)
+        if is_root(commit) or not commit.parents or not later.has_message(read_message(repository, tip)):
+            break
+        tip = commit.parents[0]
+    return tip
 
 
 class _LaterAppends:
@@ -143,3 +163,7 @@ class _LaterAppends:
             return is_known
         nanoseconds = (parse_time(append.time) if append.time else None) or move.time * _SECOND
         return nanoseconds > self._point.nanoseconds
+
+    def has_message(self, message: Message) -> bool:
+        """Return True if a message was written after the point, by its own time."""
+        return message.time is not None and (parse_time(message.time) or 0) > self._point.nanoseconds
