@@ -215,8 +215,9 @@ def _find_base(sides: Sequence[Sequence[Step]]) -> str | None:
 
 def patch_of(comparison: FileComparison, side: FileSide, name: str) -> str:
     """Return the changes of one side as a unified diff: of its texts, or the hunks of its edits one after the other."""
-    if comparison.base is not None and side.text is not None:
-        return diff_texts(comparison.base, side.text, f"base/{comparison.path}", f"{name}/{comparison.path}")
+    base = comparison.base if side.start is None else side.start
+    if base is not None and side.text is not None:
+        return diff_texts(base, side.text, f"base/{comparison.path}", f"{name}/{comparison.path}")
     return "".join(_hunk_text(hunk) for hunks in side.hunks or () for hunk in hunks)
 
 

@@ -50,6 +50,7 @@ class FileSide:
         unknown: Why the text is unknown: "content not recorded: Bash sed -i".
         hunks: The hunks of each edit if every edit has them, for a comparison without texts.
         deleted: True if the last edit deleted the file.
+        start: The text that the side began with, if it is not that of the merge base.
         formatter: The command that formatted the file since its whole text was recorded: the format may differ.
     """
 
@@ -59,6 +60,7 @@ class FileSide:
     unknown: str | None = NOT_RECORDED
     hunks: tuple[tuple[Hunk, ...], ...] | None = None
     deleted: bool = False
+    start: str | None = None
     formatter: str | None = None
 
 
@@ -128,6 +130,8 @@ def follow_steps(steps: Sequence[Step], text: str | None) -> FileSide:
     hunks: list[tuple[Hunk, ...]] | None = []
     deleted = False
     formatter: str | None = None
+    first = find_first_text(steps)
+    start = first if first != text else None
     for step in steps:
         edit = step.edit
         if edit is None and step.formats:
@@ -156,6 +160,7 @@ def follow_steps(steps: Sequence[Step], text: str | None) -> FileSide:
         unknown=None if text is not None else unknown,
         hunks=tuple(hunks) if hunks else None,
         deleted=deleted,
+        start=start,
         formatter=formatter,
     )
 

@@ -303,6 +303,17 @@ def test_sides_with_different_starts_disagree_where_both_edited(repository):
     assert "<<<<<<< target\nmain\n=======\nalt\n>>>>>>> source\n" in conflict_hunks(file.merged)
 
 
+def test_the_patch_of_a_side_that_began_with_another_text_has_its_own_edits_alone(repository):
+    forked(repository)
+    edit(repository, "main", "between\n", "main\n", changed(TEXT, 9, "between"))
+    edit(repository, "alt", "line 9\n", "alt\n", changed(TEXT, 20, "other"))
+    conflict = merge(repository, "conv-001", "alt", target="main").conflicts[0]
+    shown = show_conflict(repository, "conv-001", conflict.id).file
+    assert "-between\n+main\n" in shown.target_patch
+    assert "-line 9\n+alt\n" in shown.source_patch
+    assert "line 20" not in shown.source_patch
+
+
 def test_lines_to_which_both_sides_gave_the_same_text_are_not_listed(repository):
     forked(repository)
     for where in ("main", "alt"):
