@@ -138,6 +138,25 @@ def apply_edit(edit: FileEdit, text: str | None) -> str | None:
     return apply_hunks(text, edit.hunks) if replaced is None and edit.hunks else replaced
 
 
+def revert_edit(edit: FileEdit, text: str) -> str | None:
+    """Return the text of a file before an edit, given the text after it; None if the text cannot be its result."""
+    if edit.op != "edit" or not all(replacement.new for replacement in edit.replacements):
+        return None
+    signs = {"-": "+", "+": "-"}
+    replacements = tuple(each._replace(old=each.new, new=each.old) for each in reversed(edit.replacements))
+    hunks = tuple(
+        Hunk(
+            hunk.new_start, hunk.new_lines, hunk.old_start, hunk.old_lines,
+            tuple(signs.get(line[:1], line[:1]) + line[1:] for line in hunk.lines),
+        )
+        for hunk in edit.hunks
+        if hunk.new_lines
+    )  # fmt: skip
+    if len(hunks) < len(edit.hunks):
+        return None  # lines that were only removed are nowhere to be seen
+    return apply_edit(FileEdit(edit.path, "edit", replacements=replacements, hunks=hunks), text)
+
+
 def _replace(text: str, replacements: Iterable[Replacement]) -> str | None:
     """Replace texts one after the other; None if one of them is not there."""
     crlf = "\r\n" in text
