@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from scopes.api.conversation import Branch, Conversation
     from scopes.api.message_fields import MessageFields
     from scopes.api.store import Store, open_store
+    from scopes.context.context_diff import ContextChange, ContextDifference
     from scopes.context.result import Context
     from scopes.conversation.amend import MessageAmended
     from scopes.conversation.append import MessageAppended
+    from scopes.conversation.bisect import Bisection, BisectPoint
     from scopes.conversation.branch import BranchCreated
     from scopes.conversation.cat import MessageView
     from scopes.conversation.changes import Change
@@ -44,6 +46,13 @@ if TYPE_CHECKING:
         MergeOutcome,
         UpToDate,
     )
+    from scopes.conversation.merge_requests import (
+        MergeRequestChanged,
+        MergeRequestList,
+        MergeRequestRow,
+        MergeRequestView,
+    )
+    from scopes.conversation.range_diff import RangeDifference, RangePair
     from scopes.conversation.resolve import ConflictResolved
     from scopes.conversation.rewind import BranchRewound
     from scopes.conversation.show import BranchRow, ConversationView
@@ -72,11 +81,14 @@ if TYPE_CHECKING:
     from scopes.history.revisions import Revision
     from scopes.importers.results import ConversationImported, Imported, SourceImported
     from scopes.index.conversation_table import ConversationRow
+    from scopes.memory.decision_candidates import CandidateDismissed, CandidateList, DecisionAccepted, DecisionCandidate
+    from scopes.memory.uncompact import Uncompacted
     from scopes.merge.automatic_resolution import MergeStrategy
     from scopes.merge.conflict_list import ConflictRow
     from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
     from scopes.model.conflicts import ConflictSide
     from scopes.model.conversation import BranchEntry
+    from scopes.model.merge_request import MergeRequest
     from scopes.model.message import Author, Message, MessageKind, Part
     from scopes.result import Note, Result
     from scopes.search.hits import SearchHit
@@ -87,26 +99,30 @@ _MODULES = {
     "scopes.api.conversation": "Branch Conversation",
     "scopes.api.message_fields": "MessageFields",
     "scopes.api.store": "Store open_store",
+    "scopes.context.context_diff": "ContextChange ContextDifference",
     "scopes.context.result": "Context",
     "scopes.conversation.amend": "MessageAmended",
     "scopes.conversation.append": "MessageAppended",
+    "scopes.conversation.bisect": "Bisection BisectPoint",
     "scopes.conversation.branch": "BranchCreated",
     "scopes.conversation.cat": "MessageView",
     "scopes.conversation.changes": "Change",
     "scopes.conversation.conflicts": "ConflictList ConflictView",
     "scopes.conversation.decisions": "DecisionList DecisionRow",
-    "scopes.conversation.withdraw": "DecisionWithdrawn",
     "scopes.conversation.diff": "Difference",
     "scopes.conversation.files": "FileList FileRow",
     "scopes.conversation.list_cached": "ConversationList",
     "scopes.conversation.log": "LogFilter",
     "scopes.conversation.merge_outcomes": "FastForwarded MergeAborted MergeConflicted Merged MergeOutcome UpToDate",
+    "scopes.conversation.merge_requests": "MergeRequestChanged MergeRequestList MergeRequestRow MergeRequestView",
+    "scopes.conversation.range_diff": "RangeDifference RangePair",
     "scopes.conversation.resolve": "ConflictResolved",
     "scopes.conversation.rewind": "BranchRewound",
     "scopes.conversation.show": "BranchRow ConversationView",
     "scopes.conversation.switch": "BranchSwitched",
     "scopes.conversation.tag": "Tagged TagList",
     "scopes.conversation.undo": "Undone",
+    "scopes.conversation.withdraw": "DecisionWithdrawn",
     "scopes.errors": (
         "Ambiguous BudgetExhausted Busy CannotImport Conflicted Corrupt Inaccessible Invalid NotFound"
         " Refused ScopesError TooNew"
@@ -118,11 +134,14 @@ _MODULES = {
     "scopes.history.revisions": "Revision",
     "scopes.importers.results": "ConversationImported Imported SourceImported",
     "scopes.index.conversation_table": "ConversationRow",
+    "scopes.memory.decision_candidates": "CandidateDismissed CandidateList DecisionAccepted DecisionCandidate",
+    "scopes.memory.uncompact": "Uncompacted",
     "scopes.merge.automatic_resolution": "MergeStrategy",
     "scopes.merge.conflict_list": "ConflictRow",
     "scopes.merge.replay_control": "ReplayAborted ReplayConflicted Replayed ReplayOutcome ReplayUpToDate",
     "scopes.model.conflicts": "ConflictSide",
     "scopes.model.conversation": "BranchEntry",
+    "scopes.model.merge_request": "MergeRequest",
     "scopes.model.message": "Author Message MessageKind Part",
     "scopes.result": "Note Result",
     "scopes.search.hits": "SearchHit",
@@ -131,6 +150,8 @@ _MODULES = {
 __all__ = [
     "Ambiguous",
     "Author",
+    "BisectPoint",
+    "Bisection",
     "Branch",
     "BranchCreated",
     "BranchEntry",
@@ -139,6 +160,8 @@ __all__ = [
     "BranchSwitched",
     "BudgetExhausted",
     "Busy",
+    "CandidateDismissed",
+    "CandidateList",
     "CannotImport",
     "Change",
     "ConflictList",
@@ -148,12 +171,16 @@ __all__ = [
     "ConflictView",
     "Conflicted",
     "Context",
+    "ContextChange",
+    "ContextDifference",
     "Conversation",
     "ConversationImported",
     "ConversationList",
     "ConversationRow",
     "ConversationView",
     "Corrupt",
+    "DecisionAccepted",
+    "DecisionCandidate",
     "DecisionList",
     "DecisionRow",
     "DecisionWithdrawn",
@@ -171,6 +198,11 @@ __all__ = [
     "MergeAborted",
     "MergeConflicted",
     "MergeOutcome",
+    "MergeRequest",
+    "MergeRequestChanged",
+    "MergeRequestList",
+    "MergeRequestRow",
+    "MergeRequestView",
     "MergeStrategy",
     "Merged",
     "Message",
@@ -184,6 +216,8 @@ __all__ = [
     "NotFound",
     "Note",
     "Part",
+    "RangeDifference",
+    "RangePair",
     "Refused",
     "ReplayAborted",
     "ReplayConflicted",
@@ -201,6 +235,7 @@ __all__ = [
     "TagList",
     "Tagged",
     "TooNew",
+    "Uncompacted",
     "Undone",
     "UpToDate",
     "__version__",

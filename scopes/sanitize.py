@@ -160,12 +160,12 @@ def mark_cut(subject: str, text: str = "") -> str:
     """Return the subject of a commit, with an ellipsis if the commit keeps only the beginning of the text.
 
     One that ends with an ellipsis gets no second one. A tag that is cut inside its name is left out. `text` is that of
-    the message, if it is known: without it, a cut after a blank, which makes a subject one character shorter, is not
-    noticed.
+    the message, if it is known. A cut after a blank makes a subject one character shorter: without the text, such a
+    subject counts as cut, since few texts have exactly this length.
     """
     if subject.endswith("…"):
         return subject
-    is_cut = len(subject) >= SUBJECT_LENGTH
+    is_cut = len(subject) >= SUBJECT_LENGTH - 1
     if len(subject) == SUBJECT_LENGTH - 1 and text:
         is_cut = " ".join(text[: 4 * SUBJECT_LENGTH].split()).startswith(f"{subject} ")
     return f"{_pattern(_UNFINISHED_TAG).sub('', subject)}…" if is_cut else subject

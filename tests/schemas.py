@@ -101,6 +101,7 @@ DOCUMENTS = {
     "conversations operations show": "operation",
     "init": "init",
     "verify": "verification certificate",
+    "check": "check",
     "repair": "repair",
     "gc": "gc",
     "doctor": "doctor",

@@ -310,6 +310,8 @@ def test_safe_text_has_no_control_or_invisible_character_but_joiners_in_place(te
         ("x" * 72, "", "x" * 72 + "…"),
         ("x" * 71, "x" * 71 + " more", "x" * 71 + "…"),
         ("x" * 71, "x" * 71, "x" * 71),
+        ("x" * 71, "", "x" * 71 + "…"),
+        ("x" * 70, "", "x" * 70),
         ("a" * 58 + "</a> </command-name>", "", "a" * 58 + "</a>…"),
         ("a < b " * 12, "", "a < b " * 12 + "…"),
     ],

@@ -15,10 +15,20 @@ with scopes.open_store("scopes.git", create=True, author=scopes.Author("alice", 
     assert_type(store.branch("conv-001").conversation, scopes.Conversation)
     assert_type(conversation.active_branch.conversation, scopes.Conversation)
     print(outcome.message, [message.text for message in conversation.log(only=scopes.LogFilter())])
+    found = conversation.bisect(lambda point: point.head is None or "broken" not in point.head.subject)
+    assert_type(found, scopes.Bisection)
+    assert_type(conversation.range_diff("main", "fix").pairs, tuple[scopes.RangePair, ...])
+    assert_type(conversation.context_diff("main", "fix").changes, tuple[scopes.ContextChange, ...])
+    assert_type(conversation.merge_request(1).row.request, scopes.MergeRequest)
+    for candidate in conversation.decision_candidates().candidates:
+        assert_type(conversation.accept_decision(candidate.id, topic="a"), scopes.DecisionAccepted)
     try:
         conversation.append("more")
     except scopes.NotFound as error:
         print(error.hint)
+
+with scopes.open_store("scopes.git", at_operation="@-") as past:
+    print(past.conflicts(include_all=True).conflicts, past.merge_requests(state="all").rows)
 
 
 def branch_of(outcome: scopes.MergeOutcome) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
-from scopes.api.merging import MergingConversation
+from scopes.api.comparing import ComparingConversation
 from scopes.api.message_fields import MessageFields, make_message
 from scopes.conversation.amend import MessageAmended
 from scopes.conversation.amend import amend as amend_message
@@ -23,8 +23,6 @@ from scopes.conversation.changes import Change
 from scopes.conversation.changes import changes as walk_changes
 from scopes.conversation.decisions import DecisionList
 from scopes.conversation.decisions import decisions as list_decisions
-from scopes.conversation.diff import Difference
-from scopes.conversation.diff import diff as compare
 from scopes.conversation.files import FileList
 from scopes.conversation.files import files as list_files
 from scopes.conversation.log import LogEntry, LogFilter
@@ -42,26 +40,29 @@ from scopes.history.handles import BranchHandle
 from scopes.history.revisions import read_active_branch, resolve_branch_name
 from scopes.loading import deferred
 from scopes.model.message import Author, Message, MessageKind
-from scopes.store.discovery import cache_directory
-from scopes.tokens.rank_files import rank_file_paths
 
 if TYPE_CHECKING:
-    from scopes.context.context import context as build_context
-    from scopes.context.request import new_request
-    from scopes.context.result import Context
     from scopes.exporters.atomic_save import ExportSaved
     from scopes.exporters.atomic_save import save as save_export
     from scopes.exporters.export import Exported, ExportFormat
     from scopes.exporters.export import export as export_messages
-    from scopes.tokens.choose import choose_tokenizer
-    from scopes.tokens.models import resolve_model
+    from scopes.memory.decision_candidates import (
+        CandidateDismissed,
+        CandidateList,
+        DecisionAccepted,
+        accept_candidate,
+        dismiss_candidate,
+        list_candidates,
+    )
+    from scopes.memory.uncompact import Uncompacted
+    from scopes.memory.uncompact import uncompact as uncompact_branch
 else:
-    build_context = deferred("scopes.context.context:context")
-    new_request = deferred("scopes.context.request:new_request")
     save_export = deferred("scopes.exporters.atomic_save:save")
     export_messages = deferred("scopes.exporters.export:export")
-    choose_tokenizer = deferred("scopes.tokens.choose:choose_tokenizer")
-    resolve_model = deferred("scopes.tokens.models:resolve_model")
+    accept_candidate = deferred("scopes.memory.decision_candidates:accept_candidate")
+    dismiss_candidate = deferred("scopes.memory.decision_candidates:dismiss_candidate")
+    list_candidates = deferred("scopes.memory.decision_candidates:list_candidates")
+    uncompact_branch = deferred("scopes.memory.uncompact:uncompact")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Branch(BranchHandle):
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation(MergingConversation):
+class Conversation(ComparingConversation):
     """A conversation with the operations as methods; `author` is the default author of messages.
 
     Where a method takes an author, it is an `Author`, or the name of an agent as a text.
@@ -120,9 +121,55 @@ class Conversation(MergingConversation):
         entries = walk_log(self.repository, self._name(branch), oldest_first=oldest_first, limit=limit, only=only).items
         return (entry.message for entry in entries if isinstance(entry, LogEntry) and entry.message is not None)
 
-    def decisions(self) -> DecisionList:
-        """Return the decisions of all branches, and whether each is in effect on the active one."""
-        return list_decisions(self.repository, self.id)
+    def decisions(self, branch: str | None = None) -> DecisionList:
+        """Return the decisions of all branches, parents first, and whether each is in effect on the active one.
+
+        branch: only those in the history of this branch, with their state there.
+
+        Raises:
+            NotFound, Ambiguous: no branch, or several, have this name.
+        """
+        return list_decisions(self.repository, self._name(branch))
+
+    def decision_candidates(self, branch: str | None = None) -> CandidateList:
+        """Return the sentences that seem to state a decision and are neither accepted nor dismissed, oldest first.
+
+        branch: only those in the history of this branch.
+
+        Raises:
+            NotFound, Ambiguous: no branch, or several, have this name.
+        """
+        return list_candidates(self.repository, self._name(branch))
+
+    def accept_decision(
+        self,
+        candidate: str,
+        *,
+        topic: str | None = None,
+        author: Author | str | None = None,
+        branch: str | None = None,
+    ) -> DecisionAccepted:
+        """Append a decision with the text of a candidate, named by its id or a unique prefix.
+
+        topic: default: words of the sentence.
+        branch: the branch to append to; default: the candidate's.
+
+        Raises:
+            NotFound, Ambiguous: no candidate has the id, or several do; or it was accepted or dismissed.
+            Invalid: the topic is empty.
+        """
+        who = self._author(author)
+        return accept_candidate(self.repository, self.id, candidate, topic=topic, author=who, branch=branch)
+
+    def dismiss_decision(
+        self, candidate: str, reason: str = "", *, author: Author | str | None = None
+    ) -> CandidateDismissed:
+        """Take a candidate off the list; its message stays as it is.
+
+        Raises:
+            NotFound, Ambiguous: no candidate has the id, or several do; or it was accepted or dismissed.
+        """
+        return dismiss_candidate(self.repository, self.id, candidate, reason=reason, author=self._author(author))
 
     def files(self) -> FileList:
         """Return the files that the messages touched, the most recently touched first."""
@@ -139,10 +186,6 @@ class Conversation(MergingConversation):
         """
         items = walk_changes(self.repository, self.id, since=since, field=field).items
         return (item for item in items if isinstance(item, Change))
-
-    def diff(self, left: str, right: str) -> Difference:
-        """Compare two branches or messages of this conversation."""
-        return compare(self.repository, self.id, f"{left}..{right}")
 
     def append(
         self,
@@ -198,16 +241,50 @@ class Conversation(MergingConversation):
         return retract_message(self.repository, self.id, message, reason, author=self._author(author), branch=branch)
 
     def withdraw_decision(
-        self, topic: str, reason: str = "", *, author: Author | str | None = None, branch: str | None = None
+        self,
+        topic: str,
+        reason: str = "",
+        *,
+        author: Author | str | None = None,
+        branch: str | None = None,
+        dry_run: bool = False,
     ) -> DecisionWithdrawn:
         """Withdraw the decision on a topic, in any spelling, by appending a new message.
+
+        dry_run: return what would be withdrawn, and change nothing.
 
         Raises:
             NotFound: no decision on the topic is in effect on the branch.
             Refused: another process changed the decision meanwhile.
         """
-        sender = self._author(author)
-        return withdraw_decision(self.repository, self.id, topic, reason=reason, author=sender, branch=branch)
+        who = self._author(author)
+        return withdraw_decision(
+            self.repository, self.id, topic, reason=reason, author=who, branch=branch, dry_run=dry_run
+        )
+
+    def uncompact(
+        self,
+        branch: str | None = None,
+        *,
+        only_last: bool = False,
+        reason: str = "",
+        author: Author | str | None = None,
+        dry_run: bool = False,
+    ) -> Uncompacted:
+        """Make contexts of a branch (default: the active one) start at the first message, not at a compaction.
+
+        The compactions stay in the history, each with a notice that retracts it.
+
+        only_last: contexts start at the compaction before the last one.
+        reason: the text of the notices.
+        dry_run: return the compactions, and change nothing.
+
+        Raises:
+            NotFound, Ambiguous: no branch, or several, have this name.
+            Refused: the branch has no compaction, or all of them are retracted.
+        """
+        who, where = self._author(author), self._name(branch)
+        return uncompact_branch(self.repository, where, reason=reason, author=who, only_last=only_last, dry_run=dry_run)
 
     def create_branch(
         self, name: str | None = None, *, purpose: str | None = None, agent: str | None = None, start: str | None = None
@@ -292,37 +369,3 @@ class Conversation(MergingConversation):
             Inaccessible: it cannot be written.
         """
         return save_export(self.export(format, branch=branch), os.fspath(path), force=force)
-
-    def context(
-        self,
-        branch: str | None = None,
-        *,
-        max_tokens: int | None = None,
-        task: str | None = None,
-        model: str | None = None,
-        project: str | os.PathLike[str] | None = None,
-    ) -> Context:
-        """Build a context of at most `max_tokens` tokens: the newest turns, or the most relevant ones for a task.
-
-        max_tokens: default: the content part of the model's window, 4000 for a task, or 8000.
-        project: the directory whose files may be embedded; None: no file is read.
-
-        Raises:
-            Invalid: the budget is negative or the task has no words.
-        """
-        repository = self.repository
-        row = None if model is None else resolve_model(model, repository.config.walk())
-        request = new_request(
-            repository.config,
-            row,
-            where=self._name(branch),
-            max_tokens=max_tokens,
-            task=task,
-            project="" if project is None else os.fspath(project),
-        )
-        tokenizer = choose_tokenizer(rank_file_paths(os.environ), row)
-        return build_context(repository, request, tokenizer, cache_directory(os.environ))
-
-    def _name(self, branch: str | None) -> str:
-        """Return the name of a branch, or of the active one, as a revision."""
-        return self.id if branch is None else f"{self.id}/{branch}"

@@ -1,4 +1,4 @@
-"""The methods of a conversation that merge, rebase and cherry-pick, and resolve the conflicts of these."""
+"""The methods of a conversation that merge, rebase and cherry-pick, ask for merges, and resolve conflicts."""
 
 from __future__ import annotations
 
@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge
     from scopes.conversation.merge import merge as merge_branches
     from scopes.conversation.merge_outcomes import MergeAborted, MergeOutcome
+    from scopes.conversation.merge_requests import (
+        MergeRequestChanged,
+        MergeRequestList,
+        MergeRequestView,
+        close_merge_request,
+        list_merge_requests,
+        open_merge_request,
+        show_merge_request,
+    )
+    from scopes.conversation.merge_requests import merge_request as merge_requested_branch
     from scopes.conversation.rebase import abort_rebase, continue_rebase, skip_rebase
     from scopes.conversation.rebase import rebase as rebase_branch
     from scopes.conversation.resolve import ConflictResolved, resolve_conflict
@@ -34,6 +44,11 @@ else:
     abort_merge = deferred("scopes.conversation.merge:abort_merge")
     continue_merge = deferred("scopes.conversation.merge:continue_merge")
     merge_branches = deferred("scopes.conversation.merge:merge")
+    close_merge_request = deferred("scopes.conversation.merge_requests:close_merge_request")
+    list_merge_requests = deferred("scopes.conversation.merge_requests:list_merge_requests")
+    merge_requested_branch = deferred("scopes.conversation.merge_requests:merge_request")
+    open_merge_request = deferred("scopes.conversation.merge_requests:open_merge_request")
+    show_merge_request = deferred("scopes.conversation.merge_requests:show_merge_request")
     abort_rebase = deferred("scopes.conversation.rebase:abort_rebase")
     continue_rebase = deferred("scopes.conversation.rebase:continue_rebase")
     skip_rebase = deferred("scopes.conversation.rebase:skip_rebase")
@@ -97,17 +112,90 @@ class MergingConversation(ConversationHandle):
         """
         return abort_merge(self.repository, self.id, branch)
 
-    def conflicts(self) -> ConflictList:
-        """Return the open conflicts."""
-        return list_conflicts(self.repository, self.id)
+    def merge_requests(self, *, state: str | None = None) -> MergeRequestList:
+        """Return the merge requests, newest first: the open ones, or those in a state.
 
-    def conflict(self, conflict: str | int) -> ConflictView:
-        """Return both sides of a conflict and what was said about it; `conflict` is its id or number.
+        state: `open`, `merged`, `closed` or `all`.
+
+        Raises:
+            Invalid: there is no such state.
+        """
+        return list_merge_requests(self.repository, self.id, state=state)
+
+    def merge_request(self, request: str | int) -> MergeRequestView:
+        """Return a merge request and what its merge would do now; `request` is its number, its id or a unique prefix.
+
+        Raises:
+            NotFound, Ambiguous: there is no such request, or several.
+        """
+        return show_merge_request(self.repository, self.id, str(request))
+
+    def open_merge_request(
+        self, source: str, title: str, *, target: str = "main", message: str = "", author: Author | str | None = None
+    ) -> MergeRequestChanged:
+        """Ask for the branch `source` to be merged into `target`; nothing is merged yet.
+
+        title: one line of at most 200 characters.
+        message: a longer description.
+
+        Raises:
+            NotFound, Ambiguous: there is no such branch.
+            Invalid: the branches are the same, or the title is empty or too long.
+            Refused: there is nothing to merge, or such a request is open.
+        """
+        who = self._author(author)
+        return open_merge_request(
+            self.repository, self.id, source, title=title, target=target, message=message, requester=who
+        )
+
+    def merge_merge_request(
+        self,
+        request: str | int,
+        *,
+        strategy: MergeStrategy = "automatic",
+        fast_forward: bool = True,
+        message: str | None = None,
+    ) -> MergeOutcome:
+        """Merge the branch of a merge request; options and outcome are those of `merge`.
+
+        Raises as `merge` does, and:
+            NotFound, Ambiguous: there is no such request, or several; or one of its branches does not exist.
+            Refused: the request is closed or merged.
+        """
+        options = MergeOptions(strategy=strategy, fast_forward=fast_forward, message=message)
+        return merge_requested_branch(self.repository, self.id, str(request), options=options)
+
+    def close_merge_request(
+        self, request: str | int, reason: str = "", *, author: Author | str | None = None
+    ) -> MergeRequestChanged:
+        """Close a merge request without merging; its branch stays as it is.
+
+        Raises:
+            NotFound, Ambiguous: there is no such request, or several.
+            Refused: it is not open.
+        """
+        return close_merge_request(self.repository, self.id, str(request), reason=reason, author=self._author(author))
+
+    def conflicts(self, *, status: str | None = None, include_all: bool = False) -> ConflictList:
+        """Return the open conflicts.
+
+        status: only those that are `open`, in `debate`, `escalated`, `resolved` or `aborted`.
+        include_all: also those that have ended, however they were resolved.
+
+        Raises:
+            Invalid: there is no such status.
+        """
+        return list_conflicts(self.repository, self.id, status=status, include_all=include_all)
+
+    def conflict(self, conflict: str | int, *, patch: bool = True) -> ConflictView:
+        """Return both sides of a conflict and the messages about it; `conflict` is its number, id or key.
+
+        patch: of a file, also the diff of each side.
 
         Raises:
             NotFound, Ambiguous: there is no such conflict.
         """
-        return show_conflict(self.repository, self.id, str(conflict))
+        return show_conflict(self.repository, self.id, str(conflict), patch=patch)
 
     def resolve(
         self,
@@ -120,7 +208,7 @@ class MergingConversation(ConversationHandle):
         author: Author | str | None = None,
         continue_after: bool = False,
     ) -> ConflictResolved:
-        """Resolve a conflict, named by its id or number: take a side, give another value, or as before.
+        """Resolve a conflict, named by its number, id or key: take a side, give another value, or as before.
 
         take: `source`, `target`, `base` or `both`; `ours` is the target, `theirs` the source.
         value: a text, or JSON for the value of a field.

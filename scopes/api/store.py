@@ -30,16 +30,25 @@ from scopes.store.init import create_store
 from scopes.store.repository import Caller, open_repository
 
 if TYPE_CHECKING:
+    from scopes.conversation.conflicts import ConflictList, list_conflicts
+    from scopes.conversation.merge_requests import MergeRequestList, list_merge_requests
+    from scopes.conversation.range_diff import RangeDifference
+    from scopes.conversation.range_diff import range_diff as compare_ranges
+    from scopes.history.past import show_past
     from scopes.importers.discovery import find_sources
     from scopes.importers.import_sources import ImportOptions, import_sources
     from scopes.importers.results import Imported, Skipped
     from scopes.search.search import Search
     from scopes.search.search import search as run_search
 else:
+    list_conflicts = deferred("scopes.conversation.conflicts:list_conflicts")
+    list_merge_requests = deferred("scopes.conversation.merge_requests:list_merge_requests")
+    compare_ranges = deferred("scopes.conversation.range_diff:range_diff")
     find_sources = deferred("scopes.importers.discovery:find_sources")
     ImportOptions = deferred("scopes.importers.import_sources:ImportOptions")
     import_sources = deferred("scopes.importers.import_sources:import_sources")
     run_search = deferred("scopes.search.search:search")
+    show_past = deferred("scopes.history.past:show_past")
 
 
 def open_store(
@@ -48,6 +57,7 @@ def open_store(
     create: bool = False,
     author: Author | str | None = None,
     settings: Mapping[str, str] | None = None,
+    at_operation: str | None = None,
 ) -> Store:
     """Open a store: the one at `path`, or the one that the command line would use in the current directory.
 
@@ -58,9 +68,12 @@ def open_store(
     author: the default author of messages and the actor in operation records: an `Author`, or the name of a human;
         default: the human in the setting `scopes.author`, or `user`.
     settings: values that override the configuration, such as `{"scopes.durability": "fast"}`.
+    at_operation: show the store as it was after an operation: its id or a unique prefix, `@` for the newest one, `@-`
+        or `@{2}` for those before it; or at a time, such as `2 hours ago`. A method that writes raises Refused.
 
     Raises:
-        NotFound: there is no store.
+        NotFound: there is no store, or no such operation.
+        Ambiguous: several operations have this prefix.
         Corrupt, TooNew, Inaccessible: it cannot be read.
     """
     found = choose_store(os.environ, os.getcwd(), None if path is None else os.fspath(path))
@@ -74,6 +87,8 @@ def open_store(
     else:
         default = check_author(Author(author, "human") if isinstance(author, str) else author)
     repository.caller = Caller(actor=default.name, command=os.path.basename(sys.argv[0] or "python"))
+    if at_operation is not None:
+        show_past(repository, at_operation)
     return Store(repository, default)
 
 
@@ -177,6 +192,31 @@ class Store(StoreHandle):
             limit=limit,
             newest_first=newest_first,
         )
+
+    def merge_requests(self, *, state: str | None = None) -> MergeRequestList:
+        """Return the merge requests of all conversations, as `Conversation.merge_requests` does for one.
+
+        Raises:
+            Invalid: there is no such state.
+        """
+        return list_merge_requests(self.repository, state=state)
+
+    def conflicts(self, *, status: str | None = None, include_all: bool = False) -> ConflictList:
+        """Return the open conflicts of all conversations, as `Conversation.conflicts` does for one.
+
+        Raises:
+            Invalid: there is no such status.
+        """
+        return list_conflicts(self.repository, status=status, include_all=include_all)
+
+    def range_diff(self, *names: str, patch: bool = True) -> RangeDifference:
+        """Compare two runs of a task in different conversations, or other ranges, as `Conversation.range_diff` does.
+
+        Raises:
+            NotFound, Ambiguous: there is no such conversation, branch or message, or there are several.
+            Invalid: the names are not one of the forms.
+        """
+        return compare_ranges(self.repository, names, patch=patch)
 
     def import_file(
         self, path: str | os.PathLike[str], *, dry_run: bool = False, strict: bool = False, join: bool = True

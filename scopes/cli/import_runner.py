@@ -142,17 +142,22 @@ def import_all(invocation: Invocation, collected: CollectedSources, options: Imp
     repository = invocation.find_repository(create=True)
     if repository is None and (options.dry_run or options.strict or options.title is not None):
         with empty_store() as store:
-            preview = _import_into(invocation, store, collected, replace(options, dry_run=True))
+            preview = import_into(invocation, store, collected, replace(options, dry_run=True))
         if options.dry_run:
             return preview
     elif repository is None:
         open_sources(collected.sources, FORMATS, list(collected.skipped))
-    return _import_into(invocation, repository or invocation.repository(create=True), collected, options)
+    return import_into(invocation, repository or invocation.repository(create=True), collected, options)
 
 
-def _import_into(
+def import_into(
     invocation: Invocation, repository: Repository, collected: CollectedSources, options: ImportOptions
 ) -> Imported:
+    """Import the collected sources into a store, with a progress bar on a terminal.
+
+    Raises:
+        As `import_sources`.
+    """
     total = sum(source.size for source in collected.sources)
     with progress(invocation.output(), "importing", total) as on_progress:
         return import_sources(

@@ -141,6 +141,7 @@ CONTEXT = "build context and count tokens"
 BRANCH = "branch"
 MERGE = "merge"
 UNDO = "undo"
+CHECK = "check what agents did"
 STORE = "maintain the store"
 PROGRAM = "settings and help"
 
@@ -212,6 +213,7 @@ TABLE = Table(
         _command(UNDO, "conv redo", "Redo what you undid last"),
         _command(UNDO, "conv operations list", "List the operations, newest first"),
         _command(UNDO, "conv operations show", "Show what one operation changed"),
+        _command(CHECK, "check", "Check what agents did against rules"),
         _command(STORE, "init", "Create a store for this project"),
         _command(STORE, "verify", "Check the whole store, or one imported transcript"),
         _command(STORE, "repair", "Repair what verify finds, where nothing can be lost"),

@@ -11,8 +11,9 @@ from math import ceil, log2
 from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Refused
-from scopes.history.messages import MessageHeader, header_of, is_root, with_subject
+from scopes.history.messages import MessageHeader, header_of, is_root
 from scopes.history.revisions import Revision, resolve_revision
+from scopes.history.tool_calls import with_summary
 from scopes.ids import ConversationId, Oid
 from scopes.result import Result
 from scopes.store.objects import Commit
@@ -87,19 +88,24 @@ def bisect(
         Refused: `good` is not on the line of first parents below `bad`, the ends are not as said, or the judge stopped.
     """
     line = _read_line(repository, conversation, good, bad)
-    search = _Search(judge, on_step, len(line) - 1)
+
+    def report(point: BisectPoint, left: int) -> None:
+        head = None if point.head is None else with_summary(repository, point.head)
+        on_step(point._replace(head=head), left)
+
+    search = _Search(judge, report, len(line) - 1)
     if verify:
         search.verify(line[0], GOOD)
         search.verify(line[-1], BAD)
     low, high, skipped = search.run(line)
-    heads = [point.head for point in line[low + 1 : high + 1] if point.head is not None]
+    heads = [with_summary(repository, point.head) for point in line[low + 1 : high + 1] if point.head is not None]
     return Bisection(
         conversation=line[-1].conversation,
         good=line[0],
         bad=line[-1],
         first_bad=heads[0] if len(heads) == 1 else None,
         candidates=tuple(heads) if len(heads) > 1 else (),
-        skipped=tuple(head for point in skipped if (head := point.head) is not None),
+        skipped=tuple(with_summary(repository, head) for point in skipped if (head := point.head) is not None),
         steps=tuple(search.steps),
     )
 
@@ -109,6 +115,19 @@ def count_steps(messages: int) -> int:
     return ceil(log2(messages)) if messages > 1 else 0
 
 
+def code_of_verdict(verdict: object) -> int:
+    """Return the exit code of a verdict: True is good, False is bad, None cannot be tested.
+
+    Raises:
+        TypeError: it is something else, such as an exit code, of which 0 would be good.
+    """
+    if verdict is None:
+        return SKIP
+    if not isinstance(verdict, bool):
+        raise TypeError(f"a judge returns True (good), False (bad) or None (cannot be tested), not {verdict!r}")
+    return GOOD if verdict else BAD
+
+
 def _read_line(repository: Repository, conversation: str, good: str | None, bad: str | None) -> list[BisectPoint]:
     """Return the commits from the good to the bad one along first parents, oldest first."""
     revision = resolve_revision(repository, conversation)
@@ -116,10 +135,10 @@ def _read_line(repository: Repository, conversation: str, good: str | None, bad:
         revision = resolve_revision(repository, bad, revision.conversation)
     start = None if good is None else resolve_revision(repository, good, revision.conversation)
     commit = read_commit(repository, revision.oid)
-    points = [_point(repository, revision, commit)]
+    points = [_point(revision, commit)]
     while not is_root(commit) and commit.parents and (start is None or commit.oid != start.oid):
         commit = read_commit(repository, commit.parents[0])
-        points.append(_point(repository, revision, commit))
+        points.append(_point(revision, commit))
     if start is not None and commit.oid != start.oid:
         raise Refused(
             f"the good message {good} is not on the line of first parents below {bad or conversation}",
@@ -130,8 +149,8 @@ def _read_line(repository: Repository, conversation: str, good: str | None, bad:
     return points[::-1]
 
 
-def _point(repository: Repository, revision: Revision, commit: Commit) -> BisectPoint:
-    head = None if is_root(commit) else with_subject(repository, header_of(commit))
+def _point(revision: Revision, commit: Commit) -> BisectPoint:
+    head = None if is_root(commit) else header_of(commit)
     return BisectPoint(revision.conversation, commit.oid, head)
 
 

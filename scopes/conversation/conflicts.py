@@ -116,7 +116,7 @@ def list_sides_of(repository: Repository, row: ConflictRow, in_progress: InProgr
     """Return the sides that a resolution of a conflict can take; none if it has ended."""
     if row.conflict.status in ENDED:
         return ()
-    return list_sides(find_disagreement(repository, in_progress, row.conflict))
+    return list_sides(find_disagreement(repository, in_progress, row.conflict), row.conflict)
 
 
 def find_conflict_anywhere(repository: Repository, name: str) -> ConversationId:

@@ -61,7 +61,7 @@ def list_conversations(
 
     Args:
         repository: the store.
-        directory: where the index is; None to do without it.
+        directory: where the index is; None to do without it, as for an earlier state of the store.
         complete: add the fields that need a walk over each history.
         wanted: which conversations to list.
         on_progress: called with 1 for each conversation.
@@ -70,7 +70,7 @@ def list_conversations(
     prefixes = COMPLETE if options.needs_complete_rows else BRIEF
     files, values = repository.read_refs(*prefixes)
     damaged = _note_damaged_refs(files, prefixes)
-    if directory is None:
+    if directory is None or repository.is_past:  # the index is of the current state
         return _as_result(_make_rows(repository, values, {}, options, damaged), options)
     with open_conversation_table(directory, repository.path) as table:
         summaries = _make_rows(repository, values, table.rows, options, damaged)

@@ -48,6 +48,7 @@ def new(
     stripped_title = (title or "").strip() or None
     kinds: dict[str, str] = {parse_agent_name(name): "agent" for name in participants}
     given_id = None if conversation_id is None else parse_conversation_id(conversation_id)
+    repository.require_writable()
     root = Root(uuid=new_uuid(), created=now())
     commit = write_root_commit(repository, root, kinds)
     with exclusive_write(repository):

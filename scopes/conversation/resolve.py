@@ -24,7 +24,13 @@ from scopes.merge.conflict_keys import group_of, shown_key
 from scopes.merge.conflict_list import list_earlier, read_conflict
 from scopes.merge.divergence import state_of
 from scopes.merge.in_progress import HELD, InProgress, restore_hint
-from scopes.merge.manual_resolution import changes_made_since, find_disagreement, read_value, resolved_changes
+from scopes.merge.manual_resolution import (
+    changes_made_since,
+    find_disagreement,
+    read_value,
+    require_side,
+    resolved_changes,
+)
 from scopes.merge.records import conflict_path, keep_resolutions, list_conflicts_at, open_conflicts_at
 from scopes.model import encoding
 from scopes.model.claims import participant_claim
@@ -105,6 +111,8 @@ def resolve_conflict(
         row, in_progress = read_conflict(repository, conversation_id, conflict)
         record = _read_open_conflict(repository, in_progress, row.conflict)
         disagreement = find_disagreement(repository, in_progress, record)
+        if take is not None:
+            require_side(disagreement, record, take)
         if as_before:
             earlier = _read_earlier(repository, in_progress, record)
             choice, new_value = choice_of(earlier)
@@ -112,7 +120,7 @@ def resolve_conflict(
         else:
             choice, new_value = take or "value", None if value is None else read_value(record.key, value)
             resolved = resolve(record, choice, strategy, reason, actor.name, new_value)
-        changes = resolved_changes(repository, disagreement, choice, new_value, actor.name)
+        changes = resolved_changes(repository, disagreement, record, choice, value=new_value, actor=actor.name)
         changes = changes_made_since(repository, in_progress, record.key) | changes
         resolved = keep_resolutions(resolved, _list_earlier_records(repository, in_progress, record))
         if group_of(record.key) == MESSAGES and choice == "value":

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from scopes.clock import format_time, parse_time
 from scopes.errors import NotFound
-from scopes.history.messages import header_of, with_subject
+from scopes.history.messages import header_of
+from scopes.history.tool_calls import with_summary
 from scopes.ids import ConversationId, MessageId, OperationId
 from scopes.model.operation import Operation, RefChange
 from scopes.result import plural
@@ -197,7 +198,7 @@ def _as_operation(repository: Repository, append: Append) -> Iterator[Operation]
         return
     (last, _), (first, _) = append.moves[0], append.moves[-1]
     try:
-        head = with_subject(repository, header_of(read_commit(repository, first.new)))
+        head = with_summary(repository, header_of(read_commit(repository, first.new)))
     except NotFound:
         return
     where = append.ref.removeprefix(refs.HEADS)

@@ -7,10 +7,12 @@ from contextlib import suppress
 from dataclasses import replace
 
 from scopes.errors import Corrupt, NotFound
-from scopes.history.messages import MessageHeader, header_of, read_message
+from scopes.history.messages import NO_TEXT, MessageHeader, header_of, read_message, subject_of
 from scopes.ids import Oid
 from scopes.model.file_edits import touches_of_call
 from scopes.model.message import Message, Part
+from scopes.model.tool_calls import summarize_calls
+from scopes.store.objects import one_line
 from scopes.store.repository import Objects, read_commit
 
 TOOL_RESULTS = "tool-results"
@@ -29,6 +31,32 @@ def find_call_message(objects: Objects, results: MessageHeader) -> MessageHeader
         if above.kind not in BETWEEN_CALL_AND_RESULT and above.author_kind != _TOOL:
             return above
     return None
+
+
+def with_summary(objects: Objects, head: MessageHeader) -> MessageHeader:
+    """Return the header of a message with a subject that says what a message without text does.
+
+    That is its document, its first tool call (`→ Bash make test · 1 more`), or the first call that its results answer.
+    """
+    if head.subject != NO_TEXT:
+        return head
+    message = read_message(objects, head.oid)
+    subject = subject_of(head, message)
+    if subject == NO_TEXT:
+        subject = summarize_calls(message) or _summarize_answered(objects, head, message) or NO_TEXT
+    return head._replace(subject=one_line(subject))
+
+
+def _summarize_answered(objects: Objects, head: MessageHeader, message: Message) -> str:
+    """Return the summary of the calls that the results of a message answer; empty if there are none."""
+    answered = {part.fields.get("call_id") for part in message.parts if part.type == "tool_result"}
+    call = find_call_message(objects, head) if answered else None
+    if call is None:
+        return ""
+    calls = read_message(objects, call.oid)
+    parts = tuple(part for part in calls.parts if part.fields.get("call_id") in answered)
+    summary = summarize_calls(replace(calls, parts=parts))
+    return f"result of {summary}" if summary else ""
 
 
 def calls_by_id(parts: Iterable[Part]) -> dict[str, Part]:

@@ -16,7 +16,7 @@ from scopes.merge.conflict_keys import comparable_key, shown_key
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.ended_conflicts import EndedConflicts
 from scopes.merge.in_progress import PURPOSE, InProgress, holding, list_conflicts_of, list_in_progress, with_sides
-from scopes.merge.records import list_conflicts_at
+from scopes.merge.records import keep_resolutions, list_conflicts_at
 from scopes.model.conflicts import ENDED, Conflict, EarlierResolution
 from scopes.model.conversation import ABANDONED
 from scopes.model.message import Message
@@ -182,8 +182,9 @@ def _walk_held(
     """Yield the conflicts recorded on branches where nothing is in progress: open ones, and with `ended` all.
 
     An open one is listed for each branch, since it is resolved on each, unless the branch was merged into another one
-    that has it resolved. A resolved one is listed once, and so is one whose message a replay skipped: as after an
-    abort, nobody can resolve it any more.
+    that has it resolved. A resolved one is listed once, with all its resolutions, and so is one whose message a replay
+    skipped: as after an abort, nobody can resolve it any more. One that is open on a branch, and that a merge into
+    another branch resolved by itself, is listed twice.
     """
     busy = {in_progress.branch for in_progress in list_in_progress(repository, conversation)}
     tips = {name: tip for name, tip in list_branch_tips(repository, conversation).items() if name not in busy}
@@ -202,11 +203,16 @@ def _walk_held(
         if not any(is_ancestor(repository, in_progress.tip, tip) for tip in tips_resolved):
             yield in_progress, record
     if ended is not None:
-        for found in resolved.values():
+        of_merges = ended.of_merges(conversation)
+        for identity, found in resolved.items():
             by_age = sorted((with_sides(each, tips) for each, _ in found), key=lambda each: each.entry.created)
             named = next((each for each in by_age if each.source), found[0][0])
-            yield replace(found[0][0], source=named.source, target=named.target), found[0][1]
-        known = {*seen, *resolved, *(record.id for _, record in opened)}
+            elsewhere = [record for _, record in (*found[1:], *filter(None, [of_merges.get(identity)]))]
+            record = keep_resolutions(found[0][1], elsewhere)
+            yield replace(found[0][0], source=named.source, target=named.target), record
+        unended = {*seen, *(record.id for _, record in opened)}
+        yield from (each for identity, each in of_merges.items() if identity in unended - resolved.keys())
+        known = unended | resolved.keys()
         skipped = dict(_walk_skipped(repository, conversation, tips, known))
         yield from skipped.values()
         yield from ended.walk(conversation, known | skipped.keys())

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from scopes.clock import parse_time
 from scopes.ids import MessageId
 from scopes.merge.side_calls import SideCall
 from scopes.model.agent_tools import RESULT_RECORDS
 from scopes.model.file_edits import FileEdit, Hunk, apply_edit, command_of, edits_of_call
-from scopes.model.shell_commands import find_writer
+from scopes.model.shell_commands import FORMATTERS, find_writer
 from scopes.store.text_merge import MAX_TEXT
 
 _MAX_EDITS = 200  # of one file on one side
@@ -25,12 +26,17 @@ ReadRecords = Callable[[set[str]], Mapping[str, list[bytes]]]
 
 
 class Step(NamedTuple):
-    """One step of the history of a file: an edit by a tool, or a command that wrote the file, such as `Bash sed -i`."""
+    """One step of the history of a file: an edit by a tool, or a command that wrote the file, such as `Bash sed -i`.
+
+    `formats` is true for a command that changes only the format of the file, such as `Bash gofmt -w`.
+    """
 
     message: MessageId
     agent: str
     tool: str
     edit: FileEdit | None = None
+    formats: bool = False
+    time: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +50,8 @@ class FileSide:
         unknown: Why the text is unknown: "content not recorded: Bash sed -i".
         hunks: The hunks of each edit if every edit has them, for a comparison without texts.
         deleted: True if the last edit deleted the file.
+        start: The text that the side began with, if it is not that of the merge base.
+        formatter: The command that formatted the file since its whole text was recorded: the format may differ.
     """
 
     agents: tuple[str, ...] = ()
@@ -52,6 +60,8 @@ class FileSide:
     unknown: str | None = NOT_RECORDED
     hunks: tuple[tuple[Hunk, ...], ...] | None = None
     deleted: bool = False
+    start: str | None = None
+    formatter: str | None = None
 
 
 def list_steps(
@@ -72,14 +82,17 @@ def list_steps(
             for key, name in wanted.items():
                 writer = find_writer(command, name)
                 if writer is not None:
-                    steps[key].append(Step(call.message, call.agent, f"{call.name} {writer}"))
+                    tool = f"{call.name} {writer}"
+                    steps[key].append(
+                        Step(call.message, call.agent, tool, formats=writer in FORMATTERS, time=call.time)
+                    )
         structured = _structured_of(call, records.get(call.message, ()))
         for edit in edits_of_call(call.call, {**call.structured, **structured}) if call.message in touching else ():
             key = key_of(edit.path)
             for each in {key, *([key_of(edit.source)] if edit.source is not None else [])} & wanted.keys():
                 deleted = each != key  # the old path of a rename
                 step = FileEdit(edit.source or edit.path, "delete") if deleted else edit
-                steps[each].append(Step(call.message, call.agent, call.name, step))
+                steps[each].append(Step(call.message, call.agent, call.name, step, time=call.time))
     return {key: _limited(found) for key, found in steps.items()}
 
 
@@ -88,6 +101,8 @@ def find_first_text(steps: Sequence[Step]) -> str | None:
     read: str | None = None
     for step in steps:
         if step.edit is None:
+            if step.formats:
+                continue
             break
         if step.edit.op != "read":
             return read if step.edit.before is None else step.edit.before
@@ -95,22 +110,42 @@ def find_first_text(steps: Sequence[Step]) -> str | None:
     return read
 
 
+def is_later(steps: Sequence[Step], others: Sequence[Step]) -> bool:
+    """Return True if the first change of a file was made after the last one of the other side; False if unknown."""
+    times, before = (
+        [
+            None if step.time is None else parse_time(step.time)
+            for step in each
+            if step.edit is None or step.edit.op != "read"
+        ]
+        for each in (steps, others)
+    )
+    first, last = (times or [None])[0], (before or [None])[-1]
+    return first is not None and last is not None and first > last
+
+
 def follow_steps(steps: Sequence[Step], text: str | None) -> FileSide:
     """Return what a side made of a file whose text at the merge base is known or None."""
     unknown: str | None = NOT_RECORDED
     hunks: list[tuple[Hunk, ...]] | None = []
     deleted = False
+    formatter: str | None = None
+    first = find_first_text(steps)
+    start = first if first != text else None
     for step in steps:
         edit = step.edit
-        if edit is None:
+        if edit is None and step.formats:
+            formatter = step.tool
+        elif edit is None:
             text, unknown, hunks = None, f"{NOT_RECORDED}: {step.tool}", None
         elif edit.op == "read":
             text = edit.after if text is None else text
         else:
+            formatter = formatter if edit.before is None and edit.op != "create" else None
             unknown = NOT_RECORDED if text is not None else unknown
             after = apply_edit(edit, text)
             if after is None and (text is not None or unknown == NOT_RECORDED):
-                unknown = f"{NOT_RECORDED}: {step.tool} without the text before it"
+                unknown = f"{NOT_RECORDED}: {formatter or f'{step.tool} without the text before it'}"
             text, deleted = after, edit.op == "delete"
             hunks = None if hunks is None or not edit.hunks or edit.op == "rename" else [*hunks, edit.hunks]
     if text is not None and len(text) > MAX_TEXT:
@@ -125,6 +160,8 @@ def follow_steps(steps: Sequence[Step], text: str | None) -> FileSide:
         unknown=None if text is not None else unknown,
         hunks=tuple(hunks) if hunks else None,
         deleted=deleted,
+        start=start,
+        formatter=formatter,
     )
 
 

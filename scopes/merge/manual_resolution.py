@@ -105,9 +105,16 @@ def _divergence(repository: Repository, in_progress: InProgress) -> Divergence |
     return divergence_of(repository, target, stopped, new_in_target, stating, directory=directory)
 
 
-def list_sides(disagreement: Disagreement) -> tuple[str, ...]:
-    """Return the sides that a resolution can take: `both` only if the key can hold the values of both."""
-    return SIDES if _find_obstacle_to_both(disagreement) is None else SIDES[:-1]
+def list_sides(disagreement: Disagreement, conflict: Conflict) -> tuple[str, ...]:
+    """Return the sides that can be taken: `base` only if there is a value, `both` only if the key can hold both."""
+    return tuple(side for side in SIDES if _find_obstacle(disagreement, conflict, side) is None)
+
+
+def _find_obstacle(disagreement: Disagreement, conflict: Conflict, side: str) -> str | None:
+    """Return why a conflict cannot take a side; None if it can."""
+    if side == "base" and not conflict.base:
+        return f"{shown_key(conflict.key)} has no value at the merge base"
+    return _find_obstacle_to_both(disagreement) if side == BOTH else None
 
 
 def _find_obstacle_to_both(disagreement: Disagreement) -> str | None:
@@ -122,12 +129,16 @@ def _find_obstacle_to_both(disagreement: Disagreement) -> str | None:
     return None
 
 
-def _check_side(disagreement: Disagreement, side: str) -> None:
-    """Raise Invalid, with the sides that can be taken, if this one cannot."""
-    sides = list_sides(disagreement)
+def require_side(disagreement: Disagreement, conflict: Conflict, side: str) -> None:
+    """Check that a conflict can take a side.
+
+    Raises:
+        Invalid: it cannot; the hint names the sides that it can take.
+    """
+    sides = list_sides(disagreement, conflict)
     if side in sides:
         return
-    obstacle = _find_obstacle_to_both(disagreement) if side == SIDES[-1] else None
+    obstacle = _find_obstacle(disagreement, conflict, side)
     hint = f"take {', '.join(sides[:-1])} or {sides[-1]}"
     hint += " (ours is target, theirs is source)" if obstacle is None else ""
     if can_have_value(disagreement.key):
@@ -136,19 +147,18 @@ def _check_side(disagreement: Disagreement, side: str) -> None:
 
 
 def resolved_changes(
-    repository: Repository, disagreement: Disagreement, choice: Choice, value: Any, actor: str
+    repository: Repository, disagreement: Disagreement, conflict: Conflict, choice: Choice, *, value: Any, actor: str
 ) -> dict[str, BlobChange]:
     """Return the changes to the target's state that apply a resolution; `value` is used for the choice "value".
 
     Raises:
-        Invalid: there is no such side, or the key cannot hold both values, or not this one.
+        Invalid: the key cannot be set to a value, or not to this one.
     """
     target, source = disagreement.target, disagreement.source
     if choice != "value":
-        _check_side(disagreement, choice)
         return apply_choice(repository, target, source, choice)
     if not can_have_value(disagreement.key):
-        sides = ", ".join(list_sides(disagreement))
+        sides = ", ".join(list_sides(disagreement, conflict))
         raise Invalid(
             f"{shown_key(disagreement.key)} cannot be set to a value", hint=f"take a side with --take: {sides}"
         )

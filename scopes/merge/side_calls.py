@@ -24,7 +24,7 @@ _TOOL_PARTS = (b'"tool_call"', b'"tool_result"')
 class SideCall(NamedTuple):
     """One tool call and its result; `call` is None if it was not found.
 
-    `agent` called the tool in the message `caller`; `message` holds the result.
+    `agent` called the tool in the message `caller`; `message` holds the result, and `time` is its time.
     """
 
     call: Part | None
@@ -32,6 +32,7 @@ class SideCall(NamedTuple):
     message: MessageId
     agent: str
     caller: MessageId
+    time: str | None = None
 
     @property
     def name(self) -> str:
@@ -83,7 +84,7 @@ def read_side_calls(
                 calls = {**dict(_walk_calls_before(objects, bases)), **calls}
             unanswered.discard(call_id.encode("utf-8", "surrogatepass"))
             call, caller = calls.get(call_id, (None, message))
-            found.append(SideCall(call, part, message.id, caller.author.name, caller.id))
+            found.append(SideCall(call, part, message.id, caller.author.name, caller.id, message.time))
     return found
 
 

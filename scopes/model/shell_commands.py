@@ -16,6 +16,8 @@ _WRITERS = (  # a command that changes the files that it names, and its name in 
     re.compile(r"(ruff)\s+(format)\b"),
     re.compile(r"(tee|mv|cp|rm|patch|rustfmt|black|truncate|dd)\s"),
 )
+FORMATTERS = frozenset({"gofmt -w", "prettier --write", "ruff format", "rustfmt", "black"})
+"""Results of `find_writer` that only format a file: its text is then known except for white space and line breaks."""
 MAX_COMMAND = 100_000  # characters that are looked at
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import islice
+from tempfile import TemporaryDirectory
 
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import BudgetExhausted, Corrupt, Invalid, check_not_negative
@@ -127,7 +129,13 @@ def search(
         context=context, count_only=count_only, notes=() if regex else tuple(_unknown_field_notes(query)),
     )  # fmt: skip
     describe = describe_from(repository, on_progress)
-    return _with_index(repository, index_directory, describe, lambda index: _run(repository, index, request))
+    with _directory_for(repository, index_directory) as directory:
+        return _with_index(repository, directory, describe, lambda index: _run(repository, index, request))
+
+
+def _directory_for(repository: Repository, directory: str) -> AbstractContextManager[str]:
+    """Return the directory of the index; for an earlier state a temporary one, as the index is of the current state."""
+    return TemporaryDirectory(prefix="scopes-") if repository.is_past else nullcontext(directory)
 
 
 def _with_index(repository: Repository, directory: str, describe: Describe, run: Callable[[Index], Search]) -> Search:

@@ -305,13 +305,14 @@ def test_the_sides_that_a_conflict_can_take_are_offered_with_their_values(conver
     ours, theirs = ({"subject": "login", "aspect": "security", "finding": word} for word in ("safe", "leaky"))
     conversation.append_on_both("analysis", ours, theirs)
     conversation.merge(code=3)
-    analysis, decision = ("source", "target", "base", "both"), ("source", "target", "base")
+    analysis, decision = ("source", "target", "both"), ("source", "target")
     assert offered("conflicts resolve conv-001 2 --take ", described=True) == [
-        ("source", "bob: files"), ("target", "alice: SQLite"), ("base", "no value: nothing will be in effect"),
+        ("source", "bob: files"), ("target", "alice: SQLite"),
     ]  # fmt: skip
-    assert offered("conflicts intervene conv-001 1 --take b") == ["base", "both"]
+    assert offered("conflicts intervene conv-001 1 --take b") == ["both"]
     conflict = conversation.list_conflicts()[1]["id"]
-    for words, sides in (("1", analysis), ("2", decision), (conflict, decision), ("conv-001 9", analysis)):
+    every = ("source", "target", "base", "both")
+    for words, sides in (("1", analysis), ("2", decision), (conflict, decision), ("conv-001 9", every)):
         assert offered(f"conflicts resolve {words} --take ") == [*sides]
 
 

@@ -153,7 +153,7 @@ def test_methodology_dispute_two_approaches_to_one_goal(conversation):
     )
     conflict = stopped(conversation, "methodology-dispute", "high")
     assert values(conflict) == [None, "mock less", "run less"]
-    finished(conversation, conflict, "--take", "base")
+    finished(conversation, conflict, "--take", "target")
 
 
 def test_priority_disagreement_two_urgencies_of_one_task(conversation):

@@ -182,17 +182,18 @@ def test_json_that_cannot_be_stored_is_refused_or_taken_as_text(conversation, te
 def test_a_conflict_is_offered_only_the_sides_that_it_can_take(stopped):
     """`--take both` was offered for a decision, which holds one value."""
     offered = {name: stopped.run("conflicts", "show", stopped.id, name, "--json")["sides"] for name in "12"}
-    assert offered == {"1": ["source", "target", "base", "both"], "2": ["source", "target", "base"]}
+    assert offered == {"1": ["source", "target", "both"], "2": ["source", "target"]}
     for side, message, words in (
         ("both", "decisions/db holds one value", ""),
+        ("base", "decisions/db has no value at the merge base", ""),
         ("left", "'left' is not a valid side of a conflict", " (ours is target, theirs is source)"),
     ):
         error = stopped.run_refused("conflicts", "resolve", stopped.id, "2", "--take", side, code=2)
-        hint = f"take source, target or base{words}, or give a new value: --value 'as we agreed'"
+        hint = f"take source or target{words}, or give a new value: --value 'as we agreed'"
         assert (error["message"], error["hint"]) == (message, hint)
-    hint = "one of --take with source, target or base; --value VALUE; --edit"
+    hint = "one of --take with source or target; --value VALUE; --edit"
     assert stopped.run_refused("conflicts", "resolve", stopped.id, "2", code=2)["hint"] == hint
-    stopped.resolve(stopped.decision, "--take", "base")
+    stopped.resolve(stopped.decision, "--take", "target")
     assert stopped.run("conflicts", "show", stopped.id, "2", "--json")["sides"] == []
 
 
@@ -204,7 +205,7 @@ def test_a_conflict_without_values_does_not_open_the_editor(conversation, tmp_pa
     words = ("conflicts", "resolve", conversation.id, "1")
     done = conversation.run_process(*words, "--edit", env={"EDITOR": program})
     assert (done.returncode, (tmp_path / "ran").exists()) == (2, False)
-    assert "--take with source, target, base or both" in done.stderr
+    assert "--take with source, target or both" in done.stderr
     assert "take a side" in conversation.run_refused(*words, "--value", "x", code=2)["hint"]
 
 
@@ -352,7 +353,7 @@ def test_a_question_that_was_resolved_before_is_shown_and_resolved_in_the_same_w
     assert "resolved before: my" in conversation.run_main("conflicts", "list", conversation.id).stderr
     assert "Resolved before: my (source), by user" in conversation.run("conflicts", "show", conversation.id, "1")
     two = conversation.run_refused("conflicts", "resolve", conversation.id, "1", "--as-before", "--edit", code=2)
-    assert two["hint"] == "one of --take with source, target or base; --value VALUE; --edit; --as-before"
+    assert two["hint"] == "one of --take with source or target; --value VALUE; --edit; --as-before"
     done = conversation.run("conflicts", "resolve", conversation.id, "1", "--as-before", "--json")
     assert (done["conflict"]["resolution"]["strategy"], done["remaining"]) == ("reused", 0)
     conversation.continue_merge()

@@ -158,7 +158,7 @@ def test_readers_of_an_active_conflict_resolution_branch_name_it_and_the_target(
 def test_an_intervention_continues_too(disagreed):
     disagreed.merge(code=3)
     first, second = disagreed.list_conflicts()
-    disagreed.resolve(first, "--take", "base")
+    disagreed.resolve(first, "--take", "target")
     words = ("conflicts", "intervene", disagreed.id, second["id"], "--take", "source", "--reason", "law", "--continue")
     assert disagreed.run(*words, "--json")["continued"]["result"] == "merged"
 

@@ -8,6 +8,7 @@ from scopes.conversation.bisect import bisect, count_steps
 from scopes.conversation.merge import merge
 from scopes.errors import NotFound, Refused
 from tests.support.history import history
+from tests.support.tool_calls import call_tool
 
 WORDS = "abcdefghij"
 
@@ -125,3 +126,18 @@ def test_no_message_is_tested_twice(repository, drawn):
     judge = judging(drawn, "d", **dict.fromkeys("cef", 125))
     bisect(repository, "conv-001", judge)
     assert len(judge.tested) == len(set(judge.tested))
+
+
+def test_messages_with_tool_calls_only_are_named_by_their_calls(repository):
+    history(repository, "main: a")
+    call_tool(repository, "conv-001/main", "Bash", {"command": "make test"})
+    seen = []
+    found = bisect(
+        repository, "conv-001", lambda point: 0 if point.head is None else 1, on_step=lambda p, _: seen.append(p.head)
+    )
+    assert found.first_bad.subject == "a"
+    result = bisect(repository, "conv-001", lambda point: int(point.oid == found.bad.oid), verify=False)
+    assert result.first_bad.subject == "result of → Bash make test"
+    assert next(head.subject for head in seen if head is not None) == "result of → Bash make test"
+    skipped = bisect(repository, "conv-001", lambda point: 125, verify=False)
+    assert [head.subject for head in skipped.candidates] == ["a", "→ Bash make test", "result of → Bash make test"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.check.check import check
+from scopes.check.policy import Policy
 from scopes.conversation.bisect import bisect
 from scopes.conversation.branch import branch, list_branches
 from scopes.conversation.cat import cat
@@ -19,6 +21,7 @@ from scopes.conversation.range_diff import range_diff
 from scopes.conversation.show import show
 from scopes.conversation.stats import stats
 from scopes.conversation.tag import list_tags, tag
+from scopes.history.conversations import resolve_scope
 from scopes.memory.decision_candidates import list_candidates
 from scopes.model.message import Author
 from scopes.store import recovery
@@ -36,6 +39,7 @@ READERS = {
     "tags": lambda r: list_tags(r, "conv-001"),
     "files": lambda r: files(r, "conv-001"),
     "decisions": lambda r: decisions(r, "conv-001"),
+    "check": lambda r: check(r, [("conv-001", resolve_scope(r, "conv-001"))], Policy()),
     "bisect": lambda r: bisect(r, "conv-001", lambda point: int(point.oid > "7"), verify=False),
     "range-diff": lambda r: range_diff(r, ["main", "fix"], conversation="conv-001"),
     "stats": lambda r: stats(r, "conv-001"),

@@ -26,6 +26,7 @@ from scopes.history.revisions import conversation_ids
 from scopes.importers.import_sample import import_sample
 from tests.support.history import history, say, texts
 from tests.support.store import git, move, open_store, read_bytes, refs, write_bytes
+from tests.support.tool_calls import call_tool
 
 
 @pytest.fixture
@@ -303,3 +304,10 @@ def test_the_history_has_every_append_between_the_operations(two):
     say(two, "conv-001", "two")
     kinds = [record.kind for record in walk_history(two)]
     assert kinds == ["append", "tag", "append", "new", "append", "append", "new"]
+
+
+def test_the_undo_of_messages_with_tool_calls_only_names_the_calls(repository):
+    history(repository, "main: a")
+    call_tool(repository, "conv-001/main", "Bash", {"command": "make test"}, agent=repository.caller.actor)
+    assert "'result of → Bash make test' (1 message)" in undo(repository, any_actor=True).summary
+    assert "'→ Bash make test' (1 message)" in undo(repository, any_actor=True).summary

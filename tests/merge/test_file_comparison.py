@@ -8,7 +8,8 @@ from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import show_conflict
 from scopes.conversation.merge import MergeOptions, merge
 from scopes.conversation.new import new
-from scopes.merge.file_comparison import LineRange, conflict_hunks, overlapping_ranges
+from scopes.merge.file_comparison import conflict_hunks
+from scopes.merge.line_ranges import LineRange, overlapping_ranges
 from scopes.store.repository import Repository
 from scopes.store.text_merge import LineChange, list_line_changes, merge_texts
 from tests.support.history import say
@@ -94,7 +95,7 @@ def test_a_strict_merge_stops_at_lines_that_disagree_and_shows_them(repository):
     merge(repository, "conv-001", "alt", target="main", options=MergeOptions(strict=True))
     shown = show_conflict(repository, "conv-001", "1")
     assert shown.file.comparison.outcome == "overlap"
-    assert shown.sides == ("source", "target", "base", "both")
+    assert shown.sides == ("source", "target", "both")
 
 
 def test_the_text_before_the_fork_is_taken_from_its_history(repository):
@@ -117,6 +118,32 @@ def test_a_shell_command_that_writes_the_file_makes_its_content_unknown(reposito
     file = compared(repository)
     assert (file.outcome, file.source.unknown) == ("unknown", "content not recorded: Bash sed -i")
     assert len(merge(repository, "conv-001", "alt", target="main", dry_run=True).conflicts) == 1
+
+
+@pytest.mark.parametrize(
+    ("on_main", "on_alt", "note"),
+    [
+        ("sed -i", "sed -i", "content not recorded on either side: Bash sed -i"),
+        ("sed -i", "tee", "content not recorded on either side: Bash sed -i (target), Bash tee (source)"),
+        (None, "sed -i", "content not recorded: Bash sed -i (source)"),
+    ],
+)
+def test_unknown_contents_of_both_sides_are_one_note(repository, on_main, on_alt, note):
+    """It read "content not recorded (target); content not recorded (source)"."""
+    forked(repository)
+    commands = {"sed -i": f"cd /work && sed -i s/a/b/ {FILE}", "tee": f"cd /work && echo x | tee {FILE}"}
+    for where, line, command in (("main", "line 3\n", on_main), ("alt", "line 15\n", on_alt)):
+        edit(repository, where, line, "x\n", TEXT)
+        if command is not None:
+            call_tool(repository, f"conv-001/{where}", "Bash", {"command": commands[command]})
+    assert compared(repository).note == note
+
+
+def test_contents_of_edits_without_their_texts_are_not_recorded_on_either_side(repository):
+    forked(repository)
+    for where in ("main", "alt"):
+        say(repository, f"conv-001/{where}", where, files=[{"path": FILE, "op": "edit"}])
+    assert compared(repository).note == "content not recorded on either side"
 
 
 def test_a_later_edit_with_the_whole_text_makes_the_content_known_again(repository):
@@ -149,8 +176,49 @@ def test_patches_without_texts_are_compared_by_their_line_numbers(repository, li
     patch(repository, "main", "@@ -4,1 +4,1 @@\n-line 3\n+main\n")
     patch(repository, "alt", f"@@ -{line},1 +{line},1 @@\n-line {line}\n+alt\n")
     file = compared(repository)
-    assert (file.outcome, file.note) == (outcome, "compared by the line numbers of the patches")
+    common = "" if line == 3 else ", perhaps of different texts"
+    assert (file.outcome, file.note) == (outcome, f"compared by the line numbers of the patches{common}")
     assert tuple(each.base for each in file.ranges) == ranges
+
+
+def test_patches_that_show_different_lines_at_one_place_are_of_different_texts(repository):
+    forked(repository)
+    patch(repository, "main", "@@ -4,2 +4,2 @@\n line 4\n-line 5\n+main\n")
+    patch(repository, "main", "@@ -1,1 +1,2 @@\n+first\n line 1\n")
+    patch(repository, "alt", "@@ -4,1 +4,1 @@\n-another line\n+alt\n")
+    file = compared(repository)
+    assert (file.outcome, file.note) == ("unknown", "the patches are of different texts, which are not recorded")
+
+
+def test_a_patch_that_fits_only_the_new_text_of_the_other_side_was_made_after_it(repository):
+    """Codex goes on in the directory in which Claude has worked; only Claude records whole texts."""
+    forked(repository)
+    edit(repository, "main", "line 3\n", "one\ntwo\n", TEXT)
+    patch(repository, "alt", "@@ -3,3 +3,3 @@\n one\n-two\n+three\n line 4\n")
+    file = compared(repository)
+    assert (file.outcome, file.note) == ("compatible", "the edits of the source fit the text of the target")
+    assert file.merged == changed(TEXT, 3, "one\nthree")
+
+
+def test_a_formatter_does_not_make_a_text_unknown(repository):
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
+    call_tool(repository, "conv-001/alt", "Bash", {"command": f"gofmt -w {FILE}"})
+    file = compared(repository)
+    assert (file.outcome, file.note) == ("compatible", "what Bash gofmt -w changed is not counted")
+    edit(repository, "alt", "alt\n", "other\n", changed(TEXT, 15, "alt"))
+    assert compared(repository).note is None
+
+
+def test_an_edit_that_does_not_fit_a_formatted_text_names_the_formatter(repository):
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
+    call_tool(repository, "conv-001/alt", "Bash", {"command": f"black {FILE}"})
+    edit(repository, "alt", "line  15\n", "alt\n")
+    file = compared(repository)
+    assert (file.outcome, file.source.unknown) == ("unknown", "content not recorded: Bash black")
 
 
 def test_a_patch_is_applied_to_the_text_that_the_other_side_knows(repository):
@@ -186,6 +254,72 @@ def test_of_sides_that_began_with_different_texts_only_the_edits_are_compared(re
     edit(repository, "alt", "line 15\n", "alt\n", changed(TEXT, 3, "before"))
     file = compared(repository)
     assert (file.outcome, file.merged) == ("compatible", changed(changed(TEXT, 3, "main"), 15, "alt"))
+
+
+def test_a_side_that_began_with_the_edits_of_the_other_and_more_is_compatible(repository):
+    """Between two sessions somebody else edited the file, next to the lines of the first one."""
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    edit(repository, "alt", "main\n", "alt\n", changed(changed(TEXT, 3, "main"), 4, "somebody else"))
+    file = compared(repository)
+    assert (file.outcome, file.note) == ("compatible", "the source edited the text of the target")
+    assert file.merged == changed(changed(TEXT, 3, "alt"), 4, "somebody else")
+
+
+def test_a_side_that_began_later_with_most_of_the_changes_of_the_other_is_compatible(repository):
+    """Between the sessions somebody replaced one line of the file that the first one had created."""
+    forked(repository)
+    call_tool(repository, "conv-001/main", "Write", {"file_path": FILE, "content": TEXT}, structured={"type": "create"})
+    edit(repository, "alt", "line 15\n", "alt\n", changed(TEXT, 3, "between"))
+    file = compared(repository)
+    assert (file.outcome, file.note) == ("compatible", "the source edited the text of the target")
+    assert file.merged == changed(changed(TEXT, 3, "between"), 15, "alt")
+
+
+def test_a_side_that_was_earlier_cannot_have_gone_on_with_the_text_of_the_other(repository):
+    """The two sides of the test before in the other order: both have made the file."""
+    forked(repository)
+    edit(repository, "alt", "line 15\n", "alt\n", changed(TEXT, 3, "between"))
+    call_tool(repository, "conv-001/main", "Write", {"file_path": FILE, "content": TEXT}, structured={"type": "create"})
+    assert compared(repository).outcome == "overlap"
+
+
+def test_lines_that_changed_between_two_starts_are_no_conflict_of_the_sides(repository):
+    """The source's edit is at a line that the target began with in another form, and did not touch."""
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", changed(TEXT, 15, "between"))
+    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
+    file = compared(repository)
+    note = "the sides began with different texts; only their edits are compared"
+    assert (file.outcome, file.ranges, file.note) == ("compatible", (), note)
+
+
+def test_sides_with_different_starts_disagree_where_both_edited(repository):
+    forked(repository)
+    edit(repository, "main", "between\n", "main\n", "first\n" + changed(TEXT, 9, "between"))
+    edit(repository, "alt", "line 9\n", "alt\n", TEXT)
+    file = compared(repository)
+    assert (file.outcome, file.ranges) == ("overlap", (LineRange((10, 10), (10, 10), (9, 9)),))
+    assert "<<<<<<< target\nmain\n=======\nalt\n>>>>>>> source\n" in conflict_hunks(file.merged)
+
+
+def test_the_patch_of_a_side_that_began_with_another_text_has_its_own_edits_alone(repository):
+    forked(repository)
+    edit(repository, "main", "between\n", "main\n", changed(TEXT, 9, "between"))
+    edit(repository, "alt", "line 9\n", "alt\n", changed(TEXT, 20, "other"))
+    conflict = merge(repository, "conv-001", "alt", target="main").conflicts[0]
+    shown = show_conflict(repository, "conv-001", conflict.id).file
+    assert "-between\n+main\n" in shown.target_patch
+    assert "-line 9\n+alt\n" in shown.source_patch
+    assert "line 20" not in shown.source_patch
+
+
+def test_lines_to_which_both_sides_gave_the_same_text_are_not_listed(repository):
+    forked(repository)
+    for where in ("main", "alt"):
+        edit(repository, where, "line 3\n", "three\n", TEXT)
+        edit(repository, where, "line 9\n", f"{where}\n", changed(TEXT, 3, "three"))
+    assert compared(repository).ranges == (LineRange((9, 9), (9, 9), (9, 9)),)
 
 
 def test_a_file_that_one_side_deleted_disagrees_with_an_edit(repository):

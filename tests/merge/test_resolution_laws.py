@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import tempfile
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +21,7 @@ from scopes.conversation.rebase import continue_rebase, rebase
 from scopes.conversation.rename import rename_branch
 from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.withdraw import withdraw_decision
-from scopes.errors import NotFound
+from scopes.errors import Invalid, NotFound
 from scopes.history.revisions import list_branch_tips
 from scopes.merge.conflict_keys import comparable_component
 from scopes.merge.divergence import state_of
@@ -94,7 +95,13 @@ def finish(repository, outcome, take):
     found = []
     while isinstance(outcome, MergeConflicted | ReplayConflicted):
         for row in list_conflicts(repository, "conv-001").conflicts:
-            done = resolve_conflict(repository, "conv-001", row.conflict.id, take=take, author=JUDGE)
+            if take == "base" and not row.conflict.base:
+                with pytest.raises(Invalid):
+                    resolve_conflict(repository, "conv-001", row.conflict.id, take=take, author=JUDGE)
+                side = "target"
+            else:
+                side = take
+            done = resolve_conflict(repository, "conv-001", row.conflict.id, take=side, author=JUDGE)
             found.append(done.conflict)
         resume = continue_merge if isinstance(outcome, MergeConflicted) else continue_rebase
         outcome = resume(repository, "conv-001")
@@ -130,7 +137,8 @@ def test_no_merge_is_a_dead_end_and_the_side_taken_is_the_value(below, on_main, 
         for conflict in resolved:
             topic = comparable_component(conflict.key.partition("/")[2])
             if conflict.key.startswith("decisions/"):
-                expected = [position.value for position in getattr(conflict, take)]
+                side = take if take != "base" or conflict.base else "target"
+                expected = [position.value for position in getattr(conflict, side)]
                 assert [after[topic]] == expected if topic in after else expected == []
         for row in list_conflicts(repository, "conv-001", include_all=True).conflicts:
             assert show_conflict(repository, "conv-001", row.conflict.id).row.conflict == row.conflict

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from hashlib import sha1
 
+from scopes.check.check import Checked, CheckedRun
+from scopes.check.findings import Event, Verdict
+from scopes.check.findings import Finding as CheckFinding
 from scopes.clock import format_seconds
 from scopes.context.budget import plan_budget
 from scopes.context.context_diff import ContextChange, ContextDifference, ContextSide
@@ -76,9 +79,10 @@ from scopes.memory.summarize import Summarized
 from scopes.memory.uncompact import Uncompacted
 from scopes.memory.update import MemoryUpdated
 from scopes.merge.conflict_list import ConflictRow
-from scopes.merge.file_comparison import FileComparison, LineRange
+from scopes.merge.file_comparison import FileComparison
 from scopes.merge.file_texts import FileSide
 from scopes.merge.lane_marks import LaneMark
+from scopes.merge.line_ranges import LineRange
 from scopes.merge.manual_resolution import SIDES
 from scopes.merge.plans_and_answers import PlanStep
 from scopes.merge.recorded_work import Alternatives, SideTests
@@ -665,6 +669,35 @@ DEEP = SearchHit(
     conversation="login-bug", branch=SECURITY, head=SECURE, part="tool_result", before=(Neighbor(CALL, None),), also=(CONVERSATION,),
     snippet=(Piece("…"), Piece("so the flow goes on and on, " * 8), Piece("login", found=True), Piece("…")),
 )  # fmt: skip
+CHECKED = Checked(
+    policy="scopes-check.toml",
+    runs=(
+        CheckedRun(
+            name="agent.jsonl", conversation=CONVERSATION, title="Login fails on Safari", calls=12,
+            verdicts=(
+                Verdict(
+                    "order/tests-passed", "error", "fail",
+                    findings=(
+                        CheckFinding(
+                            "order/tests-passed", "error", "the last test run failed with exit code 1",
+                            (Event(7, "k3x9q2mf5a7b2c4d6e2f3g4h5i", "cd app && pytest -q", "agent.jsonl", 12), Event(3, "sd7mnkyn5a7b2c4d6e2f3g4h5i", "app.py")),
+                            match="pytest -q", wrapper="bash -c", file="app.py", file_line=3, cure="make the tests pass",
+                            fingerprint="5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8",
+                        ),
+                    ),
+                ),
+                Verdict(
+                    "order/push-after-tests", "warning", "fail",
+                    findings=(
+                        CheckFinding("order/push-after-tests", "note", "pushed", attempted=True, suppressed="it is a fork"),
+                    ),
+                ),
+                Verdict("order/tests-after-last-edit", "error", "unknown", "no session file"),
+                Verdict("run/empty", "error", "pass"),
+            ),
+        ),
+    ),
+)  # fmt: skip
 SAMPLES = {
     "diff": {
         "diff": DIFFERENCE,
@@ -844,6 +877,10 @@ SAMPLES = {
             WHOLE, equal_bytes=1000, message_bytes=900, state_bytes=100, unparsed_bytes=0, messages=1,
             findings=(Finding("error", "s1/helper", "its segments do not cover its bytes once each", "restore it"),),
         ),
+    },
+    "check": {
+        "failed": CHECKED,
+        "passed": replace(CHECKED, runs=(replace(CHECKED.runs[0], verdicts=CHECKED.runs[0].verdicts[2:]),), policy=None),
     },
     "export": {
         "file": ExportSaved(conversation=CONVERSATION, path="login.md", format="markdown", messages=24, size_bytes=6465),

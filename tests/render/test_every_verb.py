@@ -6,6 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from scopes.check.check import check
+from scopes.check.policy import Policy
 from scopes.context.context import context
 from scopes.context.context_diff import diff_contexts
 from scopes.context.count import count_conversation
@@ -48,6 +50,7 @@ from scopes.conversation.tag import delete_tag, list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.conversation.withdraw import withdraw_decision
+from scopes.history.conversations import resolve_scope
 from scopes.history.messages import plain_message
 from scopes.importers.import_sample import import_sample
 from scopes.memory.actions import done, list_actions
@@ -112,6 +115,7 @@ READS = {
     ),
     "history": lambda repo: history(repo, HistoryRequest(where=SAMPLE), estimated(repo)),
     "verify": verify,
+    "check": lambda repo: check(repo, [(SAMPLE, resolve_scope(repo, SAMPLE))], Policy()),
     "repair": repair,
     "doctor": lambda repo: doctor(repo.path, repo),
 }

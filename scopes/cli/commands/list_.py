@@ -88,8 +88,7 @@ def list_(
 
 def _list(invocation: Invocation, wanted: ListFilter, *, complete: bool) -> ConversationList:
     """Return the list from the index, or else from the store."""
-    is_past = invocation.at_operation is not None
-    if not is_past:
+    if invocation.at_operation is None:
         result = find_cached_list(invocation.store_path, invocation.index_directory, complete=complete, wanted=wanted)
         if result is not None:
             return result
@@ -100,7 +99,7 @@ def _list(invocation: Invocation, wanted: ListFilter, *, complete: bool) -> Conv
     with load("scopes.render.progress:progress")(invocation.output(), "reading conversations") as on_progress:
         found: ConversationList = list_conversations(
             repository,
-            None if is_past else invocation.index_directory,
+            invocation.index_directory,
             complete=complete,
             wanted=wanted,
             on_progress=on_progress,

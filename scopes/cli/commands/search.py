@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -82,11 +80,11 @@ def search(
     invocation: Invocation = context.obj
     if conversation is None and len(words) > 1 and _names_one(invocation, words[-1]):
         conversation = words.pop()
-    with _index_directory(invocation) as directory, progress(invocation.output(), "indexing messages") as on_progress:
+    with progress(invocation.output(), "indexing messages") as on_progress:
         found = run_search(
             invocation.repository(),
             " ".join(words),
-            index_directory=directory,
+            index_directory=invocation.index_directory,
             conversation=conversation,
             regex=regex,
             limit=count,
@@ -102,13 +100,6 @@ def search(
         note = Note(f"there is no conversation {words[-1]}: searched as a word", "list them: scopes conv list")
         found = replace(found, notes=(*found.notes, note))
     return invocation.show(found, options=ViewOptions(around=around > 0))
-
-
-def _index_directory(invocation: Invocation) -> AbstractContextManager[str]:
-    """Return the directory of the index; for an earlier state a temporary one, as the index is of the current state."""
-    if invocation.at_operation is None:
-        return nullcontext(invocation.index_directory)
-    return TemporaryDirectory(prefix="scopes-")
 
 
 def _names_one(invocation: Invocation, word: str) -> bool:

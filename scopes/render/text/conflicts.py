@@ -331,9 +331,7 @@ def _write_next_steps(row: ConflictRow, sides: Sequence[str], view: View) -> Non
     resolve = f"scopes conflicts resolve {row.conversation} {row.conflict.id[:8]}"
     write_hint(view, f"take a side:    {resolve} --take source{finish}")
     if sides:
-        empty = () if row.conflict.base else ("base",)
-        others = (f"--take {side}{' (nothing will be in effect)' if side in empty else ''}" for side in sides[1:])
-        write_hint(view, f"or another:     {', '.join(others)}")
+        write_hint(view, f"or another:     {', '.join(f'--take {side}' for side in sides[1:])}")
     if can_repeat(row.conflict):
         write_hint(view, f"as before:      {resolve} --as-before{finish}")
     if can_have_value(row.conflict.key):

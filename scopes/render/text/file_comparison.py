@@ -12,7 +12,8 @@ from scopes.sanitize import clean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scopes.merge.file_comparison import FileComparison, LineRange
+    from scopes.merge.file_comparison import FileComparison
+    from scopes.merge.line_ranges import LineRange
     from scopes.render.color import Style
 
 _MAX_RANGES = 5

@@ -123,7 +123,7 @@ def _write_work(result: MergeOutcome, view: View) -> None:
         view.line("tests:")
     for line in lines:
         if view.terminal:
-            view.line(*fit_line(view, ("    ", line)))
+            view.sentence(line, indent=4)
         else:
             view.aside(f"tests: {line}")
     if result.plans and view.terminal:

@@ -168,11 +168,9 @@ def test_a_resolution_prints_how_many_conflicts_are_left():
     assert piped(CONFLICT["resolved"]) == "da2d0db79666\n"
 
 
-def test_the_base_without_a_value_is_offered_with_what_it_means():
-    """A stranger took the base of a decision that had none before, and the decision was gone."""
+def test_the_sides_that_a_conflict_can_take_are_offered():
     view = CONFLICT["show-several"]
-    for base, expected in (((), True), (view.row.conflict.target, False)):
-        row = replace(view.row, conflict=replace(view.row.conflict, base=base))
-        text = " ".join(seen(replace(view, row=row)).split())
-        assert ("--take base (nothing will be in effect)" in text) is expected
-        assert "--take base" in text
+    for sides, expected in ((("source", "target", "base"), True), (("source", "target"), False)):
+        text = " ".join(seen(replace(view, sides=sides)).split())
+        assert "or another: --take target" in text
+        assert ("--take base" in text) is expected

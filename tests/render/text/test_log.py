@@ -98,7 +98,8 @@ def test_a_cut_subject_ends_in_an_ellipsis_in_a_pipe():
     """Piped logs cut subjects at 72 characters without a mark, also within the name of a tag."""
     for subject, shown in (
         ("x" * 72, "x" * 72 + "…"),
-        ("y" * 71, "y" * 71),
+        ("y" * 70, "y" * 70),
+        ("y" * 71, "y" * 71 + "…"),
         ("z" * 55 + "</a> <command-mess", "z" * 55 + "</a>…"),
     ):
         log = Log(

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from scopes.history.activity import CheckRun
+from scopes.merge.recorded_work import SideTests
 from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import SAMPLES, message_id
 
@@ -78,3 +80,13 @@ def test_no_line_of_a_conflict_is_wider_than_the_terminal():
 
 def test_of_many_conflicts_the_first_are_shown():
     assert "    … and 3 more" in seen_lines(MERGE["many-conflicts"])
+
+
+def test_a_line_of_tests_longer_than_the_terminal_is_wrapped():
+    """At 80 columns it was cut."""
+    runs = tuple(CheckRun(f"pytest -q tests/part_{number}", failed=bool(number)) for number in range(6))
+    lines = seen_lines(replace(MERGE["merged"], tests=SideTests(runs, ())), 80)
+    text = " ".join(line.strip() for line in lines[lines.index("tests:") + 1 :])
+    assert all(f"pytest -q tests/part_{number} {'failed' if number else 'ok'}" in text for number in range(6))
+    assert "…" not in text
+    assert max(map(len, lines)) <= 80

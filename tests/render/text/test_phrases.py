@@ -68,7 +68,8 @@ def test_the_system_is_written_in_capitals(kind, expected):
 
 
 def test_a_whole_subject_has_no_ellipsis():
-    assert subject(head("a", "carol", "x" * 71)) == "x" * 71
+    assert subject(head("a", "carol", "x" * 70)) == "x" * 70
+    assert subject(head("a", "carol", "x" * 71)) == "x" * 71 + "…"  # cut after a blank
     assert subject(head("a", "carol", "x" * 72)) == "x" * 72 + "…"
 
 

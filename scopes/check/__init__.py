@@ -1,0 +1,1 @@
+"""Check what agents did against rules: pass, fail or unknown for each rule and conversation (`scopes check`)."""

@@ -1,0 +1,81 @@
+"""What a check answers: a verdict for each rule and run, with findings and the events that decided them."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from scopes.ids import MessageId
+
+Level: TypeAlias = Literal["error", "warning", "note", "off"]
+LEVELS: Final[tuple[Level, ...]] = ("error", "warning", "note", "off")  # most severe first
+Status: TypeAlias = Literal["pass", "fail", "unknown"]
+
+
+class Event(NamedTuple):
+    """One event of a run that decided a finding.
+
+    number: position of the event in the run, from 1
+    text: what happened, such as the command
+    path, line: the record of the transcript; None if the message was not imported
+    """
+
+    number: int
+    message: MessageId
+    text: str
+    path: str | None = None
+    line: int | None = None
+
+
+class Finding(NamedTuple):
+    """One breach of a rule.
+
+    message: what is wrong, one line
+    events: the events that decided it, in the order of the run; the first one is the breach
+    match: the part of the event's text that the rule matched
+    wrapper: the program or the construct that the matched command was unwrapped from, such as `sudo` or `bash -c`
+    file, file_line: the file of the repository that it is about, relative to the workspace
+    attempted: the call was refused or failed; the level is one lower
+    cure: how to allow it
+    ordinal, fingerprint: number among equal findings of the run, and their hash (for a baseline); set by the engine
+    suppressed: the reason of the suppression that applies
+    known: it is in the baseline
+    """
+
+    rule: str
+    level: Level
+    message: str
+    events: tuple[Event, ...] = ()
+    match: str | None = None
+    wrapper: str | None = None
+    file: str | None = None
+    file_line: int | None = None
+    attempted: bool = False
+    cure: str = ""
+    fingerprint: str = ""
+    suppressed: str | None = None
+    known: bool = False
+
+    @property
+    def counts(self) -> bool:
+        """True unless it is suppressed or in the baseline."""
+        return self.suppressed is None and not self.known
+
+
+class Verdict(NamedTuple):
+    """The answer of one rule about one run; `reason` says why it is unknown."""
+
+    rule: str
+    level: Level
+    status: Status
+    reason: str = ""
+    findings: tuple[Finding, ...] = ()
+
+
+def lower(level: Level) -> Level:
+    """Return the next less severe level; a note stays a note."""
+    return LEVELS[min(LEVELS.index(level) + 1, 2)] if level != "off" else level
+
+
+def is_at_least(level: Level, limit: str) -> bool:
+    """Return True if a level is as severe as a limit; nothing is as severe as the limit `none`."""
+    return limit in LEVELS and LEVELS.index(level) <= LEVELS.index(limit)

@@ -1,0 +1,65 @@
+"""Find the line of the transcript at which an event was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scopes.check.findings import Finding, Verdict
+from scopes.history.conversations import Scope
+from scopes.history.revisions import find_root_commit
+from scopes.history.sources import SOURCES, find_message_spans, read_source_record, walk_chunks
+from scopes.ids import MessageId, Oid
+from scopes.store.repository import Repository
+
+
+def locate_events(repository: Repository, scope: Scope, verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Return the verdicts with path and line of each event whose message was imported; lines count from 1."""
+    verdicts = list(verdicts)
+    wanted = {event.message for verdict in verdicts for finding in verdict.findings for event in finding.events}
+    places = _find_places(repository, scope, wanted) if wanted else {}
+    return [
+        verdict._replace(findings=tuple(_located(finding, places) for finding in verdict.findings))
+        for verdict in verdicts
+    ]
+
+
+def _located(finding: Finding, places: dict[MessageId, tuple[str, int]]) -> Finding:
+    events = tuple(
+        event._replace(path=places[event.message][0], line=places[event.message][1])
+        if event.message in places
+        else event
+        for event in finding.events
+    )
+    return finding._replace(events=events)
+
+
+def _find_places(repository: Repository, scope: Scope, wanted: set[MessageId]) -> dict[MessageId, tuple[str, int]]:
+    root = find_root_commit(repository, scope.conversation)
+    places: dict[MessageId, tuple[str, int]] = {}
+    for _, value in sorted(repository.list_refs(SOURCES).items()):
+        source = Oid(value)
+        record = read_source_record(repository, source)
+        if root not in {record.root, *record.more_roots}:
+            continue
+        offsets: dict[int, MessageId] = {}
+        for message in wanted - places.keys():
+            spans = find_message_spans(repository, source, message)
+            if spans:
+                offsets[spans[0][0]] = message
+        for message, line in _lines(repository, source, offsets).items():
+            places[message] = record.path, line
+    return places
+
+
+def _lines(repository: Repository, source: Oid, offsets: dict[int, MessageId]) -> dict[MessageId, int]:
+    """Return the line number of each offset of a stored source."""
+    lines: dict[MessageId, int] = {}
+    position, line = 0, 1
+    pending = sorted(offsets, reverse=True)
+    for chunk in walk_chunks(repository, source) if pending else ():
+        while pending and pending[-1] < position + len(chunk):
+            offset = pending.pop()
+            lines[offsets[offset]] = line + chunk.count(b"\n", 0, offset - position)
+        line += chunk.count(b"\n")
+        position += len(chunk)
+    return lines

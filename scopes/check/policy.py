@@ -1,0 +1,190 @@
+"""Policies: which rules apply, at which level and with which parameters, read from `scopes-check.toml`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from scopes.check.findings import LEVELS, Level
+from scopes.errors import Invalid
+
+FILE_NAME = "scopes-check.toml"
+PRESETS = ("recommended", "strict", "read-only")
+FAIL_ON = ("error", "warning", "note", "none")
+DEFAULT_TESTS = (
+    "pytest **", "python* -m pytest **", "python* -m unittest **", "go test **", "cargo test **", "cargo nextest **",
+    "npm test **", "npm run test* **", "pnpm test **", "pnpm run test* **", "yarn test **", "bun test **",
+    "make test **", "make check **", "tox **", "nox **", "jest **", "vitest **", "ctest **", "rspec **", "phpunit **",
+    "mvn test **", "mvn verify **", "gradle test **", "gradlew test **", "dotnet test **", "swift test **",
+)  # fmt: skip
+
+
+class Suppression(NamedTuple):
+    """A finding that is accepted until a day: rule, the events that it covers, reason, and its line in the file."""
+
+    rule: str
+    match: str | None
+    reason: str
+    until: date
+    line: int
+
+
+class OwnRule(NamedTuple):
+    """A rule of the policy; `match` and `not_match` are command lines that it is tried on when it is loaded."""
+
+    id: str
+    level: Level
+    expect: str
+    message: str
+    match: tuple[str, ...]
+    not_match: tuple[str, ...]
+    scope: str
+    line: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """A policy.
+
+    path: the file it was read from; None for the defaults
+    levels: by rule id; rules that are not there have their default level
+    parameters: by rule id
+    lines: line of the table of each rule in the file, from 1
+    """
+
+    path: str | None = None
+    preset: str = "recommended"
+    fail_on: str = "error"
+    tests: tuple[str, ...] = DEFAULT_TESTS
+    levels: Mapping[str, Level] = field(default_factory=dict)
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    lines: Mapping[str, int] = field(default_factory=dict)
+    own_rules: tuple[OwnRule, ...] = ()
+    suppressions: tuple[Suppression, ...] = ()
+    tools_as_test: tuple[str, ...] = ()
+
+
+class Parameter(NamedTuple):
+    """A parameter of a rule: its type is that of the default; None means a number that is not set."""
+
+    name: str
+    default: Any
+    summary: str
+
+
+def parse_policy(text: str, path: str, known_rules: Mapping[str, Sequence[Parameter]]) -> Policy:
+    """Read a policy; `known_rules` are the parameters of the built-in rules by id.
+
+    Raises:
+        Invalid: a mistake, with its line and column and the nearest known word (exit code 2).
+    """
+    return _Reader(text, path, known_rules).read()
+
+
+class _Reader:
+    """Reads one policy file; mistakes name the line."""
+
+    def __init__(self, text: str, path: str, known_rules: Mapping[str, Sequence[Parameter]]) -> None:
+        self._text = text
+        self._path = path
+        self._known = known_rules
+
+    def read(self) -> Policy:
+        try:
+            document = tomllib.loads(self._text)
+        except tomllib.TOMLDecodeError as error:
+            raise Invalid(f"{self._path}: {error}") from error
+        keys = ("preset", "fail_on", "tests", "rules", "rule", "suppress", "tool_as_test")
+        for key in document:
+            self._require_known(key, keys, "a policy has no key")
+        levels: dict[str, Level] = {}
+        parameters: dict[str, dict[str, Any]] = {}
+        lines: dict[str, int] = {}
+        for rule, settings in self._table(document, "rules").items():
+            self._require_known(rule, tuple(self._known), "there is no rule")
+            lines[rule] = self._line_of(rule)
+            parameters[rule] = self._read_rule(rule, settings, levels)
+        return Policy(
+            path=self._path,
+            preset=self._choice(document, "preset", PRESETS, "recommended"),
+            fail_on=self._choice(document, "fail_on", FAIL_ON, "error"),
+            tests=tuple(self._texts(document, "tests")) if "tests" in document else DEFAULT_TESTS,
+            levels=levels,
+            parameters=parameters,
+            lines=lines,
+            suppressions=tuple(self._read_suppression(each) for each in self._tables(document, "suppress")),
+            tools_as_test=tuple(str(each.get("name", "")) for each in self._tables(document, "tool_as_test")),
+        )
+
+    def _read_rule(self, rule: str, settings: object, levels: dict[str, Level]) -> dict[str, Any]:
+        if not isinstance(settings, dict):
+            raise self._mistake(rule, f"the settings of {rule} are not a table")
+        known = {each.name: each for each in self._known[rule]}
+        given = {}
+        for key, value in settings.items():
+            if key == "level":
+                levels[rule] = self._choice(settings, "level", LEVELS, "off")  # type: ignore[assignment]
+                continue
+            self._require_known(key, ("level", *known), f"{rule} has no parameter")
+            default = known[key].default
+            fits = isinstance(value, (int, float)) if default is None else isinstance(value, type(default))
+            if not fits or (isinstance(value, bool) and not isinstance(default, bool)):
+                wanted = "a number" if default is None else f"like {default!r}"
+                raise self._mistake(key, f"{key} of {rule} must be {wanted}")
+            given[key] = value
+        return given
+
+    def _read_suppression(self, document: Mapping[str, Any]) -> Suppression:
+        for key in document:
+            self._require_known(key, ("rule", "match", "reason", "until"), "a suppression has no key")
+        rule, match, reason, until = (document.get(key) for key in ("rule", "match", "reason", "until"))
+        if not isinstance(rule, str) or not isinstance(reason, str) or not reason.strip():
+            raise self._mistake("suppress", "a suppression needs `rule` and `reason`")
+        if not isinstance(until, date):
+            raise self._mistake("suppress", "a suppression needs a last day: until = 2027-03-31")
+        return Suppression(rule, match if isinstance(match, str) else None, reason, until, self._line_of("suppress"))
+
+    def _table(self, document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+        value = document.get(key, {})
+        if not isinstance(value, dict):
+            raise self._mistake(key, f"{key} is not a table")
+        return value
+
+    def _tables(self, document: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+        value = document.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+            raise self._mistake(key, f"{key} is not a list of tables: write [[{key}]]")
+        return value
+
+    def _texts(self, document: Mapping[str, Any], key: str) -> list[str]:
+        value = document[key]
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise self._mistake(key, f"{key} is not a list of texts")
+        return value
+
+    def _choice(self, document: Mapping[str, Any], key: str, choices: Sequence[str], default: str) -> str:
+        value = document.get(key, default)
+        if value not in choices:
+            raise self._mistake(key, f"{key} = {value!r} is not one of {', '.join(choices)}")
+        return str(value)
+
+    def _require_known(self, key: str, known: Sequence[str], text: str) -> None:
+        if key not in known:
+            near = get_close_matches(key, known, 1)
+            raise self._mistake(key, f"{text} {key!r}", f"did you mean {near[0]!r}?" if near else None)
+
+    def _mistake(self, key: str, text: str, hint: str | None = None) -> Invalid:
+        line = self._line_of(key)
+        lines = self._text.splitlines()
+        column = lines[line - 1].find(key) + 1 if 0 < line <= len(lines) else 1
+        return Invalid(f"{self._path}:{line}:{max(column, 1)}: {text}", hint=hint)
+
+    def _line_of(self, key: str) -> int:
+        """Return the first line on which a key or the name of a table is written; 1 if it is not found."""
+        pattern = re.compile(rf"""^\s*(?:\[.*?["']?{re.escape(key)}["']?\s*\]|["']?{re.escape(key)}["']?\s*=)""")
+        return next((n for n, line in enumerate(self._text.splitlines(), 1) if pattern.match(line)), 1)

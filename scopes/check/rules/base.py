@@ -1,0 +1,62 @@
+"""What a rule is: an id, a level, a text for `--explain`, parameters, and a function that judges a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from scopes.check.findings import Event, Finding, Level
+from scopes.check.policy import Parameter
+from scopes.check.run import Call, Run, Text
+
+MAX_TEXT = 500  # characters of an event's text
+
+
+class Unknown(NamedTuple):
+    """A rule cannot be judged for a run, and why."""
+
+    reason: str
+
+
+class Settings(NamedTuple):
+    """The settings of one rule: its level, its parameters with defaults filled in, and which commands are tests."""
+
+    level: Level
+    parameters: Mapping[str, Any]
+    tests: tuple[str, ...]
+    tools_as_test: tuple[str, ...] = ()
+
+
+Judge: TypeAlias = Callable[[Run, Settings], Iterable[Finding] | Unknown]
+
+
+class Rule(NamedTuple):
+    """A built-in rule.
+
+    level: its level in the preset `recommended`
+    summary: what a run must not do, or must have done, one line
+    explanation: what it decides from, what it cannot see, how to allow what it reports
+    needs_calls: False if it can be judged from an event stream that may lack calls
+    strict: its level in the preset `strict`; None for the same
+    """
+
+    id: str
+    level: Level
+    summary: str
+    explanation: str
+    judge: Judge
+    parameters: tuple[Parameter, ...] = ()
+    needs_calls: bool = True
+    strict: Level | None = None
+
+
+def event_of(call: Call, text: str | None = None) -> Event:
+    """Return the event of a call, with its command, path or name as text."""
+    if text is None:
+        text = call.shell or ", ".join(edit.path for edit in call.edits) or call.name
+    return Event(call.number, call.message, text[:MAX_TEXT])
+
+
+def event_of_text(text: Text, match: str | None = None) -> Event:
+    """Return the event of a text."""
+    return Event(text.number, text.message, (match or text.text)[:MAX_TEXT])

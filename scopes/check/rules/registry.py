@@ -1,0 +1,8 @@
+"""The list of all built-in rules, in the order in which they are reported."""
+
+from __future__ import annotations
+
+from scopes.check.rules import order, run
+from scopes.check.rules.base import Rule
+
+RULES: dict[str, Rule] = {rule.id: rule for group in (run, order) for rule in group.RULES}

@@ -1,0 +1,126 @@
+"""The model that rules read: one run of an agent, with calls, texts and end, in the order in which they happened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple, TypeAlias
+
+from scopes.check.shell import Command, parse_commands
+from scopes.history.usage import Tokens
+from scopes.ids import ConversationId, MessageId
+from scopes.model.file_edits import FileEdit
+from scopes.model.message import Part
+
+Outcome: TypeAlias = Literal["ok", "failed", "denied", "open"]
+EndStatus: TypeAlias = Literal["success", "error", "limit"]
+
+
+class RunEnd(NamedTuple):
+    """The end of a run as the agent's event stream reports it.
+
+    status: `limit` if a limit of turns, time or cost ended it
+    detail: the agent's own word, such as `error_max_turns`, and its error text
+    denials: the calls that the agent reports as denied, by call id or tool name
+    """
+
+    status: EndStatus
+    detail: str = ""
+    cost_usd: float | None = None
+    turns: int | None = None
+    seconds: float | None = None
+    denials: tuple[str, ...] = ()
+
+
+class RunSource(NamedTuple):
+    """One transcript of a run; a `stream` is what a headless agent prints, a `session` is the file that it keeps."""
+
+    path: str
+    format: str
+    kind: Literal["stream", "session"]
+
+
+class Text(NamedTuple):
+    """A text of a message; `number` is its position in the run."""
+
+    number: int
+    message: MessageId
+    author: str
+    author_kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call with its result.
+
+    number: position in the run, from 1; texts have numbers too
+    outcome: `open` if there is no result
+    exit_code: None if none is recorded, also for a successful call
+    agent: who called; `sub_agent` is True on a line that a tool call started
+    directory: the working directory that the transcript states at this point
+    edits: what the call did or tried to do to files, reads included
+    """
+
+    number: int
+    message: MessageId
+    agent: str
+    sub_agent: bool
+    call: Part
+    result: Part | None
+    outcome: Outcome
+    exit_code: int | None
+    directory: str | None
+    shell: str | None
+    edits: tuple[FileEdit, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the tool."""
+        name = self.call.fields.get("name")
+        return name if isinstance(name, str) and name else "tool"
+
+    @property
+    def attempted(self) -> bool:
+        """True if the call was refused or failed: what it asked for may not have happened."""
+        return self.outcome in {"denied", "failed"}
+
+    @cached_property
+    def commands(self) -> tuple[Command, ...]:
+        """The commands that a shell call runs, unwrapped, in order; empty for other calls."""
+        return () if self.shell is None else parse_commands(self.shell, self.directory)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One conversation as rules read it.
+
+    name: the conversation, or the path that was given
+    directory: the workspace: the first working directory of the transcript
+    calls, texts: each once, in the order in which they happened; calls of a sub-agent follow the call that started it
+    end: None if no event stream of the run has an end record
+    tokens: recorded usage, of each answer once; None if none is recorded
+    seconds: from the first to the last message; None if the times are unknown
+    """
+
+    name: str
+    conversation: ConversationId | None
+    title: str | None
+    directory: str | None
+    calls: tuple[Call, ...]
+    texts: tuple[Text, ...]
+    sources: tuple[RunSource, ...]
+    end: RunEnd | None = None
+    tokens: Tokens | None = None
+    seconds: float | None = None
+    models: tuple[str, ...] = ()
+
+    @property
+    def final_text(self) -> Text | None:
+        """The last text of an agent."""
+        return next((each for each in reversed(self.texts) if each.author_kind == "agent" and each.text.strip()), None)
+
+    @property
+    def is_stream_only(self) -> bool:
+        """True if there are event streams and no session file: calls may be missing."""
+        return bool(self.sources) and all(source.kind == "stream" for source in self.sources)

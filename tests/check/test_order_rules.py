@@ -1,0 +1,62 @@
+"""Rules about the order of edits, tests and pushes."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.check.policy import Policy
+from tests.check.runs import edit, judge, run_of, shell, verdict_of
+
+AFTER, PASSED, PUSH = "order/tests-after-last-edit", "order/tests-passed", "order/push-after-tests"
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([edit("app.py"), shell("pytest -q")], ("pass", "")),
+        ([shell("pytest -q", 1), edit("app.py")], ("fail", "the last test run is before the last edit")),
+        ([edit("app.py")], ("fail", "files were edited and no test ran")),
+        (["Nothing to do."], ("pass", "")),
+        ([shell("pytest"), edit("app.py", 1)], ("pass", "")),
+        ([edit("app.py"), shell("cd app && python3 -m pytest tests")], ("pass", "")),
+        ([edit("app.py"), shell("echo 'pytest -q'")], ("fail", "files were edited and no test ran")),
+    ],
+)
+def test_a_test_run_follows_the_last_edit(repository, steps, expected):
+    """A failed edit is no edit, and a quoted command is no test run."""
+    assert verdict_of(judge(repository, run_of(repository, *steps)), AFTER) == expected
+
+
+def test_only_edits_below_the_paths_of_the_policy_need_a_test_run(repository):
+    conversation = run_of(repository, edit("docs/guide.md"))
+    policy = Policy(parameters={AFTER: {"paths": ["src/**", "*.py"]}})
+    assert verdict_of(judge(repository, conversation, policy), AFTER) == ("pass", "")
+    conversation = run_of(repository, edit("lib/deep/app.py"))
+    assert verdict_of(judge(repository, conversation, policy), AFTER)[0] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([shell("pytest", 1), shell("pytest", 0)], ("pass", "")),
+        ([shell("pytest", 0), shell("pytest", 2)], ("fail", "the last test run failed with exit code 2")),
+        ([shell("ls")], ("unknown", "no test ran")),
+    ],
+)
+def test_the_last_test_run_decides(repository, steps, expected):
+    assert verdict_of(judge(repository, run_of(repository, *steps)), PASSED) == expected
+
+
+def test_a_push_needs_a_passed_test_run_after_the_last_edit(repository):
+    policy = Policy(levels={PUSH: "error"})
+    good = run_of(repository, edit("a.py"), shell("pytest"), shell("git push origin main"))
+    assert verdict_of(judge(repository, good, policy), PUSH) == ("pass", "")
+    bad = run_of(repository, shell("pytest"), edit("a.py"), shell("git push"))
+    assert verdict_of(judge(repository, bad, policy), PUSH)[0] == "fail"
+
+
+def test_a_refused_push_is_reported_one_level_lower(repository):
+    policy = Policy(levels={PUSH: "error"})
+    (run,) = judge(repository, run_of(repository, edit("a.py"), shell("git push", 1)), policy).runs
+    (finding,) = (each for each in run.findings if each.rule == PUSH)
+    assert (finding.attempted, finding.level) == (True, "warning")

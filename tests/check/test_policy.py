@@ -1,0 +1,65 @@
+"""The policy file: what it sets, and mistakes with their line, column and the nearest known word."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.check.policy import parse_policy
+from scopes.check.rules.registry import RULES
+from scopes.errors import Invalid
+
+KNOWN = {rule.id: rule.parameters for rule in RULES.values()}
+
+
+def parse(text):
+    return parse_policy(text, "scopes-check.toml", KNOWN)
+
+
+def test_a_policy_sets_levels_parameters_and_test_commands():
+    policy = parse(
+        'fail_on = "warning"\ntests = ["make check"]\n[rules."order/tests-after-last-edit"]\nlevel = "note"\npaths = ["src/**"]\n'
+    )
+    assert (policy.fail_on, policy.tests) == ("warning", ("make check",))
+    assert policy.levels == {"order/tests-after-last-edit": "note"}
+    assert policy.parameters == {"order/tests-after-last-edit": {"paths": ["src/**"]}}
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ('fail_an = "error"\n', "scopes-check.toml:1:1: a policy has no key 'fail_an'", "did you mean 'fail_on'?"),
+        (
+            '\n[rules."order/tests-pased"]\n',
+            "scopes-check.toml:2:9: there is no rule 'order/tests-pased'",
+            "did you mean 'order/tests-passed'?",
+        ),
+        (
+            '[rules."run/empty"]\nmin_call = 1\n',
+            "scopes-check.toml:2:1: run/empty has no parameter 'min_call'",
+            "did you mean 'min_calls'?",
+        ),
+        (
+            '[rules."run/empty"]\nmin_calls = true\n',
+            "scopes-check.toml:2:1: min_calls of run/empty must be like 0",
+            None,
+        ),
+        (
+            'fail_on = "fatal"\n',
+            "scopes-check.toml:1:1: fail_on = 'fatal' is not one of error, warning, note, none",
+            None,
+        ),
+        ("fail_on = \n", "scopes-check.toml: Invalid value (at line 1, column 11)", None),
+    ],
+)
+def test_a_mistake_names_its_place_and_the_nearest_word(text, message, hint):
+    with pytest.raises(Invalid) as caught:
+        parse(text)
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+@pytest.mark.parametrize(
+    "text", ['rule = "run/empty"\n', 'rule = "run/empty"\nreason = "x"\n', 'reason = "x"\nuntil = 2027-01-01\n']
+)
+def test_a_suppression_needs_a_rule_a_reason_and_a_last_day(text):
+    with pytest.raises(Invalid):
+        parse(f"[[suppress]]\n{text}")
