@@ -203,7 +203,7 @@ RANDOM_READS = (
 
 @settings(max_examples=examples(20))
 @given(
-    st.lists(st.sampled_from(RANDOM_CHANGES), min_size=2, max_size=9),
+    st.lists(st.sampled_from(RANDOM_CHANGES), min_size=2, max_size=6),
     st.lists(st.sampled_from(RANDOM_READS), min_size=2, max_size=3, unique=True),
 )
 def test_after_any_commands_every_earlier_state_can_be_read(tmp_path_factory, changes, reads):
