@@ -22,7 +22,7 @@ from scopes.tokens.rank_files import RankFilePaths
 from tests.context.building import built, numbers, put, talk
 from tests.support.examples import examples
 from tests.support.history import history, say, texts
-from tests.tokens.conftest import INSTALLED
+from tests.tokens.conftest import INSTALLED, skip_without_rank_files
 
 lasting = settings(
     max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -336,7 +336,7 @@ def test_the_share_of_files_can_be_set(repository, exact, tmp_path):
 @pytest.mark.parametrize("options", [{}, {"task": "session cookie"}, {"mode": "files"}])
 def test_an_encoding_is_built_once_for_a_whole_context(repository, tmp_path, options):
     """S1-30: building it takes most of the time."""
-    pytest.importorskip("bpe_openai")
+    skip_without_rank_files()
     new(repository)
     talk(repository, 60, length=900)
     built_encodings = []
