@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
-from urllib.parse import urlsplit
 
 from scopes.check.findings import Event
 from scopes.check.globs import matches_command, matches_path, matches_word
@@ -31,6 +30,7 @@ KINDS: Final = ("run", "edit", "read", "tool", "fetch", "text", "agent", "test")
 _EVENT = re.compile(r"(?P<kind>[a-z]+)(?P<open>\()?")
 _OUTCOME = re.compile(r"\.(ok|failed|denied)\b")
 _OUTCOMES: Final[dict[str, Outcome]] = {"ok": "ok", "failed": "failed", "denied": "denied"}
+_HOST = re.compile(r"[A-Za-z][\w+.-]*://(?:[^/?#\s]*@)?(\[[^\]\s]*\]|[^/:?#\s]+)")
 _COUNT = re.compile(r"at most (\d{1,6}) ")
 _AGENTS = ("subagent_type", "agent", "agent_type")
 
@@ -215,10 +215,8 @@ def _urls(call: Call) -> Iterator[str]:
 
 
 def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
+    found = _HOST.match(url)
+    return found[1].lower() if found else ""
 
 
 class _Parser:
