@@ -81,7 +81,7 @@ def test_a_mistake_in_a_rule_names_the_column(expect, message):
 
 
 def test_a_rule_is_tried_on_its_examples_when_it_is_loaded():
-    """ci.md section 3: examples that are tested at load."""
+    """A rule with a mistake must not wait for the run that it would have caught."""
     text = '[[rule]]\nid = "ours/x"\nexpect = "never run(git push **)"\n'
     assert parse_policy(f'{text}match = ["cd x && git push"]\nnot_match = ["echo git push"]\n', "p.toml", {}).own_rules
     for key, line in (("match", "echo git push"), ("not_match", "git push -f")):

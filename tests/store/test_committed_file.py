@@ -36,7 +36,7 @@ def project(tmp_path):
 
 
 def test_a_file_is_read_from_a_commit_and_nothing_runs(project):
-    """ci.md section 5: rules come from a ref that the agent cannot write."""
+    """The agent cannot change the rules that it is checked by."""
     directory, base = project
     assert read_committed_file(str(directory), "main", "rules.toml") == b'fail_on = "note"\n'
     assert read_committed_file(str(directory / "sub"), base[:10], "rules.toml") == b'fail_on = "note"\n'
