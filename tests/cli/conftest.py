@@ -9,7 +9,7 @@ from hashlib import sha256
 import pytest
 
 from scopes import clock
-from scopes.cli import completion
+from scopes.cli import option_rows
 from scopes.cli.generate import generate
 from tests.cli.contract import copy_world, make_world
 from tests.cli.conversation import Conversation
@@ -34,9 +34,9 @@ def store(tmp_path):
 def sample_options(tmp_path, monkeypatch):
     """Make completion read the rows of the sample table."""
     files = generate(TABLE, SETTINGS)
-    path = tmp_path / os.path.basename(completion.OPTIONS_FILE)
+    path = tmp_path / os.path.basename(option_rows.OPTIONS_FILE)
     path.write_text(files["scopes/cli/" + path.name])
-    monkeypatch.setattr(completion, "OPTIONS_FILE", str(path))
+    monkeypatch.setattr(option_rows, "OPTIONS_FILE", str(path))
     return str(path)
 
 

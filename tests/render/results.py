@@ -503,6 +503,7 @@ CONFLICT_ROWS = tuple(
         target="main",
         since=format_seconds(NOW_SECONDS - 7200),
         conflict=conflict,
+        resolved=format_seconds(NOW_SECONDS - 3600) if conflict.status == "resolved" else None,
     )
     for number, conflict in enumerate((DISAGREED, COMPETING, EDITED, DECIDED_OTHERWISE), 1)
 )
