@@ -15,7 +15,7 @@ from scopes.clock import parse_time
 from scopes.ids import MessageId
 from scopes.merge.side_calls import SideCall
 from scopes.model.agent_tools import RESULT_RECORDS
-from scopes.model.file_edits import FileEdit, Hunk, apply_edit, command_of, edits_of_call
+from scopes.model.file_edits import FileEdit, Hunk, apply_edit, command_of, edits_of_call, revert_edit
 from scopes.model.shell_commands import FORMATTERS, find_writer
 from scopes.store.text_merge import MAX_TEXT
 
@@ -163,6 +163,17 @@ def follow_steps(steps: Sequence[Step], text: str | None) -> FileSide:
         start=start,
         formatter=formatter,
     )
+
+
+def is_result(steps: Sequence[Step], text: str) -> bool:
+    """Return True if a text has all edits of some steps: they can be reverted, the last one first."""
+    before: str | None = text
+    for step in reversed(steps):
+        if step.edit is None and not step.formats:
+            return False
+        if step.edit is not None and step.edit.op != "read" and before is not None:
+            before = revert_edit(step.edit, before)
+    return before not in {None, text}
 
 
 def _edits(call: SideCall) -> list[FileEdit]:

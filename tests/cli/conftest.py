@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import os
+from hashlib import sha256
 
 import pytest
 
 from scopes import clock
-from scopes.cli import completion
+from scopes.cli import option_rows
 from scopes.cli.generate import generate
+from tests.cli.contract import copy_world, make_world
 from tests.cli.conversation import Conversation
 from tests.cli.sample import TABLE
 from tests.support.random_ids import hashed_counter
@@ -34,9 +37,9 @@ def store(tmp_path):
 def sample_options(tmp_path, monkeypatch):
     """Make completion read the rows of the sample table."""
     files = generate(TABLE, SETTINGS)
-    path = tmp_path / os.path.basename(completion.OPTIONS_FILE)
+    path = tmp_path / os.path.basename(option_rows.OPTIONS_FILE)
     path.write_text(files["scopes/cli/" + path.name])
-    monkeypatch.setattr(completion, "OPTIONS_FILE", str(path))
+    monkeypatch.setattr(option_rows, "OPTIONS_FILE", str(path))
     return str(path)
 
 
@@ -76,3 +79,20 @@ def _make_conversation(path):
         made = Conversation(path)
         made.first = made.fork()
     return made, take_snapshot(made.store), readings
+
+
+@pytest.fixture(scope="session")
+def made_worlds():
+    """The world that the first test made."""
+    return []
+
+
+@pytest.fixture
+def world(made_worlds, tmp_path, tmp_path_factory, monkeypatch):
+    """A copy of the store with something for every command that scripts read; ids of now differ from those in it."""
+    if not made_worlds:
+        monkeypatch.setattr(clock, "random_bytes", hashed_counter())
+        made_worlds.append(make_world(tmp_path_factory.mktemp("world")))
+    later = (sha256(f"later {number}".encode()).digest() for number in itertools.count())
+    monkeypatch.setattr(clock, "random_bytes", lambda size: next(later)[:size])
+    return copy_world(made_worlds[0], tmp_path)
