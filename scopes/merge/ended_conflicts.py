@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
+from scopes.clock import known_seconds
 from scopes.history.messages import KIND_TRAILER, read_message
 from scopes.history.revisions import find_directory, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
@@ -127,6 +128,7 @@ def _walk_merges(repository: Repository, conversation: ConversationId) -> Iterat
                     target_tip=commit.parents[0],
                     source_tip=commit.parents[1],
                 )
+                ended = _at_time(ended, known_seconds(commit.time) or ended.entry.created)
                 yield from ((ended, record) for record in records)
 
 
@@ -145,13 +147,13 @@ def _walk_moves(
     branches = list_branch_tips(repository, conversation)
     for operation, branch, old, new in moves:
         for record in _dropped_records(repository, operation, branch, old, new):
-            ended = _at_time(holding(repository, conversation, branch, old or Oid("")), operation)
+            ended = _at_time(holding(repository, conversation, branch, old or Oid("")), operation.time)
             yield with_sides(ended, branches), replace(record, status="aborted")
         documents = operation.details.get(DETAIL)
         records = map(conflict_of, documents if new is not None and isinstance(documents, list) else ())
         for found in records:
             if found is not None:
-                yield _at_time(holding(repository, conversation, branch, new or Oid("")), operation), found
+                yield _at_time(holding(repository, conversation, branch, new or Oid("")), operation.time), found
 
 
 def _dropped_records(
@@ -167,8 +169,8 @@ def _dropped_records(
     return open_conflicts_at(repository, old)  # a replay that goes on has resolved what it stopped at, or skips it
 
 
-def _at_time(in_progress: InProgress, operation: Operation) -> InProgress:
-    return replace(in_progress, entry=replace(in_progress.entry, created=operation.time))
+def _at_time(in_progress: InProgress, time: str) -> InProgress:
+    return replace(in_progress, entry=replace(in_progress.entry, created=time))
 
 
 def _resolved_by_merge(repository: Repository, conversation: ConversationId, commit: Commit) -> list[Conflict]:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scopes.context import context as module
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
-from scopes.conversation.merge import merge
+from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.new import new
+from scopes.conversation.resolve import resolve_conflict
 from scopes.errors import Invalid, NotFound
 from scopes.history.revisions import list_branch_tips
 from scopes.loading import load
@@ -362,3 +363,24 @@ def test_a_deeply_nested_branch_has_all_inherited_messages(repository, exact, tm
         "at the root",
         *(f"at depth {depth}" for depth in range(30)),
     ]
+
+
+def test_the_shown_turns_and_those_left_out_add_up_to_all_turns(repository, exact, tmp_path):
+    """It read "Showing 26 of 63 turns" with 35 left out: merge notices of scopes counted as turns."""
+    history(repository, "main: a", "fix@a: b")
+    for name, word in (("main", "SQLite"), ("fix", "files")):
+        decision = {"topic": "db", "decision": word}
+        say(repository, f"conv-001/{name}", "x " * 200, kind="decision", decision=decision)
+        for number in range(8):
+            say(repository, f"conv-001/{name}", f"{number} " * 40)
+    merge(repository, "conv-001", "fix", target="main")
+    resolve_conflict(repository, "conv-001", "1", take="source", author=Author("carol"))
+    continue_merge(repository, "conv-001")
+    for limit in (600, 100_000):
+        result = built(repository, exact, tmp_path, "conv-001/main", max_tokens=limit)
+        shown, total = map(int, re.search(r"Showing (\d+) of (\d+) turns", result.formatted_history).groups())
+        assert shown == result.turns_included
+        assert shown + result.turns_excluded == total == shown + result.left_out["over_budget"]
+        assert result.left_out["no_content"] > 0
+        named = [int(n) for text in result.warnings for n in re.findall(r"limited: (\d+) older turns", text)]
+        assert shown + sum(named) == total
