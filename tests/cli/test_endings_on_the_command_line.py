@@ -84,7 +84,7 @@ def test_a_refused_command_appends_nothing(conversation, sentence, words, code):
     assert conversation.texts("main") == before
 
 
-def test_a_withdrawal_can_be_foreseen_and_is_a_row(conversation, sentence):
+def test_a_withdrawal_is_previewed_and_is_a_row(conversation, sentence):
     conversation.run("decisions", "accept", sentence, "--topic", "db")
     planned = conversation.run("decisions", "withdraw", conversation.id, "DB", "--dry-run", "--json")
     assert (planned["topic"], planned["decisions"]) == ("db", ["We decided to use SQLite."])

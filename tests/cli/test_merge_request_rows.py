@@ -141,7 +141,7 @@ def test_the_json_of_each_step_has_the_same_request(branches):
     assert not {"merge", "ended", "ended_by", "reason"} & row.keys()
 
 
-def test_foreseen_conflicts_are_numbers_in_text_and_objects_in_json(quarrel):
+def test_predicted_conflicts_are_numbers_in_text_and_objects_in_json(quarrel):
     """S4-12, S4-18."""
     opened(quarrel)
     view = shown(quarrel)
