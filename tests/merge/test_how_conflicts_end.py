@@ -349,7 +349,7 @@ def test_a_debate_and_an_escalation_are_open_and_end_as_resolved(repository, bra
     assert resolutions(view.row.conflict) == [("manual", "source")]
 
 
-@pytest.mark.parametrize("options", [{"take": "source"}, {"take": "target"}, {"take": "base"}, {"value": "files"}])
+@pytest.mark.parametrize("options", [{"take": "source"}, {"take": "target"}, {"value": "files"}])
 def test_a_resolution_by_hand_is_listed_with_actor_reason_and_what_it_rejected(repository, branches, options):
     """S4-57."""
     merge(repository, "conv-001", "fix", target="main")
@@ -358,7 +358,7 @@ def test_a_resolution_by_hand_is_listed_with_actor_reason_and_what_it_rejected(r
     (row,) = listed(repository)
     found = row.conflict.resolution
     assert (found.strategy, found.actor, found.reason) == ("manual", "erin", "measured")
-    expected = {"source": ("pg",), "target": ("my",), "base": ("pg", "my")}.get(options.get("take"), ("pg", "my"))
+    expected = {"source": ("pg",), "target": ("my",)}.get(options.get("take"), ("pg", "my"))
     assert (found.rejected, found.value) == (expected, options.get("value"))
 
 

@@ -6,7 +6,10 @@ The examples are drawn anew in every run, so an eighth of them in each of many r
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import TypeVar
 
+Value = TypeVar("Value")
 MINIMUM = 5
 DEFAULT = 100  # hypothesis's own number
 
@@ -19,3 +22,10 @@ def examples(count: int = DEFAULT) -> int:
 def is_thorough() -> bool:
     """Return True if the run is to be thorough: `TEST_EXAMPLES=all`."""
     return os.environ.get("TEST_EXAMPLES") == "all"
+
+
+def sample(values: Sequence[Value], count: int) -> list[Value]:
+    """Return all values in a thorough run; otherwise `count` of them: the first, the last, and others evenly between."""
+    if is_thorough() or len(values) <= count:
+        return list(values)
+    return [values[round(number * (len(values) - 1) / (count - 1))] for number in range(count)]
