@@ -258,7 +258,7 @@ def test_a_run_whose_call_is_before_the_fork_belongs_to_the_side_with_its_result
     assert runs_of(repository) == ((), (CheckRun("pytest -q", failed=True, exit_code=1),))
 
 
-def test_a_merged_lane_brings_its_runs_to_its_side(forked):
+def test_the_runs_of_a_merged_lane_are_those_of_its_side(forked):
     """A merge inside of a lane: the runs of the inner branch are runs of the outer one."""
     branch(forked, "conv-001", name="inner", start="alt", switch=False)
     run(forked, "inner", "tox", exit_code=1)
@@ -298,7 +298,7 @@ def test_answers_to_different_questions_are_no_conflict(forked):
     assert answers(forked) == {}
 
 
-def test_long_questions_with_one_beginning_are_told_apart(forked):
+def test_long_questions_with_one_beginning_are_two_questions(forked):
     long = "What about " + "the very same words, " * 20
     for where, answer in (("main", "yes"), ("alt", "no")):
         ask(forked, where, f"{long} first?", answer)
