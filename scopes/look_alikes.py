@@ -34,7 +34,7 @@ _LETTERS = (
     ("˂ᐸ", "<<"),
     ("\u1680\u2800", "  "),
 )
-_OTHERS = re.compile(r"[^\x00-\x7f]")
+_OTHERS = re.compile(r"[^\x00-\x7f]+")
 _DROPPED = "\u200c\u200d\ufe0e\ufe0f\ufffd"
 
 
@@ -43,7 +43,7 @@ def fold(text: str) -> str:
     if text.isascii():
         return text
     table = _table()
-    return _OTHERS.sub(lambda match: table.get(ord(match[0]), match[0]) or "", text)
+    return _OTHERS.sub(lambda match: match[0].translate(table), text)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import re
@@ -42,6 +43,7 @@ def pytest_configure(config):
     # Without byte code every one of the hundreds of child processes compiles the program.
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    gc.set_threshold(50_000)  # as the program does: thousands of tests are collected, and none of them is garbage
     if "PYTEST_DEBUG_TEMPROOT" not in os.environ and "TMPDIR" not in os.environ and _is_usable(MEMORY_DISK):
         os.environ["PYTEST_DEBUG_TEMPROOT"] = MEMORY_DISK
 
@@ -69,6 +71,11 @@ def pytest_collection_modifyitems(config, items):
         (kept if chosen else left_out).append(item)
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept
+
+
+def pytest_collection_finish(session):
+    """Take the collected tests out of later garbage collections."""
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

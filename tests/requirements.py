@@ -33,9 +33,19 @@ def walk_docstrings(path: Path, pattern: re.Pattern[str] = NUMBER) -> Iterator[t
     A file whose text does not contain the pattern is not parsed.
     """
     text = path.read_text(encoding="utf-8")
-    for node in ast.walk(ast.parse(text)) if pattern.search(text) else ():
+    for node in _walk_statements(ast.parse(text)) if pattern.search(text) else ():
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and (text := ast.get_docstring(node)):
             yield getattr(node, "name", ""), text
+
+
+def _walk_statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield the module and its statements without their expressions, which are most of the nodes."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        inner = (ast.stmt, ast.excepthandler, ast.match_case)
+        waiting += [child for child in ast.iter_child_nodes(node) if isinstance(child, inner)]
 
 
 def find_tests() -> dict[str, set[str]]:

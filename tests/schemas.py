@@ -101,7 +101,7 @@ DOCUMENTS = {
     "conversations operations show": "operation",
     "init": "init",
     "verify": "verification certificate",
-    "check": "check",
+    "check": "check rule-list rule-explained",
     "repair": "repair",
     "gc": "gc",
     "doctor": "doctor",

@@ -17,9 +17,11 @@ from scopes.cli.command_docs import read_docs
 from scopes.cli.command_line import before_separator, split_words
 from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.cli.table import TABLE
+from tests.support import fork_server
 from tests.terminal_picture import PICTURE, draw, record
 
 ROOT = Path(__file__).parent.parent
+START = "import sys; from scopes.cli.main import main; sys.exit(main())"
 README = (ROOT / "README.md").read_text()
 
 
@@ -61,8 +63,11 @@ def test_the_commands_of_the_readme_work_on_the_sample_one_after_the_other(tmp_p
     for directory in (sessions, programs):
         directory.mkdir(parents=True)
     shutil.copy(ROOT / "tests" / "faults" / "transcript.jsonl", sessions)
-    start = "import sys; from scopes.cli.main import main; sys.exit(main())"
-    make_executable(programs / "scopes", f"#!/bin/sh\nexec {sys.executable} -P -c '{start}' \"$@\"\n")
+    fork_client = (
+        ROOT / "tests" / "support" / "fork_client.py"
+    )  # a start of its own for every command takes ten seconds
+    client = f"{sys.executable} -I -S {fork_client} {tmp_path}/forks"
+    make_executable(programs / "scopes", f'#!/bin/sh\nexec {client} "$@"\n')
     if shutil.which("jq") is None:
         make_executable(programs / "jq", "#!/bin/sh\nexec cat\n")
     lines = ["scopes conv import --sample", *list_lines()]
@@ -72,17 +77,20 @@ def test_the_commands_of_the_readme_work_on_the_sample_one_after_the_other(tmp_p
     script = "\n".join(f"echo {shlex.quote('$ ' + line)} >&2\n{line}\n{check}" for line in lines)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "SCOPES_"))}
     environment |= {"HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "PATH": f"{programs}:{os.environ['PATH']}"}
-    done = subprocess.run(
-        ["bash", "-c", script],
-        cwd=tmp_path,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with fork_server.listen(tmp_path / "forks", START):
+        done = subprocess.run(
+            ["bash", "-c", script],
+            cwd=tmp_path,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert "error:" not in done.stderr, done.stderr
     assert "fatal:" not in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
+    assert len(done.stdout) > 10_000
 
 
 def test_the_picture_shows_what_the_commands_print():

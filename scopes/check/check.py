@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from scopes.check.findings import Finding, Level, Verdict, is_at_least, lower
-from scopes.check.fingerprints import with_fingerprints
+from scopes.check.baseline import mark_known
+from scopes.check.findings import Finding, Verdict, is_at_least
+from scopes.check.judge import Judge
 from scopes.check.locate import locate_events
 from scopes.check.policy import Policy
-from scopes.check.rules.base import Rule, Settings, Unknown
-from scopes.check.rules.registry import RULES
-from scopes.check.run import Run
+from scopes.check.run import Run, RunEnd
 from scopes.check.run_reader import read_run
-from scopes.check.suppressions import suppress
 from scopes.history.conversations import Scope
 from scopes.ids import ConversationId
 from scopes.result import Result
@@ -79,33 +77,60 @@ class Checked(Result):
 
 def check(
     repository: Repository,
-    scopes: Sequence[tuple[str, Scope]],
+    scopes: Sequence[tuple[str | None, Scope]],
     policy: Policy,
     *,
     missing: Sequence[tuple[str, str]] = (),
+    baseline: frozenset[str] = frozenset(),
+    agent_exit: int | None = None,
     unknown_fails: bool = False,
     on_progress: Callable[[int], None] | None = None,
 ) -> Checked:
-    """Judge runs, given as names and scopes, one after the other; only one run is in memory at a time.
+    """Judge runs one after the other, given as names and scopes; one without a name is called like its transcript.
 
-    `missing` are names and reasons of runs that are not there or cannot be read. Each is a finding of `run/missing`,
-    and so is the absence of any run: nothing examined is never clean.
+    `baseline` holds the fingerprints of findings that do not count. `agent_exit` is the exit code of the agent: a run
+    fails if it is not 0, whatever its transcript says. `missing` are names and reasons of runs that are not there or
+    cannot be read. Each is a finding of `run/missing`, and so is the absence of any run: nothing examined is never
+    clean.
     """
+    judge = Judge(policy)
     checked = [_missing(name, reason, policy) for name, reason in missing]
     for number, (name, scope) in enumerate(scopes, 1):
-        checked.append(_check_run(repository, scope, read_run(repository, scope, name), policy))
+        run = _with_exit_code(_named(read_run(repository, scope, name), name), agent_exit)
+        verdicts = [each._replace(findings=mark_known(each.findings, baseline)) for each in judge.verdicts(run)]
+        checked.append(_checked(run, locate_events(repository, scope, verdicts)))
         if on_progress is not None:
             on_progress(number)
     if not checked:
         checked.append(_missing("", "there is no run to check", policy))
-    return Checked(runs=tuple(checked), fail_on=policy.fail_on, unknown_fails=unknown_fails, policy=policy.path)
+    return Checked(
+        runs=tuple(checked),
+        fail_on=policy.fail_on,
+        unknown_fails=unknown_fails,
+        policy=policy.path,
+        notes=tuple(judge.notes()),
+    )
 
 
-def _check_run(repository: Repository, scope: Scope, run: Run, policy: Policy) -> CheckedRun:
-    verdicts = [_judge(rule, run, policy) for rule in RULES.values() if level_of(rule, policy) != "off"]
-    verdicts = [with_fingerprints(run, verdict) for verdict in verdicts]
-    verdicts = [suppress(verdict, policy) for verdict in verdicts]
-    verdicts = locate_events(repository, scope, verdicts)
+def _named(run: Run, name: str | None) -> Run:
+    """Return a run without a name with the path of its transcript as name, a session file before a stream."""
+    if name is not None or not run.sources:
+        return run
+    source = min(run.sources, key=lambda source: source.kind)
+    return replace(run, name=source.path)
+
+
+def _with_exit_code(run: Run, code: int | None) -> Run:
+    """Return the run with an end that says that the agent failed, if its exit code is not 0."""
+    if not code:
+        return run
+    detail = f"the agent's exit code is {code}"
+    if run.end is None:
+        return replace(run, end=RunEnd("error", detail))
+    return replace(run, end=run.end._replace(status="error", detail=f"{run.end.detail}; {detail}".lstrip("; ")))
+
+
+def _checked(run: Run, verdicts: list[Verdict]) -> CheckedRun:
     return CheckedRun(
         name=run.name,
         conversation=run.conversation,
@@ -113,30 +138,6 @@ def _check_run(repository: Repository, scope: Scope, run: Run, policy: Policy) -
         calls=len(run.calls),
         verdicts=tuple(verdicts),
     )
-
-
-def _judge(rule: Rule, run: Run, policy: Policy) -> Verdict:
-    level = level_of(rule, policy)
-    given = policy.parameters.get(rule.id, {})
-    parameters = {each.name: given.get(each.name, each.default) for each in rule.parameters}
-    answer = rule.judge(run, Settings(level, parameters, policy.tests, policy.tools_as_test))
-    if isinstance(answer, Unknown):
-        return Verdict(rule.id, level, "unknown", answer.reason)
-    findings = tuple(_with_level(finding) for finding in answer)
-    if not findings and rule.needs_calls and run.is_stream_only:
-        return Verdict(rule.id, level, "unknown", "the event stream may lack calls, and there is no session file")
-    return Verdict(rule.id, level, "fail" if findings else "pass", findings=findings)
-
-
-def level_of(rule: Rule, policy: Policy) -> Level:
-    """Return the level of a rule in a policy: its own setting, else that of the preset."""
-    if rule.id in policy.levels:
-        return policy.levels[rule.id]
-    return rule.strict if policy.preset == "strict" and rule.strict is not None else rule.level
-
-
-def _with_level(finding: Finding) -> Finding:
-    return finding._replace(level=lower(finding.level)) if finding.attempted else finding
 
 
 def _missing(name: str, reason: str, policy: Policy) -> CheckedRun:

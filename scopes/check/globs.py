@@ -21,6 +21,11 @@ def matches_command(pattern: str, command: Command) -> bool:
     return _match(_words(pattern), (command.program, *command.argv[1:]))
 
 
+def matches_word(pattern: str, word: str) -> bool:
+    """Return True if a pattern matches a whole word; `*` stands for any characters."""
+    return _word_expression(pattern).fullmatch(word) is not None
+
+
 def matches_path(pattern: str, path: str) -> bool:
     """Return True if a pattern such as `src/**` or `*.py` matches a path; without a slash it matches the name."""
     if "/" not in pattern:

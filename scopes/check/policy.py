@@ -8,13 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from scopes.check.findings import LEVELS, Level
+from scopes.check.own_rules import Expectation, matches_line, parse_expectation
+from scopes.check.rules.base import Parameter
 from scopes.errors import Invalid
 
 FILE_NAME = "scopes-check.toml"
 PRESETS = ("recommended", "strict", "read-only")
+_OWN_RULE_KEYS = ("id", "level", "expect", "message", "match", "not_match", "scope")
 FAIL_ON = ("error", "warning", "note", "none")
 DEFAULT_TESTS = (
     "pytest **", "python* -m pytest **", "python* -m unittest **", "go test **", "cargo test **", "cargo nextest **",
@@ -35,16 +38,22 @@ class Suppression(NamedTuple):
 
 
 class OwnRule(NamedTuple):
-    """A rule of the policy; `match` and `not_match` are command lines that it is tried on when it is loaded."""
+    """A rule of the policy.
+
+    message: what a finding says; empty for the text of the form
+    scope: `run` for the calls of all agents in one order, `each` to judge the calls of sub-agents apart
+    """
 
     id: str
     level: Level
     expect: str
+    expectation: Expectation
     message: str
-    match: tuple[str, ...]
-    not_match: tuple[str, ...]
     scope: str
     line: int
+
+
+_Choice = TypeVar("_Choice", bound=str)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,14 +76,6 @@ class Policy:
     own_rules: tuple[OwnRule, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
     tools_as_test: tuple[str, ...] = ()
-
-
-class Parameter(NamedTuple):
-    """A parameter of a rule: its type is that of the default; None means a number that is not set."""
-
-    name: str
-    default: Any
-    summary: str
 
 
 def parse_policy(text: str, path: str, known_rules: Mapping[str, Sequence[Parameter]]) -> Policy:
@@ -117,6 +118,7 @@ class _Reader:
             levels=levels,
             parameters=parameters,
             lines=lines,
+            own_rules=self._read_own_rules(document),
             suppressions=tuple(self._read_suppression(each) for each in self._tables(document, "suppress")),
             tools_as_test=tuple(str(each.get("name", "")) for each in self._tables(document, "tool_as_test")),
         )
@@ -128,7 +130,7 @@ class _Reader:
         given = {}
         for key, value in settings.items():
             if key == "level":
-                levels[rule] = self._choice(settings, "level", LEVELS, "off")  # type: ignore[assignment]
+                levels[rule] = self._choice(settings, "level", LEVELS, "off")
                 continue
             self._require_known(key, ("level", *known), f"{rule} has no parameter")
             default = known[key].default
@@ -138,6 +140,44 @@ class _Reader:
                 raise self._mistake(key, f"{key} of {rule} must be {wanted}")
             given[key] = value
         return given
+
+    def _read_own_rules(self, document: Mapping[str, Any]) -> tuple[OwnRule, ...]:
+        found: dict[str, OwnRule] = {}
+        for number, each in enumerate(self._tables(document, "rule")):
+            rule = self._read_own_rule(each, number)
+            if rule.id in self._known or rule.id in found:
+                raise self._mistake("id", f"there is another rule {rule.id!r}", number=number)
+            found[rule.id] = rule
+        return tuple(found.values())
+
+    def _read_own_rule(self, document: Mapping[str, Any], number: int) -> OwnRule:
+        for key in document:
+            self._require_known(key, _OWN_RULE_KEYS, "a rule has no key")
+        name, expect = document.get("id"), document.get("expect")
+        if not isinstance(name, str) or not isinstance(expect, str):
+            raise self._mistake("rule", "a rule needs `id` and `expect`", number=number)
+        try:
+            expectation = parse_expectation(expect)
+        except Invalid as error:
+            raise self._mistake("expect", f"{name}: {error.message}", error.hint, number=number) from error
+        self._try_examples(document, name, expectation, number)
+        return OwnRule(
+            name,
+            self._choice(document, "level", LEVELS, "error"),
+            expect,
+            expectation,
+            str(document.get("message", "")),
+            self._choice(document, "scope", ("run", "each"), "run"),
+            self._line_of("rule", number),
+        )
+
+    def _try_examples(self, document: Mapping[str, Any], name: str, wanted: Expectation, number: int) -> None:
+        """Refuse a rule whose first event does not match its examples."""
+        for key, expected in (("match", True), ("not_match", False)):
+            for line in self._texts(document, key) if key in document else ():
+                if any(matches_line(pattern, line) for pattern in wanted.first) is not expected:
+                    verb = "does not match" if expected else "matches"
+                    raise self._mistake(key, f"{name} {verb} its example {line!r}", number=number)
 
     def _read_suppression(self, document: Mapping[str, Any]) -> Suppression:
         for key in document:
@@ -167,24 +207,26 @@ class _Reader:
             raise self._mistake(key, f"{key} is not a list of texts")
         return value
 
-    def _choice(self, document: Mapping[str, Any], key: str, choices: Sequence[str], default: str) -> str:
+    def _choice(self, document: Mapping[str, Any], key: str, choices: Sequence[_Choice], default: _Choice) -> _Choice:
         value = document.get(key, default)
-        if value not in choices:
+        found = next((choice for choice in choices if choice == value), None)
+        if found is None:
             raise self._mistake(key, f"{key} = {value!r} is not one of {', '.join(choices)}")
-        return str(value)
+        return found
 
     def _require_known(self, key: str, known: Sequence[str], text: str) -> None:
         if key not in known:
             near = get_close_matches(key, known, 1)
             raise self._mistake(key, f"{text} {key!r}", f"did you mean {near[0]!r}?" if near else None)
 
-    def _mistake(self, key: str, text: str, hint: str | None = None) -> Invalid:
-        line = self._line_of(key)
+    def _mistake(self, key: str, text: str, hint: str | None = None, *, number: int = 0) -> Invalid:
+        line = self._line_of(key, number)
         lines = self._text.splitlines()
         column = lines[line - 1].find(key) + 1 if 0 < line <= len(lines) else 1
         return Invalid(f"{self._path}:{line}:{max(column, 1)}: {text}", hint=hint)
 
-    def _line_of(self, key: str) -> int:
-        """Return the first line on which a key or the name of a table is written; 1 if it is not found."""
+    def _line_of(self, key: str, number: int = 0) -> int:
+        """Return the line on which a key or the name of a table is written for the n-th time, from 0; 1 if nowhere."""
         pattern = re.compile(rf"""^\s*(?:\[.*?["']?{re.escape(key)}["']?\s*\]|["']?{re.escape(key)}["']?\s*=)""")
-        return next((n for n, line in enumerate(self._text.splitlines(), 1) if pattern.match(line)), 1)
+        found = [line for line, text in enumerate(self._text.splitlines(), 1) if pattern.match(text)]
+        return found[min(number, len(found) - 1)] if found else 1

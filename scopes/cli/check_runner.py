@@ -1,4 +1,4 @@
-"""The parts of `check` that belong to the command line: tell paths from conversations, and read both as runs."""
+"""The parts of `check` that belong to the command line: find policy and runs, and read paths into a temporary store."""
 
 from __future__ import annotations
 
@@ -7,18 +7,27 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from scopes.check.policy import FAIL_ON, FILE_NAME, Policy, parse_policy
+from scopes.check.baseline import read_baseline
+from scopes.check.policy import FAIL_ON, FILE_NAME, PRESETS, Policy, parse_policy
 from scopes.check.rules.registry import RULES
 from scopes.cli.import_runner import collect_sources, import_into
 from scopes.cli.invocation import Invocation
+from scopes.conversation.list import list_conversations
+from scopes.conversation.list_filter import ListFilter
 from scopes.errors import CannotImport, Inaccessible, Invalid, NotFound
 from scopes.history.conversations import Scope, resolve_scope
 from scopes.history.revisions import conversation_ids
 from scopes.importers.import_sources import ImportOptions
+from scopes.regular_file import read_regular
+from scopes.store.committed_file import find_merge_base, read_committed_file
 from scopes.store.overlay import empty_store
+from scopes.store.projects import Project
 from scopes.store.repository import Repository
 
 _SUFFIXES = (".json", ".jsonl", ".log", ".zst")
+_MAX_FILE = 64 << 20
+# The branch or commit that a change is based on, in the variables of a CI system: GitHub, GitLab.
+_BASES = (("GITHUB_BASE_REF", "origin/{}"), ("CI_MERGE_REQUEST_DIFF_BASE_SHA", "{}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,31 +35,30 @@ class Runs:
     """The runs to check: their store, names and scopes; `missing` are names and reasons of those that are not there."""
 
     repository: Repository
-    scopes: list[tuple[str, Scope]]
+    scopes: Sequence[tuple[str | None, Scope]]
     missing: list[tuple[str, str]]
 
 
-def read_policy(path: str | None, fail_on: str | None) -> Policy:
-    """Read the policy that was named, else that of the current directory, else return the defaults.
+def read_policy(
+    invocation: Invocation, path: str | None, revision: str | None, fail_on: str | None, preset: str | None
+) -> Policy:
+    """Read the policy and apply the options that override it.
+
+    It is the file that was named, or `scopes-check.toml` here. With `revision` it is read from that commit, and in a CI
+    job for a change from the commit that the change is based on: the agent cannot have written that.
 
     Raises:
-        Invalid: it has a mistake, or the level is unknown.
+        Invalid: it has a mistake, or an option has an unknown value.
         NotFound, Inaccessible: it cannot be read.
     """
-    chosen = path or (FILE_NAME if os.path.isfile(FILE_NAME) else None)
-    policy = Policy()
-    if chosen is not None:
-        try:
-            with open(chosen, encoding="utf-8") as file:
-                text = file.read()
-        except FileNotFoundError as error:
-            raise NotFound(f"there is no policy {chosen}", hint="give an existing file with --rules") from error
-        except (OSError, UnicodeError) as error:
-            raise Inaccessible(f"cannot read {chosen}: {error}") from error
-        policy = parse_policy(text, chosen, {rule.id: rule.parameters for rule in RULES.values()})
-    if fail_on is not None and fail_on not in FAIL_ON:
-        raise Invalid(f"--fail-on {fail_on!a} is not possible: use one of {', '.join(FAIL_ON)}")
-    return policy if fail_on is None else replace(policy, fail_on=fail_on)
+    for option, value, choices in (("--fail-on", fail_on, FAIL_ON), ("--preset", preset, PRESETS)):
+        if value is not None and value not in choices:
+            raise Invalid(f"{option} {value!a} is not possible: use one of {', '.join(choices)}")
+    text, name = _read_policy_text(invocation, path, revision)
+    known = {rule.id: rule.parameters for rule in RULES.values()}
+    policy = Policy() if text is None else parse_policy(text, name, known)
+    policy = policy if fail_on is None else replace(policy, fail_on=fail_on)
+    return policy if preset is None else replace(policy, preset=preset)
 
 
 def split_targets(targets: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -67,27 +75,86 @@ def split_targets(targets: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 @contextmanager
-def open_runs(invocation: Invocation, paths: Sequence[str], names: Sequence[str]) -> Iterator[Runs]:
+def open_runs(invocation: Invocation, paths: Sequence[str], names: Sequence[str], wanted: ListFilter) -> Iterator[Runs]:
     """Open the runs of paths in a temporary store, or those of stored conversations; without either all stored ones.
+
+    `wanted` narrows the transcripts below the paths, or the stored conversations if none is named.
 
     Raises:
         NotFound, Ambiguous: a conversation cannot be resolved, or there is no store.
     """
     if not paths:
         repository = invocation.repository()
-        chosen = names or [str(conversation) for conversation in conversation_ids(repository)]
+        chosen = names or sorted(
+            row.id
+            for row in list_conversations(
+                repository, invocation.index_directory, complete=True, wanted=wanted
+            ).conversations
+        )
         yield Runs(repository, [(name, resolve_scope(repository, name)) for name in chosen], [])
         return
     with empty_store() as repository:
         missing = []
+        projects = [project for project in wanted.projects if isinstance(project, Project)]
+        options = ImportOptions(since=wanted.since, projects=projects or None)
         for path in paths:
             try:
                 collected = collect_sources(invocation, [path])
-                import_into(invocation, repository, collected, ImportOptions())
+                import_into(invocation, repository, collected, options)
             except (CannotImport, Inaccessible, NotFound) as error:
-                missing.append((path, error.message))
-        stored = [(str(each), resolve_scope(repository, each)) for each in conversation_ids(repository)]
+                missing.append((path, error.message.removeprefix(f"{path}: ")))
+        stored = [(None, resolve_scope(repository, name)) for name in conversation_ids(repository)]
         yield Runs(repository, stored, missing)
+
+
+def read_known(path: str | None) -> frozenset[str]:
+    """Return the fingerprints of the baseline; none without a path.
+
+    Raises:
+        NotFound, Inaccessible: it cannot be read.
+        Corrupt: it is no report.
+    """
+    return frozenset() if path is None else read_baseline(_read_file(path, "baseline"), path)
+
+
+def _read_policy_text(invocation: Invocation, path: str | None, revision: str | None) -> tuple[str | None, str]:
+    """Return the text of the policy and its name; None if there is none."""
+    name = path or FILE_NAME
+    if revision is None and path is None:
+        revision = _find_base(invocation)
+    if revision is None:
+        if path is None and not os.path.isfile(name):
+            return None, name
+        return _decoded(_read_file(name, "policy"), name), name
+    data = read_committed_file(invocation.cwd, revision, os.path.normpath(name))
+    if data is None and path is not None:
+        raise NotFound(f"there is no {name} in {revision}", hint="commit the policy there, or leave out --rules-from")
+    return None if data is None else _decoded(data, name), f"{revision[:12]}:{name}"
+
+
+def _find_base(invocation: Invocation) -> str | None:
+    """Return the merge base of the change that a CI job checks; None elsewhere, and if the history is not there."""
+    for variable, form in _BASES:
+        value = invocation.environ.get(variable)
+        if value:
+            return find_merge_base(invocation.cwd, form.format(value))
+    return None
+
+
+def _read_file(path: str, what: str) -> bytes:
+    try:
+        return read_regular(path, _MAX_FILE)
+    except FileNotFoundError as error:
+        raise NotFound(f"there is no {what} {path}", hint="give the path of an existing file") from error
+    except OSError as error:
+        raise Inaccessible(f"cannot read the {what} {path}: {error.strerror}") from error
+
+
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Invalid(f"{name} is not valid UTF-8") from error
 
 
 def _is_path(target: str) -> bool:

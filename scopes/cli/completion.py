@@ -5,16 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from scopes.cli.command_line import (
-    LONG,
-    SHORT,
-    CommandLine,
-    expand_words,
-    expects_value,
-    split_words,
-    with_optional_values,
-)
+from scopes.cli.command_line import CommandLine, expand_words, split_words, with_optional_values
 from scopes.cli.global_options import GLOBAL_OPTIONS
+from scopes.cli.option_rows import OptionRow, choices_of, find_argument, find_option, needs_value, read_keys, read_rows
 from scopes.loading import load
 from scopes.store.discovery import (
     cache_directory,
@@ -31,11 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import NoReturn
 
-    from scopes.cli.table import Command, Table
+    from scopes.cli.table import Table
 
 Candidates = list[tuple[str, str]]
 
-OPTIONS_FILE = os.path.join(os.path.dirname(__file__), "options.tsv")
 _OF_CONFLICTS = "conflict-resolution/"
 # Placeholders whose values are revisions: conversations, branches, messages.
 _REVISIONS = ("MESSAGE", "MESSAGE|CONV", "SOURCE", "A..B", "B")
@@ -49,18 +41,6 @@ NO_FILES = 1
 _NAME_OR_PATH = frozenset({"PROJECT", "FILE", "VALUE", "-- PATH", "CONV[/BRANCH]|FILE"})
 _NEVER_A_PATH = frozenset({"COMMAND", "ID", "N", "NAME", "NEW", "SHARE", "TOKENS", "TOPIC", "WHEN"})
 _FEW_MESSAGES = 5
-
-
-class OptionRow:
-    """One line of options.tsv; `name` is an option's name, or the position of an argument (`1`, `2...`)."""
-
-    __slots__ = ("choices", "help", "name", "value")
-
-    def __init__(self, name: str, value: str, choices: str, help_text: str) -> None:
-        self.name = name
-        self.value = value
-        self.choices = choices.split(",") if choices else []
-        self.help = help_text
 
 
 class ParsedWords:
@@ -90,9 +70,9 @@ class Request:
         self.row = self.parsed.open_option
         name, equals, value = current.partition("=")
         if self.row is None and self.is_plain:
-            self.row = _argument_row(self.rows, len(self.parsed.arguments) + 1)
+            self.row = find_argument(self.rows, len(self.parsed.arguments) + 1)
         elif self.row is None and equals:
-            self.row = _row(self.rows, name)
+            self.row = find_option(self.rows, name)
             self.prefix, self.current = f"{name}=", value
 
     @property
@@ -342,7 +322,7 @@ def _override_values(_placeholder: str, current: str, _parsed: ParsedWords) -> C
     """Return the settings of `-c KEY=VALUE`, or the values of the one that was typed."""
     key, equals, _ = current.partition("=")
     if equals:
-        return [(f"{key}={value}", text) for value, text in _choices_of(key)]
+        return [(f"{key}={value}", text) for value, text in choices_of(key)]
     return [(f"{key}=", text) for key, text in read_keys()]
 
 
@@ -366,28 +346,8 @@ def _index_values(placeholder: str, current: str, parsed: ParsedWords) -> Candid
     return sorted(projects.items())
 
 
-def read_rows(command: Command) -> list[OptionRow]:
-    """Read the options and arguments of one command, in the order of its help."""
-    start = " ".join(command.path) + "\t"
-    return [OptionRow(*line.rstrip("\n").split("\t")[1:]) for line in _lines() if line.startswith(start)]
-
-
-def read_keys() -> Candidates:
-    """Read the names and descriptions of the settings."""
-    return [
-        (row.name, row.help)
-        for row in (OptionRow(*line.rstrip("\n").split("\t")[1:]) for line in _lines() if line[0] == "=")
-    ]
-
-
 def _setting_values(_placeholder: str, _current: str, parsed: ParsedWords) -> Candidates:
-    return _choices_of(parsed.arguments[0]) if parsed.arguments else []
-
-
-def _choices_of(key: str) -> Candidates:
-    """Return the values of a setting, if there are only a few."""
-    rows = [OptionRow(*line.rstrip("\n").split("\t")[1:]) for line in _lines() if line[0] == "="]
-    return [(choice, "") for row in rows if row.name == key for choice in row.choices]
+    return choices_of(parsed.arguments[0]) if parsed.arguments else []
 
 
 def _commands(table: Table, line: CommandLine, parsed: ParsedWords) -> Candidates:
@@ -417,31 +377,8 @@ def _parse_words(line: CommandLine, rows: list[OptionRow], environ: Mapping[str,
         else:
             name, equals, value = word.partition("=")
             parsed.options += [(name, value)] if equals else []
-            parsed.open_option = _row(rows, word) if _expects_value(rows, word) else None
+            parsed.open_option = find_option(rows, word) if needs_value(rows, word) else None
     return parsed
-
-
-def _expects_value(rows: list[OptionRow], word: str) -> bool:
-    own = next((row for row in rows if row.name == word), None)
-    return expects_value(word) if own is None else bool(own.value)
-
-
-def _row(rows: list[OptionRow], word: str) -> OptionRow | None:
-    """Return the row of an option of the command, else of a global option; None if it is unknown."""
-    own = next((row for row in rows if row.name == word), None)
-    option = LONG.get(word) if word.startswith("--") else SHORT.get(word[-1:])
-    if own is not None or option is None:
-        return own
-    name = word if word.startswith("--") else "-" + word[-1:]
-    return OptionRow(name, option.value or "", ",".join(option.choices), option.help)
-
-
-def _argument_row(rows: list[OptionRow], number: int) -> OptionRow | None:
-    """Return the row of an argument by its position, counted from 1; a repeated last argument takes all later ones."""
-    arguments = [row for row in rows if row.name[0].isdigit()]
-    if number <= len(arguments):
-        return arguments[number - 1]
-    return arguments[-1] if arguments and arguments[-1].name.endswith("...") else None
 
 
 def _complete_name(names: list[str], typed: str) -> str:
@@ -457,11 +394,6 @@ def _store_path(parsed: ParsedWords) -> str:
             os.chdir(os.path.expanduser(value))
     stores = [value for name, value in parsed.options if name == "--store"]
     return choose_store(parsed.environ, os.getcwd(), stores[-1] if stores else None)
-
-
-def _lines() -> list[str]:
-    with open(OPTIONS_FILE, encoding="utf-8") as file:
-        return file.readlines()
 
 
 _SOURCES: dict[str, Callable[[str, str, ParsedWords], Candidates]] = {

@@ -9,10 +9,10 @@ import os
 import sys
 
 from scopes.cli.command_docs import DOCS_FILE, CommandDocs, ParameterDocs, dump_docs
-from scopes.cli.completion import OPTIONS_FILE
 from scopes.cli.completion_scripts import SCRIPTS
 from scopes.cli.inspect_command import inspect_command
 from scopes.cli.man_pages import command_page, page_name, root_page
+from scopes.cli.option_rows import OPTIONS_FILE
 from scopes.cli.table import TABLE, Table
 from scopes.model.conflicts import CONFLICT_TYPES, STATUSES
 from scopes.model.conversation import PURPOSES

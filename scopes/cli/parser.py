@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
+import typing
 from collections.abc import Callable, Iterator
 
 import typer
@@ -42,11 +44,7 @@ def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
     """
     command = line.command
     assert command is not None  # noqa: S101  `dispatch` calls this only with a command
-    parser = build_parser(command)
-    own = {name for parameter in parser.params for name in parameter.opts}
-    parser.params += [
-        _parameter(option) for option in GLOBAL_OPTIONS if option is not HELP and own.isdisjoint(option.names)
-    ]
+    parser = _build_full_parser(load(command.target), command.path[-1])
     spelling = table.spelling(command.path)
     try:
         words = [*line.leading, *_expand_counts(parser, line.rest)]
@@ -111,14 +109,30 @@ def _expand_counts(parser: typer.core.TyperCommand, words: list[str]) -> Iterato
         before = word
 
 
+@functools.cache
+def _build_full_parser(function: Callable[..., int | None], name: str) -> typer.core.TyperCommand:
+    """Build the parser of a command function with the global options, once in a process."""
+    parser = _build_parser(function, name)
+    own = {name for parameter in parser.params for name in parameter.opts}
+    parser.params += [
+        _parameter(option) for option in GLOBAL_OPTIONS if option is not HELP and own.isdisjoint(option.names)
+    ]
+    return parser
+
+
 def build_parser(command: Command) -> typer.core.TyperCommand:
     """Build the parser of a command from its function's signature, without the global options."""
+    return _build_parser(load(command.target), command.path[-1])
+
+
+def _build_parser(function: Callable[..., int | None], name: str) -> typer.core.TyperCommand:
+    # Otherwise typer evaluates the text of every annotation four times.
+    function.__annotations__ = typing.get_type_hints(function, include_extras=True)
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    function: Callable[..., int | None] = load(command.target)
-    app.command(command.path[-1], add_help_option=False)(function)
+    app.command(name, add_help_option=False)(function)
     parser = typer.main.get_command(app)
     if not isinstance(parser, typer.core.TyperCommand):
-        raise TypeError(f"{command.target} is not a command function")
+        raise TypeError(f"{function.__name__} is not a command function")
     return parser
 
 

@@ -44,6 +44,7 @@ _LEFT_OUT_TEXTS = {  # what a warning names; the budget has a warning of its own
     RETRACTED: "retracted",
     OTHER_WORK: "for another work item",
 }
+_NAMED_KEYS = frozenset({BEFORE_COMPACTION, RETRACTED, OTHER_WORK})
 _TEXT_ENDS = ".,;:!?)]}>'\"`-_/*|"  # common last characters before the truncation mark
 
 
@@ -86,7 +87,7 @@ def assemble(
     relevance, scores = _score(turns, request.task)
     count = tokenizer.count
     _announce_texts(turns, scores, request, tokenizer)
-    header, room = _make_header(title, collected.messages, request, count)
+    header, room = _make_header(title, _count_turns(collected), request, count)
     summary = _fit_summary(collected.summary, room * _SUMMARY_SHARE // 100, count)
     room -= 0 if summary is None else count(summary)
     decisions = _fit_decisions(collected, request, room, count)
@@ -143,14 +144,23 @@ def _announce_texts(turns: list[Turn], scores: Mapping[int, float], request: Req
     tokenizer.prepare((f"\n\n{TRUNCATED}\n\n", *(f"{end}\n{TRUNCATED}\n\n" for end in _TEXT_ENDS)))
 
 
-def _make_header(title: str, messages: int, request: Request, count: Count) -> tuple[str, int]:
+def _count_turns(collected: Collected) -> int:
+    """Return how many messages could be turns: those in a context, and those that its warnings name as left out.
+
+    Messages without content, merge notices of scopes, amendments and a compaction used as the summary do not count.
+    """
+    named = sum(each.key in _NAMED_KEYS for each in collected.excluded)
+    return sum(turn.messages for turn in collected.turns) + collected.unread + named
+
+
+def _make_header(title: str, turns: int, request: Request, count: Count) -> tuple[str, int]:
     """Return the header, with a placeholder for the number of turns, and the tokens left after header and fence.
 
     The header is empty if it would take too large a share. The fence is never left out.
     """
     escaped = line_for_prompt(title).replace("{", "(").replace("}", ")")
-    header = f"# Context of {escaped}\n\n{RECORDED}. Showing {{}} of {messages} turns.\n\n"
-    cost = max(count(header.format(shown)) for shown in (messages, 0))
+    header = f"# Context of {escaped}\n\n{RECORDED}. Showing {{}} of {turns} turns.\n\n"
+    cost = max(count(header.format(shown)) for shown in (turns, 0))
     room = max(0, request.max_tokens - _fence_tokens(request, count))
     return ("", room) if cost * 100 > request.max_tokens * _MAX_HEADER_SHARE else (header, max(0, room - cost))
 

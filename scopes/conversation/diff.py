@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from scopes.errors import Invalid, NotFound
 from scopes.history.messages import NO_TEXT, MessageHeader, header_of, is_root, read_message
+from scopes.history.name_syntax import LATEST
 from scopes.history.revisions import (
-    LATEST,
     Revision,
     find_latest_with_branch,
     resolve_conversation,

@@ -26,7 +26,8 @@ from scopes.history.messages import (
     walk_headers_newest_first,
 )
 from scopes.history.metadata import read_tags
-from scopes.history.revisions import MIN_PREFIX_LENGTH, list_branch_tips, resolve_revision, resolve_with_latest
+from scopes.history.name_syntax import MIN_PREFIX_LENGTH
+from scopes.history.revisions import list_branch_tips, resolve_revision, resolve_with_latest
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.history.tool_calls import BETWEEN_CALL_AND_RESULT, MAX_RESULTS, TOOL_RESULTS, find_call_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid

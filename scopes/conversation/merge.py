@@ -7,6 +7,7 @@ its state. The branch is where they are discussed and resolved before the merge 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from scopes.clock import now
@@ -96,10 +97,12 @@ def merge(
     target: str | None = None,
     options: MergeOptions | None = None,
     dry_run: bool = False,
+    check: Callable[[], None] = lambda: None,
 ) -> MergeOutcome:
     """Merge `source` (a branch, or any revision of this or another conversation) into `target` (the active branch).
 
-    If the source is the active branch, the target becomes active.
+    If the source is the active branch, the target becomes active. `check` is called under the lock; if it raises,
+    nothing is merged.
 
     Raises:
         NotFound, Ambiguous: there is no such conversation, branch or message.
@@ -117,6 +120,7 @@ def merge(
             _require_resolved(objects, request, plan)
             return _preview(request, plan, fast_forward=chosen.fast_forward)
     with exclusive_write(repository):
+        check()
         request = _resolve(repository, conversation, source, target)
         _require_not_in_progress(repository, request)
         plan = _plan(repository, repository, request, policy, unrelated=unrelated)

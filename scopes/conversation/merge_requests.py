@@ -18,7 +18,7 @@ from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
 from scopes.merge.in_progress import list_in_progress
-from scopes.merge.requests import state_now
+from scopes.merge.requests import has_ancestor, state_now
 from scopes.model.conflicts import Conflict
 from scopes.model.merge_request import CLOSED, MERGED, OPEN, REQUEST_STATES, MergeRequest
 from scopes.model.message import Author
@@ -188,15 +188,12 @@ def merge_request(
         Refused: the request is closed or merged.
     """
     handle = StoreHandle(repository).conversation(conversation)
-    row = _find(handle, name)
-    request, tips = row.request, handle.tips
-    if row.state != OPEN:
-        raise Refused(f"merge request {request.number} is {row.state}", hint=_reopen_hint(handle, request, row.state))
-    for branch in (request.source, request.target):
-        if branch not in tips:
-            hint = f"close the request: scopes merge-requests close {handle.id} {request.number}"
-            raise NotFound(f"branch {branch} of merge request {request.number} does not exist", hint=hint)
-    return merge(repository, handle.id, request.source, target=request.target, options=options)
+    request = _read_mergeable(handle, name)
+
+    def check() -> None:  # somebody else may have closed or merged it meanwhile
+        _read_mergeable(handle, request.id)
+
+    return merge(repository, handle.id, request.source, target=request.target, options=options, check=check)
 
 
 def close_merge_request(
@@ -219,12 +216,26 @@ def close_merge_request(
         return _store(handle, replace(request, state=CLOSED, ended=now(), ended_by=closer.name, reason=why), "closed")
 
 
+def _read_mergeable(handle: ConversationHandle, name: str) -> MergeRequest:
+    """Return a request that is open and whose branches exist; raises as `merge_request` does."""
+    row = _find(handle, name)
+    request, tips = row.request, handle.tips
+    if row.state != OPEN:
+        raise Refused(f"merge request {request.number} is {row.state}", hint=_reopen_hint(handle, request, row.state))
+    for branch in (request.source, request.target):
+        if branch not in tips:
+            hint = f"close the request: scopes merge-requests close {handle.id} {request.number}"
+            raise NotFound(f"branch {branch} of merge request {request.number} does not exist", hint=hint)
+    return request
+
+
 def find_merge_request_anywhere(repository: Repository, name: str) -> ConversationId:
     """Return the conversation of a request that is named alone: by its number the latest one, else the one with the id.
 
     Raises:
         NotFound, Ambiguous: there is none, or several.
     """
+    name = name.removeprefix("#")
     if name.isdecimal():
         latest = StoreHandle(repository).conversation("@")
         _find(latest, name)
@@ -279,7 +290,7 @@ def _find(handle: ConversationHandle, name: str) -> MergeRequestRow:
 
 def _count_moved(repository: Repository, request: MergeRequest, tips: dict[BranchName, Oid]) -> int | None:
     tip = tips.get(request.source)
-    if tip is None or not repository.has(request.source_tip) or not is_ancestor(repository, request.source_tip, tip):
+    if tip is None or not has_ancestor(repository, tip, request.source_tip):
         return None
     return len(list_new_commits(repository, tip, request.source_tip, [request.source_tip]))
 

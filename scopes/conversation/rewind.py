@@ -143,4 +143,6 @@ def _part_of_merge(where: str, count: int, fewer: int, more: int) -> Refused:
     hint = f"take back the whole merge: scopes conv rewind {where} -n {more}"
     if fewer:
         hint += f"; or only the messages after it: -n {fewer}"
-    return Refused(f"the last {count} messages of {where} are only a part of what a merge brought", hint=hint)
+    verb = "is" if count == 1 else "are"
+    text = f"the last {count} {plural(count, 'message')} of {where} {verb} only a part of what a merge brought"
+    return Refused(text, hint=hint)

@@ -15,16 +15,25 @@ User text is never passed to the revision parser of libgit2: that has had memory
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import NamedTuple
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_date
-from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound
+from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.history.messages import header_of, is_root, read_root
 from scopes.history.metadata import read_metadata
+from scopes.history.name_syntax import (
+    LATEST,
+    MIN_PREFIX_LENGTH,
+    could_be_id,
+    is_short_prefix,
+    match_prefix,
+    parse_latest,
+    split_steps,
+    split_time,
+)
 from scopes.ids import MAX_NAME_BYTES, BranchName, ConversationId, Oid, is_message_id, is_name
 from scopes.model.conversation import Root
 from scopes.result import plural
@@ -35,13 +44,7 @@ from scopes.store.reflog import find_value_at, walk_moves
 from scopes.store.repository import Repository, read_commit
 
 MAIN = BranchName("main")
-LATEST = "@"
-_STEP = re.compile(r"[~^]([0-9]*)")
-_LATEST = re.compile(r"@(?:(?P<one>-)|\{(?P<count>[0-9]{1,9})\})?")
 _POSITION = re.compile(r"[0-9]{1,9}")
-_TIME_SUFFIX = re.compile(r"(?P<name>.*)@\{(?P<time>[^{}]*)\}", re.DOTALL)
-MIN_PREFIX_LENGTH = 4
-_MAX_STEPS = 10**9
 _LISTED_BRANCHES = 8
 
 
@@ -74,8 +77,8 @@ def resolve_conversation(repository: Repository, text: str) -> ConversationId:
     """
     if not text:
         raise Invalid("the conversation's id is empty", hint="list them: scopes conv list")
-    if (latest := _LATEST.fullmatch(text)) is not None:
-        return _resolve_latest(repository, 1 if latest["one"] else int(latest["count"] or 0))
+    if (position := parse_latest(text)) is not None:
+        return _resolve_latest(repository, position)
     if is_name(text) and "/" not in text and repository.find_ref(f"{refs.HEADS}{text}/{MAIN}") is not None:
         return ConversationId(text)  # the common case, without listing all refs
     known = conversation_ids(repository)
@@ -84,7 +87,7 @@ def resolve_conversation(repository: Repository, text: str) -> ConversationId:
         if found is not None:
             return found
         _check_not_deleted(repository, text)
-    return ConversationId(_match_prefix(text, known, "conversation", "list them: scopes conv list"))
+    return ConversationId(match_prefix(text, known, "conversation", "list them: scopes conv list"))
 
 
 def _check_not_deleted(repository: Repository, text: str) -> None:
@@ -153,7 +156,7 @@ def _find_by_root(
         root = _find_root(repository, conversation)
         names = () if root is None else (root.uuid, root.native_id or "")
         found |= {name: conversation for name in names if name.startswith(prefix)}
-    return found[_match_prefix(prefix, found, "conversation", None)] if found else None
+    return found[match_prefix(prefix, found, "conversation", None)] if found else None
 
 
 def _find_root(repository: Repository, conversation: ConversationId) -> Root | None:
@@ -219,7 +222,7 @@ def resolve_branch_name(repository: Repository, conversation: ConversationId, te
     tips = list_branch_tips(repository, conversation)
     few = len(tips) <= _LISTED_BRANCHES
     hint = f"branches of {conversation}: {', '.join(tips)}" if few else _list_branches(conversation)
-    return BranchName(_match_prefix(text, tips, "branch", hint))
+    return BranchName(match_prefix(text, tips, "branch", hint))
 
 
 def resolve_branch(repository: Repository, conversation: str, branch: str | None) -> tuple[ConversationId, BranchName]:
@@ -242,15 +245,15 @@ def resolve_revision(repository: Repository, text: str, conversation: Conversati
     """
     if not text:
         raise Invalid("the message is not named", hint="for example: conv-001, conv-001/main~2, or an id from the log")
-    name, steps = _split_steps(text)
-    at_time = None if _LATEST.fullmatch(name) else _TIME_SUFFIX.fullmatch(name)
-    if at_time is not None and not at_time["name"] and conversation is None:
+    name, steps = split_steps(text)
+    before, time = split_time(name)
+    if time is not None and not before and conversation is None:
         raise NotFound(
             f"there is no conversation {name!a}", hint="the latest is @, the ones before are @{1}, @{2}, ..."
         )
-    revision = _resolve_named(repository, at_time["name"] if at_time else name, conversation)
-    if at_time is not None:
-        revision = _resolve_time(repository, revision, at_time["time"])
+    revision = _resolve_named(repository, before, conversation)
+    if time is not None:
+        revision = _resolve_time(repository, revision, time)
     return revision._replace(oid=_step_back(repository, revision, steps)) if steps else revision
 
 
@@ -296,7 +299,7 @@ def find_copies(repository: Repository, text: str) -> list[Revision]:
         Ambiguous: it is a prefix of several ids.
     """
     known = _latest_first(repository)
-    if not _could_be_id(text) or any(conversation.startswith(text) for conversation in known):
+    if not could_be_id(text) or any(conversation.startswith(text) for conversation in known):
         return []
     if find_latest_with_branch(repository, text) is not None:
         return []
@@ -315,7 +318,7 @@ def _latest_first(repository: Repository) -> list[ConversationId]:
 
 def find_latest_with_branch(repository: Repository, text: str) -> ConversationId | None:
     """Return the latest conversation if `text` is exactly a branch of it, with or without `~2`, and no conversation."""
-    name, _ = _split_steps(text)
+    name, _ = split_steps(text)
     head = name.partition("/")[0]
     if name.startswith(LATEST) or len(name) > MAX_NAME_BYTES or not is_name(name) or not is_name(head):
         return None
@@ -328,17 +331,6 @@ def find_latest_with_branch(repository: Repository, text: str) -> ConversationId
     return latest if repository.find_ref(refs.branch_ref(latest, BranchName(name))) is not None else None
 
 
-def _split_steps(text: str) -> tuple[str, int]:
-    """Split `main~2^` into the name and the number of steps back, without a regular expression that backtracks."""
-    tail = text[len(text.rstrip("~^0123456789")) :]
-    first = _STEP.search(tail)
-    if first is None:
-        return text, 0
-    steps = tail[first.start() :]
-    counts = _STEP.findall(steps)
-    return text.removesuffix(steps), sum(int(n or 1) if len(n) < 10 else _MAX_STEPS for n in counts)
-
-
 def _resolve_named(repository: Repository, name: str, conversation: ConversationId | None) -> Revision:
     head, slash, rest = name.partition("/")
     if conversation is not None:
@@ -346,7 +338,7 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
             slash and head and conversation.startswith(head) and not _is_prefix_inside(repository, name, conversation)
         )
         return _resolve_inside(repository, rest if in_full else name, conversation)
-    if not slash and _could_be_id(name) and not any(c.startswith(name) for c in conversation_ids(repository)):
+    if not slash and could_be_id(name) and not any(c.startswith(name) for c in conversation_ids(repository)):
         try:
             return _resolve_id(repository, name, _latest_first(repository))
         except NotFound:
@@ -355,12 +347,12 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
                 return _resolve_inside(repository, "", by_root)
             _check_not_deleted(repository, name)
             hint = "see: scopes conv list, scopes conv log; or create a conversation: scopes conv new"
-            _match_prefix(name, conversation_ids(repository), "conversation or message", hint)  # raises with near names
+            match_prefix(name, conversation_ids(repository), "conversation or message", hint)  # raises with near names
             raise
     try:
         conversation = resolve_conversation(repository, head)
     except NotFound as error:
-        if not slash and _is_short_prefix(name):
+        if not slash and is_short_prefix(name):
             error.hint = f"the prefix of a message id has at least {MIN_PREFIX_LENGTH} characters; {error.hint}"
         raise
     return _resolve_inside(repository, rest, conversation)
@@ -379,15 +371,15 @@ def _resolve_inside(repository: Repository, name: str, conversation: Conversatio
     branches = [branch for branch in tips if branch.startswith(name)]
     listed = ", ".join(tips)
     hint = f"branches of {conversation}: {listed}" if len(tips) <= _LISTED_BRANCHES else _list_branches(conversation)
-    if _is_short_prefix(name):
+    if is_short_prefix(name):
         hint = f"the prefix of a message id has at least {MIN_PREFIX_LENGTH} characters; {hint}"
-    if _could_be_id(name) and not branches:
+    if could_be_id(name) and not branches:
         try:
             return _resolve_id(repository, name, [conversation])
         except NotFound:
-            _match_prefix(name, tips, "branch or message", hint)  # raises with near names
+            match_prefix(name, tips, "branch or message", hint)  # raises with near names
             raise
-    branch = BranchName(_match_prefix(name, tips, "branch or message", hint))
+    branch = BranchName(match_prefix(name, tips, "branch or message", hint))
     return Revision(conversation, branch, tips[branch])
 
 
@@ -395,18 +387,10 @@ def _list_branches(conversation: ConversationId) -> str:
     return f"list them: scopes conv branch {conversation}"
 
 
-def _is_short_prefix(text: str) -> bool:
-    return len(text) < MIN_PREFIX_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
-
-
 def _is_prefix_inside(repository: Repository, name: str, conversation: ConversationId) -> bool:
     """Return True if the text is a prefix of a branch or tag, so that it is not `CONV/BRANCH`."""
     known = [*list_branch_tips(repository, conversation), *read_metadata(repository, conversation).tags]
     return any(inside.startswith(name) for inside in known)
-
-
-def _could_be_id(text: str) -> bool:
-    return len(text) >= MIN_PREFIX_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
 
 
 def _resolve_id(repository: Repository, prefix: str, conversations: Iterable[ConversationId]) -> Revision:
@@ -431,7 +415,7 @@ def _resolve_ids(repository: Repository, prefix: str, conversations: Iterable[Co
                     copies.append(Revision(conversation, None, head.oid))
         if found and is_message_id(prefix):
             break
-    return found[_match_prefix(prefix, found, "message", "see: scopes conv log")]
+    return found[match_prefix(prefix, found, "message", "see: scopes conv log")]
 
 
 def _resolve_time(repository: Repository, revision: Revision, text: str) -> Revision:
@@ -473,20 +457,3 @@ def _step_back(repository: Repository, revision: Revision, count: int) -> Oid:
             )
         commit = read_commit(repository, commit.parents[0])
     return commit.oid
-
-
-def _match_prefix(text: str, candidates: Iterable[str], what: str, hint: str | None) -> str:
-    """Return the candidate that equals the text, or the only one that it is a prefix of."""
-    known = list(candidates)
-    if text in known:
-        return text
-    found = [name for name in known if name.startswith(text)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        more = f" and {len(found) - 8} more" if len(found) > 8 else ""
-        raise Ambiguous(
-            f"{text!a} matches several: {', '.join(sorted(found)[:8])}{more}", hint="type a few more letters"
-        )
-    near = difflib.get_close_matches(text, known, n=3)
-    raise NotFound(f"there is no {what} {text!a}", hint=f"did you mean {' or '.join(near)}?" if near else hint)

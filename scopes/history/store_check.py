@@ -1,4 +1,4 @@
-"""Check a whole store: packs, objects, refs, files of dead processes, and every message.
+"""Check a whole store: packs, objects, refs, files of dead processes, metadata, and every message.
 
 `verify` reports what this finds, and `repair` what is left of it. A check that found something while other processes
 write is repeated under the exclusive lock.
@@ -6,11 +6,12 @@ write is repeated under the exclusive lock.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from scopes.errors import NotFound, ScopesError
 from scopes.history.messages import MESSAGE_FILE, header_of, is_root
+from scopes.history.metadata import read_metadata_at
 from scopes.ids import Oid
 from scopes.model.codec import decode
 from scopes.model.conversation import decode_root
@@ -21,8 +22,8 @@ from scopes.store.objects import Commit
 from scopes.store.repository import Repository
 from scopes.store.trees import find_blob
 
-PACKS, OBJECTS, REFS, LEFTOVERS, MESSAGES = "packs", "objects", "refs", "leftovers", "messages"
-ALL_CHECKS = frozenset({PACKS, OBJECTS, REFS, LEFTOVERS, MESSAGES})
+PACKS, OBJECTS, REFS, LEFTOVERS, METADATA, MESSAGES = "packs", "objects", "refs", "leftovers", "metadata", "messages"
+ALL_CHECKS = frozenset({PACKS, OBJECTS, REFS, LEFTOVERS, METADATA, MESSAGES})
 
 
 @dataclass
@@ -59,12 +60,15 @@ def check_store(repository: Repository, checks: Collection[str] = ALL_CHECKS, *,
         result.add(REFS, [Finding("error", "refs", error.message, error.hint)])
         values = {}
     tips = {ref: Oid(value) for ref, value in values.items() if not value.startswith(refs.SYMBOLIC)}
-    if OBJECTS in checks:
-        result.add(OBJECTS, (defect.finding for defect in walk_object_defects(repository, tips)))
-    if REFS in checks:
-        result.add(REFS, (defect.finding() for defect in walk_ref_defects(repository, values)))
-    if LEFTOVERS in checks:
-        result.add(LEFTOVERS, walk_leftover_defects(repository, locked=locked))
+    found = {
+        OBJECTS: (defect.finding for defect in walk_object_defects(repository, tips)),
+        REFS: (defect.finding() for defect in walk_ref_defects(repository, values)),
+        LEFTOVERS: walk_leftover_defects(repository, locked=locked),
+        METADATA: _metadata_defects(repository, tips),
+    }
+    for check, findings in found.items():  # nothing is read before it is added
+        if check in checks:
+            result.add(check, findings)
     branches = {ref: tip for ref, tip in tips.items() if ref.startswith(refs.HEADS)}
     seen: set[Oid] = set()
     if MESSAGES in checks:
@@ -74,6 +78,22 @@ def check_store(repository: Repository, checks: Collection[str] = ALL_CHECKS, *,
     result.branches = len(branches)
     result.messages = len(seen)
     return result
+
+
+def _metadata_defects(repository: Repository, tips: Mapping[str, Oid]) -> Iterator[Finding]:
+    """Decode the metadata of every conversation as it is now: branch entries, merge requests, tags."""
+    for ref, commit in tips.items():
+        if ref.startswith(refs.META):
+            try:
+                read_metadata_at(repository, commit)
+            except ScopesError as error:
+                where = f"{ref.removeprefix(refs.META)}: metadata"
+                yield Finding(
+                    "error",
+                    where,
+                    error.message,
+                    "find the operation that wrote it, to undo it: scopes operations list",
+                )
 
 
 def _message_defects(repository: Repository, branch: str, tip: Oid, seen: set[Oid]) -> Iterator[Finding]:

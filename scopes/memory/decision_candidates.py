@@ -7,15 +7,27 @@ the number of the sentence among the candidates of the message.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from scopes.clock import now
-from scopes.conversation.append import append
-from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.conversation.append import message_writers
+from scopes.errors import Ambiguous, Invalid, NotFound, Refused
+from scopes.history.amendments import is_retracted
 from scopes.history.conversations import Scope, resolve_scope
 from scopes.history.handles import ConversationHandle
-from scopes.history.messages import MessageHeader, check_author, headers_of, plain_message
+from scopes.history.messages import (
+    KIND_TRAILER,
+    MessageHeader,
+    check_author,
+    header_of,
+    headers_of,
+    message_id_of,
+    plain_message,
+    read_message,
+)
+from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.memory.extraction import clip, why_decision
@@ -25,7 +37,7 @@ from scopes.memory.source_messages import read_source_messages
 from scopes.model.message import Author, Message
 from scopes.model.validation import check_payload
 from scopes.result import Result
-from scopes.store.graph import walk_oldest_first
+from scopes.store.graph import is_ancestor, walk_newest_first, walk_oldest_first
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -80,6 +92,14 @@ class CandidateDismissed(Result):
     operation: OperationId
 
 
+class _Acceptance(NamedTuple):
+    """A decision that accepts a candidate and is in force on a branch."""
+
+    candidate: str
+    message: MessageId
+    author: str
+
+
 def list_candidates(repository: Repository, where: str) -> CandidateList:
     """List the decision candidates of a conversation, or of one branch of it given as `CONV/BRANCH`.
 
@@ -87,9 +107,8 @@ def list_candidates(repository: Repository, where: str) -> CandidateList:
         NotFound, Ambiguous: there is no such conversation or branch.
     """
     scope = resolve_scope(repository, where)
-    found, accepted = _read(repository, scope)
-    ended = accepted | ConversationHandle(repository, scope.conversation).metadata.dismissed
-    candidates = tuple(each for each in found if each.id not in ended)
+    ended = _read_accepted(repository, scope.conversation).keys() | _dismissed(repository, scope.conversation)
+    candidates = tuple(each for each in _read(repository, scope) if each.id not in ended)
     return CandidateList(conversation=scope.conversation, candidates=candidates, branch=scope.branch)
 
 
@@ -107,8 +126,9 @@ def accept_candidate(
     `topic` is by default made of the first words of the sentence that have a meaning.
 
     Raises:
-        NotFound, Ambiguous: no candidate has the id, or several do; or it was accepted or dismissed.
+        NotFound, Ambiguous: no candidate has the id, or several do.
         Invalid: the topic is empty, or the author is not valid.
+        Refused: the candidate was accepted or dismissed already.
     """
     conversation, candidate = _find(repository, where, name)
     chosen = _topic_of(candidate.text) if topic is None else topic.strip()
@@ -120,12 +140,20 @@ def accept_candidate(
         reply_to=candidate.head.id,
         extra={ACCEPTS: candidate.id},
     )
-    appended = append(repository, conversation, message, branch=branch or candidate.branch)
+    handle = ConversationHandle(repository, conversation).branch(branch or candidate.branch)
+    [write] = message_writers(repository, conversation, [message])
+    with exclusive_write(repository):  # of two people who accept it at once, one is told about the other
+        _require_open(repository, conversation, candidate.id)
+        tip = handle.tip
+        oid = write(tip)
+        tx = Transaction(repository, conversation)
+        tx.move_branch(handle.name, tip, oid)
+        tx.commit("accept", f"accept a decision candidate of {conversation}")
     return DecisionAccepted(
-        id=appended.id,
-        oid=appended.oid,
+        id=message.id,
+        oid=oid,
         conversation=conversation,
-        branch=appended.branch,
+        branch=handle.name,
         topic=chosen,
         candidate=candidate,
     )
@@ -147,37 +175,69 @@ def dismiss_candidate(
 
 
 def _find(repository: Repository, where: str, name: str) -> tuple[ConversationId, DecisionCandidate]:
-    """Return the listed candidate with this id, or a unique prefix of it with or without the number."""
+    """Return the listed candidate with this id, or a unique prefix of it with or without the number.
+
+    Raises:
+        NotFound, Ambiguous: there is none, or several.
+        Refused: it was accepted or dismissed already.
+    """
     listed = list_candidates(repository, where)
-    message, dot, number = name.partition(".")
-    found = [
-        each
-        for each in listed.candidates
-        if message and each.id.startswith(message) and (not dot or each.id.endswith(f".{number}"))
-    ]
+    found = [each for each in listed.candidates if _is_named(each.id, name)]
     if len(found) == 1:
         return listed.conversation, found[0]
     if found:
         names = ", ".join(f"{each.id[:8]}.{each.id.rpartition('.')[2]}" for each in found[:5])
         raise Ambiguous(f"{name!a} matches {len(found)} candidates", hint=f"name one of: {names}")
+    _require_open(repository, listed.conversation, name)
     hint = f"list them: scopes decisions {listed.conversation} --candidates"
     raise NotFound(f"there is no decision candidate {name!a} in {listed.conversation}", hint=hint)
 
 
-def _read(repository: Repository, scope: Scope) -> tuple[list[DecisionCandidate], set[str]]:
-    """Return all candidates, and the ids of those that a decision in the history of a branch accepts."""
+def _is_named(candidate: str, name: str) -> bool:
+    message, dot, number = name.partition(".")
+    return bool(message) and candidate.startswith(message) and (not dot or candidate.endswith(f".{number}"))
+
+
+def _require_open(repository: Repository, conversation: ConversationId, name: str) -> None:
+    """Refuse a candidate that was accepted or dismissed; `name` is its id, or a prefix of it.
+
+    Raises:
+        Refused: it was.
+    """
+    accepted = _read_accepted(repository, conversation)
+    found = next((each for each in accepted.values() if _is_named(each.candidate, name)), None)
+    if found is not None:
+        hint = f"see the decision: scopes cat {conversation}/{found.message}"
+        raise Refused(f"the decision candidate {name!a} was accepted already by {found.author}", hint=hint)
+    if any(_is_named(each, name) for each in _dismissed(repository, conversation)):
+        hint = "find the operation that did, to undo it: scopes operations list"
+        raise Refused(f"the decision candidate {name!a} was dismissed already", hint=hint)
+
+
+def _dismissed(repository: Repository, conversation: ConversationId) -> frozenset[str]:
+    return ConversationHandle(repository, conversation).metadata.dismissed
+
+
+def _read_accepted(repository: Repository, conversation: ConversationId) -> Mapping[str, _Acceptance]:
+    """Return what was accepted on any branch and not retracted there, by candidate."""
+    tips = set(list_branch_tips(repository, conversation).values())
+    found: dict[str, _Acceptance] = {}
+    for commit in walk_newest_first(repository, sorted(tips)):
+        if commit.trailers.get(KIND_TRAILER) != "decision":
+            continue
+        candidate = read_message(repository, commit.oid).extra.get(ACCEPTS)
+        message = message_id_of(commit)
+        if isinstance(candidate, str) and any(
+            is_ancestor(repository, commit.oid, tip) and not is_retracted(repository, tip, message) for tip in tips
+        ):
+            found.setdefault(candidate, _Acceptance(candidate, message, header_of(commit).author))
+    return found
+
+
+def _read(repository: Repository, scope: Scope) -> list[DecisionCandidate]:
+    """Return the candidates of a scope, also those that were accepted or dismissed, oldest first."""
     active = ConversationHandle(repository, scope.conversation).active_branch.name
-    accepted: dict[str, str] = {}
-    retracted: set[str] = set()
     found: list[DecisionCandidate] = []
-
-    def visit(message: Message) -> None:
-        accepts = message.extra.get(ACCEPTS)
-        if message.kind == "decision" and isinstance(accepts, str):
-            accepted[message.id] = accepts
-        if message.retracts is not None:
-            retracted.add(message.retracts)
-
     branches = sorted(scope.tips, key=lambda name: (name != active, name != "main", name))
     hidden: set[Oid] = set()
     seen: set[MessageId] = set()
@@ -186,11 +246,10 @@ def _read(repository: Repository, scope: Scope) -> tuple[list[DecisionCandidate]
         hidden.update(commit.oid for commit in commits)
         heads = [head for head in headers_of(commits) if head.id not in seen]
         seen.update(head.id for head in heads)
-        for source in read_source_messages(repository, heads, visit):
+        for source in read_source_messages(repository, heads):
             if source.decision is None:
                 found += _candidates_in(source.head, source.message, branch)
-    found.sort(key=lambda each: each.head.time)
-    return found, {accepts for message, accepts in accepted.items() if message not in retracted}
+    return sorted(found, key=lambda each: each.head.time)
 
 
 def _candidates_in(head: MessageHeader, message: Message, branch: BranchName) -> Iterator[DecisionCandidate]:

@@ -7,8 +7,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from scopes.clock import known_seconds
 from scopes.errors import Ambiguous, NotFound
-from scopes.history.messages import KIND_TRAILER, TO_TRAILER, MessageHeader, read_message, walk_headers_newest_first
+from scopes.history.messages import (
+    KIND_TRAILER,
+    STATE_DIRECTORY,
+    TO_TRAILER,
+    MessageHeader,
+    read_message,
+    walk_headers_newest_first,
+)
 from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.automatic_resolution import read_reuse
@@ -16,16 +24,56 @@ from scopes.merge.conflict_keys import comparable_key, shown_key
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.ended_conflicts import EndedConflicts
 from scopes.merge.in_progress import PURPOSE, InProgress, holding, list_conflicts_of, list_in_progress, with_sides
-from scopes.merge.records import list_conflicts_at
-from scopes.model.conflicts import ENDED, Conflict, EarlierResolution
+from scopes.merge.records import keep_resolutions, list_conflicts_at
+from scopes.model.conflicts import CONFLICTS, ENDED, Conflict, EarlierResolution
 from scopes.model.conversation import ABANDONED
 from scopes.model.message import Message
+from scopes.model.path_encoding import leaf
 from scopes.store.graph import is_ancestor, walk_newest_first
-from scopes.store.repository import Repository
+from scopes.store.objects import Commit
+from scopes.store.repository import Repository, read_commit
+from scopes.store.trees import find_entry
 
 _ID_PREFIX = re.compile(r"[0-9a-f]{1,12}")
 _MAX_NUMBER_DIGITS = 3
 _DISCUSSING_KINDS = frozenset({"human", "agent"})  # kinds of author
+
+
+class _ResolutionTimes:
+    """When conflicts were opened and resolved, from the notices in a history, which is walked only as far as needed."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._walks: dict[Oid, tuple[dict[str, Commit], Iterator[tuple[str, Commit]]]] = {}
+
+    def find(self, tip: Oid, conflict: str) -> tuple[str | None, str | None]:
+        """Return when a conflict was opened, and when it was resolved last; None if no notice resolved it."""
+        path = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}"
+        if find_entry(self._repository, read_commit(self._repository, tip).tree, path) is None:
+            return None, None
+        known, notices = self._walks.setdefault(tip, ({}, self._walk_notices(tip)))
+        while conflict not in known and (notice := next(notices, None)) is not None:
+            known.setdefault(*notice)
+        resolving = known.get(conflict)
+        if resolving is None:
+            return None, None
+        return known_seconds(self._find_opening(resolving, path).time), known_seconds(resolving.time)
+
+    def _walk_notices(self, tip: Oid) -> Iterator[tuple[str, Commit]]:
+        for commit in walk_newest_first(self._repository, [tip]):
+            if commit.trailers.get(KIND_TRAILER) == "notice":
+                match read_message(self._repository, commit.oid).extra.get("conflict"):
+                    case {"id": str(conflict), "status": "resolved"}:
+                        yield conflict, commit
+
+    def _find_opening(self, commit: Commit, path: str) -> Commit:
+        """Return the oldest commit, along first parents, that has the record at a path."""
+        while commit.parents:
+            before = read_commit(self._repository, commit.parents[0])
+            if find_entry(self._repository, before.tree, path) is None:
+                break
+            commit = before
+        return commit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +82,9 @@ class ConflictRow:
 
     Attributes:
         branch: The conflict-resolution branch.
-        since: When that was created.
+        since: When it was opened: the merge stopped. For an aborted one, and one that a merge or replay resolved by
+            itself, when that happened.
+        resolved: When it was resolved; None for other ones.
         kind: "merge", "rebase" or "cherry-pick"; "branch" if nothing is in progress on the branch.
     """
 
@@ -46,6 +96,7 @@ class ConflictRow:
     since: str
     conflict: Conflict
     kind: str = "merge"
+    resolved: str | None = None
 
 
 _Row: TypeAlias = tuple[ConflictRow, InProgress]
@@ -130,18 +181,18 @@ def list_discussion(repository: Repository, in_progress: InProgress) -> list[Mes
 
 
 def _walk_rows(repository: Repository, conversation: ConversationId, *, ended: EndedConflicts | None) -> Iterator[_Row]:
-    number, seen = 0, set[str]()
+    number, seen, times = 0, set[str](), _ResolutionTimes(repository)
     waiting = list_in_progress(repository, conversation)
     earlier = list_earlier(repository, *waiting) if waiting else EarlierResolutions(repository, conversation)
     find = earlier.find if read_reuse(repository.config) != "off" else lambda _: ()
     for in_progress in waiting:
         seen |= {record.id for record in list_conflicts_of(repository, in_progress)}
-        for row in _rows(repository, in_progress, number):
+        for row in _rows(repository, in_progress, number, times):
             yield _with_earlier(row, find), in_progress
             number = row.number
     for in_progress, record in _walk_held(repository, conversation, seen, ended=ended):
         number += 1
-        yield _with_earlier(_row(in_progress, number, record, record.status), find), in_progress
+        yield _with_earlier(_row(times, in_progress, number, record, record.status), find), in_progress
 
 
 def list_earlier(repository: Repository, in_progress: InProgress, *others: InProgress) -> EarlierResolutions:
@@ -156,21 +207,28 @@ def _with_earlier(row: ConflictRow, find: Callable[[Conflict], tuple[EarlierReso
     return replace(row, conflict=replace(row.conflict, earlier=found)) if found else row
 
 
-def _rows(repository: Repository, in_progress: InProgress, before: int) -> Iterator[ConflictRow]:
+def _rows(
+    repository: Repository, in_progress: InProgress, before: int, times: _ResolutionTimes
+) -> Iterator[ConflictRow]:
     discussed = bool(list_discussion(repository, in_progress))
     for number, record in enumerate(list_conflicts_of(repository, in_progress), before + 1):
         status = "debate" if record.status == "open" and discussed else record.status
-        yield _row(in_progress, number, record, status)
+        yield _row(times, in_progress, number, record, status)
 
 
-def _row(in_progress: InProgress, number: int, record: Conflict, status: str) -> ConflictRow:
+def _row(times: _ResolutionTimes, in_progress: InProgress, number: int, record: Conflict, status: str) -> ConflictRow:
+    since, resolved = in_progress.entry.created, None
+    if status == "resolved":
+        opened, resolved = times.find(in_progress.tip, record.id)
+        since, resolved = opened or since, resolved or since
     return ConflictRow(
         number=number,
         conversation=in_progress.conversation,
         branch=in_progress.branch,
         source=in_progress.source,
         target=in_progress.target,
-        since=in_progress.entry.created,
+        since=since,
+        resolved=resolved,
         conflict=replace(record, status=status),
         kind=in_progress.kind,
     )
@@ -182,8 +240,9 @@ def _walk_held(
     """Yield the conflicts recorded on branches where nothing is in progress: open ones, and with `ended` all.
 
     An open one is listed for each branch, since it is resolved on each, unless the branch was merged into another one
-    that has it resolved. A resolved one is listed once, and so is one whose message a replay skipped: as after an
-    abort, nobody can resolve it any more.
+    that has it resolved. A resolved one is listed once, with all its resolutions, and so is one whose message a replay
+    skipped: as after an abort, nobody can resolve it any more. One that is open on a branch, and that a merge into
+    another branch resolved by itself, is listed twice.
     """
     busy = {in_progress.branch for in_progress in list_in_progress(repository, conversation)}
     tips = {name: tip for name, tip in list_branch_tips(repository, conversation).items() if name not in busy}
@@ -202,11 +261,16 @@ def _walk_held(
         if not any(is_ancestor(repository, in_progress.tip, tip) for tip in tips_resolved):
             yield in_progress, record
     if ended is not None:
-        for found in resolved.values():
+        of_merges = ended.of_merges(conversation)
+        for identity, found in resolved.items():
             by_age = sorted((with_sides(each, tips) for each, _ in found), key=lambda each: each.entry.created)
             named = next((each for each in by_age if each.source), found[0][0])
-            yield replace(found[0][0], source=named.source, target=named.target), found[0][1]
-        known = {*seen, *resolved, *(record.id for _, record in opened)}
+            elsewhere = [record for _, record in (*found[1:], *filter(None, [of_merges.get(identity)]))]
+            record = keep_resolutions(found[0][1], elsewhere)
+            yield replace(found[0][0], source=named.source, target=named.target), record
+        unended = {*seen, *(record.id for _, record in opened)}
+        yield from (each for identity, each in of_merges.items() if identity in unended - resolved.keys())
+        known = unended | resolved.keys()
         skipped = dict(_walk_skipped(repository, conversation, tips, known))
         yield from skipped.values()
         yield from ended.walk(conversation, known | skipped.keys())

@@ -1,7 +1,8 @@
 """Find the conflicts that left no record in the state of a branch: their merge or replay resolved or aborted them.
 
-A merge that resolved conflicts by itself names them in its message. A rebase or cherry-pick has them in its operation,
-and the operation of an `--abort` keeps the deleted branch with its records.
+A merge that resolved conflicts by itself names them in its message. A rebase or cherry-pick has them in its operation.
+The operations of `--abort`, of `--skip` and of deleting a conflict-resolution branch keep its former tip, with the
+records of the conflicts that were open there.
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
+from scopes.clock import known_seconds
 from scopes.history.messages import KIND_TRAILER, read_message
 from scopes.history.revisions import find_directory, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.attribution import describe
 from scopes.merge.detection import find_disagreements
 from scopes.merge.divergence import find_divergence
-from scopes.merge.in_progress import InProgress, holding, with_sides
-from scopes.merge.records import list_conflicts_at
+from scopes.merge.in_progress import PURPOSE, InProgress, holding, with_sides
+from scopes.merge.plans_and_answers import FROM_CALLS
+from scopes.merge.recorded_work import RecordedWork
+from scopes.merge.records import keep_resolutions, list_conflicts_at, open_conflicts_at
 from scopes.model.conflicts import Conflict, conflict_of, decode_resolution
 from scopes.model.operation import Operation
 from scopes.store import refs
@@ -30,6 +34,8 @@ from scopes.store.repository import Repository
 DETAIL = "conflicts"
 """The key of an operation's details that has the conflicts which a replay resolved by itself."""
 _ABORTED = "-abort"
+_RENAMING = frozenset({"rename", "undo", "redo"})
+_DROPPING = frozenset({"rebase-conflict", "cherry-pick-conflict", "delete-branch"})
 _EndedConflict: TypeAlias = tuple[InProgress, Conflict]
 
 
@@ -52,29 +58,56 @@ class EndedConflicts:
         """Yield those of a conversation, each once; ids in `seen` are left out.
 
         First those that merges in the history of a branch resolved by themselves, then those in the operation log, the
-        newest first. The branch of an aborted one no longer exists.
+        newest first. The branch of an aborted one may no longer exist.
         """
-        known = set(seen)
-        for in_progress, record in self._walk_all(conversation):
-            if record.id not in known:
-                known.add(record.id)
-                yield in_progress, record
+        found = {identity: each for identity, each in self.of_merges(conversation).items() if identity not in seen}
+        for each in _walk_moves(self._repository, conversation, self._moves.get(conversation, ())):
+            identity = each[1].id
+            known = found.get(identity, each)
+            if identity not in seen:
+                found[identity] = each if known[1].status == "aborted" and each[1].resolution is not None else known
+        yield from found.values()
 
-    def _walk_all(self, conversation: ConversationId) -> Iterator[_EndedConflict]:
-        yield from _walk_merges(self._repository, conversation)
-        yield from _walk_moves(self._repository, conversation, self._moves.get(conversation, ()))
+    def of_merges(self, conversation: ConversationId) -> Mapping[str, _EndedConflict]:
+        """Return the conflicts that merges in the history of a branch resolved by themselves, by id.
+
+        If several merges resolved the same conflict, the resolutions of the others are in `also` of the first.
+        """
+        found: dict[str, _EndedConflict] = {}
+        for in_progress, record in _walk_merges(self._repository, conversation):
+            first = found.setdefault(record.id, (in_progress, record))
+            found[record.id] = first[0], keep_resolutions(first[1], [record])
+        return found
 
     @cached_property
     def _moves(self) -> Mapping[ConversationId, Sequence[_BranchMove]]:
         found: dict[ConversationId, list[_BranchMove]] = {}
+        present: dict[ConversationId, ConversationId] = {}  # names of now, by names before the operations read so far
         for _, operation in walk_operations(self._repository):
-            if operation.kind.endswith(_ABORTED) or DETAIL in operation.details:
+            present.update((old, present.get(new, new)) for old, new in _renamed_conversations(operation))
+            if operation.kind.endswith(_ABORTED) or operation.kind in _DROPPING or DETAIL in operation.details:
                 for change in operation.changes:
                     pair = refs.split_branch_ref(change.ref)
                     if pair is not None:
                         old, new = (None if value is None else Oid(value) for value in (change.old, change.new))
-                        found.setdefault(pair[0], []).append(_BranchMove(operation, pair[1], old, new))
+                        conversation = present.get(pair[0], pair[0])
+                        found.setdefault(conversation, []).append(_BranchMove(operation, pair[1], old, new))
         return found
+
+
+def _renamed_conversations(operation: Operation) -> set[tuple[ConversationId, ConversationId]]:
+    """Return the old and the new name of a conversation that an operation renamed."""
+    if operation.kind not in _RENAMING:
+        return set()
+    pairs = [(refs.split_branch_ref(change.ref), change) for change in operation.changes]
+    created = {(pair[1], change.new): pair[0] for pair, change in pairs if pair is not None and change.old is None}
+    return {
+        (pair[0], new)
+        for pair, change in pairs
+        if pair is not None and change.new is None
+        for new in filter(None, [created.get((pair[1], change.old))])
+        if new != pair[0]
+    }
 
 
 def _walk_merges(repository: Repository, conversation: ConversationId) -> Iterator[_EndedConflict]:
@@ -95,6 +128,7 @@ def _walk_merges(repository: Repository, conversation: ConversationId) -> Iterat
                     target_tip=commit.parents[0],
                     source_tip=commit.parents[1],
                 )
+                ended = _at_time(ended, known_seconds(commit.time) or ended.entry.created)
                 yield from ((ended, record) for record in records)
 
 
@@ -112,19 +146,31 @@ def _walk_moves(
 ) -> Iterator[_EndedConflict]:
     branches = list_branch_tips(repository, conversation)
     for operation, branch, old, new in moves:
-        if operation.kind.endswith(_ABORTED) and old is not None and new is None:
-            for record in list_conflicts_at(repository, old).values():
-                ended = _at_time(holding(repository, conversation, branch, old), operation)
-                yield with_sides(ended, branches), replace(record, status="aborted")
+        for record in _dropped_records(repository, operation, branch, old, new):
+            ended = _at_time(holding(repository, conversation, branch, old or Oid("")), operation.time)
+            yield with_sides(ended, branches), replace(record, status="aborted")
         documents = operation.details.get(DETAIL)
         records = map(conflict_of, documents if new is not None and isinstance(documents, list) else ())
         for found in records:
             if found is not None:
-                yield _at_time(holding(repository, conversation, branch, new or Oid("")), operation), found
+                yield _at_time(holding(repository, conversation, branch, new or Oid("")), operation.time), found
 
 
-def _at_time(in_progress: InProgress, operation: Operation) -> InProgress:
-    return replace(in_progress, entry=replace(in_progress.entry, created=operation.time))
+def _dropped_records(
+    repository: Repository, operation: Operation, branch: BranchName, old: Oid | None, new: Oid | None
+) -> Iterable[Conflict]:
+    """Return the records that an operation took off their branch: by --abort, by --skip, or with the branch."""
+    if old is None or not repository.has(old):
+        return ()
+    if operation.kind.endswith(_ABORTED):
+        return list_conflicts_at(repository, old).values() if new is None else ()
+    if operation.kind not in _DROPPING or not branch.startswith(f"{PURPOSE}/"):
+        return ()
+    return open_conflicts_at(repository, old)  # a replay that goes on has resolved what it stopped at, or skips it
+
+
+def _at_time(in_progress: InProgress, time: str) -> InProgress:
+    return replace(in_progress, entry=replace(in_progress.entry, created=time))
 
 
 def _resolved_by_merge(repository: Repository, conversation: ConversationId, commit: Commit) -> list[Conflict]:
@@ -137,6 +183,10 @@ def _resolved_by_merge(repository: Repository, conversation: ConversationId, com
             if divergence is None:
                 return []
             found = describe(repository, divergence, find_disagreements(repository, divergence))
+            if any(isinstance(document, dict) and document.get("type") in FROM_CALLS for document in documents):
+                work = RecordedWork(repository, repository, divergence, (conversation,))
+                found += [conflict for _, conflict in work.find_answer_conflicts()]
+                found += [each.conflict[1] for each in work.compare_plans()]
             conflicts = {conflict.id: conflict for conflict in found}
             return [
                 replace(conflicts[identity], status="resolved", resolution=decode_resolution(document))

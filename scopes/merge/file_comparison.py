@@ -23,6 +23,7 @@ from scopes.merge.file_texts import (
     find_first_text,
     follow_steps,
     is_later,
+    is_result,
     list_steps,
 )
 from scopes.merge.line_ranges import (
@@ -139,7 +140,7 @@ def _compare_steps(
     target, source = follow_steps(target_steps, base), follow_steps(source_steps, base)
     shape = partial(FileComparison, key=key, path=path_of(key), target=target, source=source, base=base)
     if target.text is None or source.text is None:
-        continued = _compare_continued(shape, (target, source), (target_steps, source_steps))
+        continued = _compare_continued(shape, first, (target, source), (target_steps, source_steps))
         misfit = any(side.text is None and side.hunks is not None for side in (target, source))
         if continued is None and misfit and base is not None and base in first:
             return shape(outcome="unknown", note=_ONE_UNKNOWN)
@@ -156,12 +157,24 @@ def _compare_steps(
 
 
 def _compare_continued(
-    shape: partial[FileComparison], sides: tuple[FileSide, FileSide], steps: tuple[Sequence[Step], Sequence[Step]]
+    shape: partial[FileComparison],
+    first: Sequence[str | None],
+    sides: tuple[FileSide, FileSide],
+    steps: tuple[Sequence[Step], Sequence[Step]],
 ) -> FileComparison | None:
-    """Compare sides of which one has no text of its own, but edits that fit the text of the other one; else None."""
+    """Compare sides of which one has no text of its own, but edits that fit a text of the other one; else None.
+
+    If the other side began with the result of these edits, or ended with the text that they were made to, then one side
+    went on with the text of the other one.
+    """
     for number, other, names in ((0, 1, ("target", "source")), (1, 0, ("source", "target"))):
-        known = sides[other].text
-        merged = None if known is None or sides[number].text is not None else follow_steps(steps[number], known).text
+        if sides[number].text is not None:
+            continue
+        start, known = first[other], sides[other].text
+        if start is not None and is_result(steps[number], start):
+            note = f"the {names[1]} edited the text of the {names[0]}"
+            return shape(outcome="compatible", merged=known, note=note)
+        merged = None if known is None else follow_steps(steps[number], known).text
         if merged not in {None, known}:
             note = f"the edits of the {names[0]} fit the text of the {names[1]}"
             return shape(outcome="compatible", merged=merged, note=note)
@@ -215,8 +228,9 @@ def _find_base(sides: Sequence[Sequence[Step]]) -> str | None:
 
 def patch_of(comparison: FileComparison, side: FileSide, name: str) -> str:
     """Return the changes of one side as a unified diff: of its texts, or the hunks of its edits one after the other."""
-    if comparison.base is not None and side.text is not None:
-        return diff_texts(comparison.base, side.text, f"base/{comparison.path}", f"{name}/{comparison.path}")
+    base = comparison.base if side.start is None else side.start
+    if base is not None and side.text is not None:
+        return diff_texts(base, side.text, f"base/{comparison.path}", f"{name}/{comparison.path}")
     return "".join(_hunk_text(hunk) for hunks in side.hunks or () for hunk in hunks)
 
 

@@ -15,7 +15,7 @@ from scopes.clock import parse_time
 from scopes.ids import MessageId
 from scopes.merge.side_calls import SideCall
 from scopes.model.agent_tools import RESULT_RECORDS
-from scopes.model.file_edits import FileEdit, Hunk, apply_edit, command_of, edits_of_call
+from scopes.model.file_edits import FileEdit, Hunk, apply_edit, command_of, edits_of_call, revert_edit
 from scopes.model.shell_commands import FORMATTERS, find_writer
 from scopes.store.text_merge import MAX_TEXT
 
@@ -50,6 +50,7 @@ class FileSide:
         unknown: Why the text is unknown: "content not recorded: Bash sed -i".
         hunks: The hunks of each edit if every edit has them, for a comparison without texts.
         deleted: True if the last edit deleted the file.
+        start: The text that the side began with, if it is not that of the merge base.
         formatter: The command that formatted the file since its whole text was recorded: the format may differ.
     """
 
@@ -59,6 +60,7 @@ class FileSide:
     unknown: str | None = NOT_RECORDED
     hunks: tuple[tuple[Hunk, ...], ...] | None = None
     deleted: bool = False
+    start: str | None = None
     formatter: str | None = None
 
 
@@ -128,6 +130,8 @@ def follow_steps(steps: Sequence[Step], text: str | None) -> FileSide:
     hunks: list[tuple[Hunk, ...]] | None = []
     deleted = False
     formatter: str | None = None
+    first = find_first_text(steps)
+    start = first if first != text else None
     for step in steps:
         edit = step.edit
         if edit is None and step.formats:
@@ -156,8 +160,20 @@ def follow_steps(steps: Sequence[Step], text: str | None) -> FileSide:
         unknown=None if text is not None else unknown,
         hunks=tuple(hunks) if hunks else None,
         deleted=deleted,
+        start=start,
         formatter=formatter,
     )
+
+
+def is_result(steps: Sequence[Step], text: str) -> bool:
+    """Return True if a text has all edits of some steps: they can be reverted, the last one first."""
+    before: str | None = text
+    for step in reversed(steps):
+        if step.edit is None and not step.formats:
+            return False
+        if step.edit is not None and step.edit.op != "read" and before is not None:
+            before = revert_edit(step.edit, before)
+    return before not in {None, text}
 
 
 def _edits(call: SideCall) -> list[FileEdit]:

@@ -110,7 +110,10 @@ def _growth(change: LineChange) -> int:
 
 
 def lines_before(edits: Sequence[Sequence[Hunk]]) -> dict[int, str]:
-    """Return the lines of the first text that several patches, made one after the other, show; by their numbers."""
+    """Return the lines of the first text that several patches, made one after the other, show; by their numbers.
+
+    White space is left out: Claude Code writes tabs as blanks.
+    """
     lines: dict[int, str] = {}
     for number, hunks in enumerate(edits):
         changes = changes_of(edits[:number])
@@ -119,7 +122,7 @@ def lines_before(edits: Sequence[Sequence[Hunk]]) -> dict[int, str]:
             for at, line in enumerate(old, hunk.old_start):
                 above = [each for each in changes if _new_start(each) <= at]
                 if all(_new_start(each) + each.new_lines <= at for each in above):
-                    lines.setdefault(at - sum(map(_growth, above)), line)
+                    lines.setdefault(at - sum(map(_growth, above)), "".join(line.split()))
     return lines
 
 

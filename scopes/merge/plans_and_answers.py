@@ -1,7 +1,7 @@
 """Compare the to-do lists of both sides of a merge, and the user's answers to the agents' questions.
 
-Both are read from tool calls. Plans that differ are listed and never stop a merge. Two answers to one question are a
-conflict, whose resolution becomes a claim below `answers/`.
+Both are read from tool calls. Two answers to one question are a conflict, whose resolution becomes a claim below
+`answers/`. A step of both plans with two statuses is one that never stops a merge, and has no claim.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ from scopes.merge.conflict_keys import folded
 from scopes.merge.detection import Disagreement
 from scopes.merge.side_calls import SideCall
 from scopes.model.agent_tools import QUESTION_LISTS, STEP_LISTS, STEP_TEXTS
-from scopes.model.conflicts import ANSWERS, Conflict, Position, conflict_id
+from scopes.model.conflicts import ANSWERS, PLANS, Conflict, Position, conflict_id
 from scopes.model.path_encoding import encode_component
 
 MAX_STEPS = 500  # of a plan
 MARKS = tuple(f'"{name}"'.encode() for name in (*STEP_LISTS, *QUESTION_LISTS))
 """What the stored bytes of a message with a plan or an answer contain."""
 _TYPE = "contradictory-answer"
+_DIVERGENCE = "plan-divergence"
+FROM_CALLS = frozenset({_TYPE, _DIVERGENCE})
+"""The types of conflicts that are found in tool calls, not in claims."""
 _MAX_QUESTION = 200  # characters of a question in its key
 _USER = "user"
 
@@ -34,16 +37,42 @@ class PlanStep(NamedTuple):
     base: str | None = None
 
 
+class PlanDivergence(NamedTuple):
+    """A step that both sides gave another status, with the calls that did; the values are the statuses."""
+
+    text: str
+    target: Position
+    source: Position
+    base: Position | None = None
+
+    @property
+    def step(self) -> PlanStep:
+        """The step and its statuses."""
+        return PlanStep(self.text, self.target.value, self.source.value, None if self.base is None else self.base.value)
+
+    @property
+    def conflict(self) -> tuple[Disagreement, Conflict]:
+        """The conflict about the step, without a claim."""
+        key = f"{PLANS}/{encode_component(_shortened(folded(self.text)))}"
+        base = () if self.base is None else (self.base,)
+        values = [[position.value for position in side] for side in (base, (self.source,), (self.target,))]
+        identity = conflict_id(_DIVERGENCE, key, *values)
+        conflict = Conflict(
+            id=identity, type=_DIVERGENCE, key=key, base=base, source=(self.source,), target=(self.target,)
+        )
+        return Disagreement(key, _DIVERGENCE, {}, {}), conflict
+
+
 def compare_plans(
     target: Iterable[SideCall], source: Iterable[SideCall], before: Iterable[SideCall]
-) -> tuple[PlanStep, ...]:
+) -> tuple[PlanDivergence, ...]:
     """Return the steps of the last plans of both sides whose status differs, and was changed by both."""
     base, own, other = (_last_plan(calls) for calls in (before, target, source))
     found = []
     for key, (text, status) in own.items():
-        old, new = base.get(key, (text, None))[1], other.get(key, (text, status))[1]
-        if new != status and old not in {status, new}:
-            found.append(PlanStep(text, status, new, old))
+        old, new = base.get(key), other.get(key, (text, status))[1]
+        if new.value != status.value and (old is None or old[1].value not in {status.value, new.value}):
+            found.append(PlanDivergence(text, status, new, None if old is None else old[1]))
     return tuple(found)
 
 
@@ -68,20 +97,23 @@ def find_answer_conflicts(
     return found
 
 
-def _last_plan(calls: Iterable[SideCall]) -> dict[str, tuple[str, str]]:
+def _last_plan(calls: Iterable[SideCall]) -> dict[str, tuple[str, Position]]:
     """Return text and status of the steps of the last plan, by folded text."""
     steps: Sequence[Any] = ()
+    last: SideCall | None = None
     for call in calls:
         given = None if call.call is None or call.failed else call.call.fields.get("input")
         lists = (given.get(name) for name in STEP_LISTS) if isinstance(given, Mapping) else ()
-        steps = next((each for each in lists if isinstance(each, list)), steps)
-    found: dict[str, tuple[str, str]] = {}
+        plan = next((each for each in lists if isinstance(each, list)), None)
+        if plan is not None:
+            steps, last = plan, call
+    found: dict[str, tuple[str, Position]] = {}
     for step in steps[:MAX_STEPS]:
         fields = step if isinstance(step, Mapping) else {}
         text = next((value for name in STEP_TEXTS if isinstance(value := fields.get(name), str)), None)
         status = fields.get("status")
-        if text is not None and isinstance(status, str):
-            found[folded(text)] = text, status
+        if text is not None and isinstance(status, str) and last is not None:
+            found[folded(text)] = text, Position(status, last.message, last.agent)
     return found
 
 

@@ -18,7 +18,7 @@ from scopes.ids import ConversationId, Oid
 from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import Divergence, find_divergence
 from scopes.merge.file_comparison import FileComparison, compare_files, names_of_files
-from scopes.merge.plans_and_answers import MARKS, PlanStep, compare_plans, find_answer_conflicts, has_plan
+from scopes.merge.plans_and_answers import MARKS, PlanDivergence, compare_plans, find_answer_conflicts, has_plan
 from scopes.merge.side_calls import SideCall, read_side_calls
 from scopes.model.agent_tools import COMMANDS
 from scopes.model.conflicts import Conflict
@@ -78,7 +78,7 @@ class RecordedWork:
         """Return the last run of each test command on each side, in the order of these runs."""
         return SideTests(*(tuple(_last_runs(calls)) for calls in self._calls))
 
-    def compare_plans(self) -> tuple[PlanStep, ...]:
+    def compare_plans(self) -> tuple[PlanDivergence, ...]:
         """Return the steps of plans to which both sides gave another status."""
         target, source = self._calls
         if not (has_plan(target) and has_plan(source)):

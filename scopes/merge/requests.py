@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from scopes.clock import now
+from scopes.errors import NotFound
 from scopes.history.metadata import Metadata, read_metadata
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, Oid
@@ -39,8 +40,19 @@ def state_now(repository: Repository, request: MergeRequest, tips: Mapping[Branc
     if request.state != OPEN or target is None:
         return request.state
     tip = tips.get(request.source, request.source_tip)
-    if not repository.has(tip) or not is_ancestor(repository, tip, target):
+    if not has_ancestor(repository, target, tip):
         return OPEN
     then = request.source_tip
-    was_rewound = tip != then and repository.has(then) and is_ancestor(repository, tip, then)
-    return OPEN if was_rewound and not is_ancestor(repository, then, target) else MERGED
+    was_rewound = tip != then and has_ancestor(repository, then, tip)
+    return OPEN if was_rewound and not has_ancestor(repository, target, then) else MERGED
+
+
+def has_ancestor(repository: Repository, tip: Oid, ancestor: Oid) -> bool:
+    """Return True if `ancestor` is reachable from `tip`; False if one of them is no commit of the store.
+
+    A received request can name any object.
+    """
+    try:
+        return is_ancestor(repository, ancestor, tip)
+    except NotFound:
+        return False

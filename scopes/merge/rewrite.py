@@ -6,7 +6,7 @@ change is merged. No ref moves here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -156,6 +156,12 @@ class _Target:
         return list({each.oid: each for each in found}.values())
 
     @property
+    def answered(self) -> set[str]:
+        """The comparable keys whose conflicts this replay has resolved, and that nobody has stated since."""
+        stated = set() if self._stating is None else self._stating.keys()
+        return self._resolved | (self._resolved_before - stated)
+
+    @property
     def resolved(self) -> set[str]:
         """The comparable keys whose conflicts this replay has resolved."""
         return self._resolved | self._resolved_before
@@ -206,7 +212,9 @@ def _replay(objects: Objects, target: _Target, commit: Commit, rules: ReplayRule
 def _plan(objects: Objects, target: _Target, commit: Commit, rules: ReplayRules, *, with_commits: bool) -> MergePlan:
     new_commits = target.new_commits if with_commits else ()
     stating = target.find_stating(objects, commit)
-    divergence = divergence_of(objects, target.tip, commit, new_commits, stating, directory=rules.directory)
+    divergence = divergence_of(
+        objects, target.tip, commit, new_commits, stating, directory=rules.directory, answered=target.answered
+    )
     return plan_of(objects, divergence, rules.policy, rules.earlier)
 
 
@@ -218,18 +226,21 @@ def divergence_of(
     stating: Sequence[Commit] = (),
     *,
     directory: str | None,
+    answered: Container[str] = frozenset(),
 ) -> Divergence:
     """Compare the changes of one commit with those of `onto`, over the parent of the commit.
 
     Of `onto` only the keys that the commit changed or stated again are compared, so that long branches replay in linear
     time; `stating` are the commits of `onto` that can have stated a claim again. The keys of files are compared
-    relative to `directory`, see `Divergence`.
+    relative to `directory`, see `Divergence`. A claim that the commit only states again does not count if its
+    comparable key is in `answered`: the same question was asked at an earlier commit.
     """
     parent = commit.parents[0] if commit.parents else None
     base_state = None if parent is None else state_of(objects, parent)
     source_state, target_state = state_of(objects, commit.oid), state_of(objects, onto)
     changes = changes_by_key(objects, base_state, source_state)
     again = find_restated(objects, (commit,), base_state, source_state, frozenset()) if can_state(commit) else {}
+    again = {key: paths for key, paths in again.items() if comparable_key(key) not in answered}
     keys = {**changes, **again}
     known = frozenset({message_id_of(commit)})
     topics = {comparable_key(key) for key in changes}

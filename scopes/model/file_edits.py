@@ -47,11 +47,16 @@ class Hunk(NamedTuple):
 
 
 class Replacement(NamedTuple):
-    """A text that was replaced by another one: its first occurrence or all."""
+    """A text that was replaced by another one: its first occurrence or all.
+
+    A `block` consists of whole lines below those of the block before it, and below the line `heading` if it is given.
+    """
 
     old: str
     new: str
     all: bool = False
+    block: bool = False
+    heading: str = ""
 
 
 class FileEdit(NamedTuple):
@@ -133,13 +138,61 @@ def apply_edit(edit: FileEdit, text: str | None) -> str | None:
     return apply_hunks(text, edit.hunks) if replaced is None and edit.hunks else replaced
 
 
+def revert_edit(edit: FileEdit, text: str) -> str | None:
+    """Return the text of a file before an edit, given the text after it; None if the text cannot be its result."""
+    if edit.op != "edit" or not all(replacement.new for replacement in edit.replacements):
+        return None
+    signs = {"-": "+", "+": "-"}
+    replacements = tuple(each._replace(old=each.new, new=each.old) for each in reversed(edit.replacements))
+    hunks = tuple(
+        Hunk(
+            hunk.new_start, hunk.new_lines, hunk.old_start, hunk.old_lines,
+            tuple(signs.get(line[:1], line[:1]) + line[1:] for line in hunk.lines),
+        )
+        for hunk in edit.hunks
+        if hunk.new_lines
+    )  # fmt: skip
+    if len(hunks) < len(edit.hunks):
+        return None  # lines that were only removed are nowhere to be seen
+    return apply_edit(FileEdit(edit.path, "edit", replacements=replacements, hunks=hunks), text)
+
+
 def _replace(text: str, replacements: Iterable[Replacement]) -> str | None:
     """Replace texts one after the other; None if one of them is not there."""
-    for old, new, every in replacements:
-        if old not in text or (text and not old):
+    crlf = "\r\n" in text
+    position = 0
+    for replacement in replacements:
+        old, new = replacement.old, replacement.new
+        if crlf and old not in text:  # agents send LF for a file with CRLF
+            old, new = (value.replace("\r\n", "\n").replace("\n", "\r\n") for value in (old, new))
+        if replacement.block:
+            text = text if not text or text.endswith("\n") else f"{text}\r\n" if crlf else f"{text}\n"
+            position = _find_block(text, old, _find_heading(text, replacement.heading, position))
+            if position < 0:
+                return None
+            text = text[:position] + new + text[position + len(old) :]
+            position += len(new)
+        elif old not in text or (text and not old):
             return None
-        text = text.replace(old, new, -1 if every else 1)
+        else:
+            text = text.replace(old, new, -1 if replacement.all else 1)
     return text
+
+
+def _find_heading(text: str, heading: str, start: int) -> int:
+    """Return the position below the next line with a text; `start` if there is none."""
+    found = re.compile(rf"^[ \t]*{re.escape(heading)}[ \t\r]*\n", re.MULTILINE).search(text, start) if heading else None
+    return start if found is None else found.end()
+
+
+def _find_block(text: str, lines: str, start: int) -> int:
+    """Return the position of whole lines at or after a position; the end for no lines; -1 if they are not there."""
+    if not lines:
+        return len(text)
+    position = text.find(lines, start)
+    while position > 0 and text[position - 1] != "\n":
+        position = text.find(lines, position + 1)
+    return position
 
 
 def apply_hunks(text: str, hunks: tuple[Hunk, ...]) -> str | None:
@@ -224,15 +277,17 @@ def _read_patch(patch: str) -> Iterator[FileEdit]:
 
 def _read_blocks(lines: list[str]) -> Iterator[Replacement]:
     """Yield the old and the new lines of each hunk of a patch without line numbers."""
-    blocks: list[list[str]] = [[]]
+    blocks: list[tuple[str, list[str]]] = [("", [])]
     for line in lines:
         if line.startswith("@@"):
-            blocks.append([])
+            blocks.append((line[2:].strip(), []))
         elif line[:1] in {" ", "-", "+"}:
-            blocks[-1].append(line)
-    for block in filter(None, blocks):
-        old = "".join(f"{line[1:]}\n" for line in block if line[0] != "+")
-        yield Replacement(old, "".join(f"{line[1:]}\n" for line in block if line[0] != "-"))
+            blocks[-1][1].append(line)
+    for heading, block in blocks:
+        if block:
+            old = "".join(f"{line[1:]}\n" for line in block if line[0] != "+")
+            new = "".join(f"{line[1:]}\n" for line in block if line[0] != "-")
+            yield Replacement(old, new, block=True, heading=heading)
 
 
 def _read_replacements(arguments: Mapping[str, Any]) -> Iterator[Replacement]:

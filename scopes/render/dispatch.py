@@ -27,6 +27,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.context.history_block": "context",
     "scopes.context.result": "context",
     "scopes.tokens.status": "tokens",
+    "scopes.check.explain": "check",
     "scopes.conversation.abandon": "branch",
     "scopes.conversation.amend": "message",
     "scopes.conversation.append": "message",

@@ -23,6 +23,7 @@ _ROWS = {
     "blame": "rows",
     "change-log": "changes",
     "conversation-list": "conversations",
+    "decision-candidates": "candidates",
     "doctor": "checks",
     "file-list": "files",
     "log": "messages",

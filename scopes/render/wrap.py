@@ -83,8 +83,13 @@ def _slice(spans: Spans, begin: int, end: int) -> Spans:
 def _chop(word: str, width: int) -> list[str]:
     """Cut a word that is longer than a row into rows, of a path after a slash if there is one in the row."""
     rows: list[str] = []
+    chop = load("rich.cells:chop_cells")
+    length = 4 * width  # of the beginning that is cut at once: to cut all of it for each row takes quadratic time
     while True:
-        first, *more = load("rich.cells:chop_cells")(word, width)
+        first, *more = chop(word[:length], width)
+        while not more and length < len(word):
+            length *= 2
+            first, *more = chop(word[:length], width)
         if not more:
             return [*rows, first]
         slash = first.rfind("/") + 1 if "://" not in word else 0

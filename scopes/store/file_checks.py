@@ -7,6 +7,7 @@ reach outside the store are refused by `containment`.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 from scopes.errors import Corrupt
 from scopes.regular_file import MAX_CONFIG_BYTES, UnusableFile, check_regular, read_regular
@@ -55,8 +56,8 @@ def check_ref(path: str, name: str) -> None:
         raise _named(path, error) from error
 
 
-def check_ref_update(path: str, name: str) -> None:
-    """Check the files that libgit2 reads and writes when it moves one ref: the reflogs, and the refs of HEAD.
+def check_ref_updates(path: str, names: Iterable[str]) -> None:
+    """Check the files that libgit2 reads and writes when it moves refs: the reflogs, and the refs of HEAD.
 
     libgit2 opens them while signals are deferred and the lock is held. It follows symbolic links, so a link would make
     it write into a file outside the store.
@@ -64,14 +65,17 @@ def check_ref_update(path: str, name: str) -> None:
     Raises:
         As `check_ref`; also Corrupt if a reflog or a directory on the way to it is a symbolic link.
     """
-    check_ref(path, name)
-    for log in (name, "HEAD"):
-        _check_no_link(path, f"logs/{log}")
-    _check_no_link(path, os.path.dirname(name))
-    _check_head(path)
+    no_links: set[str] = set()
     try:
-        for log in (name, "HEAD"):
-            check_regular(f"{path}/logs/{log}", allow_directory=True)
+        check_regular(f"{path}/packed-refs", MAX_PACKED_REFS_BYTES)
+        for name in names:
+            check_regular(f"{path}/{name}", MAX_REF_BYTES, allow_directory=True)
+            _check_no_link(path, f"logs/{name}", no_links)
+            _check_no_link(path, os.path.dirname(name), no_links)
+            check_regular(f"{path}/logs/{name}", allow_directory=True)
+        _check_no_link(path, "logs/HEAD", no_links)
+        _check_head(path)
+        check_regular(f"{path}/logs/HEAD", allow_directory=True)
     except UnusableFile as error:
         raise _named(path, error) from error
 
@@ -97,22 +101,22 @@ def _named(path: str, error: UnusableFile) -> Corrupt:
     return Corrupt(f"cannot read {where} in the store {path}: {error.strerror}", hint=REMOVE)
 
 
-def _check_no_link(path: str, name: str) -> None:
-    """Check that neither a file nor a directory on the way to it is a symbolic link."""
-    end = len(name)
-    while end > 0:
-        if os.path.islink(f"{path}/{name[:end]}"):
-            raise Corrupt(f"{name[:end]} in the store {path} is a symbolic link", hint=REMOVE)
-        end = name.rfind("/", 0, end)
+def _check_no_link(path: str, name: str, checked: set[str]) -> None:
+    """Check that neither a file nor a directory on the way to it is a symbolic link, and add both to `checked`."""
+    while name and name not in checked:
+        if os.path.islink(f"{path}/{name}"):
+            raise Corrupt(f"{name} in the store {path} is a symbolic link", hint=REMOVE)
+        checked.add(name)
+        name = name.rpartition("/")[0]
 
 
 def _check_head(path: str) -> None:
-    """Check HEAD and the refs that it points to."""
+    """Check HEAD and the refs that it points to, except `packed-refs`."""
     name = "HEAD"
     for _ in range(_MAX_LINKS):
-        check_ref(path, name)
+        check_regular(f"{path}/{name}", MAX_REF_BYTES, allow_directory=True)
         try:
-            text = read_regular(os.path.join(path, name), MAX_REF_BYTES).decode("utf-8", "surrogateescape")
+            text = read_regular(f"{path}/{name}", MAX_REF_BYTES).decode("utf-8", "surrogateescape")
         except OSError:
             return
         if not text.startswith(SYMBOLIC):

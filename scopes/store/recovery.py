@@ -41,6 +41,7 @@ def finish_pending(repository: Repository) -> Operation | None:
             set_ref(repository, RefChange(refs.PENDING, marker, None), "finished before")
         return None
     commit, operation = pending
+    repository.check_ref_updates(*(change.ref for change in operation.changes), refs.PENDING, refs.OPERATIONS)
     move_refs(repository, operation, commit)
     return operation
 
@@ -50,21 +51,21 @@ def move_refs(repository: Repository, operation: Operation, commit: str) -> None
 
     An operation that moves the log itself (expire) is not recorded in it. Deletions come first, so that a name can
     become a directory of names. The reflog of the operation log also has the ids, which completion offers. Repeating
-    this is harmless.
+    this is harmless. The caller has checked the files of the refs.
     """
     reason = f"{operation.kind}: {operation.summary}"
     waiting = _copy_reflogs(repository, operation)
     for change in sorted(operation.changes, key=lambda change: change.new is not None):
         if change.new is not None and change.ref in waiting:
             _write_saved_reflog(repository, change.ref)
-        set_ref(repository, change, reason)
+        set_ref(repository, change, reason, checked=True)
     for ref in waiting:
         with contextlib.suppress(OSError):
             os.unlink(_saved_reflog(repository, ref))
     previous = repository.raw_ref(refs.OPERATIONS)
     if previous != commit and all(change.ref != refs.OPERATIONS for change in operation.changes):
-        set_ref(repository, RefChange(refs.OPERATIONS, previous, commit), f"{reason} [{operation.id}]")
-    set_ref(repository, RefChange(refs.PENDING, commit, None), reason)
+        set_ref(repository, RefChange(refs.OPERATIONS, previous, commit), f"{reason} [{operation.id}]", checked=True)
+    set_ref(repository, RefChange(refs.PENDING, commit, None), reason, checked=True)
 
 
 def _copy_reflogs(repository: Repository, operation: Operation) -> set[str]:
@@ -142,16 +143,19 @@ def _count_common_names(one: str, two: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def set_ref(repository: Repository, change: RefChange, reason: str) -> None:
+def set_ref(repository: Repository, change: RefChange, reason: str, *, checked: bool = False) -> None:
     """Move one ref from its old to its new value; do nothing if it already has the new value.
 
-    A ref with a third value (a git command moved it in the meantime) is not changed; `verify` reports it.
+    `checked` means that the caller has just called `check_ref_updates`. A ref with a third value (a git command moved
+    it in the meantime) is not changed; `verify` reports it.
     """
     for turns_left in reversed(range(_TRIES)):
-        repository.check_ref_update(change.ref)
         current = repository.raw_ref(change.ref)
         if current == change.new or current != change.old:
             return
+        if not checked:
+            repository.check_ref_updates(change.ref)
+        checked = False
         try:
             _set(repository.git, change.ref, change.new, current, reason)
         except (pygit2.GitError, OSError, ValueError) as error:

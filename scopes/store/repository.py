@@ -21,7 +21,7 @@ from scopes.store import refs
 from scopes.store.config import Config, Setting
 from scopes.store.containment import check_self_contained
 from scopes.store.error_translation import is_missing, refusal
-from scopes.store.file_checks import check_ref, check_ref_update, check_store_files
+from scopes.store.file_checks import check_ref, check_ref_updates, check_store_files
 from scopes.store.init import FORMAT_VERSION, is_store
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
@@ -272,16 +272,16 @@ class Repository:
             self._unpacked_since, self._unpacked = stamp, set()
         return name in self._unpacked
 
-    def check_ref_update(self, name: str) -> None:
-        """Check that libgit2 can move a ref without waiting for a named pipe; call it before each move.
+    def check_ref_updates(self, *names: str) -> None:
+        """Check that libgit2 can move refs without waiting for a named pipe; call it before they are moved.
 
         Raises:
             Corrupt: a file that it opens is not a regular file.
         """
         try:
-            check_ref_update(self.path, name)
+            check_ref_updates(self.path, names)
         except OSError as error:
-            raise refusal(f"move the ref {name}", self.path, error) from error
+            raise refusal(f"move the ref {names[0]}", self.path, error) from error
 
     def find_reference(self, name: str) -> pygit2.Reference | None:
         """Return libgit2's object for a ref; None if the ref does not exist.

@@ -95,7 +95,7 @@ def _try_append(
     repository: Repository, ref: str, build: Callable[[Oid], Oid], reason: str, first: str | None
 ) -> Oid | None:
     """Compare and swap once; return None if another process moved the ref or holds its lock."""
-    repository.check_ref_update(ref)
+    repository.check_ref_updates(ref)
     reference = repository.find_reference(ref)
     if reference is None:
         raise NotFound(f"there is no {ref.removeprefix(refs.HEADS)}")
@@ -147,7 +147,7 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
     identify_actor(repository)
     with defer_signals():
         try:
-            set_ref(repository, RefChange(refs.PENDING, None, commit), operation.kind)
+            set_ref(repository, RefChange(refs.PENDING, None, commit), operation.kind, checked=True)
         except ScopesError as error:
             _check_failed_move(repository, refs.PENDING, commit, error.__cause__ or error)
         if repository.raw_ref(refs.PENDING) != commit:
@@ -161,8 +161,7 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
 
 
 def _check_old_values(repository: Repository, operation: Operation) -> None:
-    for change in (*operation.changes, RefChange(refs.PENDING, None, None), RefChange(refs.OPERATIONS, None, None)):
-        repository.check_ref_update(change.ref)
+    repository.check_ref_updates(*(change.ref for change in operation.changes), refs.PENDING, refs.OPERATIONS)
     for change in operation.changes:
         if repository.raw_ref(change.ref) != change.old:
             raise Busy(f"{change.ref.removeprefix(refs.HEADS)} was moved by another process", hint="try again")

@@ -64,7 +64,7 @@ def test_a_store_lists_the_conflicts_of_all_conversations(stopped, store):
 @pytest.mark.parametrize("name", [1, "1", "decisions/db"])
 def test_a_conflict_is_shown_by_each_of_its_names(stopped, same, name):
     view = same(("conflicts", "show", stopped.id, str(name)), lambda talk: talk.conflict(name))
-    assert view.sides == ("source", "target", "base")
+    assert view.sides == ("source", "target")
     assert sorted(view.texts.values()) == ["my decision", "my decision"]
 
 
@@ -80,7 +80,7 @@ def test_the_changes_of_a_file_can_be_left_out(conversation, same):
         assert shown.row.conflict.key == "files/a.py"
 
 
-@pytest.mark.parametrize("options", [{"take": "theirs"}, {"take": "base"}, {"value": "both, one after the other"}])
+@pytest.mark.parametrize("options", [{"take": "theirs"}, {"take": "target"}, {"value": "both, one after the other"}])
 def test_a_conflict_is_resolved_as_on_the_command_line(stopped, same, options):
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
     result = same(

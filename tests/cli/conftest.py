@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
 import os
+from hashlib import sha256
 
 import pytest
 
 from scopes import clock
-from scopes.cli import completion
+from scopes.cli import option_rows
 from scopes.cli.generate import generate
+from tests.cli.contract import copy_world, make_world
 from tests.cli.conversation import Conversation
 from tests.cli.sample import TABLE
 from tests.support.random_ids import hashed_counter
+from tests.support.snapshot import take_snapshot
 
+_CONVERSATIONS = []
 SETTINGS = {"scopes.author": "the name to append under", "scopes.hints": "whether to hint"}
 
 
@@ -31,16 +37,62 @@ def store(tmp_path):
 def sample_options(tmp_path, monkeypatch):
     """Make completion read the rows of the sample table."""
     files = generate(TABLE, SETTINGS)
-    path = tmp_path / os.path.basename(completion.OPTIONS_FILE)
+    path = tmp_path / os.path.basename(option_rows.OPTIONS_FILE)
     path.write_text(files["scopes/cli/" + path.name])
-    monkeypatch.setattr(completion, "OPTIONS_FILE", str(path))
+    monkeypatch.setattr(option_rows, "OPTIONS_FILE", str(path))
     return str(path)
 
 
 @pytest.fixture
 def conversation(tmp_path, monkeypatch):
-    """A conversation with the branches main and fix; ids differ in their first letter."""
+    """A conversation with the branches main and fix; ids differ in their first letter.
+
+    The first one of a process is copied, and its readings of the clock and its ids are taken again.
+    """
     monkeypatch.setattr(clock, "random_bytes", hashed_counter())
-    made = Conversation(tmp_path)
-    made.first = made.fork()
-    return made
+    if not _CONVERSATIONS:
+        _CONVERSATIONS.append(_make_conversation(tmp_path))
+    made, store, readings = _CONVERSATIONS[0]
+    if not os.path.exists(tmp_path / "store.git"):
+        store.write(str(tmp_path / "store.git"))
+        for name, arguments, value in readings:
+            assert getattr(clock, name)(*arguments) == value
+    copied = copy.copy(made)
+    copied.store = str(tmp_path / "store.git")
+    return copied
+
+
+def _make_conversation(path):
+    """Return a conversation, its store, and what was read from clock and ids meanwhile."""
+    readings = []
+
+    def recorded(name, function):
+        def call(*arguments):
+            readings.append((name, arguments, function(*arguments)))
+            return readings[-1][-1]
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("read_clock", "random_bytes"):
+            patch.setattr(clock, name, recorded(name, getattr(clock, name)))
+        made = Conversation(path)
+        made.first = made.fork()
+    return made, take_snapshot(made.store), readings
+
+
+@pytest.fixture(scope="session")
+def made_worlds():
+    """The world that the first test made."""
+    return []
+
+
+@pytest.fixture
+def world(made_worlds, tmp_path, tmp_path_factory, monkeypatch):
+    """A copy of the store with something for every command that scripts read; ids of now differ from those in it."""
+    if not made_worlds:
+        monkeypatch.setattr(clock, "random_bytes", hashed_counter())
+        made_worlds.append(make_world(tmp_path_factory.mktemp("world")))
+    later = (sha256(f"later {number}".encode()).digest() for number in itertools.count())
+    monkeypatch.setattr(clock, "random_bytes", lambda size: next(later)[:size])
+    return copy_world(made_worlds[0], tmp_path)

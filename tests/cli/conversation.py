@@ -63,7 +63,7 @@ class Conversation:
         return first
 
     def append_typed(self, branch, kind, document, author):
-        """Append a typed message to a branch."""
+        """Append a typed message to a branch and return its id."""
         return self.append(branch, "--kind", kind, "--data", json.dumps(document), f"my {kind}", author=author)
 
     def append_on_both(self, kind, ours, theirs):

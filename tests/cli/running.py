@@ -17,7 +17,7 @@ PROGRAM = "import sys; from scopes.cli.main import main; from scopes.loading imp
 
 def with_options(path):
     """Return a program that reads the completion rows from another file."""
-    return f"import scopes.cli.completion; scopes.cli.completion.OPTIONS_FILE = {path!r}; {PROGRAM}"
+    return f"import scopes.cli.option_rows; scopes.cli.option_rows.OPTIONS_FILE = {path!r}; {PROGRAM}"
 
 
 def command_line(*words, table=SAMPLE, options=(), program=PROGRAM):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 
 import pytest
 
@@ -93,57 +92,3 @@ def test_the_commands_that_accept_it_are_in_the_table():
     accepting = {" ".join(path) for path, command in TABLE.commands.items() if command.reads_past}
     assert {"conversations log", "conversations conflicts list", "memory search", "tokens count"} <= accepting
     assert not accepting & {"conversations append", "conversations merge", "gc", "init", "conversations import"}
-
-
-CHANGES = (
-    ("append", "conv-001/main", "the parser is slow"),
-    ("append", "conv-001/fix", "--kind", "decision", "--topic", "cache", "none"),
-    ("tag", "conv-001", "v1"),
-    ("append", "conv-001/main", "--kind", "decision", "--topic", "cache", "redis"),
-    ("memory", "add", "the cache is redis", "--about", "conv-001"),
-    ("merge", "conv-001", "--source", "fix", "--target", "main"),
-    ("new", "--title", "another"),
-    ("rename", "conv-002", "--title", "a better title"),
-    ("undo",),
-    ("append", "conv-001", "hello"),
-    ("delete", "conv-002"),
-)
-READS = {
-    "branch": ("conv-001",),
-    "tag": ("conv-001",),
-    "diff": ("conv-001", "main", "fix"),
-    "range-diff": ("conv-001", "main", "fix"),
-    "blame": ("conv-001", "decisions/cache"),
-    "search": ("parser",),
-    "cat": ("conv-001",),
-    "show": ("conv-001",),
-    "log": ("conv-001/main", "--all"),
-    "context": ("conv-001", "--mark", "3" * 30),
-    "history": ("conv-001", "--for-prompt", "--mark", "3" * 30),
-    "export": ("conv-001", "--format", "jsonl"),
-    "conflicts show": ("conv-001", "1"),
-    "operations show": ("@",),
-    "memory search": ("cache",),
-    "memory context": ("cache", "--mark", "3" * 30),
-}
-NOT_COMPARED = {"memory show", "stats", "tokens count"}  # they need an id of an entry, or count the files of a store
-
-
-@pytest.mark.timeout(300)
-def test_every_reading_command_prints_what_it_prints_in_a_copy_of_the_store_of_that_time(conversation, tmp_path):
-    copies = {}
-    for number, words in enumerate(CHANGES):
-        conversation.run_main(*words)
-        newest = conversation.run("operations", "list", "--json")["operations"][0]["id"]
-        if newest not in copies and number % 3 == 2:
-            copies[newest] = shutil.copytree(conversation.store, tmp_path / f"{number}.git")
-    assert len(copies) >= 3
-    for path, command in TABLE.commands.items():
-        name = " ".join(path).removeprefix("conversations ")
-        if not command.reads_past or name in NOT_COMPARED:
-            continue
-        words = (*path, *READS.get(name, ()))
-        for operation, copy in copies.items():
-            now = conversation.run_main(*words, "--at-operation", operation)
-            then = conversation.run_main("--store", str(copy), *words)
-            assert (now.returncode, now.stdout) == (then.returncode, then.stdout), (name, operation, now.stderr)

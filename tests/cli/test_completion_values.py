@@ -7,7 +7,8 @@ import os
 
 import pytest
 
-from scopes.cli.completion import OptionRow, ParsedWords, complete, members, read_keys, read_rows, values
+from scopes.cli.completion import ParsedWords, complete, members, values
+from scopes.cli.option_rows import OptionRow, read_keys, read_rows
 from scopes.cli.table import TABLE
 from scopes.store.discovery import list_operations
 from tests.cli.conftest import SETTINGS

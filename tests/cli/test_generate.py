@@ -7,8 +7,8 @@ import os
 import pytest
 
 from scopes.cli import generate as generation
-from scopes.cli.completion import read_keys, read_rows
 from scopes.cli.generate import generate, main
+from scopes.cli.option_rows import read_keys, read_rows
 from scopes.cli.table import TABLE as PRODUCT
 from scopes.model.conflicts import STATUSES
 from tests.cli.conftest import SETTINGS

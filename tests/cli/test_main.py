@@ -155,6 +155,7 @@ def test_completion_imports_only_the_modules_that_it_needs():
         "scopes",
         "scopes.cli",
         "scopes.cli.completion",
+        "scopes.cli.option_rows",
         "scopes.loading",
         "scopes.cli.global_options",
         "scopes.cli.main",

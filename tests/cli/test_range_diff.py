@@ -53,3 +53,57 @@ def test_a_changed_message_has_its_changed_lines_below_it(rebased):
 def test_one_name_alone_is_refused_with_the_forms(rebased):
     assert "A..B C..D" in rebased.run_refused("range-diff", "conv-001", code=2)["message"]
     assert "A..B C..D" in rebased.run_refused("range-diff", "main..fix", code=2)["message"]
+
+
+@pytest.fixture
+def changed(rebased):
+    """A rebased branch that was continued: one message is equal, two are new."""
+    for text in ("three", "four"):
+        rebased.append("fix", text)
+    return rebased
+
+
+VERSIONS = "range-diff", "conv-001", "main", "fix@{3}", "fix"
+
+
+def test_a_template_is_written_once_for_every_pair(changed):
+    shown = changed.run(*VERSIONS, "--format", "{mark} {old.number}-{new.number} {new.author}", code=1)
+    assert shown == "= 1-1 carol\n> -2 carol\n> -3 carol\n"
+    error = changed.run_refused(*VERSIONS, "--format", "{no_such_field}", code=2)
+    assert "no_such_field" in error["message"]
+
+
+def test_rows_may_end_with_nul_and_fields_are_columns(changed):
+    assert changed.run(*VERSIONS, "--fields", "status,new.subject", "-z", code=1).split("\0") == [
+        "equal\tone",
+        "only-new\tthree",
+        "only-new\tfour",
+        "",
+    ]
+
+
+def test_porcelain_output_is_that_of_a_pipe(changed):
+    assert changed.run(*VERSIONS, "--porcelain", code=1) == changed.run(*VERSIONS, code=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (("conv-001", "main", "fix@{99}"), 4, "does not go back 99 moves"),
+        (("conv-001", "main", "nowhere"), 4, "there is no branch or message 'nowhere'"),
+        (("conv-009", "main", "fix"), 4, "conv-009"),
+        (("main..fix", "main...fix"), 2, "A..B C..D"),
+        (("main", "fix", "fix", "fix", "fix"), 2, "A..B C..D"),
+    ],
+)
+def test_versions_that_cannot_be_compared_are_one_error(rebased, words, code, text):
+    assert text in rebased.run_refused("range-diff", *words, code=code)["message"]
+
+
+def test_versions_of_two_conversations_are_named_with_their_conversation(rebased):
+    rebased.run("new", "--title", "the other run")
+    for text in ("one", "five"):
+        rebased.run("append", "conv-002", "--as", "carol", text)
+    names = "conv-001/main..conv-001/fix", "conv-002~2..conv-002"
+    assert rebased.run("range-diff", *names, "--fields", "mark,new.subject", code=1) == "=\tone\n>\tfive\n"
+    assert rebased.run("range-diff", "conv-002~1..conv-002", "conv-002~1..conv-002", "--json")["equal"] is True

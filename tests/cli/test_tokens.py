@@ -12,6 +12,7 @@ from tests.cli.running import PRODUCT, imported, scopes
 from tests.support.history import history
 from tests.support.random_ids import hashed_counter
 from tests.support.store import make_store
+from tests.tokens.conftest import skip_without_rank_files
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def tokens(*words, **keywords):
 
 
 def test_standard_input_is_counted():
-    pytest.importorskip("bpe_openai")
+    skip_without_rank_files()
     done = tokens("count", stdin=None, input="hello world")
     assert (done.stdout, done.stderr, done.returncode) == ("2\n", "", 0)
 

@@ -15,7 +15,7 @@ from scopes.tokens.encodings import ENCODINGS
 from scopes.tokens.rank_files import RankFilePaths
 from tests.context.building import built, numbers, put, talk
 from tests.support.history import history, say
-from tests.tokens.conftest import INSTALLED
+from tests.tokens.conftest import INSTALLED, skip_without_rank_files
 
 MODES = [{}, {"task": "session cookie"}, {"mode": "files"}]
 
@@ -139,7 +139,7 @@ def test_wrong_rank_files_are_noted_and_tokens_are_estimated(tmp_path, data):
 
 def test_a_valid_file_after_wrong_ones_is_used(tmp_path):
     """S1-17."""
-    pytest.importorskip("bpe_openai")
+    skip_without_rank_files()
     paths = wrong(tmp_path, ENCODINGS["o200k_base"], b"wrong")._replace(packages=INSTALLED)
     choice = choose_tokenizer(paths)
     assert (choice.tokenizer.method, choice.tokenizer.count("two words"), len(choice.notes)) == ("exact", 2, 2)

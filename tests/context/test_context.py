@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scopes.context import context as module
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
-from scopes.conversation.merge import merge
+from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.new import new
+from scopes.conversation.resolve import resolve_conflict
 from scopes.errors import Invalid, NotFound
 from scopes.history.revisions import list_branch_tips
 from scopes.loading import load
@@ -22,7 +23,7 @@ from scopes.tokens.rank_files import RankFilePaths
 from tests.context.building import built, numbers, put, talk
 from tests.support.examples import examples
 from tests.support.history import history, say, texts
-from tests.tokens.conftest import INSTALLED
+from tests.tokens.conftest import INSTALLED, skip_without_rank_files
 
 lasting = settings(
     max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -336,7 +337,7 @@ def test_the_share_of_files_can_be_set(repository, exact, tmp_path):
 @pytest.mark.parametrize("options", [{}, {"task": "session cookie"}, {"mode": "files"}])
 def test_an_encoding_is_built_once_for_a_whole_context(repository, tmp_path, options):
     """S1-30: building it takes most of the time."""
-    pytest.importorskip("bpe_openai")
+    skip_without_rank_files()
     new(repository)
     talk(repository, 60, length=900)
     built_encodings = []
@@ -362,3 +363,24 @@ def test_a_deeply_nested_branch_has_all_inherited_messages(repository, exact, tm
         "at the root",
         *(f"at depth {depth}" for depth in range(30)),
     ]
+
+
+def test_the_shown_turns_and_those_left_out_add_up_to_all_turns(repository, exact, tmp_path):
+    """It read "Showing 26 of 63 turns" with 35 left out: merge notices of scopes counted as turns."""
+    history(repository, "main: a", "fix@a: b")
+    for name, word in (("main", "SQLite"), ("fix", "files")):
+        decision = {"topic": "db", "decision": word}
+        say(repository, f"conv-001/{name}", "x " * 200, kind="decision", decision=decision)
+        for number in range(8):
+            say(repository, f"conv-001/{name}", f"{number} " * 40)
+    merge(repository, "conv-001", "fix", target="main")
+    resolve_conflict(repository, "conv-001", "1", take="source", author=Author("carol"))
+    continue_merge(repository, "conv-001")
+    for limit in (600, 100_000):
+        result = built(repository, exact, tmp_path, "conv-001/main", max_tokens=limit)
+        shown, total = map(int, re.search(r"Showing (\d+) of (\d+) turns", result.formatted_history).groups())
+        assert shown == result.turns_included
+        assert shown + result.turns_excluded == total == shown + result.left_out["over_budget"]
+        assert result.left_out["no_content"] > 0
+        named = [int(n) for text in result.warnings for n in re.findall(r"limited: (\d+) older turns", text)]
+        assert shown + sum(named) == total

@@ -19,6 +19,7 @@ from scopes.conversation.withdraw import withdraw_decision
 from scopes.model.message import Author
 from scopes.render.wire.context import chat_messages, context_document
 from tests.context.building import MARK, built, talk
+from tests.support.examples import sample
 from tests.support.history import history, say
 
 LEAD = Author("lead", "human")
@@ -188,7 +189,7 @@ def test_a_larger_budget_never_loses_a_decision_and_none_that_ended_is_unmarked(
     ended = {row.head.id for row in rows if row.state != "in-effect"}
     for task in (None, "cookie SQLite"):
         before: list[tuple[str, str]] = []
-        for budget in range(300, 1500, 75):
+        for budget in sample(range(300, 1500, 75), 6):
             result = built(repository, exact, tmp_path, "conv-001/main", budget, task=task)
             assert {each[:2] for each in result.decisions} == expected
             kept = [each[:2] for each in result.decisions if each.kept]

@@ -79,10 +79,10 @@ class ModeledStore(RuleBasedStateMachine):
         before = list_operations(self.repository, limit=1)
         real, moves = recovery.set_ref, itertools.count()
 
-        def set_ref(repository, change, reason):
+        def set_ref(repository, change, reason, **options):
             if next(moves) == turn:
                 raise Killed
-            real(repository, change, reason)
+            real(repository, change, reason, **options)
 
         recovery.set_ref = set_ref
         try:

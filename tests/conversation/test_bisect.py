@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from scopes.conversation.bisect import bisect, count_steps
+from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.merge import merge
 from scopes.errors import NotFound, Refused
-from tests.support.history import history
+from tests.support.examples import examples
+from tests.support.history import history, say
+from tests.support.store import make_store
 from tests.support.tool_calls import call_tool
 
 WORDS = "abcdefghij"
@@ -141,3 +146,60 @@ def test_messages_with_tool_calls_only_are_named_by_their_calls(repository):
     assert next(head.subject for head in seen if head is not None) == "result of → Bash make test"
     skipped = bisect(repository, "conv-001", lambda point: 125, verify=False)
     assert [head.subject for head in skipped.candidates] == ["a", "→ Bash make test", "result of → Bash make test"]
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    first_bad=st.integers(0, 9), skipped=st.sets(st.integers(0, 9)), ends=st.tuples(st.integers(0, 4), st.booleans())
+)
+def test_whatever_is_skipped_the_answer_is_found_or_among_the_candidates(repository_of_ten, first_bad, skipped, ends):
+    """The candidates are the answer and skipped messages next to it, oldest first; no message is tested twice."""
+    repository, drawn = repository_of_ten
+    codes = {WORDS[number]: 125 for number in skipped}
+    judge = judging(drawn, WORDS[first_bad], **codes)
+    good = None if ends[0] == 0 or ends[0] > first_bad else f"main~{10 - ends[0]}"
+    found = bisect(repository, "conv-001", judge, good=good, verify=False)
+    names = [head.subject for head in found.candidates] or [found.first_bad.subject]
+    assert WORDS[first_bad] in names
+    assert "".join(names) in WORDS
+    assert all(WORDS.index(name) in skipped for name in names[:-1])
+    assert {head.subject for head in found.skipped} <= set(names)
+    assert len(judge.tested) == len(set(judge.tested))
+
+
+@pytest.fixture(scope="module")
+def repository_of_ten(tmp_path_factory):
+    """A store that all examples search; a search does not change it."""
+    repository = make_store(tmp_path_factory.mktemp("bisect") / "store.git")
+    return repository, history(repository, f"main: {' '.join(WORDS)}")
+
+
+def test_messages_that_are_appended_during_a_search_are_not_searched(repository, drawn):
+    """The ends are resolved before the first run of the command."""
+    judge = judging(drawn, "f")
+
+    def append_and_judge(point):
+        say(repository, "conv-001", f"more {len(judge.tested)}")
+        return judge(point)
+
+    found = bisect(repository, "conv-001", append_and_judge)
+    assert (found.first_bad.subject, found.bad.head.subject) == ("f", "j")
+
+
+def test_a_message_with_one_id_in_two_conversations_is_searched_in_the_named_one(repository):
+    drawn = history(repository, "main: a b c")
+    history(repository, "main: x")
+    cherry_pick(repository, "conv-002", [f"conv-001/{drawn.ids['b']}"])
+    found = bisect(repository, "conv-002", lambda point: int(point.head is not None and point.head.subject == "b"))
+    assert (found.first_bad.id, found.conversation) == (drawn.ids["b"], "conv-002")
+    assert found.first_bad.oid != drawn.oids["b"]
+
+
+def test_the_steps_are_the_runs_in_their_order_with_their_verdicts(repository, drawn):
+    found = bisect(repository, "conv-001", judging(drawn, "g", e=125))
+    assert [step.role for step in found.steps] == ["good", "bad", *[None] * (len(found.steps) - 2)]
+    shown = {("root" if step.point.head is None else step.point.head.subject): step.verdict for step in found.steps}
+    assert {verdict for name, verdict in shown.items() if name in {"root", *"abcdf"}} == {"good"}
+    assert {verdict for name, verdict in shown.items() if name in set("ghij")} == {"bad"}
+    assert shown.get("e", "skip") == "skip"
+    assert len(shown) == len(found.steps)

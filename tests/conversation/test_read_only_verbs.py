@@ -101,7 +101,7 @@ def test_a_store_of_a_newer_format_is_read(populated, read):
 def test_a_reader_sees_a_committed_operation_before_its_refs_have_moved(populated, read, monkeypatch):
     """P3, P6: and the reader does not complete the operation."""
 
-    def die(*_):
+    def die(*_, **__):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as fault:

@@ -61,10 +61,10 @@ def dies(monkeypatch, module, turn, act):
     """Kill the process at the turn-th ref move of a module; False if there are fewer moves."""
     real, left = module.set_ref, iter(range(turn))
 
-    def set_ref(repository, change, reason):
+    def set_ref(repository, change, reason, **options):
         if next(left, None) is None:
             raise Killed
-        real(repository, change, reason)
+        real(repository, change, reason, **options)
 
     with monkeypatch.context() as fault:
         fault.setattr(module, "set_ref", set_ref)

@@ -14,6 +14,7 @@ import pytest
 from scopes.search.search import search
 from tests.cli.running import PRODUCT, scopes
 from tests.index.corpus import file_in, status_and_notes
+from tests.support.examples import examples
 from tests.support.history import history, say
 
 WORDS = ("alpha", "beta", "gamma", "stack overflow", "the parser")
@@ -78,7 +79,7 @@ def test_damage_never_changes_a_result(repository, directory, intact, small, mon
     """D-44. A large index is compared with its checksums because its times have changed."""
     if not small:
         monkeypatch.setattr("scopes.index.checksums._WHOLE_BYTES", 0)
-    sweep(repository, directory, 30, seed=7)
+    sweep(repository, directory, examples(120), seed=7)
 
 
 @pytest.mark.sweep

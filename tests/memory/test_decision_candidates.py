@@ -11,7 +11,7 @@ from scopes.conversation.merge import merge
 from scopes.conversation.merge_outcomes import MergeConflicted, Merged
 from scopes.conversation.rename import rename_branch
 from scopes.conversation.undo import undo
-from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.memory.decision_candidates import accept_candidate, dismiss_candidate, list_candidates
 from scopes.model.message import Author
 from tests.support.decisions import decided
@@ -130,7 +130,7 @@ def test_an_empty_topic_and_an_unknown_candidate_are_refused(repository, branche
         with pytest.raises(NotFound, match="no decision candidate"):
             accepted(repository, name)
     accepted(repository, source.id)
-    with pytest.raises(NotFound):
+    with pytest.raises(Refused):
         accepted(repository, source.id)
 
 

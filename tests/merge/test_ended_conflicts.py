@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from scopes.clock import format_seconds, now_nanoseconds
+from scopes.conversation.cat import cat
 from scopes.conversation.cherry_pick import abort_cherry_pick, cherry_pick
 from scopes.conversation.conflicts import find_conflict_anywhere, list_conflicts, show_conflict
-from scopes.conversation.merge import MergeOptions, abort_merge, merge
+from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
 from scopes.conversation.rebase import abort_rebase, rebase
 from scopes.conversation.resolve import escalate_conflict, resolve_conflict
 from scopes.conversation.undo import undo
@@ -17,8 +19,11 @@ from scopes.history.messages import read_message
 from scopes.merge import ended_conflicts
 from scopes.merge.replay_control import ReplayConflicted, Replayed
 from scopes.model.message import Author
+from scopes.render.relative_time import ago
+from scopes.store.repository import read_commit
 from tests.merge.test_recorded_conflicts import decide, fork
 from tests.merge.test_reuse import resolved_before, with_settings
+from tests.render.rendering import seen
 from tests.support.history import history, say
 
 CAROL = Author("carol")
@@ -141,3 +146,31 @@ def test_a_word_that_cannot_be_an_id_is_not_searched_in_all_conversations(reposi
     with pytest.raises(NotFound, match="there is no conflict"):
         find_conflict_anywhere(repository, name)
     assert len(read) == 1  # the latest conversation can have a key of that name
+
+
+def test_a_resolved_conflict_has_the_times_of_its_opening_and_its_resolution(repository):
+    """It had the creation time of the branch that holds its record."""
+    fork(repository)
+    merge(repository, "conv-001", "fix", target="main")
+    (row,) = list_conflicts(repository, "conv-001").conflicts
+    opened = row.since
+    assert row.resolved is None
+    message = resolve_conflict(repository, "conv-001", "1", take="source", author=CAROL).message
+    (during,) = list_conflicts(repository, "conv-001", include_all=True).conflicts
+    continue_merge(repository, "conv-001")
+    (after,) = list_conflicts(repository, "conv-001", include_all=True).conflicts
+    resolved = cat(repository, message).message.time[:19] + "Z"
+    assert (during.resolved, after.resolved) == (resolved, resolved)
+    assert during.since == after.since <= opened < resolved
+    shown = seen(show_conflict(repository, "conv-001", row.conflict.id))
+    assert (
+        f"Status: resolved, {ago(resolved, now_nanoseconds())}\nOpened: {ago(after.since, now_nanoseconds())}" in shown
+    )
+
+
+def test_a_conflict_that_a_merge_resolved_by_itself_has_the_time_of_the_merge(repository):
+    fork(repository)
+    done = merge(with_settings(repository, rule_decision_disagreement="first"), "conv-001", "fix", target="main")
+    (row,) = list_conflicts(repository, "conv-001", include_all=True).conflicts
+    time = format_seconds(read_commit(repository, done.tip).time)
+    assert (row.since, row.resolved) == (time, time)

@@ -200,6 +200,24 @@ def test_a_patch_that_fits_only_the_new_text_of_the_other_side_was_made_after_it
     assert file.merged == changed(TEXT, 3, "one\nthree")
 
 
+def test_a_side_that_began_with_the_result_of_patches_was_made_after_them(repository):
+    """Claude goes on in the directory in which Codex has worked; somebody else added a line in between."""
+    forked(repository)
+    patch(repository, "main", "@@ -3,2 +3,2 @@\n-line 3\n+one\n line 4\n")
+    patch(repository, "main", "@@ -3,1 +3,2 @@\n-one\n+one\n+two\n")
+    edit(repository, "alt", "one\n", "three\n", changed(TEXT, 3, "one\ntwo") + "somebody else\n")
+    file = compared(repository)
+    assert (file.outcome, file.note) == ("compatible", "the source edited the text of the target")
+    assert "three\ntwo\n" in file.merged
+
+
+def test_patches_that_only_remove_lines_do_not_prove_that_the_other_side_came_later(repository):
+    forked(repository)
+    patch(repository, "main", "@@ -3,1 +2,0 @@\n-line three\n")
+    edit(repository, "alt", "line 3\n", "x\n", TEXT)
+    assert compared(repository).outcome == "unknown"
+
+
 def test_a_formatter_does_not_make_a_text_unknown(repository):
     forked(repository)
     edit(repository, "main", "line 3\n", "main\n", TEXT)
@@ -301,6 +319,17 @@ def test_sides_with_different_starts_disagree_where_both_edited(repository):
     file = compared(repository)
     assert (file.outcome, file.ranges) == ("overlap", (LineRange((10, 10), (10, 10), (9, 9)),))
     assert "<<<<<<< target\nmain\n=======\nalt\n>>>>>>> source\n" in conflict_hunks(file.merged)
+
+
+def test_the_patch_of_a_side_that_began_with_another_text_has_its_own_edits_alone(repository):
+    forked(repository)
+    edit(repository, "main", "between\n", "main\n", changed(TEXT, 9, "between"))
+    edit(repository, "alt", "line 9\n", "alt\n", changed(TEXT, 20, "other"))
+    conflict = merge(repository, "conv-001", "alt", target="main").conflicts[0]
+    shown = show_conflict(repository, "conv-001", conflict.id).file
+    assert "-between\n+main\n" in shown.target_patch
+    assert "-line 9\n+alt\n" in shown.source_patch
+    assert "line 20" not in shown.source_patch
 
 
 def test_lines_to_which_both_sides_gave_the_same_text_are_not_listed(repository):

@@ -6,14 +6,18 @@ import pytest
 
 from scopes.conversation.blame import blame
 from scopes.conversation.branch import branch
-from scopes.conversation.merge import continue_merge, merge
+from scopes.conversation.conflicts import list_conflicts, show_conflict
+from scopes.conversation.merge import MergeOptions, continue_merge, merge
 from scopes.conversation.merge_outcomes import MergeConflicted, Merged
 from scopes.conversation.new import new
 from scopes.conversation.resolve import resolve_conflict
+from scopes.errors import Refused
 from scopes.history.activity import CheckRun
 from scopes.merge.plans_and_answers import PlanStep
 from scopes.model.message import Author
+from scopes.store.config import Setting
 from tests.support.history import say
+from tests.support.store import FAST, open_store
 from tests.support.tool_calls import call_tool
 
 
@@ -125,3 +129,88 @@ def test_steps_to_which_both_sides_gave_another_status_are_listed(repository):
     merged = merge(repository, "conv-001", "alt", target="main")
     assert isinstance(merged, Merged)
     assert merged.plans == (PlanStep("test it", "completed", "in_progress", "pending"),)
+
+
+def with_rule(repository, kind, rule):
+    """Open the store again with a rule for a type of conflict."""
+    key = f"scopes.merge.rule.{kind}"
+    return open_store(repository.path, {**FAST, key: Setting(key, rule, "flag")})
+
+
+def divergent(repository):
+    """Two agents that go on with one plan, and give one of its steps two statuses."""
+    new(repository)
+    plan(repository, "main", ("test it", "pending"), ("ship it", "pending"))
+    branch(repository, "conv-001", name="alt", switch=False)
+    own = plan(repository, "main", ("test it", "completed"), ("ship it", "pending"))
+    other = plan(repository, "alt", ("Test it ", "in_progress"), ("ship it", "pending"))
+    return own, other
+
+
+def test_a_step_with_two_statuses_is_a_conflict_that_stops_nothing(repository):
+    own, other = divergent(repository)
+    merged = merge(repository, "conv-001", "alt", target="main")
+    assert isinstance(merged, Merged)
+    [conflict] = merged.conflicts
+    assert (conflict.type, conflict.severity, conflict.key) == ("plan-divergence", "low", "plans/test%20it")
+    assert (conflict.status, conflict.resolution.choice) == ("resolved", "both")
+    assert [side[0][:3] for side in (conflict.base, conflict.target, conflict.source)] == [
+        ("pending", conflict.base[0].message, "claude"),
+        ("completed", own.id, "claude"),
+        ("in_progress", other.id, "claude"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "options", [MergeOptions(strict=True), MergeOptions(strategy="manual"), MergeOptions(strategy="theirs")]
+)
+def test_no_strategy_makes_a_merge_stop_for_a_plan(repository, options):
+    divergent(repository)
+    merged = merge(repository, "conv-001", "alt", target="main", options=options)
+    assert [each.resolution.strategy for each in merged.conflicts] == ["automatic"]
+
+
+def test_a_rule_can_forbid_to_merge_plans_that_differ(repository):
+    divergent(repository)
+    ruled = with_rule(repository, "plan-divergence", "fail")
+    with pytest.raises(Refused, match="plan-divergence"):
+        merge(ruled, "conv-001", "alt", target="main")
+
+
+def test_a_plan_that_differs_changes_nothing_about_the_rules_for_other_conflicts(repository):
+    """Rules are used only if they cover the types of all conflicts; nobody writes one for plans."""
+    divergent(repository)
+    ruled = with_rule(repository, "contradictory-answer", "second")
+    ask(repository, "main", "Which database?", "SQLite")
+    ask(repository, "alt", "Which database?", "Postgres")
+    merged = merge(ruled, "conv-001", "alt", target="main")
+    assert isinstance(merged, Merged)
+    assert {each.type: each.resolution.choice for each in merged.conflicts} == {
+        "plan-divergence": "both",
+        "contradictory-answer": "source",
+    }
+
+
+def test_a_merge_in_the_other_direction_finds_the_same_conflict(repository):
+    divergent(repository)
+    one, other = (
+        merge(repository, "conv-001", source, target=target, dry_run=True).conflicts[0].id
+        for source, target in (("alt", "main"), ("main", "alt"))
+    )
+    assert one == other
+
+
+def test_ended_conflicts_that_were_found_in_tool_calls_are_listed_with_all(repository):
+    """They were left out: they are not in the state, so only the messages of both sides have them."""
+    divergent(repository)
+    ask(repository, "main", "Which database?", "SQLite")
+    ask(repository, "alt", "Which database?", "Postgres")
+    merge(repository, "conv-001", "alt", target="main", options=MergeOptions(strategy="ours"))
+    rows = list_conflicts(repository, "conv-001", include_all=True).conflicts
+    assert {(row.conflict.type, row.conflict.resolution.choice) for row in rows} == {
+        ("plan-divergence", "both"),
+        ("contradictory-answer", "target"),
+    }
+    assert list_conflicts(repository, "conv-001").conflicts == ()
+    shown = show_conflict(repository, "conv-001", next(row.conflict.id for row in rows if "plans" in row.conflict.key))
+    assert [position.value for position in shown.row.conflict.source] == ["in_progress"]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from hashlib import sha1
 
 from scopes.check.check import Checked, CheckedRun
+from scopes.check.explain import ParameterRow, RuleExplained, RuleList, RuleRow
 from scopes.check.findings import Event, Verdict
 from scopes.check.findings import Finding as CheckFinding
 from scopes.clock import format_seconds
@@ -503,6 +504,7 @@ CONFLICT_ROWS = tuple(
         target="main",
         since=format_seconds(NOW_SECONDS - 7200),
         conflict=conflict,
+        resolved=format_seconds(NOW_SECONDS - 3600) if conflict.status == "resolved" else None,
     )
     for number, conflict in enumerate((DISAGREED, COMPETING, EDITED, DECIDED_OTHERWISE), 1)
 )
@@ -668,6 +670,10 @@ FOUND = SearchCoverage(
 DEEP = SearchHit(
     conversation="login-bug", branch=SECURITY, head=SECURE, part="tool_result", before=(Neighbor(CALL, None),), also=(CONVERSATION,),
     snippet=(Piece("…"), Piece("so the flow goes on and on, " * 8), Piece("login", found=True), Piece("…")),
+)  # fmt: skip
+RULE = RuleRow(
+    id="run/empty", level="error", summary="The run has an answer or a tool call", explanation="It may end with nothing.",
+    parameters=(ParameterRow("min_calls", 0, "the least number of tool calls"), ParameterRow("max_usd", None, "the most")),
 )  # fmt: skip
 CHECKED = Checked(
     policy="scopes-check.toml",
@@ -879,6 +885,8 @@ SAMPLES = {
         ),
     },
     "check": {
+        "rules": RuleList(rules=(RULE, replace(RULE, id="ours/x", level="off", own=True, parameters=()))),
+        "rule": RuleExplained(rule=RULE),
         "failed": CHECKED,
         "passed": replace(CHECKED, runs=(replace(CHECKED.runs[0], verdicts=CHECKED.runs[0].verdicts[2:]),), policy=None),
     },

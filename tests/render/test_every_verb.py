@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from scopes.check.check import check
+from scopes.check.explain import explain_rule, list_rules
 from scopes.check.policy import Policy
 from scopes.context.context import context
 from scopes.context.context_diff import diff_contexts
@@ -115,6 +116,8 @@ READS = {
     ),
     "history": lambda repo: history(repo, HistoryRequest(where=SAMPLE), estimated(repo)),
     "verify": verify,
+    "check --list": lambda _: list_rules(Policy()),
+    "check --explain": lambda _: explain_rule(Policy(), "run/empty"),
     "check": lambda repo: check(repo, [(SAMPLE, resolve_scope(repo, SAMPLE))], Policy()),
     "repair": repair,
     "doctor": lambda repo: doctor(repo.path, repo),

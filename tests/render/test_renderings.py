@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import scopes.check
 import scopes.context
 import scopes.conversation
 import scopes.exporters
@@ -38,6 +39,7 @@ MODULES = [
         scopes.context,
         scopes.conversation,
         scopes.exporters,
+        scopes.check,
         scopes.importers,
         scopes.merge,
         scopes.memory,

@@ -89,3 +89,11 @@ def test_a_sign_of_several_characters_is_kept_whole_or_not_at_all(sign, tail):
 @given(st.text(max_size=30) | st.sampled_from(["日本語/日本語.py"]), st.integers(1, 20), st.booleans())
 def test_truncated_text_fits(value, width, tail):
     assert cell_len(truncate_text(value, width, tail=tail)) <= width
+
+
+@pytest.mark.parametrize("text", ["x", "漢", "e\u0301", "a/b", "https://a.b/", "👩\u200d🔬"])
+def test_a_word_of_any_length_is_cut_as_a_short_one_is(text):
+    """Each row was cut from all that was left: a name of 100,000 characters took seconds."""
+    rows = list(wrap_line(text * 20_000, 40))
+    assert "".join(rows) == text * 20_000
+    assert rows[:3] == list(wrap_line(text * 400, 40))[:3]

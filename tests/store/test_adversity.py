@@ -325,8 +325,8 @@ def test_an_unreadable_home_directory_is_ignored(repository, tmp_path, home):
     os.chmod(tmp_path / "closed", 0)
     place = home_directories(tmp_path)[home]
     before = [*AS_A_MERE_USER, "env", *(["-u", "HOME"] if place is None else [f"HOME={place}"])]
-    output = [run(act, repository.path, before=before) for act in (READ, WRITE, MOVE)]
-    assert output == ["1 commit", "written", "moved"]
+    output = run("\n".join((READ, WRITE, MOVE)), repository.path, before=before)
+    assert output.splitlines() == ["1 commit", "written", "moved"]
 
 
 def test_a_malformed_configuration_file_is_reported_with_its_line(repository, sealed_world):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import gc
+import marshal
 import os
 import pickle
 import pkgutil
@@ -19,9 +20,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -156,6 +158,45 @@ class _Streams:
             return data[os.write(end, data[: 1 << 12]) :]
         except BrokenPipeError:
             return b""
+
+
+@contextlib.contextmanager
+def listen(path: str | os.PathLike[str], program: str) -> Iterator[None]:
+    """Run a program for every `fork_client` that connects to a socket at `path`, several of them at once."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(os.fspath(path))
+        listener.listen()
+        _server()
+        accepting = threading.Thread(target=_accept, args=(listener, program))
+        accepting.start()
+        try:
+            yield
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            accepting.join()
+
+
+def _accept(listener: socket.socket, program: str) -> None:
+    answering = []
+    with contextlib.suppress(OSError):  # the listener was shut down
+        while True:
+            connection, _ = listener.accept()
+            answering.append(threading.Thread(target=_answer, args=(connection, program)))
+            answering[-1].start()
+    for thread in answering:
+        thread.join()
+
+
+def _answer(connection: socket.socket, program: str) -> None:
+    with connection:
+        data, streams, _, _ = socket.recv_fds(connection, MAX_REQUEST_BYTES, 3)
+        words, environment, directory = marshal.loads(data)
+        done = run_program(
+            program, words, environment, stdin=streams[0], stdout=streams[1], stderr=streams[2], cwd=directory
+        )
+        for stream in streams:
+            os.close(stream)
+        connection.send(b"%d" % done.returncode)
 
 
 _servers: dict[int, tuple[socket.socket, subprocess.Popen]] = {}

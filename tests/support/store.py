@@ -21,6 +21,7 @@ from scopes.store.objects import BLOB, COMMIT, TREE, Identity, TreeEntry, format
 from scopes.store.repository import Caller, Objects, Repository, open_repository
 from scopes.store.transactions import commit_operation, exclusive_write
 from tests.support.fork_server import run_program
+from tests.support.snapshot import Snapshot, take_snapshot
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FAST = {"scopes.durability": Setting("scopes.durability", "fast", "flag")}
@@ -30,6 +31,7 @@ CAROL = Identity("carol", "carol@agents.scopes")
 NOON = 1_767_268_800  # 2026-01-01T12:00:00Z
 HEADS = "refs/heads/conv-001/"
 MAIN = HEADS + "main"
+_EMPTY: dict[str, Snapshot] = {}
 PRELUDE = """
 import os, sys, time
 from scopes.errors import ScopesError
@@ -41,8 +43,14 @@ path = sys.argv[1]
 
 
 def make_store(path: object, overrides: Mapping[str, Setting] = FAST) -> Repository:
-    """Create an empty store and open it."""
-    create_store(str(path))
+    """Create an empty store and open it; the first one of a process is copied."""
+    if os.path.lexists(str(path)) or not os.path.isdir(os.path.dirname(str(path))):
+        create_store(str(path))
+    elif "store" in _EMPTY:
+        _EMPTY["store"].write(str(path))
+    else:
+        create_store(str(path))
+        _EMPTY["store"] = take_snapshot(str(path))
     return open_store(path, overrides)
 
 

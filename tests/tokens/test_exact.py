@@ -18,7 +18,7 @@ from scopes.tokens.exact import MAX_TOKEN_BYTES, ExactTokenizer, chunks_of, part
 from scopes.tokens.rank_files import RankFilePaths, find_vocabulary, walk_rank_files
 from tests.cli.running import environment
 from tests.support.examples import examples
-from tests.tokens.conftest import INSTALLED
+from tests.tokens.conftest import INSTALLED, skip_without_rank_files
 from tests.tokens.transcripts import TRANSCRIPTS, texts_of
 
 lasting = settings(
@@ -55,7 +55,7 @@ def test_an_unpaired_surrogate_is_counted_as_the_replacement_character(exact):
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_ranks_are_the_order_of_the_lines(name):
     """The reason why the ranks in a file are not parsed."""
-    pytest.importorskip("bpe_openai")
+    skip_without_rank_files()
     found = next(
         each for each in walk_rank_files(RankFilePaths("/nowhere", None, INSTALLED), ENCODINGS[name]) if each.data
     )
@@ -108,7 +108,7 @@ def test_an_empty_text_has_no_tokens_and_builds_nothing():
 
 
 def test_an_error_of_importing_tiktoken_has_a_hint(tmp_path, monkeypatch):
-    pytest.importorskip("bpe_openai")
+    skip_without_rank_files()
     chosen = choose_tokenizer(RankFilePaths(str(tmp_path), None, INSTALLED))
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     with pytest.raises(Inaccessible, match="tiktoken cannot be loaded") as refusal:
@@ -131,7 +131,7 @@ class LoadedVocabulary:
 @pytest.fixture(scope="module", params=ENCODINGS)
 def both(request, tmp_path_factory):
     """Return a factory of our tokenizers, and a function that counts with tiktoken and the whole vocabulary."""
-    pytest.importorskip("bpe_openai")
+    skip_without_rank_files()
     row = ENCODINGS[request.param]
     vocabulary, _ = find_vocabulary(RankFilePaths(str(tmp_path_factory.mktemp("cache")), None, INSTALLED), row)
     tokens = vocabulary.load()

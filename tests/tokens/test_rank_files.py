@@ -12,7 +12,7 @@ import pytest
 
 from scopes.tokens.encodings import ENCODINGS
 from scopes.tokens.rank_files import RankFilePaths, find_vocabulary, walk_rank_files
-from tests.tokens.conftest import INSTALLED
+from tests.tokens.conftest import INSTALLED, skip_without_rank_files
 
 ENCODING = ENCODINGS["o200k_base"]._replace(sha256=sha256(b"ranks").hexdigest())
 TOKENS = (b"a", b"b\n", b"\xff", b"ab")
@@ -146,7 +146,7 @@ def test_without_rank_files_there_is_no_vocabulary(tmp_path):
 
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_real_rank_files_decode_to_the_expected_hash(name, tmp_path):
-    pytest.importorskip("bpe_openai")
+    skip_without_rank_files()
     paths = RankFilePaths(str(tmp_path), None, INSTALLED)
     first, _ = find_vocabulary(paths, ENCODINGS[name])
     tokens = first.load()

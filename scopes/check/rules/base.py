@@ -6,10 +6,17 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from scopes.check.findings import Event, Finding, Level
-from scopes.check.policy import Parameter
 from scopes.check.run import Call, Run, Text
 
 MAX_TEXT = 500  # characters of an event's text
+
+
+class Parameter(NamedTuple):
+    """A parameter of a rule: its type is that of the default; None means a number that is not set."""
+
+    name: str
+    default: Any
+    summary: str
 
 
 class Unknown(NamedTuple):
@@ -37,7 +44,7 @@ class Rule(NamedTuple):
     summary: what a run must not do, or must have done, one line
     explanation: what it decides from, what it cannot see, how to allow what it reports
     needs_calls: False if it can be judged from an event stream that may lack calls
-    strict: its level in the preset `strict`; None for the same
+    strict, read_only: its level in these presets; None for the same
     """
 
     id: str
@@ -48,6 +55,7 @@ class Rule(NamedTuple):
     parameters: tuple[Parameter, ...] = ()
     needs_calls: bool = True
     strict: Level | None = None
+    read_only: Level | None = None
 
 
 def event_of(call: Call, text: str | None = None) -> Event:

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 from scopes.check.findings import Finding
 from scopes.check.globs import matches_command, matches_path
-from scopes.check.policy import Parameter
-from scopes.check.rules.base import Rule, Settings, Unknown, event_of
+from scopes.check.rules.base import Parameter, Rule, Settings, Unknown, event_of
 from scopes.check.rules.tests import list_tests
 from scopes.check.run import Call, Run
 from scopes.model.message import FILE_WRITES

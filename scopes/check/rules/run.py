@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scopes.check.findings import Finding
-from scopes.check.policy import Parameter
-from scopes.check.rules.base import Rule, Settings, Unknown, event_of, event_of_text
+from scopes.check.rules.base import Parameter, Rule, Settings, Unknown, event_of, event_of_text
 from scopes.check.run import Run
 
 

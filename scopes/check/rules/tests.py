@@ -22,10 +22,16 @@ def list_tests(run: Run, settings: Settings) -> list[CheckedTest]:
     for call in run.calls:
         if call.outcome == "denied":
             continue
-        named = call.name in settings.tools_as_test
-        if named or any(matches_command(pattern, command) for command in call.commands for pattern in settings.tests):
+        if is_test(call, settings):
             found.append(CheckedTest(call, _has_passed(call)))
     return found
+
+
+def is_test(call: Call, settings: Settings) -> bool:
+    """Return True if a call runs tests, or would have."""
+    if call.name in settings.tools_as_test:
+        return True
+    return any(matches_command(pattern, command) for command in call.commands for pattern in settings.tests)
 
 
 def _has_passed(call: Call) -> bool | None:

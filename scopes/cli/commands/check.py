@@ -7,10 +7,15 @@ from typing import Annotated
 import typer
 
 from scopes.check.check import check as run_check
-from scopes.check.policy import FAIL_ON, FILE_NAME
-from scopes.cli.check_runner import open_runs, read_policy, split_targets
+from scopes.check.explain import explain_rule, list_rules
+from scopes.check.policy import FAIL_ON, FILE_NAME, PRESETS
+from scopes.cli.arguments import OfProjects, Since, find_named_project
+from scopes.cli.check_runner import open_runs, read_known, read_policy, split_targets
 from scopes.cli.invocation import Invocation
+from scopes.clock import now_nanoseconds, parse_date
+from scopes.conversation.list_filter import ListFilter
 from scopes.errors import Invalid
+from scopes.render.progress import progress
 
 
 def check(
@@ -22,18 +27,45 @@ def check(
     rules: Annotated[
         str | None, typer.Option("--rules", metavar="FILE", help=f"The policy (default: {FILE_NAME} here)")
     ] = None,
-    fail_on: Annotated[
+    rules_from: Annotated[
         str | None,
-        typer.Option("--fail-on", metavar="LEVEL", help=f"Fail from this level on: {', '.join(FAIL_ON)}"),
+        typer.Option("--rules-from", metavar="REV", help="The commit from which the policy is read"),
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option("--preset", metavar="NAME", help=f"Levels of the rules: {', '.join(PRESETS)}")
+    ] = None,
+    fail_on: Annotated[
+        str | None, typer.Option("--fail-on", metavar="LEVEL", help=f"Fail from this level on: {', '.join(FAIL_ON)}")
     ] = None,
     unknown: Annotated[
         str | None, typer.Option("--unknown", metavar="fail", help="Fail also on rules that cannot be judged")
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option("--baseline", metavar="FILE", help="An earlier report; its findings do not count")
+    ] = None,
+    agent_exit: Annotated[
+        int | None, typer.Option("--agent-exit", metavar="CODE", help="The exit code of the agent; not 0 is a finding")
+    ] = None,
+    since: Since = None,
+    project: OfProjects = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the rules with their levels instead")] = False,
+    explain: Annotated[
+        str | None, typer.Option("--explain", metavar="RULE", help="Explain one rule and its parameters instead")
     ] = None,
 ) -> int:
     """Check what agents did against rules.
 
     Every rule answers pass, fail or unknown for every run. A run that is missing, empty, cut off or failed never
     passes. Transcripts are read into a temporary store; nothing that they contain is executed.
+
+    The policy is scopes-check.toml: levels, parameters, rules of your own, and suppressions with a reason and a last
+    day. In a CI job for a change it is read from the commit that the change is based on, so that an agent cannot change
+    its own rules; --rules-from names another commit.
+
+    A rule of your own says what a run must have or must not have: never A, never A until B, never A after B, some A, A
+    needs B before, A needs B after, last A after last B, at most N A. Events are run(WORDS), edit(GLOB), read(GLOB),
+    tool(NAME, key=GLOB), fetch(HOST), text(/REGEX/), agent(TYPE) and test, each with .ok, .failed or .denied; | means
+    or. For example: expect = "never run(git push **) until test.ok"
 
     The exit code is 0 if nothing was found, 1 if there is a finding at the level of --fail-on (default: error), and 2
     if the policy has a mistake.
@@ -42,14 +74,35 @@ def check(
       scopes check agent.jsonl ~/.codex/sessions
       scopes check conv-042
       scopes check agent.jsonl --rules ci/scopes-check.toml --fail-on warning
+      scopes check agent.jsonl --baseline last.sarif --agent-exit 0
+      scopes check --since yesterday --project .
+      scopes check --explain order/tests-after-last-edit
       scopes check agent.jsonl --json
     """
     invocation: Invocation = context.obj
     if unknown not in {None, "fail"}:
         raise Invalid(f"--unknown {unknown!a} is not possible: use --unknown fail")
-    policy = read_policy(rules, fail_on)
+    policy = read_policy(invocation, rules, rules_from, fail_on, preset)
+    if listed:
+        return invocation.show(list_rules(policy))
+    if explain is not None:
+        return invocation.show(explain_rule(policy, explain))
     paths, names = split_targets(targets or [])
-    with open_runs(invocation, paths, names) as runs:
-        return invocation.show(
-            run_check(runs.repository, runs.scopes, policy, missing=runs.missing, unknown_fails=unknown is not None)
-        )
+    wanted = ListFilter(
+        since=None if since is None else parse_date(since, now_nanoseconds()),
+        projects=tuple(find_named_project(invocation, path) for path in project or ()),
+    )
+    known = read_known(baseline)
+    with open_runs(invocation, paths, names, wanted) as runs:
+        with progress(invocation.output(), "checking", len(runs.scopes)) as on_progress:
+            checked = run_check(
+                runs.repository,
+                runs.scopes,
+                policy,
+                missing=runs.missing,
+                baseline=known,
+                agent_exit=agent_exit,
+                unknown_fails=unknown is not None,
+                on_progress=on_progress,
+            )
+        return invocation.show(checked)

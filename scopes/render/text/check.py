@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import counted
-from scopes.render.view import Span, View
+from scopes.render.view import Column, Span, View
 
 if TYPE_CHECKING:
     from scopes.check.check import Checked, CheckedRun
+    from scopes.check.explain import RuleExplained, RuleList
     from scopes.check.findings import Finding
     from scopes.render.color import Style
 
@@ -44,3 +46,25 @@ def _write_finding(run: CheckedRun, finding: Finding, view: View) -> None:
         view.line("    ", Span(place, "dim"), f"  {event.text}")
     if finding.cure:
         view.line("    ", Span(f"to allow it: {finding.cure}", "dim"))
+
+
+@render_text.register
+def render_rule_list(result: RuleList, view: View) -> None:
+    """Write a row for each rule."""
+    columns = (Column("Rule", "key"), Column("Level"), Column("Summary", flexible=True))
+    view.rows(columns, [(row.id, Span(row.level, _STYLES.get(row.level, "dim")), row.summary) for row in result.rules])
+
+
+@render_text.register
+def render_rule_explained(result: RuleExplained, view: View) -> None:
+    """Write what a rule means, decides from and can be told."""
+    rule = result.rule
+    view.line(Span(rule.id, "key"), "  ", Span(rule.level, _STYLES.get(rule.level, "dim")))
+    view.line(rule.summary)
+    view.line()
+    view.line(rule.explanation)
+    if rule.parameters:
+        view.line()
+        for parameter in rule.parameters:
+            value = "not set" if parameter.value is None else json.dumps(parameter.value)
+            view.line(Span(parameter.name, "key"), f" = {value}: {parameter.summary}", indent=2)

@@ -157,7 +157,7 @@ def _write_branch_conflicts(rows: list[ConflictRow], view: View) -> None:
             "  ",
             status(conflict),
             "  ",
-            short_time(view, row.since),
+            short_time(view, row.resolved or row.since),
         )
         view.line(*fit_line(view, below))
         for earlier in conflict.earlier:
@@ -175,12 +175,13 @@ def _terminal_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
         conflict_key(view, conflict),
         conflict_agents(conflict),
         status(conflict),
-        short_time(view, row.since),
+        short_time(view, row.resolved or row.since),
     )
 
 
 def _piped_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
-    return row.conversation, *_terminal_row(row, view), row.branch, row.source, row.target
+    *cells, _ = _terminal_row(row, view)
+    return row.conversation, *cells, short_time(view, row.since), row.branch, row.source, row.target
 
 
 def _write_conflict(result: ConflictView, view: View) -> None:
@@ -215,7 +216,9 @@ def _write_fields(result: ConflictView, view: View) -> None:
     write_field(view, "Conflict", Span(conflict.id, "id"), f" (number {row.number})")
     write_field(view, "Type", conflict.type, ", ", severity(conflict))
     write_field(view, "About", shown_key(conflict.key))
-    write_field(view, "Status", status(conflict), ", ", short_time(view, row.since))
+    write_field(view, "Status", status(conflict), ", ", short_time(view, row.resolved or row.since))
+    if row.resolved is not None and row.resolved != row.since:
+        write_field(view, "Opened", short_time(view, row.since))
     if result.escalated_to is not None:
         write_field(view, "Escalated to", Span(result.escalated_to, "agent"))
     write_field(view, "Branch", Span(f"{row.conversation}/{row.branch}", "branch"))

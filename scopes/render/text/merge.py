@@ -30,6 +30,8 @@ from scopes.render.text.phrases import (
 from scopes.render.view import Span, View
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scopes.conversation.merge_outcomes import (
         FastForwarded,
         MergeAborted,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     )
     from scopes.history.activity import CheckRun
     from scopes.merge.recorded_work import Alternatives
+    from scopes.model.conflicts import Conflict
 
 
 @render_text.register
@@ -80,7 +83,7 @@ def render_merged(result: Merged, view: View) -> None:
         write_outcome(view, result.target, "merged ", _source(result), " into ", _target(result), *by, f": {count}")
     _write_work(result, view)
     if view.terminal:
-        write_resolved(view, result.conflicts)
+        write_resolved(view, _without_plans(result.conflicts))
     _write_active(result, view)
     if view.terminal and result.operation is not None:
         write_hint(view, UNDO_HINT)
@@ -102,7 +105,7 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
         write_resolution_branch(view, result.branch)
     write_open_conflicts(view, result.conflicts, (result.target, result.source))
     _write_work(result, view)
-    write_resolved(view, result.conflicts)
+    write_resolved(view, _without_plans(result.conflicts))
     if not result.dry_run:
         write_next_commands(view, result.conversation, "merge", result.conflicts)
 
@@ -111,6 +114,11 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
 def render_aborted(result: MergeAborted, view: View) -> None:
     """Write which branch was deleted, and which one is active."""
     write_aborted(view, result)
+
+
+def _without_plans(conflicts: Iterable[Conflict]) -> list[Conflict]:
+    """Return conflicts without those about plans, which are listed as steps."""
+    return [conflict for conflict in conflicts if conflict.type != "plan-divergence"]
 
 
 def _write_work(result: MergeOutcome, view: View) -> None:

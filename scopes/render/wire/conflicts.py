@@ -135,4 +135,5 @@ def _place(row: ConflictRow) -> dict[str, object]:
         source_branch=row.source,
         target_branch=row.target,
         since=utc(row.since),
+        resolved_at=utc(row.resolved),
     )

@@ -1,0 +1,90 @@
+"""`check --list` and `check --explain`: the rules, their levels, parameters and meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from scopes.check.findings import Level
+from scopes.check.judge import level_of
+from scopes.check.policy import Policy
+from scopes.check.rules.registry import RULES
+from scopes.errors import NotFound
+from scopes.result import Result
+
+
+class ParameterRow(NamedTuple):
+    """A parameter of a rule with its value in the policy."""
+
+    name: str
+    value: Any
+    summary: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleRow:
+    """A rule with its level in the policy; a rule of the policy itself is `own`."""
+
+    id: str
+    level: Level
+    summary: str
+    explanation: str
+    own: bool = False
+    parameters: tuple[ParameterRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleList(Result):
+    """The rules in the order in which they are reported."""
+
+    rules: tuple[RuleRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleExplained(Result):
+    """One rule."""
+
+    rule: RuleRow
+
+
+def list_rules(policy: Policy) -> RuleList:
+    """List the built-in rules and those of the policy."""
+    return RuleList(rules=tuple(_rows(policy)))
+
+
+def explain_rule(policy: Policy, name: str) -> RuleExplained:
+    """Return one rule.
+
+    Raises:
+        NotFound: there is no such rule; the hint names the nearest one.
+    """
+    rows = {row.id: row for row in _rows(policy)}
+    if name not in rows:
+        near = get_close_matches(name, rows, 1)
+        raise NotFound(
+            f"there is no rule {name!a}", hint=f"did you mean {near[0]}?" if near else "list them: scopes check --list"
+        )
+    return RuleExplained(rule=rows[name])
+
+
+def _rows(policy: Policy) -> list[RuleRow]:
+    rows = []
+    for rule in RULES.values():
+        given = policy.parameters.get(rule.id, {})
+        rows.append(
+            RuleRow(
+                id=rule.id,
+                level=level_of(rule, policy),
+                summary=rule.summary,
+                explanation=rule.explanation,
+                parameters=tuple(
+                    ParameterRow(each.name, given.get(each.name, each.default), each.summary)
+                    for each in rule.parameters
+                ),
+            )
+        )
+    return rows + [
+        RuleRow(id=own.id, level=own.level, summary=own.message or own.expect, explanation=own.expect, own=True)
+        for own in policy.own_rules
+    ]

@@ -1,0 +1,106 @@
+"""Judge one run after the other by the rules of a policy, and note what never applied."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from scopes.check.findings import Finding, Level, Verdict, lower
+from scopes.check.fingerprints import with_fingerprints
+from scopes.check.own_rules import Breach, find_breaches
+from scopes.check.policy import OwnRule, Policy
+from scopes.check.rules.base import Rule, Settings, Unknown
+from scopes.check.rules.registry import RULES
+from scopes.check.run import Run
+from scopes.check.suppressions import Suppressions
+from scopes.result import Note
+from scopes.search.regex import TooSlow
+
+_LOSSY = "the event stream may lack calls, and there is no session file"
+
+
+class Judge:
+    """Judges runs by a policy; it remembers which own rules and suppressions ever applied."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._matched: Counter[str] = Counter()
+        self._runs = 0
+        self._suppressions = Suppressions(policy.suppressions)
+
+    def verdicts(self, run: Run) -> list[Verdict]:
+        """Return the verdicts about a run, in the order of the rules; those of the policy come last."""
+        self._runs += 1
+        found = [_judge(rule, run, self._policy) for rule in RULES.values() if level_of(rule, self._policy) != "off"]
+        found += [self._judge_own(rule, run) for rule in self._policy.own_rules if rule.level != "off"]
+        return [self._suppressions.apply(with_fingerprints(run, verdict)) for verdict in found]
+
+    def notes(self) -> Iterator[Note]:
+        """Yield a note for each own rule and each suppression that never applied."""
+        for rule in self._policy.own_rules if self._runs else ():
+            if rule.level != "off" and not self._matched[rule.id]:
+                yield Note(f"rule {rule.id} matched no event: {rule.expect}", "see whether its patterns have a mistake")
+        for each in self._suppressions.unused() if self._runs else ():
+            yield Note(f"the suppression of {each.rule} in line {each.line} covers no finding", "remove it")
+
+    def _judge_own(self, rule: OwnRule, run: Run) -> Verdict:
+        settings = Settings(rule.level, {}, self._policy.tests, self._policy.tools_as_test)
+        lines = [run] if rule.scope == "run" else split_agents(run)
+        breaches: list[Breach] = []
+        try:
+            for line in lines:
+                found, count = find_breaches(rule.expectation, line, settings)
+                breaches += found
+                self._matched[rule.id] += count
+        except TooSlow:
+            return Verdict(rule.id, rule.level, "unknown", "a regular expression took too long")
+        findings = tuple(
+            _with_level(
+                Finding(
+                    rule.id,
+                    rule.level,
+                    rule.message or f"{breach.text}: {rule.expect}",
+                    breach.events,
+                    match=breach.events[0].text if breach.events else None,
+                    attempted=breach.attempted,
+                    cure=f"see the rule in {self._policy.path}, line {rule.line}",
+                )
+            )
+            for breach in breaches
+        )
+        if not findings and run.is_stream_only:
+            return Verdict(rule.id, rule.level, "unknown", _LOSSY)
+        return Verdict(rule.id, rule.level, "fail" if findings else "pass", findings=findings)
+
+
+def _judge(rule: Rule, run: Run, policy: Policy) -> Verdict:
+    level = level_of(rule, policy)
+    given = policy.parameters.get(rule.id, {})
+    parameters = {each.name: given.get(each.name, each.default) for each in rule.parameters}
+    answer = rule.judge(run, Settings(level, parameters, policy.tests, policy.tools_as_test))
+    if isinstance(answer, Unknown):
+        return Verdict(rule.id, level, "unknown", answer.reason)
+    findings = tuple(_with_level(finding) for finding in answer)
+    if not findings and rule.needs_calls and run.is_stream_only:
+        return Verdict(rule.id, level, "unknown", _LOSSY)
+    return Verdict(rule.id, level, "fail" if findings else "pass", findings=findings)
+
+
+def level_of(rule: Rule, policy: Policy) -> Level:
+    """Return the level of a rule in a policy: its own setting, else that of the preset."""
+    if rule.id in policy.levels:
+        return policy.levels[rule.id]
+    own = {"strict": rule.strict, "read-only": rule.read_only}.get(policy.preset)
+    return rule.level if own is None else own
+
+
+def _with_level(finding: Finding) -> Finding:
+    """Return the finding, one level lower if the call was refused or failed."""
+    return finding._replace(level=lower(finding.level)) if finding.attempted else finding
+
+
+def split_agents(run: Run) -> list[Run]:
+    """Return one run for each agent: the main one and each sub-agent by name."""
+    lines = dict.fromkeys((call.sub_agent, call.agent) for call in run.calls)
+    return [replace(run, calls=tuple(c for c in run.calls if (c.sub_agent, c.agent) == line)) for line in lines]

@@ -1,0 +1,60 @@
+"""Read a file of a commit of the user's own repository; nothing of that repository is executed."""
+
+from __future__ import annotations
+
+from scopes.errors import Corrupt, Inaccessible, NotFound
+from scopes.store.libgit2 import pygit2
+
+_MAX_BYTES = 1 << 20
+
+
+def read_committed_file(directory: str, revision: str, path: str) -> bytes | None:
+    """Return a file of a commit, given its path from the top of the repository; None if the commit lacks it.
+
+    Only objects and refs are read: filters, hooks and attributes of the repository have no effect.
+
+    Raises:
+        NotFound: the directory is in no repository, or the revision does not exist in it.
+        Corrupt: the file is no regular file, or larger than 1 MiB.
+        Inaccessible: the repository cannot be read.
+    """
+    try:
+        repository = _open(directory)
+        commit = repository.revparse_single(revision).peel(pygit2.Commit)
+        entry = _find_entry(commit.tree, path)
+    except KeyError as error:
+        raise NotFound(
+            f"revision {revision!a} is not in the repository", hint="fetch it, in CI with the whole history"
+        ) from error
+    except (pygit2.GitError, ValueError) as error:
+        raise Inaccessible(f"cannot read {revision!a} of the repository: {error}") from error
+    if entry is None:
+        return None
+    if not isinstance(entry, pygit2.Blob) or entry.size > _MAX_BYTES:
+        raise Corrupt(f"{path} of {revision!a} is no file of at most 1 MiB")
+    return bytes(entry.data)
+
+
+def find_merge_base(directory: str, revision: str) -> str | None:
+    """Return the id of the merge base of HEAD and a revision; None if it is not there, as in a shallow clone."""
+    try:
+        repository = _open(directory)
+        other = repository.revparse_single(revision).peel(pygit2.Commit)
+        base = repository.merge_base(repository.revparse_single("HEAD").peel(pygit2.Commit).id, other.id)
+    except (KeyError, NotFound, pygit2.GitError, ValueError):
+        return None
+    return str(base) if base else None
+
+
+def _find_entry(tree: pygit2.Tree, path: str) -> pygit2.Object | None:
+    try:
+        return tree[path]
+    except KeyError:
+        return None
+
+
+def _open(directory: str) -> pygit2.Repository:
+    found = pygit2.discover_repository(directory)
+    if found is None:
+        raise NotFound(f"{directory!a} is in no git repository", hint="give the policy as a file: --rules FILE")
+    return pygit2.Repository(found)

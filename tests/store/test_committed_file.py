@@ -1,0 +1,61 @@
+"""Files of commits of the user's own repository."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from scopes.errors import Corrupt, NotFound
+from scopes.store.committed_file import find_merge_base, read_committed_file
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A repository with a policy on `main`, another one on `change`, and a hook-like configuration."""
+
+    def git(*words):
+        name = ("-c", "user.name=c", "-c", "user.email=c@example.org", "-c", "init.defaultBranch=main")
+        done = subprocess.run(["git", *name, *words], cwd=tmp_path, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    git("init", "-q")
+    (tmp_path / "rules.toml").write_text('fail_on = "note"\n')
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a.txt").write_text("a")
+    git("add", ".")
+    git("commit", "-qm", "base")
+    base = git("rev-parse", "HEAD")
+    git("checkout", "-qb", "change")
+    (tmp_path / "rules.toml").write_text('fail_on = "none"\n')
+    git("commit", "-qam", "the agent's own rules")
+    git("config", "core.fsmonitor", "touch pwned; false")
+    (tmp_path / ".gitattributes").write_text("*.toml filter=evil\n")
+    git("config", "filter.evil.smudge", "touch pwned; cat")
+    return tmp_path, base
+
+
+def test_a_file_is_read_from_a_commit_and_nothing_runs(project):
+    """The agent cannot change the rules that it is checked by."""
+    directory, base = project
+    assert read_committed_file(str(directory), "main", "rules.toml") == b'fail_on = "note"\n'
+    assert read_committed_file(str(directory / "sub"), base[:10], "rules.toml") == b'fail_on = "note"\n'
+    assert read_committed_file(str(directory), "HEAD", "rules.toml") == b'fail_on = "none"\n'
+    assert read_committed_file(str(directory), "HEAD", "missing.toml") is None
+    assert not (directory / "pwned").exists()
+
+
+def test_the_merge_base_of_a_change_is_found_and_none_without_its_history(project):
+    directory, base = project
+    assert find_merge_base(str(directory), "main") == base
+    assert find_merge_base(str(directory), "origin/main") is None
+
+
+def test_an_unknown_revision_a_directory_and_no_repository_are_errors(project, tmp_path_factory):
+    directory, _ = project
+    with pytest.raises(NotFound, match="revision 'nowhere' is not in the repository"):
+        read_committed_file(str(directory), "nowhere", "rules.toml")
+    with pytest.raises(Corrupt, match="is no file"):
+        read_committed_file(str(directory), "HEAD", "sub")
+    with pytest.raises(NotFound, match="is in no git repository"):
+        read_committed_file(str(tmp_path_factory.mktemp("outside")), "HEAD", "rules.toml")
