@@ -108,7 +108,7 @@ def test_the_end_record_has_status_cost_turns_time_and_denials():
         ({"num_turns": -1, "result": ""}, "success"),
     ],
 )
-def test_a_limit_and_an_error_are_told_from_success(fields, status):
+def test_a_limit_and_an_error_differ_from_success(fields, status):
     assert run_end(*RUN[:-1], end(**fields)).status == status
 
 
