@@ -45,8 +45,8 @@ def list_values(
 ) -> list[tuple[str, str]]:
     """Return the values for a placeholder in _SOURCES that start with `typed`, newest first, with descriptions.
 
-    A conversation named `@` is the latest one. For SIDE, `typed` is the conflict. With `ended`, ended merge requests are
-    included, and, as soon as something was typed, ended conflicts. If the store cannot be read, there are none.
+    A conversation named `@` is the latest one. For SIDE, `typed` is the conflict. With `ended`, ended merge requests
+    are included, and, as soon as something was typed, ended conflicts. If the store cannot be read, there are none.
     """
     try:
         repository = _open(store)
