@@ -114,8 +114,8 @@ class _StreamReader:
             self._read_text(record, item, name)
             return
         call, result = read(item)
-        begun = name in self._builder.calls
-        parts = [] if begun else [Part("tool_call", {"call_id": name, **call})]
+        is_known = name in self._builder.calls
+        parts = [] if is_known else [Part("tool_call", {"call_id": name, **call})]
         if kind == "item.started":
             self._add(record, ANSWER, parts, name)
             return
@@ -124,7 +124,7 @@ class _StreamReader:
         if result is not None:
             parts.append(Part("tool_result", {"call_id": name, **result}))
         if parts:
-            self._add(record, RESULTS if begun else ANSWER, parts, name)
+            self._add(record, RESULTS if is_known else ANSWER, parts, name)
         else:
             self._builder.add_state(record, kind)  # cut off: completed without an exit code
 

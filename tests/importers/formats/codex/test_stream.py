@@ -18,9 +18,9 @@ def started(thread=THREAD):
 
 def command(number, line, code, *, output="", status="completed"):
     item = {"id": f"item_{number}", "type": "command_execution", "command": f"/bin/bash -lc {line!r}"}
-    begun = {**item, "aggregated_output": "", "exit_code": None, "status": "in_progress"}
+    first = {**item, "aggregated_output": "", "exit_code": None, "status": "in_progress"}
     return [
-        {"type": "item.started", "item": begun},
+        {"type": "item.started", "item": first},
         {"type": "item.completed", "item": {**item, "aggregated_output": output, "exit_code": code, "status": status}},
     ]
 
