@@ -84,6 +84,7 @@ class Run:
     calls, texts: each once, in the order in which they happened; calls of a sub-agent follow the call that started it
     end: None if no event stream of the run has an end record
     tokens: recorded usage, of each answer once; None if none is recorded
+    answers: messages of agents
     seconds: from the first to the last message; None if the times are unknown
     """
 
@@ -98,6 +99,7 @@ class Run:
     tokens: Tokens | None = None
     seconds: float | None = None
     models: tuple[str, ...] = ()
+    answers: int = 0
 
     @property
     def final_text(self) -> Text | None:

@@ -64,6 +64,7 @@ def read_run(repository: Repository, scope: Scope, name: str | None = None) -> R
         tokens=add_up(builder.tokens) or transcripts.tokens,
         seconds=builder.seconds,
         models=tuple(dict.fromkeys(builder.models)),
+        answers=builder.answers,
     )
 
 
@@ -113,6 +114,7 @@ class _Builder:
         self.texts: list[Text] = []
         self.tokens: list[Any] = []
         self.models: list[str] = []
+        self.answers = 0
         self._number = 0
         self._directory = directory
         self._seen: set[MessageId] = set()
@@ -142,6 +144,7 @@ class _Builder:
             self._times.append(head.time)
         if (usage := tokens_of(message)) is not None:
             self.tokens.append(usage)
+        self.answers += message.author.kind == "agent"
         if message.model:
             self.models.append(message.model)
         cwd = message.extra.get("cwd")
