@@ -6,7 +6,6 @@ import gc
 import itertools
 import os
 import re
-import shutil
 import signal
 import sys
 from hashlib import sha256
@@ -18,6 +17,7 @@ from pygit2.enums import ConfigLevel
 
 from scopes import clock
 from tests.support.examples import examples
+from tests.support.snapshot import remove_tree
 from tests.support.store import make_store
 
 MEMORY_DISK = "/dev/shm"
@@ -97,7 +97,7 @@ def tmp_path(request, tmp_path_factory):
     path.mkdir(mode=0o700)
     yield path
     if not request.node.stash.get(FAILED, False):
-        shutil.rmtree(path, ignore_errors=True)
+        remove_tree(str(path))
 
 
 @pytest.fixture(autouse=True)
@@ -126,7 +126,7 @@ def sealed_world(monkeypatch, tmp_path_factory):
     monkeypatch.setattr(clock, "random_bytes", lambda size: next(numbers).to_bytes(size, "big"))
     yield home
     signal.signal(signal.SIGINT, interrupt)
-    shutil.rmtree(home, ignore_errors=True)
+    remove_tree(str(home))
 
 
 @pytest.fixture

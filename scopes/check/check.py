@@ -10,10 +10,11 @@ from scopes.check.findings import Finding, Verdict, is_at_least
 from scopes.check.judge import Judge
 from scopes.check.locate import locate_events
 from scopes.check.policy import Policy
-from scopes.check.run import Run, RunEnd
+from scopes.check.run import Run
 from scopes.check.run_reader import read_run
 from scopes.history.conversations import Scope
 from scopes.ids import ConversationId
+from scopes.importers.formats.events import RunEnd
 from scopes.result import Result
 from scopes.store.repository import Repository
 

@@ -32,7 +32,7 @@ class Judge:
     def verdicts(self, run: Run) -> list[Verdict]:
         """Return the verdicts about a run, in the order of the rules; those of the policy come last."""
         self._runs += 1
-        found = [_judge(rule, run, self._policy) for rule in RULES.values() if level_of(rule, self._policy) != "off"]
+        found = [_judge(rule, run, self._policy) for rule in RULES.values() if applies(rule, self._policy)]
         found += [self._judge_own(rule, run) for rule in self._policy.own_rules if rule.level != "off"]
         return [self._suppressions.apply(with_fingerprints(run, verdict)) for verdict in found]
 
@@ -85,6 +85,12 @@ def _judge(rule: Rule, run: Run, policy: Policy) -> Verdict:
     if not findings and rule.needs_calls and run.is_stream_only:
         return Verdict(rule.id, level, "unknown", _LOSSY)
     return Verdict(rule.id, level, "fail" if findings else "pass", findings=findings)
+
+
+def applies(rule: Rule, policy: Policy) -> bool:
+    """Return True if a rule is not off, and the parameter is set without which it has no meaning."""
+    given = rule.requires is None or policy.parameters.get(rule.id, {}).get(rule.requires)
+    return bool(given) and level_of(rule, policy) != "off"
 
 
 def level_of(rule: Rule, policy: Policy) -> Level:

@@ -15,15 +15,17 @@ from scopes.check.own_rules import Expectation, matches_line, parse_expectation
 from scopes.check.rules.base import Parameter
 from scopes.errors import Invalid
 
-FILE_NAME = "scopes-check.toml"
 PRESETS = ("recommended", "strict", "read-only")
 _OWN_RULE_KEYS = ("id", "level", "expect", "message", "match", "not_match", "scope")
 FAIL_ON = ("error", "warning", "note", "none")
 DEFAULT_TESTS = (
     "pytest **", "python* -m pytest **", "python* -m unittest **", "go test **", "cargo test **", "cargo nextest **",
     "npm test **", "npm run test* **", "pnpm test **", "pnpm run test* **", "yarn test **", "bun test **",
-    "make test **", "make check **", "tox **", "nox **", "jest **", "vitest **", "ctest **", "rspec **", "phpunit **",
-    "mvn test **", "mvn verify **", "gradle test **", "gradlew test **", "dotnet test **", "swift test **",
+    "make *test* **", "make check **", "mise run *test* **", "mise *test* **", "just *test* **", "task *test* **",
+    "npx jest **", "npx vitest **", "uv run pytest **", "uv run python* -m pytest **", "poetry run pytest **",
+    "pipenv run pytest **", "hatch test **", "bundle exec rspec **", "mix test **", "deno test **", "bazel test **",
+    "tox **", "nox **", "jest **", "vitest **", "ctest **", "rspec **", "phpunit **", "mvn test **", "mvn verify **",
+    "gradle test **", "gradlew test **", "dotnet test **", "swift test **",
 )  # fmt: skip
 
 

@@ -10,27 +10,11 @@ from scopes.check.shell import parse_commands
 from scopes.check.shell_command import Command
 from scopes.history.usage import Tokens
 from scopes.ids import ConversationId, MessageId
+from scopes.importers.formats.events import RunEnd
 from scopes.model.file_edits import FileEdit
 from scopes.model.message import Part
 
 Outcome: TypeAlias = Literal["ok", "failed", "denied", "open"]
-EndStatus: TypeAlias = Literal["success", "error", "limit"]
-
-
-class RunEnd(NamedTuple):
-    """The end of a run as the agent's event stream reports it.
-
-    status: `limit` if a limit of turns, time or cost ended it
-    detail: the agent's own word, such as `error_max_turns`, and its error text
-    denials: the calls that the agent reports as denied, by call id or tool name
-    """
-
-    status: EndStatus
-    detail: str = ""
-    cost_usd: float | None = None
-    turns: int | None = None
-    seconds: float | None = None
-    denials: tuple[str, ...] = ()
 
 
 class RunSource(NamedTuple):
@@ -101,6 +85,7 @@ class Run:
     calls, texts: each once, in the order in which they happened; calls of a sub-agent follow the call that started it
     end: None if no event stream of the run has an end record
     tokens: recorded usage, of each answer once; None if none is recorded
+    answers: messages of agents
     seconds: from the first to the last message; None if the times are unknown
     """
 
@@ -115,6 +100,7 @@ class Run:
     tokens: Tokens | None = None
     seconds: float | None = None
     models: tuple[str, ...] = ()
+    answers: int = 0
 
     @property
     def final_text(self) -> Text | None:

@@ -2,33 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from scopes.check.run import Call, Outcome, Run, RunSource, Text
+from scopes.check.run import Call, Outcome, Run, Text
+from scopes.check.transcripts import Transcripts, read_transcripts
 from scopes.history.conversations import Scope, walk_messages
 from scopes.history.messages import MessageHeader
-from scopes.history.revisions import find_directory, find_root_commit
-from scopes.history.sources import SOURCES, read_source_record
+from scopes.history.revisions import find_directory
 from scopes.history.sub_agents import is_spawned, spawner_of
 from scopes.history.titles import read_heading
 from scopes.history.tool_calls import is_failed
 from scopes.history.usage import add_up, tokens_of
 from scopes.ids import MessageId, Oid
+from scopes.importers.formats.events import STREAM, RunEnd
+from scopes.importers.streams import KnownCalls
+from scopes.model.agent_tools import DENIALS
 from scopes.model.file_edits import command_of, edits_of_call
 from scopes.model.message import COPIED, Message, Part
 from scopes.store.repository import Repository
 
+_DENIALS = [re.compile(pattern, re.DOTALL) for pattern in DENIALS]
+_DENIAL_LENGTH = 5000  # characters at the beginning of an output
 _Entry = tuple[MessageHeader, Message]
 
 
 def read_run(repository: Repository, scope: Scope, name: str | None = None) -> Run:
-    """Read all messages of a conversation, or of one branch, as one run; each message and each call counts once."""
-    entries = _in_order(list(walk_messages(repository, scope)))
+    """Read all messages of a conversation, or of one branch, as one run; each message and each call counts once.
+
+    Of an event stream that has a session file, the archived bytes tell how the run ended, and results that the file
+    lacks; messages that were written before the file was there count only where they have calls of their own.
+    """
+    transcripts = read_transcripts(repository, scope)
+    has_session = any(source.kind == "session" for source in transcripts.sources)
+    messages = list(walk_messages(repository, scope))
+    messages.sort(key=lambda entry: _stream_number(entry[1], transcripts, has_session=has_session))
+    entries = _in_order(messages)
     directory = find_directory(repository, scope.conversation)
-    builder = _Builder(directory)
-    for entry, sub_agent in entries:
-        builder.add(*entry, sub_agent=sub_agent)
+    builder = _Builder(directory, transcripts)
+    of_file = [message for (_, message), _ in entries if not (has_session and STREAM in message.extra)]
+    known = KnownCalls()
+    for part in (part for message in of_file for part in message.parts if part.type == "tool_call"):
+        known.add(part)
+    for (head, message), sub_agent in entries:
+        if not has_session or STREAM not in message.extra:
+            builder.add(head, message, sub_agent=sub_agent)
+        elif (left := _without_known(message, known)).parts:
+            builder.add(head, left, sub_agent=sub_agent)
     heading = read_heading(repository, scope.conversation)
     return Run(
         name=name or scope.conversation,
@@ -37,11 +59,28 @@ def read_run(repository: Repository, scope: Scope, name: str | None = None) -> R
         directory=directory,
         calls=tuple(builder.calls()),
         texts=tuple(builder.texts),
-        sources=tuple(_walk_sources(repository, scope)),
-        tokens=add_up(builder.tokens),
+        sources=transcripts.sources,
+        end=transcripts.end if transcripts.streams else builder.end,
+        tokens=add_up(builder.tokens) or transcripts.tokens,
         seconds=builder.seconds,
         models=tuple(dict.fromkeys(builder.models)),
+        answers=builder.answers,
     )
+
+
+def _stream_number(message: Message, transcripts: Transcripts, *, has_session: bool) -> int:
+    """Return the place of a message by its event stream: streams follow a session file and precede what was added."""
+    if STREAM not in message.extra:
+        return 0 if has_session else len(transcripts.streams) + 1
+    return 1 + next((number for number, each in enumerate(transcripts.streams) if message.id in each.messages), 0)
+
+
+def _without_known(message: Message, known: KnownCalls) -> Message:
+    """Return a message of an event stream with those of its calls, and their results, that the session file lacks."""
+    parts = [part for part in message.parts if part.type == "tool_result" and not known.had_id(part)]
+    parts += [part for part in message.parts if part.type == "tool_call" and not known.take(part)]
+    extra = {name: value for name, value in message.extra.items() if name != "usage"}
+    return replace(message, parts=tuple(parts), extra=extra)
 
 
 def _in_order(entries: list[_Entry]) -> list[tuple[_Entry, bool]]:
@@ -69,10 +108,13 @@ def _in_order(entries: list[_Entry]) -> list[tuple[_Entry, bool]]:
 class _Builder:
     """Collects calls with their results, texts, usage and times; messages are added in order."""
 
-    def __init__(self, directory: str | None) -> None:
+    def __init__(self, directory: str | None, transcripts: Transcripts) -> None:
+        self._transcripts = transcripts
+        self._last: Message | None = None
         self.texts: list[Text] = []
         self.tokens: list[Any] = []
         self.models: list[str] = []
+        self.answers = 0
         self._number = 0
         self._directory = directory
         self._seen: set[MessageId] = set()
@@ -85,6 +127,14 @@ class _Builder:
         """The time from the first to the last message."""
         return float(max(self._times) - min(self._times)) if len(self._times) > 1 else None
 
+    @property
+    def end(self) -> RunEnd | None:
+        """An error that the last message tells; None if there is none."""
+        last = self._last
+        if last is None or (last.kind != "error" and last.stop_reason != "error"):
+            return None
+        return RunEnd("error", last.text or str(last.extra.get("error") or ""))
+
     def add(self, head: MessageHeader, message: Message, *, sub_agent: bool) -> None:
         """Add a message; a copy of one that was added is left out."""
         if message.id in self._seen:
@@ -94,10 +144,13 @@ class _Builder:
             self._times.append(head.time)
         if (usage := tokens_of(message)) is not None:
             self.tokens.append(usage)
+        self.answers += message.author.kind == "agent"
         if message.model:
             self.models.append(message.model)
         cwd = message.extra.get("cwd")
         self._directory = cwd if isinstance(cwd, str) else self._directory
+        if message.author.kind in {"agent", "system"} and not sub_agent:
+            self._last = message
         known = {call[4].fields.get("call_id") for call in self._calls[-64:]}
         for part in message.parts:
             call_id = part.fields.get("call_id")
@@ -112,9 +165,11 @@ class _Builder:
 
     def calls(self) -> Iterator[Call]:
         """Yield the calls with their results."""
-        for number, message, agent, sub_agent, part, directory in self._calls:
+        parts = [each[4] for each in self._calls]
+        own = [self._results.get(str(part.fields.get("call_id"))) for part in parts]
+        results = self._transcripts.complete(parts, own)
+        for (number, message, agent, sub_agent, part, directory), result in zip(self._calls, results, strict=True):
             call_id = part.fields.get("call_id")
-            result = self._results.get(call_id) if isinstance(call_id, str) else None
             structured = {} if result is None else result.fields.get("structured")
             yield Call(
                 number=number,
@@ -123,7 +178,7 @@ class _Builder:
                 sub_agent=sub_agent,
                 call=part,
                 result=result,
-                outcome=_outcome(result),
+                outcome="denied" if call_id in self._transcripts.denials else _outcome(result),
                 exit_code=_exit_code(result),
                 directory=directory,
                 shell=command_of(part),
@@ -134,23 +189,19 @@ class _Builder:
 def _outcome(result: Part | None) -> Outcome:
     if result is None:
         return "open"
+    if any(pattern.match(_output_of(result)) for pattern in _DENIALS):
+        return "denied"
     return "failed" if is_failed(result) else "ok"
+
+
+def _output_of(result: Part) -> str:
+    """Return the text of a tool result; its output is a text, or content blocks."""
+    output = result.fields.get("output")
+    blocks = output if isinstance(output, list) else [output]
+    texts = [block.get("text") if isinstance(block, dict) else block for block in blocks[:1]]
+    return "".join(text[:_DENIAL_LENGTH] for text in texts if isinstance(text, str))
 
 
 def _exit_code(result: Part | None) -> int | None:
     code = None if result is None else result.fields.get("exit_code")
     return code if isinstance(code, int) and not isinstance(code, bool) else None
-
-
-def _walk_sources(repository: Repository, scope: Scope) -> Iterator[RunSource]:
-    """Yield the transcripts that were imported into a conversation."""
-    roots = _roots_of(repository, scope)
-    for _, value in sorted(repository.list_refs(SOURCES).items()):
-        record = read_source_record(repository, Oid(value))
-        if record.root in roots or any(root in roots for root in record.more_roots):
-            yield RunSource(record.path, record.format, "session")
-
-
-def _roots_of(repository: Repository, scope: Scope) -> Iterable[Oid]:
-    root = find_root_commit(repository, scope.conversation)
-    return () if root is None else (root,)

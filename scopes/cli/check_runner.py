@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from scopes.check.baseline import read_baseline
-from scopes.check.policy import FAIL_ON, FILE_NAME, PRESETS, Policy, parse_policy
+from scopes.check.policy import FAIL_ON, PRESETS, Policy, parse_policy
+from scopes.check.rules.base import FILE_NAME
 from scopes.check.rules.registry import RULES
 from scopes.cli.import_runner import collect_sources, import_into
 from scopes.cli.invocation import Invocation

@@ -235,6 +235,7 @@ def find_merge_request_anywhere(repository: Repository, name: str) -> Conversati
     Raises:
         NotFound, Ambiguous: there is none, or several.
     """
+    name = name.removeprefix("#")
     if name.isdecimal():
         latest = StoreHandle(repository).conversation("@")
         _find(latest, name)

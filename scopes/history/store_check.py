@@ -88,7 +88,12 @@ def _metadata_defects(repository: Repository, tips: Mapping[str, Oid]) -> Iterat
                 read_metadata_at(repository, commit)
             except ScopesError as error:
                 where = f"{ref.removeprefix(refs.META)}: metadata"
-                yield Finding("error", where, error.message, "undo what wrote it: scopes operations list")
+                yield Finding(
+                    "error",
+                    where,
+                    error.message,
+                    "find the operation that wrote it, to undo it: scopes operations list",
+                )
 
 
 def _message_defects(repository: Repository, branch: str, tip: Oid, seen: set[Oid]) -> Iterator[Finding]:

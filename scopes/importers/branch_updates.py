@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
-from scopes.history.messages import read_message_bytes
+from scopes.history.messages import is_root, message_id_of, read_message_bytes
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN
 from scopes.history.transaction import Transaction
@@ -20,7 +20,7 @@ from scopes.importers.targets import TRACKING, CommittedSession, ImportTarget
 from scopes.model.conversation import BranchEntry
 from scopes.model.path_encoding import encode_component
 from scopes.store import refs
-from scopes.store.graph import is_ancestor, list_merge_bases
+from scopes.store.graph import is_ancestor, list_merge_bases, walk_newest_first
 from scopes.store.refs import RefNameConflicts
 from scopes.store.repository import Objects, Repository, read_commit
 
@@ -89,6 +89,7 @@ def update_branches(repository: Repository, updates: BranchUpdates, session: Com
             updates.transaction.move_ref(ref, tracked, tip.tip)
         if tracked != tip.tip or updates.new:
             followed = None if updates.new or session.moved else tracked
+            followed = followed or _replaced_main(updates, tip, session)
             _move_branch(repository, updates, tip, followed)
             _advance_main(updates, tip, followed)
         if tip.active and updates.new:
@@ -97,9 +98,9 @@ def update_branches(repository: Repository, updates: BranchUpdates, session: Com
     for ref, old in before.items():
         if ref not in wanted:
             updates.transaction.move_ref(ref, old, None)
-    for lost in () if session.complete or session.moved else dict.fromkeys(before.values()):
-        if not _is_kept(repository, Oid(lost), session.tips):
-            _keep_abandoned(updates, Oid(lost))
+    for lost in () if session.complete or session.moved else map(Oid, dict.fromkeys(before.values())):
+        if not (_is_kept(repository, lost, session.tips) or _is_repeated(repository, updates, lost, session)):
+            _keep_abandoned(updates, lost, session)
 
 
 def finish(repository: Repository, objects: Objects, updates: BranchUpdates) -> Transaction:
@@ -193,7 +194,22 @@ def _is_kept(repository: Repository, tip: Oid, tips: list[BranchTip]) -> bool:
     return any(is_ancestor(repository, base, new.tip) for new in tips)
 
 
-def _keep_abandoned(updates: BranchUpdates, tip: Oid) -> None:
+def _replaced_main(updates: BranchUpdates, tip: BranchTip, session: CommittedSession) -> Oid | None:
+    """Return where main is if the event stream of the session left it there, and `tip` is the main branch."""
+    main = updates.tips.get(MAIN)
+    return main if tip.name == MAIN and main in session.replaces else None
+
+
+def _is_repeated(repository: Repository, updates: BranchUpdates, tip: Oid, session: CommittedSession) -> bool:
+    """Return True if main has all messages of the line of a contained stream, perhaps in other commits."""
+    if not session.contained:
+        return False
+    main = [] if MAIN not in updates.tips else [updates.tips[MAIN]]
+    known = {message_id_of(commit) for commit in walk_newest_first(repository, main) if not is_root(commit)}
+    return all(is_root(commit) or message_id_of(commit) in known for commit in walk_newest_first(repository, [tip]))
+
+
+def _keep_abandoned(updates: BranchUpdates, tip: Oid, session: CommittedSession) -> None:
     """Create a branch `abandoned/N` for messages that the source has lost since its previous import."""
     if tip in updates.tips.values():
         return
@@ -201,5 +217,9 @@ def _keep_abandoned(updates: BranchUpdates, tip: Oid) -> None:
     name = next(name for name in candidates if name not in updates.tips)
     updates.move_branch(name, None, tip)
     updates.entries[name] = BranchEntry(parent=MAIN, created=updates.created)
-    text = f"messages removed from a source of {updates.conversation} are kept on {name}"
-    updates.notes.append(GroupedNote(text, "messages removed from sources are kept on {} branches"))
+    if session.contained:
+        text = f"the session file replaces the event stream of {updates.conversation}, which is kept on {name}"
+        updates.notes.append(GroupedNote(text, "{} event streams are kept on branches: session files replace them"))
+    else:
+        text = f"messages removed from a source of {updates.conversation} are kept on {name}"
+        updates.notes.append(GroupedNote(text, "messages removed from sources are kept on {} branches"))

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from scopes.ids import MessageId
-from scopes.importers.formats.events import Draft, Session
+from scopes.importers.formats.events import STREAM, Draft, Session
 from scopes.model import encoding
 from scopes.model.message import FOREIGN_FIELDS, Part
 
@@ -58,11 +58,16 @@ def source_key_of(session: Session) -> str:
     return source_key(session.format, session.native_id, session.sub_file)
 
 
+def stream_key(session: Session) -> str:
+    """Return the key of the first event stream of a session."""
+    return source_key(session.format, session.native_id, STREAM)
+
+
 def parent_source_keys(session: Session) -> list[str]:
     """Return the keys of sources that a session may continue, most likely first.
 
     `session.base` is a session, or a part of this session or of the one in `details.forked_from`. A part without a base
-    belongs to its session's main source.
+    belongs to its session's main source. A stream belongs to the session file of its run, else to the first stream.
     """
     names: list[tuple[str, str | None]] = []
     if session.base is not None:
@@ -70,6 +75,8 @@ def parent_source_keys(session: Session) -> list[str]:
         names = [(session.base, None), (session.native_id, session.base), (str(forked_from), session.base)]
     if session.sub_file is not None:
         names.append((session.native_id, None))
+    if session.is_stream:
+        names.append((session.native_id, STREAM))
     keys = dict.fromkeys(source_key(session.format, native_id, part) for native_id, part in names)
     return [key for key in keys if key != source_key_of(session)]
 

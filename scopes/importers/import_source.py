@@ -14,11 +14,12 @@ from scopes.importers.branch_names import BranchTip, active_draft, name_branches
 from scopes.importers.fork_points import ParentSession, find_start, stored_parent
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange, Event, Session
-from scopes.importers.identity import PARSER_VERSION, source_key_of
+from scopes.importers.identity import PARSER_VERSION, source_key_of, stream_key
 from scopes.importers.results import GroupedNote, Skipped, SourceImported
 from scopes.importers.run_state import ImportRun
 from scopes.importers.session_commits import ImportedSession, Segment, write_commits
 from scopes.importers.stale_copy import StoredCopy
+from scopes.importers.streams import is_contained, take_session, without_messages
 from scopes.importers.targets import UNDATED, CommittedSession, JoinPoint, StoredRecord, TargetMatch
 from scopes.importers.work_queue import QueuedSource
 
@@ -56,7 +57,8 @@ def import_source(run: ImportRun, queued: QueuedSource) -> None:
         segments = list(walk_segments(run.repository, stored.commit))
     else:
         segments = _import_sessions(run, status)
-        if stored is None and not any(segment.message for segment in segments):  # it had one when the run began
+        was_read = any(segment.message for segment in segments) or queued.session.is_stream
+        if stored is None and not was_read:  # it had a message when the run began
             raise changed_meanwhile(queued.source.path)
     if not isinstance(queued.source, StoredCopy):
         new = stored is None or stored.record.digest != status.digest
@@ -197,6 +199,11 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
         own=match.own,
         sub_agent_fields=sub_agent_fields,
     )
+    contained = False
+    if session.is_stream:
+        own_events = list(take_session(events))
+        contained = is_contained(run, match, own_events)
+        events = without_messages(own_events) if contained else iter(own_events)
     write_commits(run.objects, imported, events)
     name = target.document.native_id
     several = "{} sessions have irregular records"
@@ -206,7 +213,11 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
     before = {} if record is None else {status.key: record.root, **dict(record.sessions)}
     moved = before.get(key, target.root) != target.root
     join = _find_join_point(imported, tips) if match.joined is not None and record is None else None
-    target.sessions.append(CommittedSession(key, tips, imported.title, status.grown, moved, join))
+    replaces = () if match.parent is not None else tuple(run.targets.tracked.get(stream_key(session), ()))
+    complete = status.grown and not contained
+    target.sessions.append(
+        CommittedSession(key, tips, imported.title, complete, moved, replaces=replaces, contained=contained, join=join)
+    )
     return imported
 
 

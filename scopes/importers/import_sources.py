@@ -32,6 +32,7 @@ from scopes.importers.results import (
 from scopes.importers.run_state import ImportRun
 from scopes.importers.shared_prefix import find_joins
 from scopes.importers.stale_copy import use_stored_source
+from scopes.importers.streams import name_streams
 from scopes.importers.targets import ImportTarget, ImportTargets
 from scopes.importers.work_queue import QueuedSource, drop_older, open_sources, skip_failed
 from scopes.result import Note, plural
@@ -226,11 +227,12 @@ def _import_all(
     Raises:
         _BrokenSources: some cannot be imported; the others were read too, so that all of these are known.
     """
+    sizes = [queued.source.size for queued in queue]
+    queue = name_streams(repository, objects, queue, formats)
+    sizes += [0] * (len(queue) - len(sizes))  # stored streams, which come last
     targets = ImportTargets(repository, objects, [source_key_of(queued.session) for queued in queue], formats)
     run = ImportRun(repository, objects, targets, options.again, notes=list(notes))
-    sizes = [queued.source.size for queued in queue]
     broken: dict[int, Skipped] = {}
-    queue = list(queue)
     for position, queued in enumerate(queue):
         try:
             queue[position] = use_stored_source(objects, targets.stored(source_key_of(queued.session)), queued)
@@ -238,6 +240,7 @@ def _import_all(
             broken[position] = _skip_broken(queued, error)
     positions = {source_key_of(queued.session): position for position, queued in enumerate(queue)}
     queue = find_joins(repository, objects, targets, queue, join=options.join)
+    queue = sorted(queue, key=lambda queued: queued.session.is_stream)  # session files come before their streams
     groups = number_groups(
         [queued.session for queued in queue],
         targets.roots_of,

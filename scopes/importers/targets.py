@@ -13,8 +13,8 @@ from scopes.history.sources import SOURCES, SourceRecord, read_source_record
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.importers.branch_names import BranchTip
 from scopes.importers.formats.base import Format
-from scopes.importers.formats.events import Session
-from scopes.importers.identity import parent_source_keys, session_uuid, source_key_of
+from scopes.importers.formats.events import STREAM, Session
+from scopes.importers.identity import parent_source_keys, session_uuid, source_key_of, stream_key
 from scopes.importers.session_commits import OPEN, ImportedSession, KnownMessages
 from scopes.model.conversation import Root, decode_root
 from scopes.store.graph import walk_newest_first, walk_oldest_first
@@ -49,6 +49,8 @@ class CommittedSession:
 
     complete: it begins with all the bytes of its previous import
     moved: its previous import went to another conversation
+    replaces: where main was left by the event stream of the session, which its file replaces now
+    contained: it is an event stream whose calls are all in the session file
     join: where a new session joined the conversation of one that begins with the same messages
     """
 
@@ -57,6 +59,8 @@ class CommittedSession:
     title: str | None
     complete: bool = False
     moved: bool = False
+    replaces: tuple[Oid, ...] = ()
+    contained: bool = False
     join: JoinPoint | None = None
 
 
@@ -145,10 +149,12 @@ class ImportTargets:
         match = None if joined is None else self._match_joined(source_key_of(session), joined, group)
         if match is not None:
             return match
-        root = self._find_own_root(session, group) or self._write_root(session)
+        root = (
+            self._find_own_root(session, group) or self._find_stream_root(session, group) or self._write_root(session)
+        )
         self._roots[source_key_of(session)] = root
         missing = session.base if session.sub_file is None else None
-        return TargetMatch(self.at(root, group), session.sub_file is None, missing_base=missing)
+        return TargetMatch(self.at(root, group), session.sub_file in {None, STREAM}, missing_base=missing)
 
     def at(self, root: Oid, group: int) -> ImportTarget:
         """Return the conversation with this root; it is used by a group of sources from now on."""
@@ -275,6 +281,14 @@ class ImportTargets:
     def _find_own_root(self, session: Session, group: int) -> Oid | None:
         """Return the root of the session's own conversation at its last import, even if its header has changed."""
         root = self._previous_roots.get(source_key_of(session))
+        if root is None or not self._repository.has(root):
+            return None
+        own = session_uuid(session.format, session.native_id)
+        return root if self.at(root, group).document.uuid == own else None
+
+    def _find_stream_root(self, session: Session, group: int) -> Oid | None:
+        """Return the root of the conversation of the session's event stream, if that was imported before its file."""
+        root = self._find_root(stream_key(session)) if session.sub_file is None else None
         if root is None or not self._repository.has(root):
             return None
         own = session_uuid(session.format, session.native_id)

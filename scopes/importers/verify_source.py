@@ -22,7 +22,7 @@ from scopes.importers.archive import digest_of, walk_segments
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.base import Format, Source, choose_format, read_session
 from scopes.importers.formats.events import Session
-from scopes.importers.identity import source_key
+from scopes.importers.identity import source_key, stream_key
 from scopes.importers.session_commits import Segment
 from scopes.importers.targets import TRACKING
 from scopes.result import Result
@@ -140,6 +140,8 @@ def _find_stored(repository: Repository, source: Source, session: Session | None
     named: tuple[Oid, SourceRecord] | None = None
     if session is not None:
         ref = repository.find_ref(SOURCES + source_key(session.format, session.native_id, session.sub_file))
+        if ref is None and session.is_stream:
+            ref = repository.find_ref(SOURCES + stream_key(session))
         named = None if ref is None else (Oid(ref), read_source_record(repository, Oid(ref)))
     digest = digest_of(source, source.size)
     if named is None or named[1].digest != digest:

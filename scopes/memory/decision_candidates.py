@@ -210,7 +210,7 @@ def _require_open(repository: Repository, conversation: ConversationId, name: st
         hint = f"see the decision: scopes cat {conversation}/{found.message}"
         raise Refused(f"the decision candidate {name!a} was accepted already by {found.author}", hint=hint)
     if any(_is_named(each, name) for each in _dismissed(repository, conversation)):
-        hint = f"undo that: scopes undo OPERATION, which `scopes operations list {conversation}` names"
+        hint = "find the operation that did, to undo it: scopes operations list"
         raise Refused(f"the decision candidate {name!a} was dismissed already", hint=hint)
 
 

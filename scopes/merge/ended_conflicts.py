@@ -53,6 +53,7 @@ class EndedConflicts:
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
+        self._of_merges: dict[ConversationId, Mapping[str, _EndedConflict]] = {}
 
     def walk(self, conversation: ConversationId, seen: set[str]) -> Iterator[_EndedConflict]:
         """Yield those of a conversation, each once; ids in `seen` are left out.
@@ -73,11 +74,13 @@ class EndedConflicts:
 
         If several merges resolved the same conflict, the resolutions of the others are in `also` of the first.
         """
-        found: dict[str, _EndedConflict] = {}
-        for in_progress, record in _walk_merges(self._repository, conversation):
-            first = found.setdefault(record.id, (in_progress, record))
-            found[record.id] = first[0], keep_resolutions(first[1], [record])
-        return found
+        if conversation not in self._of_merges:
+            found: dict[str, _EndedConflict] = {}
+            for in_progress, record in _walk_merges(self._repository, conversation):
+                first = found.setdefault(record.id, (in_progress, record))
+                found[record.id] = first[0], keep_resolutions(first[1], [record])
+            self._of_merges[conversation] = found
+        return self._of_merges[conversation]
 
     @cached_property
     def _moves(self) -> Mapping[ConversationId, Sequence[_BranchMove]]:

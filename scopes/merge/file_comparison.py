@@ -33,6 +33,7 @@ from scopes.merge.line_ranges import (
     lines_before,
     list_moved_changes,
     overlapping_ranges,
+    was_changed_throughout,
 )
 from scopes.merge.side_calls import SideCall
 from scopes.model.conflicts import FILES
@@ -190,10 +191,13 @@ def _compare_different_starts(
     """
     target, source = texts
     from_source = list_moved_changes(first, source)
-    kept = kept_share(first[0], target, first[1]), kept_share(first[1], source, first[0])
-    if first[1] == target or (later[1] and kept[0] > _MOST) or not list_moved_changes((first[1], first[0]), target):
+    if (
+        first[1] == target
+        or not list_moved_changes((first[1], first[0]), target)
+        or (later[1] and _went_on(first[0], target, first[1]))
+    ):
         return shape(outcome="compatible", merged=source, note="the source edited the text of the target")
-    if first[0] == source or (later[0] and kept[1] > _MOST) or not from_source:
+    if first[0] == source or not from_source or (later[0] and _went_on(first[1], source, first[0])):
         return shape(outcome="compatible", merged=target, note="the target edited the text of the source")
     note = "the sides began with different texts"
     moved = merge_texts(first[1], first[0], source)
@@ -204,6 +208,11 @@ def _compare_different_starts(
         return shape(outcome="compatible", note=f"{note}; only their edits are compared")
     merged = merge_texts(first[1], target, source)  # applies the edits of the source to the text of the target
     return shape(outcome="overlap", merged=merged.text, ranges=ranges[:MAX_RANGES], note=note)
+
+
+def _went_on(old: str, new: str, later: str) -> bool:
+    """Return True if a side that began with a later text seems to have gone on with what another one made of `old`."""
+    return kept_share(old, new, later) > _MOST and was_changed_throughout(old, new, later)
 
 
 def _merge_texts(

@@ -72,7 +72,12 @@ def list_steps(
     The source records are read only of messages whose stored results lack the text before an edit.
     """
     listed = [call for call in calls if not call.failed]
-    touching = {call.message for call in listed for edit in _edits(call) if key_of(edit.path) in wanted}
+    touching = {
+        call.message
+        for call in listed
+        for edit in _edits(call)
+        if any(key_of(path) in wanted for path in (edit.path, edit.source) if path is not None)
+    }
     imported = {str(call.message) for call in listed if call.message in touching and call.structured}
     records = read_records(imported) if imported else {}
     steps: dict[str, list[Step]] = {key: [] for key in wanted}

@@ -91,6 +91,15 @@ def kept_share(old: str, new: str, later: str) -> float:
     return len(added - gone) / len(added) if added else 0.0
 
 
+def was_changed_throughout(old: str, new: str, later: str) -> bool:
+    """Return True if a later text has other lines than `old` wherever `new` has: it may have been made of `new`."""
+    places = [(_start(each), _start(each) + each.old_lines) for each in list_line_changes(old, later)]
+    return all(
+        any(start <= _start(each) + each.old_lines and _start(each) <= end for start, end in places)
+        for each in list_line_changes(old, new)
+    )
+
+
 def _numbers(start: int, count: int) -> range:
     return range(start, start + count)
 

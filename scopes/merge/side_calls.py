@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from scopes.model.codec import decode
 from scopes.model.message import Message, Part
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit
-from scopes.store.repository import Objects
+from scopes.store.repository import Objects, read_commit
 
 MAX_COMMITS = 10_000  # of a side, the newest
 _MAX_ABOVE = 64  # commits below the fork point that are searched for the call of a result
@@ -53,7 +53,7 @@ class SideCall(NamedTuple):
 
 
 def read_side_calls(
-    objects: Objects, commits: Iterable[Commit], bases: Iterable[Oid], wanted: Callable[[bytes], bool]
+    objects: Objects, commits: Iterable[Commit], bases: Sequence[Oid], wanted: Callable[[bytes], bool]
 ) -> list[SideCall]:
     """Return the answered calls in commits, oldest first; only messages whose stored bytes are `wanted` are decoded.
 
@@ -68,13 +68,16 @@ def read_side_calls(
     found: list[SideCall] = []
     unanswered: set[bytes] = set()  # calls whose results need not be wanted by themselves
     searched = False
-    for commit in newest:
+    own = {commit.oid for commit in newest}
+    for commit in [*(read_commit(objects, base) for base in dict.fromkeys(bases)), *newest]:
         message = _read(objects, commit, is_wanted)
         if message is None:
             continue
         called = calls_by_id(message.parts)
         calls |= {call_id: (part, message) for call_id, part in called.items()}
         unanswered.update(call_id.encode("utf-8", "surrogatepass") for call_id in called)
+        if commit.oid not in own:
+            continue  # a merge base, whose calls may be answered after it
         for part in message.parts:
             call_id = part.fields.get("call_id")
             if part.type != "tool_result" or not isinstance(call_id, str):

@@ -35,6 +35,7 @@ class AgentTools(NamedTuple):
     shells: tools that run a command
     commands: arguments with the command of a shell
     question_lists: fields of a structured result with the answers of the user, by question
+    denial: regular expression (DOTALL) of the beginning of an output that says that the call was refused
     """
 
     step_lists: tuple[str, ...] = ()
@@ -58,6 +59,7 @@ class AgentTools(NamedTuple):
     shells: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     question_lists: tuple[str, ...] = ()
+    denial: str = ""
 
 
 AGENT_TOOLS = {  # by format name
@@ -79,6 +81,10 @@ AGENT_TOOLS = {  # by format name
         shells=("Bash",),
         commands=("command",),
         question_lists=("answers",),
+        denial=r"Claude requested permissions to .{1,2000}, but you haven't granted it yet"
+        r"|(?:[^\n]{1,500}\n?)?This (?:Bash )?command (?:contains multiple operations\. The following parts? requires?"
+        r"|requires) approval|[^\n]{1,4000} was blocked\. For security, Claude Code"
+        r"|Permission to use .{1,200} has been denied|The user doesn't want to (?:proceed with|take) this",
     ),
     "codex": AgentTools(
         step_lists=("plan",),
@@ -90,6 +96,9 @@ AGENT_TOOLS = {  # by format name
         change_lists=("changes",),
         shells=("shell", "local_shell", "container.exec", "exec_command", "shell_command"),
         commands=("command", "cmd"),
+        denial=r"(?:exec command|patch|command) rejected\b|rejected(?: by user|: )|unsupported call: "
+        r"|exec_command failed for .{1,4000}(?:rejected by|Sandbox\(Denied|sandbox denied)"
+        r"|This action was rejected due to unacceptable risk",
     ),
 }
 
@@ -116,3 +125,4 @@ CHANGE_LISTS = tuple(name for tools in _ALL for name in tools.change_lists)
 SHELLS = frozenset(name for tools in _ALL for name in tools.shells)
 COMMANDS = tuple(name for tools in _ALL for name in tools.commands)
 QUESTION_LISTS = tuple(name for tools in _ALL for name in tools.question_lists)
+DENIALS = tuple(tools.denial for tools in _ALL if tools.denial)

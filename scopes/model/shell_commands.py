@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 _SEPARATORS = re.compile(r"\|\||&&|[;\n|]")
+_PATCH = re.compile(r"^\*\*\* Begin Patch$.*?^\*\*\* End Patch$", re.MULTILINE | re.DOTALL)
 _SETTING = re.compile(r"[A-Za-z_]\w*=\S*\s+")
 _WRITERS = (  # a command that changes the files that it names, and its name in a report
     re.compile(r"(sed)\s.*?(-i|--in-place)\b"),
@@ -36,7 +37,7 @@ def find_writer(command: str, name: str) -> str | None:
 
 
 def _simple_commands(command: str) -> Iterator[str]:
-    for simple in _SEPARATORS.split(command[:MAX_COMMAND]):
+    for simple in _SEPARATORS.split(_PATCH.sub("", command[:MAX_COMMAND])):
         text = simple.strip()
         while match := _SETTING.match(text):
             text = text[match.end() :]

@@ -14,13 +14,13 @@ from scopes.history.messages import plain_message
 from scopes.model.message import Author, Part
 
 
-def run_of(repository, *steps: Any) -> str:
+def run_of(repository, *steps: Any, cwd: str | None = None) -> str:
     """Append steps to a new conversation and return its id.
 
     A text is the agent's answer. (name, input, result) is a tool call with its result: an exit code, a text, or None
     for a call without a result.
     """
-    conversation = new(repository).id
+    conversation = new(repository, directory=cwd).id
     append(repository, conversation, plain_message(Author("carol", "human"), "Do it."))
     for number, step in enumerate(steps):
         if isinstance(step, str):

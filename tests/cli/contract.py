@@ -59,16 +59,21 @@ def path_of(name):
     return PATHS.get(name, ("conversations", *name.split()))
 
 
-def make_world(directory):
-    """Make the store: merge requests in every state, open and ended conflicts, candidates, a compaction and lanes."""
+def make_world(directory, dress=str):
+    """Make the store: merge requests in every state, open and ended conflicts, candidates, a compaction and lanes.
+
+    `dress` changes every text that people and agents are free to write.
+    """
     world = Conversation(directory)
-    world.first = world.fork()
-    world.candidate = world.append("main", "We decided to use tabs. We agreed on pytest.", author="alice")
+    world.first = world.fork(dress("How shall we do it?"))
+    candidates = dress("We decided to use tabs. We agreed on pytest.")
+    world.candidate = world.append("main", candidates, author="alice")
     world.run("compact", CONV, "--json")
-    world.append_on_both("decision", {"topic": "db", "decision": "SQLite"}, {"topic": "db", "decision": "files"})
-    _request(world, "fix", "Files, not a database", "-m", "It is small.")
+    ours, theirs = ({"topic": "db", "decision": dress(word)} for word in ("SQLite", "files"))
+    world.append_on_both("decision", ours, theirs)
+    _request(world, "fix", dress("Files, not a database"), "-m", dress("It is small."))
     world.merge(code=3)
-    world.resolve(world.list_conflicts()[0], "--take", "source", "--reason", "measured")
+    world.resolve(world.list_conflicts()[0], "--take", "source", "--reason", dress("measured"))
     world.continue_merge()
     for branch, texts in {
         "draft": ("the same words in both", "one two three four", "only in the draft"),
@@ -76,12 +81,12 @@ def make_world(directory):
     }.items():
         world.run("conv", "branch", CONV, branch, "--from", world.first, "--no-switch", "--json")
         for text in texts:
-            world.append(branch, text)
-    _request(world, "final", "Try this")
-    _request(world, "draft", "Not this", "--target", "final")
-    world.run("mr", "close", CONV, "3", "--reason", "no", "--json")
+            world.append(branch, dress(text))
+    _request(world, "final", dress("Try this"))
+    _request(world, "draft", dress("Not this"), "--target", "final")
+    world.run("mr", "close", CONV, "3", "--reason", dress("no"), "--json")
     for branch, decision in (("draft", "redis"), ("final", "none")):
-        world.append_typed(branch, "decision", {"topic": "cache", "decision": decision}, "bob")
+        world.append_typed(branch, "decision", {"topic": "cache", "decision": dress(decision)}, "bob")
     world.run("merge", CONV, "--source", "draft", "--target", "final", "--json", code=3)
     return world
 

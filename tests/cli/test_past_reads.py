@@ -148,6 +148,7 @@ def test_every_command_that_accepts_the_option_is_compared():
 
 
 def test_reading_the_past_changes_no_byte(changed):
+    """S1-27."""
     before = files_of(changed.conversation.store)
     for name in "list", "show", "search", "context", "conflicts list", "memory search", "export":
         changed.conversation.run_main(*READS[name], "--at-operation", next(iter(changed.copies)))

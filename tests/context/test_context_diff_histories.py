@@ -158,6 +158,7 @@ def test_a_compacted_branch_that_is_merged_leaves_the_target_its_own_messages(re
 
 @pytest.mark.parametrize("max_tokens", [60, 120, 240, 500])
 def test_both_contexts_keep_the_budget(repository, max_tokens):
+    """S1-5."""
     history(repository, "main: a", "one: ", "two: ")
     for number in range(12):
         say(repository, "conv-001/one", f"one {number} " + "some words " * 6)
@@ -195,6 +196,7 @@ def test_undo_of_an_append_is_the_difference_the_other_way_round(repository):
 
 
 def test_comparing_changes_no_byte_of_the_store(repository):
+    """S1-27."""
     history(repository, "main: a b", "fix@a: c")
     before = files_of(repository.path)
     compare(repository, "conv-001", "main..fix")

@@ -112,6 +112,7 @@ def test_merged_messages_are_not_covered_by_a_summary_yet(merged):
 
 
 def test_reading_a_merged_history_changes_nothing(merged):
+    """S1-27."""
     before = files_of(merged.path)
     read_context(merged), read_block(merged), stats(merged, "conv-001"), list(log(merged, "conv-001/main").items)
     assert files_of(merged.path) == before

@@ -141,7 +141,7 @@ def _size(path):
 
 
 def test_three_sessions_of_which_each_continues_the_one_before_are_one_conversation(tmp_path):
-    """In every order of the files, and for imports of all at once."""
+    """P11: in every order of the files."""
     sources = [
         session(tmp_path, "s1", "a b c d"),
         session(tmp_path, "s2", "a b c d e f x y"),

@@ -191,7 +191,7 @@ def test_a_dismissed_candidate_is_neither_accepted_nor_dismissed_again(repositor
     ):
         with pytest.raises(Refused, match="dismissed already") as error:
             again()
-        assert "scopes operations list conv-002" in error.value.hint
+        assert error.value.hint.endswith("to undo it: scopes operations list")
     assert decided(repository, "conv-002/main") == []
 
 

@@ -11,7 +11,7 @@ from scopes.conversation.new import new
 from scopes.merge.file_comparison import conflict_hunks
 from scopes.merge.line_ranges import LineRange, overlapping_ranges
 from scopes.store.repository import Repository
-from scopes.store.text_merge import LineChange, list_line_changes, merge_texts
+from scopes.store.text_merge import MAX_TEXT, LineChange, list_line_changes, merge_texts
 from tests.support.history import say
 from tests.support.tool_calls import call_tool
 
@@ -377,3 +377,163 @@ def test_touching_changes_are_one_range_as_git_merges_them():
     changes = [list_line_changes(base, text) for text in (target, source)]
     assert overlapping_ranges(*changes) == (LineRange((2, 3), (2, 3), (2, 3)),)
     assert overlapping_ranges([LineChange(1, 1, 1, 1)], [LineChange(3, 1, 3, 1)]) == ()
+
+
+def write(repository, where, content, before=None):
+    """Append a write of the whole file as Claude Code records it; it creates the file unless it had a text before."""
+    structured = {"type": "create"} if before is None else {"type": "update", "originalFile": before}
+    call_tool(repository, f"conv-001/{where}", "Write", {"file_path": FILE, "content": content}, structured=structured)
+
+
+def delete(repository, where, path=FILE):
+    call_tool(
+        repository, f"conv-001/{where}", "apply_patch", f"*** Begin Patch\n*** Delete File: {path}\n*** End Patch\n"
+    )
+
+
+def test_a_file_that_both_sides_created_alike_is_no_conflict(repository):
+    forked(repository)
+    for where in ("main", "alt"):
+        write(repository, where, TEXT)
+    done = merge(repository, "conv-001", "alt", target="main")
+    assert (done.files, done.conflicts) == ((), ())
+
+
+def test_a_file_that_both_sides_deleted_is_no_conflict(repository):
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    for where in ("main", "alt"):
+        delete(repository, where)
+    done = merge(repository, "conv-001", "alt", target="main")
+    assert (done.files, done.conflicts) == ((), ())
+
+
+def test_a_deleted_file_is_not_the_same_as_an_empty_one(repository):
+    forked(repository)
+    write(repository, "main", "", TEXT)
+    delete(repository, "alt")
+    file = compared(repository)
+    assert (file.outcome, file.note) == ("overlap", "the source deleted it")
+
+
+def test_a_file_that_was_deleted_and_made_again_has_its_new_text(repository):
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    delete(repository, "main")
+    write(repository, "main", changed(TEXT, 3, "again"))
+    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
+    file = compared(repository)
+    assert (file.outcome, file.target.deleted) == ("compatible", False)
+    assert file.merged == changed(changed(TEXT, 3, "again"), 15, "alt")
+
+
+def test_a_side_that_renamed_the_file_disagrees_with_an_edit(repository):
+    """The old path is deleted there; the new path is a file of that side alone."""
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    patch_text = f"*** Begin Patch\n*** Update File: {FILE}\n*** Move to: src/main.py\n@@\n-line 3\n+x\n*** End Patch\n"
+    call_tool(repository, "conv-001/alt", "apply_patch", patch_text, agent="codex")
+    file = compared(repository)
+    assert (file.path, file.outcome, file.note) == (FILE, "overlap", "the source deleted it")
+
+
+def test_line_ends_that_both_sides_keep_do_not_disagree(repository):
+    text = TEXT.replace("\n", "\r\n")
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", text)
+    edit(repository, "alt", "line 15\n", "alt\n", text)
+    file = compared(repository)
+    expected = changed(changed(TEXT, 3, "main"), 15, "alt").replace("\n", "\r\n")
+    assert (file.outcome, file.merged) == ("compatible", expected)
+
+
+def test_a_side_that_changed_all_line_ends_disagrees_with_every_edit(repository):
+    """As git merges it; the lines that disagree are those of the other side's edit."""
+    forked(repository)
+    write(repository, "main", TEXT.replace("\n", "\r\n"), TEXT)
+    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
+    assert compared(repository).outcome == "overlap"
+
+
+def test_a_missing_final_newline_is_a_change_of_the_last_line(repository):
+    forked(repository)
+    write(repository, "main", TEXT.removesuffix("\n"), TEXT)
+    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
+    file = compared(repository)
+    assert (file.outcome, file.merged) == ("compatible", changed(TEXT, 15, "alt").removesuffix("\n"))
+    edit(repository, "alt", "line 20\n", "last\n")
+    assert compared(repository).outcome == "overlap"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("a\0b\n", "content is binary"), ("x" * (MAX_TEXT + 1), "content too large to compare")]
+)
+def test_a_text_that_is_not_compared_has_its_reason(repository, text, reason):
+    forked(repository)
+    write(repository, "main", text)
+    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
+    file = compared(repository)
+    assert (file.outcome, file.target.unknown, file.source.unknown) == ("unknown", reason, None)
+    conflict = merge(repository, "conv-001", "alt", target="main").conflicts[0]
+    assert show_conflict(repository, "conv-001", conflict.id).file.conflict_hunks == ""
+
+
+def test_a_call_whose_outcome_is_not_recorded_counts_as_made(repository):
+    """A result that does not say whether the edit failed: Codex in older versions."""
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
+    arguments = {"file_path": FILE, "old_string": "alt\n", "new_string": "other\n"}
+    call_tool(repository, "conv-001/alt", "Edit", arguments, output="", is_error=None)
+    assert compared(repository).merged == changed(changed(TEXT, 3, "main"), 15, "other")
+
+
+def test_a_call_without_a_result_does_not_count(repository):
+    """The session was interrupted: nobody knows that the file was written."""
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    arguments = {"file_path": FILE, "old_string": "line 3\n", "new_string": "alt\n"}
+    part = {"type": "tool_call", "call_id": "interrupted", "name": "Edit", "input": arguments}
+    say(repository, "conv-001/alt", "", author="claude", kind="answer", parts=[part])
+    assert merge(repository, "conv-001", "alt", target="main", dry_run=True).files == ()
+
+
+def test_a_patch_that_failed_with_an_exit_code_does_not_count(repository):
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
+    text = f"*** Begin Patch\n*** Update File: {FILE}\n@@\n-line 3\n+x\n*** End Patch\n"
+    call_tool(repository, "conv-001/alt", "apply_patch", text, exit_code=1)
+    assert compared(repository).outcome == "compatible"
+
+
+def test_patches_with_equal_hunks_are_the_same_without_a_text(repository):
+    forked(repository)
+    for where in ("main", "alt"):
+        patch(repository, where, "@@ -3,1 +3,1 @@\n-line 3\n+new\n")
+    assert compared(repository).outcome == "same"
+    assert merge(repository, "conv-001", "alt", target="main").conflicts == ()
+
+
+def test_a_merge_of_a_merge_compares_only_what_is_new(repository):
+    """Main merged alt once; then alt goes on with what both made."""
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
+    merge(repository, "conv-001", "alt", target="main")
+    both = changed(changed(TEXT, 3, "main"), 15, "alt")
+    edit(repository, "main", "line 9\n", "main again\n", both)
+    edit(repository, "alt", "line 9\n", "alt again\n", both)
+    file = compared(repository)
+    assert (file.outcome, file.ranges) == ("overlap", (LineRange((9, 9), (9, 9), (9, 9)),))
+
+
+def test_every_file_is_compared_for_itself_and_they_are_sorted(repository):
+    forked(repository)
+    for path, line in (("src/z.py", 3), ("src/a.py", 15)):
+        for where, number in (("main", 3), ("alt", line)):
+            arguments = {"file_path": path, "old_string": f"line {number}\n", "new_string": f"{where}\n"}
+            structured = {"originalFile": TEXT}
+            call_tool(repository, f"conv-001/{where}", "Edit", arguments, structured=structured)
+    found = merge(repository, "conv-001", "alt", target="main", dry_run=True).files
+    assert [(file.path, file.outcome) for file in found] == [("src/a.py", "compatible"), ("src/z.py", "overlap")]

@@ -76,6 +76,70 @@ def test_a_file_is_one_key_however_its_path_is_written(repository, spelled):
     assert [side[0].agent for side in (conflict.target, conflict.source)] == ["codex", "claude"]
 
 
+@pytest.mark.parametrize("spelled", ["src/App.py", "SRC/app.py", "src/app.PY"])
+def test_names_that_differ_in_case_are_different_files(repository, spelled):
+    """Whether they are one file depends on the disk of somebody else."""
+    forked(repository)
+    call(repository, "conv-001/main", "src/app.py")
+    call(repository, "conv-001/alt", spelled)
+    assert merge(repository, "conv-001", "alt", target="main", dry_run=True).conflicts == ()
+
+
+def test_links_of_the_disk_are_not_followed(repository, tmp_path):
+    """A merge reads no files: it has the same result on every machine."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    new(repository, directory=str(tmp_path))
+    say(repository, "conv-001", "fix it")
+    branch(repository, "conv-001", name="alt")
+    call(repository, "conv-001/main", "real/app.py")
+    call(repository, "conv-001/alt", "link/app.py")
+    assert merge(repository, "conv-001", "alt", target="main", dry_run=True).conflicts == ()
+
+
+@pytest.mark.parametrize("spelled", ["src/caf\u00e9.py", "src/a b.py", "src/100%.py", "src/-rf", "src/\U0001f600.py"])
+def test_unusual_names_are_keys_too(repository, spelled):
+    forked(repository)
+    call(repository, "conv-001/main", spelled, agent="codex")
+    call(repository, "conv-001/alt", f"{WORK}/{spelled}")
+    [file] = merge(repository, "conv-001", "alt", target="main", dry_run=True).files
+    assert file.path == spelled
+
+
+def test_a_path_that_leaves_the_directory_and_returns_is_the_same_file(repository):
+    forked(repository)
+    call(repository, "conv-001/main", "../shop/src/app.py", agent="codex")
+    call(repository, "conv-001/alt", "src/app.py")
+    [conflict] = merge(repository, "conv-001", "alt", target="main", dry_run=True).conflicts
+    assert conflict.key == "files/src/app.py"
+
+
+def test_without_a_directory_relative_paths_are_compared_as_they_are(repository):
+    new(repository)
+    say(repository, "conv-001", "fix it")
+    branch(repository, "conv-001", name="alt")
+    call(repository, "conv-001/main", "src/app.py", agent="codex")
+    call(repository, "conv-001/alt", "./src/app.py")
+    [conflict] = merge(repository, "conv-001", "alt", target="main", dry_run=True).conflicts
+    assert conflict.key == "files/src/app.py"
+
+
+def test_a_file_that_only_one_side_edited_is_not_listed(repository):
+    forked(repository)
+    call(repository, "conv-001/main", "src/app.py")
+    call(repository, "conv-001/alt", "src/other.py")
+    merged = merge(repository, "conv-001", "alt", target="main")
+    assert (merged.conflicts, merged.files) == ((), ())
+    assert {row.path for row in files(repository, "conv-001/main").files} == {"src/app.py", "src/other.py"}
+
+
+def test_a_file_that_a_side_only_read_is_not_listed(repository):
+    forked(repository)
+    call(repository, "conv-001/main", "src/app.py")
+    call_tool(repository, "conv-001/alt", "Read", {"file_path": f"{WORK}/src/app.py"})
+    assert merge(repository, "conv-001", "alt", target="main", dry_run=True).files == ()
+
+
 def test_a_file_outside_of_the_directory_is_another_file(repository):
     forked(repository)
     call(repository, "conv-001/main", "src/app.py")

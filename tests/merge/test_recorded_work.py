@@ -214,3 +214,193 @@ def test_ended_conflicts_that_were_found_in_tool_calls_are_listed_with_all(repos
     assert list_conflicts(repository, "conv-001").conflicts == ()
     shown = show_conflict(repository, "conv-001", next(row.conflict.id for row in rows if "plans" in row.conflict.key))
     assert [position.value for position in shown.row.conflict.source] == ["in_progress"]
+
+
+# tests
+
+
+def runs_of(repository):
+    return merge(repository, "conv-001", "alt", target="main", dry_run=True).tests
+
+
+def test_only_the_last_run_of_a_command_counts_and_it_counts_as_the_newest(forked):
+    run(forked, "main", "pytest -q", exit_code=1)
+    run(forked, "main", "tox", exit_code=0)
+    run(forked, "main", "pytest -q", exit_code=0)
+    say(forked, "conv-001/alt", "on alt")
+    assert runs_of(forked).target == (CheckRun("tox", failed=False, exit_code=0), CheckRun("pytest -q", False, 0))
+
+
+def test_runs_before_the_fork_are_of_neither_side(repository):
+    new(repository)
+    run(repository, "main", "pytest -q", exit_code=1)
+    branch(repository, "conv-001", name="alt", switch=False)
+    for where in ("main", "alt"):
+        say(repository, f"conv-001/{where}", "done")
+    assert runs_of(repository) == ((), ())
+
+
+def test_the_last_five_commands_of_a_side_are_listed(forked):
+    for number in range(8):
+        run(forked, "main", f"pytest tests/{number}", exit_code=0)
+    say(forked, "conv-001/alt", "on alt")
+    assert [each.command for each in runs_of(forked).target] == [f"pytest tests/{number}" for number in range(3, 8)]
+
+
+def test_a_run_whose_call_is_before_the_fork_belongs_to_the_side_with_its_result(repository):
+    new(repository)
+    call = {"type": "tool_call", "call_id": "t", "name": "Bash", "input": {"command": "pytest -q"}}
+    say(repository, "conv-001", "", author="claude", kind="answer", parts=[call])
+    branch(repository, "conv-001", name="alt", switch=False)
+    result = {"type": "tool_result", "call_id": "t", "output": "1 failed", "exit_code": 1}
+    say(repository, "conv-001/alt", "", author={"name": "tool", "kind": "tool"}, kind="tool-results", parts=[result])
+    say(repository, "conv-001/main", "never mind")
+    assert runs_of(repository) == ((), (CheckRun("pytest -q", failed=True, exit_code=1),))
+
+
+def test_the_runs_of_a_merged_lane_are_those_of_its_side(forked):
+    """A merge inside of a lane: the runs of the inner branch are runs of the outer one."""
+    branch(forked, "conv-001", name="inner", start="alt", switch=False)
+    run(forked, "inner", "tox", exit_code=1)
+    run(forked, "alt", "pytest -q", exit_code=0)
+    merge(forked, "conv-001", "inner", target="alt")
+    say(forked, "conv-001/main", "on main")
+    assert {each.command: each.failed for each in runs_of(forked).source} == {"tox": True, "pytest -q": False}
+
+
+# answers of the user
+
+
+def answers(repository):
+    found = merge(repository, "conv-001", "alt", target="main", dry_run=True).conflicts
+    return {conflict.key: (conflict.target[0].value, conflict.source[0].value) for conflict in found}
+
+
+def test_the_last_answer_of_a_side_to_a_question_counts(forked):
+    ask(forked, "main", "Which database?", "Postgres")
+    ask(forked, "main", "Which database?", "SQLite")
+    ask(forked, "alt", "Which database?", "Postgres")
+    assert answers(forked) == {"answers/which%20database%3F": ("SQLite", "Postgres")}
+    ask(forked, "alt", "Which database?", "SQLite")
+    assert answers(forked) == {}
+
+
+@pytest.mark.parametrize("question", ["which  database?", "WHICH DATABASE?", " Which\ndatabase? "])
+def test_a_question_is_the_same_in_every_spelling(forked, question):
+    ask(forked, "main", "Which database?", "SQLite")
+    ask(forked, "alt", question, "Postgres")
+    assert answers(forked) == {"answers/which%20database%3F": ("SQLite", "Postgres")}
+
+
+def test_answers_to_different_questions_are_no_conflict(forked):
+    ask(forked, "main", "Which database?", "SQLite")
+    ask(forked, "alt", "Which queue?", "Redis")
+    assert answers(forked) == {}
+
+
+def test_long_questions_with_one_beginning_are_two_questions(forked):
+    long = "What about " + "the very same words, " * 20
+    for where, answer in (("main", "yes"), ("alt", "no")):
+        ask(forked, where, f"{long} first?", answer)
+        ask(forked, where, f"{long} second?", answer)
+    keys = list(answers(forked))
+    assert len(keys) == 2
+    assert all(len(key) < 700 for key in keys)
+
+
+def test_several_questions_of_one_call_are_several_conflicts(forked):
+    for where, words in (("main", ("SQLite", "Go")), ("alt", ("Postgres", "Go"))):
+        given = dict(zip(("Which database?", "Which language?"), words, strict=True))
+        structured = {"questions": [{"question": question} for question in given], "answers": given}
+        call_tool(forked, f"conv-001/{where}", "AskUserQuestion", {"questions": []}, structured=structured)
+    assert answers(forked) == {"answers/which%20database%3F": ("SQLite", "Postgres")}
+
+
+@pytest.mark.parametrize("answer", ["", "  ", 7, None, ["SQLite"]])
+def test_an_answer_without_words_is_none(forked, answer):
+    ask(forked, "main", "Which database?", "SQLite")
+    ask(forked, "alt", "Which database?", answer)
+    assert answers(forked) == {}
+
+
+def test_a_question_that_the_user_refused_has_no_answer(forked):
+    ask(forked, "main", "Which database?", "SQLite")
+    structured = {"answers": {"Which database?": "Postgres"}}
+    call_tool(forked, "conv-001/alt", "AskUserQuestion", {}, structured=structured, is_error=True)
+    assert answers(forked) == {}
+
+
+def test_a_resolved_answer_is_not_asked_about_in_the_next_merge(forked):
+    ask(forked, "main", "Which database?", "SQLite")
+    ask(forked, "alt", "Which database?", "Postgres")
+    merge(forked, "conv-001", "alt", target="main")
+    resolve_conflict(forked, "conv-001", "1", take="target", author=Author("carol", "human"))
+    continue_merge(forked, "conv-001")
+    for where in ("main", "alt"):
+        say(forked, f"conv-001/{where}", "more")
+    assert answers(forked) == {}
+
+
+# plans
+
+
+def plans_of(repository):
+    return merge(repository, "conv-001", "alt", target="main", dry_run=True).plans
+
+
+def test_a_step_that_only_one_side_moved_on_is_no_divergence(repository):
+    new(repository)
+    plan(repository, "main", ("test it", "pending"), ("ship it", "pending"))
+    branch(repository, "conv-001", name="alt", switch=False)
+    plan(repository, "main", ("test it", "completed"), ("ship it", "pending"))
+    plan(repository, "alt", ("test it", "pending"), ("ship it", "completed"))
+    assert plans_of(repository) == ()
+
+
+def test_steps_that_only_one_side_has_are_no_divergence(forked):
+    plan(forked, "main", ("test it", "pending"))
+    plan(forked, "alt", ("ship it", "completed"))
+    assert plans_of(forked) == ()
+
+
+def test_a_step_that_both_sides_added_with_two_statuses_is_a_divergence(forked):
+    plan(forked, "main", ("test it", "pending"))
+    plan(forked, "alt", ("test it", "completed"), name="update_plan")
+    assert plans_of(forked) == (PlanStep("test it", "pending", "completed"),)
+
+
+def test_the_last_plan_of_a_side_counts_and_a_failed_one_does_not(forked):
+    plan(forked, "main", ("test it", "pending"))
+    plan(forked, "alt", ("test it", "completed"))
+    plan(forked, "alt", ("test it", "pending"))
+    todos = [{"content": "test it", "status": "completed"}]
+    call_tool(forked, "conv-001/alt", "TodoWrite", {"todos": todos}, is_error=True)
+    assert plans_of(forked) == ()
+
+
+@pytest.mark.parametrize("steps", [None, "test it", [7, {"content": "test it"}, {"content": 7, "status": "completed"}]])
+def test_a_plan_of_another_shape_has_no_steps(forked, steps):
+    plan(forked, "main", ("test it", "pending"))
+    call_tool(forked, "conv-001/alt", "TodoWrite", {"todos": steps})
+    assert plans_of(forked) == ()
+
+
+# alternatives
+
+
+def test_alternatives_are_found_in_either_direction(forked):
+    say(forked, "conv-001/main", "do it in Go", author="claude", kind="answer")
+    say(forked, "conv-001/alt", "do it in Rust", author="codex", kind="answer")
+    for source, target in (("alt", "main"), ("main", "alt")):
+        found = merge(forked, "conv-001", source, target=target, dry_run=True).alternatives
+        subjects = {"main": "do it in Go", "alt": "do it in Rust"}
+        assert (found.target.subject, found.source.subject) == (subjects[target], subjects[source])
+
+
+def test_after_the_merge_the_same_branches_have_no_alternatives_any_more(forked):
+    for where in ("main", "alt"):
+        say(forked, f"conv-001/{where}", f"in {where}", author="claude", kind="answer")
+    merge(forked, "conv-001", "alt", target="main")
+    for where in ("main", "alt"):
+        say(forked, f"conv-001/{where}", "more", author="claude", kind="answer")
+    assert merge(forked, "conv-001", "alt", target="main", dry_run=True).alternatives is None

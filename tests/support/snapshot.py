@@ -1,8 +1,9 @@
-"""Copies of a directory from memory: what many tests begin with is made once in a process."""
+"""Copies of a directory from memory, for what many tests begin with, and the removal of a directory."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from typing import NamedTuple
 
 
@@ -20,6 +21,21 @@ class Snapshot(NamedTuple):
             descriptor = os.open(path + name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
             os.write(descriptor, content)
             os.close(descriptor)
+
+
+def remove_tree(path: str) -> None:
+    """Remove a directory; `shutil.rmtree` takes longer, because it is safe from others who change the directory."""
+    try:
+        with os.scandir(path) as entries:
+            found = list(entries)
+        for entry in found:
+            if entry.is_dir(follow_symlinks=False):
+                remove_tree(entry.path)
+            else:
+                os.unlink(entry.path)
+        os.rmdir(path)
+    except OSError:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def take_snapshot(path: str) -> Snapshot:

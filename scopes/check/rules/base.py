@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 from scopes.check.findings import Event, Finding, Level
 from scopes.check.run import Call, Run, Text
 
+FILE_NAME = "scopes-check.toml"
 MAX_TEXT = 500  # characters of an event's text
 
 
@@ -44,6 +45,7 @@ class Rule(NamedTuple):
     summary: what a run must not do, or must have done, one line
     explanation: what it decides from, what it cannot see, how to allow what it reports
     needs_calls: False if it can be judged from an event stream that may lack calls
+    requires: the parameter without which the rule does not apply
     strict, read_only: its level in these presets; None for the same
     """
 
@@ -56,6 +58,7 @@ class Rule(NamedTuple):
     needs_calls: bool = True
     strict: Level | None = None
     read_only: Level | None = None
+    requires: str | None = None
 
 
 def event_of(call: Call, text: str | None = None) -> Event:

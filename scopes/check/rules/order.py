@@ -9,33 +9,37 @@ from scopes.check.globs import matches_command, matches_path
 from scopes.check.rules.base import Parameter, Rule, Settings, Unknown, event_of
 from scopes.check.rules.tests import list_tests
 from scopes.check.run import Call, Run
+from scopes.check.workspace import path_in_workspace
 from scopes.model.message import FILE_WRITES
 
-_PATHS = Parameter("paths", ["**"], "the files whose edits the tests can see")
+_PATHS = Parameter("paths", ["**"], "the files whose edits the tests can see, relative to the workspace")
+_IGNORED = ["*.md", "*.rst", "*.txt", "*.adoc", "docs/**", "LICENSE*", "CHANGELOG*", ".gitignore", "**/.claude/**"]
+_IGNORE = Parameter("ignore", _IGNORED, "files among them that no test looks at")
 _PUSH = "git push **"
 
 
-def _last_edit(run: Run, paths: list[str]) -> Call | None:
-    """Return the last successful edit of one of some files."""
-    return next(
-        (
-            call
-            for call in reversed(run.calls)
-            if call.outcome == "ok"
-            and any(e.op in FILE_WRITES and any(matches_path(p, e.path) for p in paths) for e in call.edits)
-        ),
-        None,
-    )
+def _last_edit(run: Run, settings: Settings) -> tuple[Call, str] | None:
+    """Return the last successful edit that tests can see, and its path; files outside the workspace are left out."""
+    paths, ignored = settings.parameters["paths"], settings.parameters["ignore"]
+    for call in reversed(run.calls):
+        for edit in call.edits if call.outcome == "ok" else ():
+            path = path_in_workspace(edit.path, call.directory, run.directory)
+            if edit.op not in FILE_WRITES or path is None or any(matches_path(pattern, path) for pattern in ignored):
+                continue
+            if any(matches_path(pattern, path) for pattern in paths):
+                return call, path
+    return None
 
 
 def _judge_tests_after_last_edit(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
-    edit = _last_edit(run, settings.parameters["paths"])
-    if edit is None:
+    found = _last_edit(run, settings)
+    if found is None:
         return []
+    edit, path = found
     tests = list_tests(run, settings)
     if any(test.call.number > edit.number for test in tests):
         return []
-    events = [event_of(edit), *([event_of(tests[-1].call)] if tests else [])]
+    events = [event_of(edit, path), *([event_of(tests[-1].call)] if tests else [])]
     missing = "the last test run is before the last edit" if tests else "files were edited and no test ran"
     return [
         Finding(
@@ -43,6 +47,7 @@ def _judge_tests_after_last_edit(run: Run, settings: Settings) -> Iterable[Findi
             level=settings.level,
             message=missing,
             events=tuple(events),
+            file=path,
             cure="run the tests after the last edit, or limit `paths` to the files that the tests can see",
         )
     ]
@@ -102,7 +107,7 @@ TESTS_AFTER_LAST_EDIT = Rule(
     "The last successful edit of a file below `paths` must be followed by a test run, passed or not. A test run is a "
     "command that matches a pattern of `tests`. It states an order; it does not say whether the agent claimed more.",
     _judge_tests_after_last_edit,
-    (_PATHS,),
+    (_PATHS, _IGNORE),
 )
 TESTS_PASSED = Rule(
     "order/tests-passed",

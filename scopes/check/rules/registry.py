@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scopes.check.rules import order, run
+from scopes.check.rules import budget, claims, files, order, run, tools
 from scopes.check.rules.base import Rule
 
-RULES: dict[str, Rule] = {rule.id: rule for group in (run, order) for rule in group.RULES}
+RULES: dict[str, Rule] = {rule.id: rule for group in (run, order, files, tools, budget, claims) for rule in group.RULES}

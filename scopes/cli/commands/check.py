@@ -8,7 +8,8 @@ import typer
 
 from scopes.check.check import check as run_check
 from scopes.check.explain import explain_rule, list_rules
-from scopes.check.policy import FAIL_ON, FILE_NAME, PRESETS
+from scopes.check.policy import FAIL_ON, PRESETS
+from scopes.check.rules.base import FILE_NAME
 from scopes.cli.arguments import OfProjects, Since, find_named_project
 from scopes.cli.check_runner import open_runs, read_known, read_policy, split_targets
 from scopes.cli.invocation import Invocation

@@ -49,8 +49,9 @@ def conflicts_list(
 
     With --all also those that have ended: resolved by hand, by a rule, by the strategy or as before. Those of a merge
     are in the history; what a rebase or cherry-pick resolved by itself, and what was aborted, is found in the operation
-    log. Not listed are the conflicts of merges that were undone, of dry runs, and of branches that were deleted or
-    rewound behind the merge.
+    log. A question that several merges answered is one row, with all answers; where it is open, that is another row.
+    Not listed are the conflicts of merges that were undone, of dry runs, and of branches that were deleted or rewound
+    behind the merge.
 
     Examples:
       scopes conflicts list

@@ -8,9 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scopes.model.message import Author, FileTouch, Part
+
+STREAM = "stream"  # `details.line` of a session that was read from an event stream, and the sub file of the first one
+EndStatus: TypeAlias = Literal["success", "error", "limit"]
+
+
+class RunEnd(NamedTuple):
+    """The end of a run as the agent's event stream reports it.
+
+    status: `limit` if a limit of turns, time or cost ended it
+    detail: the agent's own word, such as `error_max_turns`, and its error text
+    denials: the calls that the agent reports as denied, by call id or tool name
+    usage: token counts, named as those of a Draft, of the run or of its thread up to the end of the run
+    """
+
+    status: EndStatus
+    detail: str = ""
+    cost_usd: float | None = None
+    turns: int | None = None
+    seconds: float | None = None
+    denials: tuple[str, ...] = ()
+    usage: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +51,8 @@ class Session:
     base: native id of the session that this one continues or was forked from
     spawned_by: the tool call that started a sub-agent
     details: other facts; the importer reads `end_byte_offset` (bytes of the base that this session includes), `line`
-        (branch kind of a sub file), `agent` (name of a sub-agent) and `forked_from` (session of a
-        base that is a sub file)
+        (branch kind of a sub file; STREAM for an event stream), `agent` (name of a sub-agent) and `forked_from`
+        (session of a base that is a sub file)
     """
 
     format: str
@@ -43,6 +64,11 @@ class Session:
     base: str | None = None
     spawned_by: Mapping[str, str] | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_stream(self) -> bool:
+        """True if the session was read from what a headless agent printed, and not from the file that it kept."""
+        return self.details.get("line") == STREAM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,12 +138,14 @@ class Ending:
     active: key of the message that the session is at
     open: key of the first message that later records of the source may still change
     notes: notes for the user
+    run_end: how an event stream ends; None if it has no end record
     """
 
     active: str | None
     title: str | None = None
     open: str | None = None
     notes: tuple[str, ...] = ()
+    run_end: RunEnd | None = None
 
 
 Event: TypeAlias = Session | Draft | SessionRecord | Unparsed | Ending

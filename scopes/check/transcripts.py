@@ -1,0 +1,135 @@
+"""Read what the transcripts of a run tell beside its messages: how its event streams end, and the results in them.
+
+The archived bytes of a stream are read again each time, because nothing of them is stored in another form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from scopes.check.run import RunSource
+from scopes.history.conversations import Scope
+from scopes.history.revisions import find_root_commit
+from scopes.history.sources import SOURCES, SourceRecord, read_source_record
+from scopes.history.usage import Tokens
+from scopes.ids import MessageId, Oid
+from scopes.importers.archive import walk_segments
+from scopes.importers.formats.events import Draft, Ending, RunEnd, Session
+from scopes.importers.formats.registry import FORMATS
+from scopes.importers.identity import source_key
+from scopes.importers.stale_copy import StoredCopy
+from scopes.importers.streams import content_key, is_stream_part
+from scopes.model.message import Part
+from scopes.store.repository import Repository
+
+_Result = tuple[Part, Part]  # a call and its result
+
+
+class Stream(NamedTuple):
+    """One event stream: its end, if it has an end record, the results of its calls in order, and its messages."""
+
+    order: tuple[str, str]
+    end: RunEnd | None
+    results: tuple[_Result, ...]
+    messages: frozenset[MessageId]
+
+
+@dataclass(frozen=True, slots=True)
+class Transcripts:
+    """The transcripts of a run; `streams` are in the order in which they were printed, if that is known."""
+
+    sources: tuple[RunSource, ...] = ()
+    streams: tuple[Stream, ...] = ()
+    denials: frozenset[str] = frozenset()
+
+    @property
+    def end(self) -> RunEnd | None:
+        """The end of the last stream, with the costs and the times of all; None if it has no end record."""
+        last = self.streams[-1].end if self.streams else None
+        if last is None:
+            return None
+        ends = [stream.end for stream in self.streams if stream.end is not None]
+        return last._replace(
+            cost_usd=_sum(end.cost_usd for end in ends),
+            seconds=_sum(end.seconds for end in ends),
+            denials=tuple(dict.fromkeys(each for end in ends for each in end.denials)),
+        )
+
+    @property
+    def tokens(self) -> Tokens | None:
+        """The most tokens that the end of a stream counts; None if none does."""
+        counted = [stream.end.usage for stream in self.streams if stream.end is not None and stream.end.usage]
+        totals = [Tokens(1, *(usage.get(name) for name in Tokens._fields[1:])) for usage in counted]
+        return max(totals, key=lambda each: (each.input or 0) + (each.output or 0), default=None)
+
+    def complete(self, calls: Sequence[Part], results: Sequence[Part | None]) -> list[Part | None]:
+        """Return the results of calls, in order, with what only a stream has: exit codes, and results that were lost.
+
+        Without equal ids, the calls that do the same in a stream are the same calls if there are as many of them.
+        """
+        found = [result for stream in self.streams for result in stream.results]
+        by_id = {str(call.fields.get("call_id")): reported for call, reported in reversed(found)}
+        by_content: dict[tuple[str, ...], list[Part]] = {}
+        for call, reported in found:
+            by_content.setdefault(content_key(call), []).append(reported)
+        keys = [content_key(call) for call in calls] if found else []
+        same = {key: iter(by_content.get(key, [])) for key in keys if len(by_content.get(key, [])) == keys.count(key)}
+        completed: list[Part | None] = list(results)
+        for position, (part, key) in enumerate(zip(calls, keys, strict=False)):
+            other = by_id.get(str(part.fields.get("call_id"))) or next(same.get(key, iter(())), None)
+            result = completed[position]
+            if other is not None and result is not None and "exit_code" in other.fields:
+                completed[position] = Part("tool_result", {"exit_code": other.fields["exit_code"], **result.fields})
+            elif result is None:
+                completed[position] = other
+        return completed
+
+
+def read_transcripts(repository: Repository, scope: Scope) -> Transcripts:
+    """Read the transcripts that were imported into a conversation, and its event streams again."""
+    root = find_root_commit(repository, scope.conversation)
+    sources: list[RunSource] = []
+    streams: list[Stream] = []
+    for _, value in sorted(repository.list_refs(SOURCES).items()):
+        record = read_source_record(repository, Oid(value))
+        if root is None or root not in {record.root, *record.more_roots}:
+            continue
+        sources.append(RunSource(record.path, record.format, "stream" if is_stream_part(record.part) else "session"))
+        if is_stream_part(record.part):
+            streams += _read_streams(repository, Oid(value), record, root)
+    streams.sort(key=lambda stream: stream.order)
+    ends = [stream.end for stream in streams if stream.end is not None]
+    denials = frozenset(each for end in ends for each in end.denials)
+    return Transcripts(tuple(sources), tuple(streams), denials)
+
+
+def _read_streams(repository: Repository, commit: Oid, record: SourceRecord, root: Oid) -> Iterator[Stream]:
+    """Yield the streams in one archived source whose messages went to the conversation with this root."""
+    chosen = next((known for known in FORMATS if known.name == record.format), None)
+    if chosen is None:
+        return
+    messages = frozenset(segment.message for segment in walk_segments(repository, commit) if segment.message)
+    roots = {source_key(record.format, record.native_id, record.part): record.root, **dict(record.sessions)}
+    order, is_own = ("", ""), False
+    calls: dict[object, Part] = {}
+    results: list[_Result] = []
+    for event in chosen.walk_events(StoredCopy(record.path, record.size, repository, commit)):
+        if isinstance(event, Session):
+            is_own = roots.get(source_key(event.format, event.native_id, record.part)) == root
+            order, calls, results = (event.created or "", record.path), {}, []
+        elif isinstance(event, Draft):
+            for part in event.parts:
+                call_id = part.fields.get("call_id")
+                if part.type == "tool_call":
+                    calls[call_id] = part
+                elif part.type == "tool_result" and call_id in calls:
+                    results.append((calls[call_id], part))
+        elif isinstance(event, Ending) and is_own:
+            yield Stream(order, event.run_end, tuple(results), messages)
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

@@ -1,0 +1,62 @@
+"""Paths of a transcript against its workspace, whatever the operating system that it was recorded on."""
+
+from __future__ import annotations
+
+import ntpath
+import posixpath
+import re
+from types import ModuleType
+
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+
+
+def resolve(path: str, directory: str | None) -> str | None:
+    """Return a path as an absolute one, without `.` and `..`; None if the directory is needed and unknown."""
+    module = _module_of(path if directory is None or _is_absolute(path) else directory)
+    if path.startswith("~"):
+        return path
+    if not _is_absolute(path):
+        if directory is None:
+            return None
+        path = module.join(directory, path)
+    return str(module.normpath(path))
+
+
+def relative_to(path: str, workspace: str | None) -> str | None:
+    """Return a resolved path relative to the workspace, with slashes; None if it is outside or that is unknown."""
+    if workspace is None or path.startswith("~"):
+        return None
+    module = _module_of(workspace)
+    if module is not _module_of(path):
+        return None
+    top, inside = module.normcase(module.normpath(workspace)), module.normcase(path)
+    if inside == top:
+        return "."
+    prefix = top if top.endswith(module.sep) else top + module.sep
+    return path[len(prefix) :].replace("\\", "/") if inside.startswith(prefix) else None
+
+
+def path_in_workspace(path: str, directory: str | None, workspace: str | None) -> str | None:
+    """Return a path relative to the workspace, or as written if that is unknown; None if it is outside."""
+    if workspace is None:
+        return path
+    resolved = resolve(path, directory or workspace)
+    return None if resolved is None else relative_to(resolved, workspace)
+
+
+def is_outside(path: str, directory: str | None, workspace: str | None) -> bool | None:
+    """Return True if a path is outside the workspace; None if that is unknown."""
+    if path.startswith("~"):
+        return True
+    resolved = resolve(path, directory)
+    if resolved is None or workspace is None:
+        return None
+    return relative_to(resolved, workspace) is None
+
+
+def _is_absolute(path: str) -> bool:
+    return path.startswith("/") or _DRIVE.match(path) is not None
+
+
+def _module_of(path: str) -> ModuleType:
+    return ntpath if _DRIVE.match(path) else posixpath

@@ -1,0 +1,189 @@
+"""Build the messages of a run from records in order: answers, the results of their calls, prompts and errors.
+
+For formats whose messages follow one another. Each line of history (the main one, and one for each sub-agent) has at
+most one open message; a record of another line closes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from scopes.importers.formats.events import STREAM, ByteRange, Draft, Ending, Event, RunEnd, SessionRecord, Unparsed
+from scopes.importers.formats.json_lines import Record
+from scopes.importers.formats.unknown_parts import report_unknown_parts
+from scopes.model.file_edits import touches_of_call
+from scopes.model.message import Author, FileTouch, Part
+
+ANSWER = "answer"
+ERROR = "error"
+META = "meta"
+PROMPT = "prompt"
+RESULTS = "tool-results"
+HUMAN = Author("user", "human")
+INJECTED = Author("user", "injected")
+TOOL = Author("tool", "tool")
+
+
+@dataclass(slots=True, kw_only=True)
+class OpenMessage:
+    """A message that later records may still add to; `answer` is the agent's id of an answer in several records."""
+
+    key: str
+    parent: str | None
+    author: Author
+    kind: str
+    line: str | None = None
+    answer: str | None = None
+    time: str | None = None
+    parts: list[Part] = field(default_factory=list)
+    spans: list[ByteRange] = field(default_factory=list)
+    native_ids: dict[str, None] = field(default_factory=dict)
+    model: str | None = None
+    usage: Mapping[str, Any] | None = None
+    stop_reason: str | None = None
+    status: str | None = None
+    cwd: str | None = None
+    git_branch: str | None = None
+    reply_to: str | None = None
+    spawned_by: Mapping[str, str] | None = None
+    files: dict[FileTouch, None] = field(default_factory=dict)
+    tools: dict[str, None] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def add_ids(self, *names: str | None) -> None:
+        """Add the agent's own ids of the message, best first."""
+        self.native_ids |= dict.fromkeys(name for name in names if name is not None)
+
+    def draft(self) -> Draft:
+        """Return the finished message."""
+        return Draft(
+            key=self.key,
+            parent=self.parent,
+            author=self.author,
+            kind=self.kind,
+            parts=tuple(self.parts),
+            spans=tuple(self.spans),
+            native_ids=tuple(self.native_ids),
+            time=self.time,
+            precision="none" if self.time is None else "exact",
+            reply_to=self.reply_to,
+            files=tuple(self.files),
+            model=self.model,
+            usage=self.usage,
+            stop_reason=self.stop_reason,
+            status=self.status,
+            tool=next(iter(self.tools)) if len(self.tools) == 1 else None,
+            cwd=self.cwd,
+            git_branch=self.git_branch,
+            spawned_by=self.spawned_by,
+            side=self.line,
+            extra=self.extra,
+        )
+
+
+class RunBuilder:
+    """Collects events; `cwd` and `model` are those of messages that do not state their own.
+
+    is_stream: mark the messages as those of an event stream, so that they count once beside those of a session file
+    """
+
+    def __init__(self, *, is_stream: bool) -> None:
+        self.cwd: str | None = None
+        self.model: str | None = None
+        self.open: OpenMessage | None = None
+        self.calls: dict[str, tuple[str, Part]] = {}  # message and call, by call id
+        self._stream = is_stream
+        self._last: dict[str | None, str] = {}
+        self._ready: list[Event] = []
+
+    @property
+    def is_empty(self) -> bool:
+        """True if there is no message yet."""
+        return not self._last
+
+    def begin(
+        self,
+        record: Record,
+        author: Author,
+        kind: str,
+        parts: Iterable[Part] = (),
+        *,
+        time: str | None = None,
+        line: str | None = None,
+        spawned_by: Mapping[str, str] | None = None,
+    ) -> OpenMessage:
+        """Close the open message and begin one; `spawned_by` is the call that started its line."""
+        self.close()
+        parent = self._last.get(line)
+        self.open = OpenMessage(
+            key=str(record.span.offset),
+            parent=parent,
+            author=author,
+            kind=kind,
+            line=line,
+            time=time,
+            model=self.model if kind == ANSWER else None,
+            cwd=self.cwd,
+            spawned_by=spawned_by if parent is None else None,
+            extra={STREAM: True} if self._stream else {},
+        )
+        self._last[line] = self.open.key
+        self.add(record, parts)
+        return self.open
+
+    def continues(self, kind: str, line: str | None = None, answer: str | None = None) -> OpenMessage | None:
+        """Return the open message if a record of this kind, line and answer belongs to it."""
+        found = self.open
+        return found if found is not None and (found.kind, found.line, found.answer) == (kind, line, answer) else None
+
+    def add(self, record: Record, parts: Iterable[Part] = ()) -> None:
+        """Add a record to the open message, with its parts; a second result of a call is left out."""
+        message = self.open
+        if message is None:
+            raise AssertionError("there is no open message")
+        if record.span not in message.spans:
+            message.spans.append(record.span)
+        for part in parts:
+            self._add_part(message, part)
+
+    def add_state(self, record: Record, key: str, time: str | None = None) -> None:
+        """Add a record that is no message."""
+        self._ready.append(SessionRecord(key=key, spans=(record.span,), value=record.value, time=time))
+
+    def reject(self, record: Record, reason: str | None = None) -> None:
+        """Add a record that could not be read."""
+        self._ready.append(Unparsed(spans=(record.span,), reason=record.problem or reason or "not a known record"))
+
+    def close(self) -> None:
+        """Close the open message."""
+        if self.open is not None:
+            self._ready += report_unknown_parts(self.open.draft())
+            self.open = None
+
+    def take_ready(self) -> list[Event]:
+        """Return and remove the finished events."""
+        ready, self._ready = self._ready, []
+        return ready
+
+    def finish(self, *, title: str | None = None, run_end: RunEnd | None = None) -> list[Event]:
+        """Close the open message and return the last events of the session."""
+        opened = None if self.open is None else self.open.key
+        self.close()
+        return [*self.take_ready(), Ending(active=self._last.get(None), title=title, open=opened, run_end=run_end)]
+
+    def _add_part(self, message: OpenMessage, part: Part) -> None:
+        message.parts.append(part)
+        call_id = part.fields.get("call_id")
+        if not isinstance(call_id, str):
+            return
+        if part.type == "tool_call":
+            self.calls.setdefault(call_id, (message.key, part))
+        elif part.type == "tool_result" and call_id in self.calls:
+            key, call = self.calls[call_id]
+            if key != message.key and message.reply_to is None and key != message.parent:
+                message.reply_to = key
+            message.tools[str(call.fields.get("name") or "tool")] = None
+            if part.fields.get("is_error") is not True:
+                message.files |= dict.fromkeys(touches_of_call(call, part))

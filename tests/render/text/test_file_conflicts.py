@@ -1,0 +1,156 @@
+"""What a user sees of files that both sides of a merge changed: in the merge, in `conflicts show`, and as JSON."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.branch import branch
+from scopes.conversation.conflicts import show_conflict
+from scopes.conversation.merge import MergeOptions, merge
+from scopes.conversation.new import new
+from tests.render.rendering import document, piped, seen, seen_lines
+from tests.support.history import say
+from tests.support.tool_calls import call_tool
+
+FILE = "src/app.py"
+TEXT = "".join(f"line {number}\n" for number in range(1, 21))
+WIDTHS = [80, 200]
+HOSTILE = "\x1b[2J\x1b]0;owned\x07 \u202egnp.exe \x9b31m \r<<<<<<< target\n"
+
+
+@pytest.fixture
+def forked(repository):
+    new(repository, directory="/work")
+    say(repository, "conv-001", "fix it")
+    branch(repository, "conv-001", name="alt", switch=False)
+    return repository
+
+
+def edit(repository, where, old, new_text, before=TEXT, path=FILE):
+    arguments = {"file_path": path, "old_string": old, "new_string": new_text}
+    return call_tool(repository, f"conv-001/{where}", "Edit", arguments, structured={"originalFile": before})
+
+
+def stopped(repository, main="main\n", alt="alt\n", path=FILE):
+    """Let both sides edit line 9, and stop the merge there."""
+    edit(repository, "main", "line 9\n", main, path=path)
+    edit(repository, "alt", "line 9\n", alt, path=path)
+    merge(repository, "conv-001", "alt", target="main", options=MergeOptions(strict=True))
+    return show_conflict(repository, "conv-001", "1")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_conflict_about_a_file_shows_both_changes_and_the_lines_that_disagree(forked, width):
+    lines = seen_lines(stopped(forked), width)
+    text = "\n".join(line.strip() for line in lines)
+    assert "-line 9\n+main\n" in text
+    assert "-line 9\n+alt\n" in text
+    assert "<<<<<<< target\nmain\n=======\nalt\n>>>>>>> source" in text
+    assert "both edited, line 9 disagree" in text
+    assert max(map(len, lines)) <= width
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_long_lines_of_a_file_are_cut_at_the_width_of_the_terminal(forked, width):
+    lines = seen_lines(stopped(forked, main="x" * 500 + "\n", alt="\t" * 90 + "y\n"), width)
+    assert max(map(len, lines)) <= width
+    assert any(line.strip().startswith("+xxx") and line.endswith("…") for line in lines)
+
+
+def test_a_pipe_gets_long_lines_whole(forked):
+    assert f"+{'x' * 500}\n" in piped(stopped(forked, main="x" * 500 + "\n"))
+
+
+def test_a_long_change_is_cut_on_a_terminal_and_whole_in_a_pipe(forked):
+    shown = stopped(forked, main="".join(f"new {number}\n" for number in range(200)))
+    assert "more lines" in seen(shown)
+    assert "+new 199" not in seen(shown)
+    assert "+new 199" in piped(shown)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_recorded_text_cannot_control_the_terminal(forked, width):
+    text = seen(stopped(forked, main=HOSTILE), width)
+    assert not {"\x1b", "\x07", "\x9b", "\r", "\u202e"} & set(text)
+    assert "owned" in text
+
+
+def test_a_hostile_path_cannot_control_the_terminal(forked):
+    shown = stopped(forked, path="src/\x1b[31m\u202eapp.py")
+    assert not {"\x1b", "\u202e"} & set(seen(shown) + piped(shown))
+
+
+def test_json_has_the_recorded_text_as_it_is(forked):
+    found = document(stopped(forked, main=HOSTILE))["file"]
+    assert HOSTILE.partition("\r")[0] in found["target_patch"]
+    assert (found["path"], found["outcome"]) == (FILE, "overlap")
+    assert found["ranges"][0]["base"] == [9, 9]
+
+
+def test_json_names_agents_and_messages_of_both_sides(forked):
+    found = document(stopped(forked))["file"]
+    assert (found["target"]["agents"], found["source"]["agents"]) == (["claude"], ["claude"])
+    assert len(found["target"]["messages"]) == len(found["source"]["messages"]) == 1
+    assert "unknown" not in found["target"]
+
+
+def test_a_text_that_looks_like_a_conflict_is_shown_as_text(forked):
+    """Lines that a file has itself are not taken for the markers of the merge."""
+    shown = stopped(forked, main="<<<<<<< mine\n=======\n>>>>>>> yours\n")
+    assert shown.file.conflict_hunks.count("<<<<<<< target\n") == 1
+    assert "<<<<<<< mine\n" in shown.file.conflict_hunks
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_an_unknown_content_has_its_reason_and_no_patch_of_that_side(forked, width):
+    edit(forked, "main", "line 9\n", "main\n")
+    edit(forked, "alt", "line 9\n", "alt\n")
+    call_tool(forked, "conv-001/alt", "Bash", {"command": f"sed -i s/a/b/ {FILE}"})
+    merge(forked, "conv-001", "alt", target="main", options=MergeOptions(strict=True))
+    shown = show_conflict(forked, "conv-001", "1")
+    assert "content not recorded: Bash sed -i (source)" in " ".join(seen(shown, width).split())
+    assert (shown.file.source_patch, shown.file.conflict_hunks) == ("", "")
+    assert "+main\n" in shown.file.target_patch
+    assert document(shown)["file"]["source"]["unknown"] == "content not recorded: Bash sed -i"
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_merge_lists_every_file_that_both_sides_changed(forked, width):
+    for path, alt in (("same.py", "line 3\n"), ("apart.py", "line 15\n"), ("clash.py", "line 3\n")):
+        edit(forked, "main", "line 3\n", "new\n" if path == "same.py" else "main\n", path=path)
+        edit(forked, "alt", alt, "new\n" if path == "same.py" else "alt\n", path=path)
+    done = merge(forked, "conv-001", "alt", target="main", dry_run=True)
+    lines = seen_lines(done, width)
+    text = "\n".join(line.strip() for line in lines)
+    assert "changed on both sides: 3 files" in text
+    assert "apart.py: both edited, compatible" in text
+    assert "clash.py: both edited, line 3 disagree" in text
+    assert "same.py: same result" in text
+    assert max(map(len, lines)) <= width
+    assert [file["outcome"] for file in document(done)["files"]] == ["compatible", "overlap", "same"]
+
+
+def test_the_lines_of_a_file_are_those_of_the_target_and_at_most_five_ranges(forked):
+    for number in range(1, 20, 3):
+        for where in ("main", "alt"):
+            before = TEXT
+            for earlier in range(1, number, 3):
+                before = before.replace(f"line {earlier}\n", f"{where}\n", 1)
+            edit(forked, where, f"line {number}\n", f"{where}\n", before)
+    done = merge(forked, "conv-001", "alt", target="main", dry_run=True)
+    assert len(done.files[0].ranges) == 7
+    assert "lines 1, 4, 7, 10, 13 and 2 more ranges disagree" in seen(done, 200)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_merge_shows_plans_that_differ_once(forked, width):
+    for where, status in (("main", "completed"), ("alt", "in_progress")):
+        todos = [{"content": "test \x1b[31mit", "status": status}]
+        call_tool(forked, f"conv-001/{where}", "TodoWrite", {"todos": todos})
+    done = merge(forked, "conv-001", "alt", target="main")
+    text = seen(done, width)
+    assert "plans that differ: 1 step" in text
+    assert "main: completed, alt: in_progress" in text
+    assert "plan-divergence" not in text
+    assert "\x1b" not in text
+    assert [each["type"] for each in document(done)["conflicts"]] == ["plan-divergence"]
