@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from scopes.check.findings import Finding
 from scopes.check.globs import matches_command
-from scopes.check.policy import Parameter
-from scopes.check.rules.base import Judge, Settings, event_of
+from scopes.check.rules.base import Judge, Parameter, Settings, event_of
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
 
@@ -73,9 +72,7 @@ def matches_any(patterns: Sequence[str], command: Command) -> bool:
     return any(matches_command(pattern, each) for each in shorter for pattern in patterns)
 
 
-def read_flags(
-    words: Sequence[str | None], valued: str = "", long: Sequence[str] = (), attached: str = ""
-) -> Flags:
+def read_flags(words: Sequence[str | None], valued: str = "", long: Sequence[str] = (), attached: str = "") -> Flags:
     """Split words into options and operands; `valued` letters and `long` names take a value, `attached` ones may."""
     options: set[str] = set()
     operands: list[str | None] = []

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from scopes.check.globs import matches_path
-from scopes.check.policy import Parameter
-from scopes.check.rules.base import Rule, Settings
+from scopes.check.rules.base import Parameter, Rule, Settings
 from scopes.check.rules.commands import SCRATCH, judge_commands, read_flags
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
 from scopes.check.shell_state import resolve
 
 _ID = "shell/recursive-delete"
+_OUTSIDE = "a path outside of the workspace"
 _HOME = re.compile(r"(/home/[^/]+|/Users/[^/]+|/root)(?=/|$)")
 _EVERYTHING = re.compile(r"(?:/?(?:\*\*?|\.\*|\.\[!?\^?\.\]\*|\{\*,\.\*\}|\.))+/?$")  # `dir/*` and the like
 _TEMPORARY = re.compile(r"\$(?:TMPDIR|\{TMPDIR(?::?[-=?][^}]*)?\})(?=/|$)")
@@ -56,21 +56,25 @@ def _judge_target(
     path = resolve(directory, _EVERYTHING.sub("", word) or ("/" if word.startswith("/") else "."))
     if path is None:
         return _judge_unresolved(word)
-    if path.startswith("~") and home is not None:
-        path = (home[1] + path[1:]) if path[1:2] in {"", "/"} else path
+    if home is not None and (path == "~" or path.startswith("~/")):
+        path = home[1] + path[1:]
     if path in {"/", "~"} or (home is not None and path == home[1]):
-        return "the home directory" if path != "/" else "the root directory"
-    if workspace:
-        workspace = workspace.rstrip("/")
-        if f"{workspace}/".startswith(f"{path}/"):
-            return "the workspace" if path == workspace else "a directory that contains the workspace"
-        if path == f"{workspace}/.git":
-            return "the repository of the workspace"
-        if path.startswith(f"{workspace}/"):
-            return None
-    elif not path.startswith("~") and path.count("/") > 1:
-        return None
-    return None if any(matches_path(pattern, path) for pattern in allow) else "a path outside of the workspace"
+        return "the root directory" if path == "/" else "the home directory"
+    what = _relation(path, (workspace or "").rstrip("/"))
+    return what if what != _OUTSIDE or not any(matches_path(pattern, path) for pattern in allow) else None
+
+
+def _relation(path: str, workspace: str) -> str | None:
+    """Return what an absolute path is to the workspace; None if it is in it."""
+    if not workspace:
+        return _OUTSIDE if path.startswith("~") or path.count("/") == 1 else None
+    if path == workspace:
+        return "the workspace"
+    if f"{workspace}/".startswith(f"{path}/"):
+        return "a directory that contains the workspace"
+    if path == f"{workspace}/.git":
+        return "the repository of the workspace"
+    return None if path.startswith(f"{workspace}/") else _OUTSIDE
 
 
 def _with_names(word: str) -> str:
@@ -85,7 +89,7 @@ def _with_names(word: str) -> str:
 def _judge_unresolved(word: str) -> str | None:
     if _COMPUTED.match(word):
         return "the paths that it reads" if word.startswith("${item}") else "what a variable names"
-    if word.split("/")[0] in {".", "..", "*"} and not re.match(r"\./[\w{]", word):
+    if word.split("/", maxsplit=1)[0] in {".", "..", "*"} and not re.match(r"\./[\w{]", word):
         return "all of a directory that is not known"
     return None
 
@@ -96,9 +100,9 @@ RECURSIVE_DELETE = Rule(
     "No recursive deletion outside of the workspace",
     "Decided from the targets of rm -r, rimraf and find -delete, resolved against the directory in which they run. "
     "Reported are the workspace itself, its .git, a directory that contains it, the home directory, paths outside of "
-    "the workspace, and paths that a variable, a pipe or another command decides. A variable that the same command line "
-    "sets is known, also from mktemp; one in the middle of a path counts as a name. It cannot see links, and what other "
-    "programs delete. `allow` are globs of paths that may be deleted; `$NAME/**` is compared with the text of the word.",
+    "the workspace, and paths that a variable, a pipe or another command decides. A variable that the same line sets "
+    "is known, also from mktemp; one in the middle of a path counts as a name. It cannot see links, and what other "
+    "programs delete. `allow` are globs of paths that may be deleted; `$NAME/**` is compared with the word as written.",
     judge_commands(_ID, _decide, "delete inside the workspace, name the path, or add it to `allow`"),
     (Parameter("allow", SCRATCH, "paths outside of the workspace that may be deleted"),),
 )

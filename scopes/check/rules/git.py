@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from scopes.check.globs import matches_path
-from scopes.check.policy import Parameter
-from scopes.check.rules.base import Rule, Settings
+from scopes.check.rules.base import Parameter, Rule, Settings
 from scopes.check.rules.commands import ALLOW, SCRATCH, Flags, judge_commands, matches_any, read_flags
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
@@ -52,23 +51,24 @@ def _decide_force_push(command: Command, _: Call, __: Run, settings: Settings) -
 
 def _decide_no_verify(command: Command, _: Call, __: Run, settings: Settings) -> str | None:
     verb, words = _verb_of(command)
-    if not verb or matches_any(settings.parameters["allow"], command):
+    if matches_any(settings.parameters["allow"], command):
         return None
     if verb == "config" and len(words) > 1 and words[-2] == "core.hooksPath" and words[-1] in {"", "/dev/null"}:
         return "the hooks of git are turned off"
-    if verb not in _HOOKED:
-        return None
+    how = _skips(verb, words, command) if verb in _HOOKED else None
+    return None if how is None else f"git {verb} skips the hooks ({how})"
+
+
+def _skips(verb: str, words: Sequence[str | None], command: Command) -> str | None:
+    """Return how a git command skips the hooks; None if it does not."""
     valued = {"commit": "mFCct", "am": "SpC", "push": "o"}.get(verb, "msXxC")
     flags = read_flags(words, valued, ("--message", "--file", "--author", "--date", "--trailer"), "uS")
     short = "-n" in flags.options and verb in {"commit", "am"}
     if short or any(len(option) > 8 and "--no-verify".startswith(option) for option in flags.options):
-        return f"git {verb} skips the hooks (--no-verify)"
+        return "--no-verify"
     if any("core.hookspath=" in wrapper.lower() for wrapper in command.wrappers):
-        return f"git {verb} skips the hooks (core.hooksPath)"
-    for name, value in command.environment:
-        if name in _SKIPPING and value not in _SKIPPING[name]:
-            return f"git {verb} skips hooks ({name})"
-    return None
+        return "core.hooksPath"
+    return next((name for name, value in command.environment if value not in _SKIPPING.get(name, {value})), None)
 
 
 def _is_reset(flags: Flags) -> bool:
@@ -172,8 +172,8 @@ FORCE_PUSH = Rule(
     judge_commands("shell/force-push", _decide_force_push, "push without force, or add the command to `allow`"),
     (
         ALLOW,
-        Parameter("lease", False, "accept --force-with-lease"),  # noqa: FBT003
-        Parameter("deletions", False, "report pushes that delete a remote branch"),  # noqa: FBT003
+        Parameter("lease", False, "accept --force-with-lease"),
+        Parameter("deletions", False, "report pushes that delete a remote branch"),
     ),
 )
 NO_VERIFY = Rule(

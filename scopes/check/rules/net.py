@@ -8,8 +8,7 @@ from typing import Final
 
 from scopes.check.findings import Finding
 from scopes.check.globs import matches_word
-from scopes.check.policy import Parameter
-from scopes.check.rules.base import Rule, Settings, event_of
+from scopes.check.rules.base import Parameter, Rule, Settings, event_of
 from scopes.check.rules.commands import match_of, read_flags
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
@@ -45,8 +44,8 @@ def _hosts_of(command: Command) -> Iterator[str | None]:
             yield from (match[1] for word in operands if word and (match := _REMOTE.fullmatch(word)))
     elif program == "git" and len(command.argv) > 1 and command.argv[1] in _GIT:
         for word in command.argv[2:]:
-            match = word and ("://" in word and _HOST.match(word) or ("@" in word and _REMOTE.fullmatch(word)))
-            if match:
+            pattern = _HOST if word and "://" in word else _REMOTE
+            if word and ("://" in word or "@" in word) and (match := pattern.match(word)):
                 yield match[1]
 
 
@@ -102,6 +101,6 @@ HOST = Rule(
     "from the `url` of fetch tools. It cannot see what other programs, package managers and redirects reach. `hosts` "
     "are the hosts that are allowed: `*.example.org`.",
     _judge,
-    (Parameter("hosts", ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"], "hosts that are allowed; `*` matches any text"),),  # noqa: S104
+    (Parameter("hosts", ["localhost", "127.0.0.1", "[::1]", "::1"], "hosts that are allowed; `*` matches any text"),),
 )
 RULES = (HOST,)

@@ -1,12 +1,11 @@
-"""Rules about commands with effects beyond the workspace: code from the network, other users, publishing, installing."""
+"""Rules about commands that reach beyond the workspace: downloaded code, other users, publishing, installing."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from scopes.check.globs import matches_command
-from scopes.check.policy import Parameter
-from scopes.check.rules.base import Rule, Settings
+from scopes.check.rules.base import Parameter, Rule, Settings
 from scopes.check.rules.commands import ALLOW, judge_commands, matches_any
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
