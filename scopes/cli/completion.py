@@ -87,7 +87,7 @@ class Request:
         row = self.row
         if row is None or row.choices or not row.value:
             return False
-        if self.parsed.options_ended and row.value == "WHERE":  # `log -- PATH`
+        if _is_command(self.parsed) or (self.parsed.options_ended and row.value == "WHERE"):  # `log -- PATH`
             return True
         return row.value in _NAME_OR_PATH or not (row.value in _SOURCES or row.value in _NEVER_A_PATH)
 
@@ -264,7 +264,7 @@ def _recorded_files(_placeholder: str, current: str, parsed: ParsedWords) -> Can
 def _stored_values(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
     """Return conflicts, memory entries, action items or keys of the state; ended conflicts only for `show`."""
     name = _find_conversation(parsed, _named_conversation(parsed) or "@")
-    if placeholder == "GROUP/NAME" and parsed.arguments:
+    if placeholder in {"GROUP/NAME", "TOPIC"} and parsed.arguments:
         name += parsed.arguments[0].removeprefix(_named_conversation(parsed) or "")  # of CONV/BRANCH
     found: Candidates = load("scopes.cli.completion_values:list_values")(
         placeholder, _store_path(parsed), name, current, ended=parsed.path[-1:] == ("show",)
@@ -280,6 +280,26 @@ def _conflicts_or_conversations(_placeholder: str, current: str, parsed: ParsedW
 def _requests_or_conversations(_placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
     """Return the merge requests of the latest conversation, which need no conversation before them, and others."""
     return _stored_values("REQUEST", current, parsed) + _conversations("CONV", current, parsed)
+
+
+def _candidates_or_conversations(_placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
+    """Return the decision candidates of the latest conversation, which need no conversation before them, and others."""
+    return _stored_values("CANDIDATE", current, parsed) + _conversations("CONV", current, parsed)
+
+
+def _topics(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
+    """Return the topics that `decisions withdraw` knows; those of other commands are free."""
+    return _stored_values(placeholder, current, parsed) if parsed.path[-1:] == ("withdraw",) else []
+
+
+def _conversations_or_command(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
+    """Return conversations; none in `bisect run -- COMMAND`."""
+    return [] if _is_command(parsed) else _conversations(placeholder, current, parsed)
+
+
+def _is_command(parsed: ParsedWords) -> bool:
+    """Return True if the word belongs to the command of `bisect run -- COMMAND`."""
+    return parsed.options_ended and parsed.path[-2:] == ("bisect", "run")
 
 
 def _sides(_placeholder: str, _current: str, parsed: ParsedWords) -> Candidates:
@@ -405,11 +425,12 @@ _SOURCES: dict[str, Callable[[str, str, ParsedWords], Candidates]] = {
     "OPERATION": _operations,
     "OPERATION|CONV": _operations_or_conversations,
     "CONV": _conversations,
-    "CONV[/BRANCH]": _conversations,
+    "CONV[/BRANCH]": _conversations_or_command,
     "CONV[/BRANCH]|FILE": _conversations,
     "CONV|CONFLICT": _conflicts_or_conversations,
     "CONV|REQUEST": _requests_or_conversations,
-    "CONV|CANDIDATE": _conversations,
+    "CONV|CANDIDATE": _candidates_or_conversations,
+    "TOPIC": _topics,
     "WHERE": _conversations_or_paths,
     "-- PATH": _ranges_or_paths,
     "FILE": _recorded_files,

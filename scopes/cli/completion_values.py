@@ -45,13 +45,13 @@ def list_values(
 ) -> list[tuple[str, str]]:
     """Return the values for a placeholder in _SOURCES that start with `typed`, newest first, with descriptions.
 
-    A conversation named `@` is the latest one. For SIDE, `typed` is the conflict. With `ended`, conflicts that were
-    resolved or aborted are included as soon as something was typed. If the store cannot be read, there are none.
+    A conversation named `@` is the latest one. For SIDE, `typed` is the conflict. With `ended`, ended merge requests
+    are included, and, as soon as something was typed, ended conflicts. If the store cannot be read, there are none.
     """
     try:
         repository = _open(store)
-        with_ended = placeholder == "CONFLICT" and ended and typed
-        source = partial(_conflicts, ended=True) if with_ended else _SOURCES[placeholder]
+        with_ended = ended and (typed or placeholder != "CONFLICT")
+        source = (_WITH_ENDED.get(placeholder) if with_ended else None) or _SOURCES[placeholder]
         found = islice(source(repository, conversation, typed), MAX_CANDIDATES)
         return [(value, clean_line(text)[:_MAX_DESCRIPTION]) for value, text in found]
     except ScopesError:
@@ -112,9 +112,13 @@ def _conflicts(repository: Repository, conversation: str, typed: str, *, ended: 
             yield shown_key(row.conflict.key), text
 
 
-def _requests(repository: Repository, conversation: str, typed: str) -> Candidates:
+def _open_requests(repository: Repository, conversation: str, typed: str) -> Candidates:
+    return _requests(repository, conversation, typed, state="open")
+
+
+def _requests(repository: Repository, conversation: str, typed: str, *, state: str = "all") -> Candidates:
     """Yield the merge requests by number, and by id if the beginning of one was typed."""
-    result = load("scopes.conversation.merge_requests:list_merge_requests")(repository, conversation, state="all")
+    result = load("scopes.conversation.merge_requests:list_merge_requests")(repository, conversation, state=state)
     for row in result.rows:
         text = f"{row.request.title} ({row.state})"
         yield str(row.request.number), text
@@ -127,6 +131,12 @@ def _candidates(repository: Repository, conversation: str, typed: str) -> Candid
     for each in result.candidates:
         message, _, number = each.id.rpartition(".")
         yield f"{_shorten(message, typed.partition('.')[0])}.{number}", each.text
+
+
+def _topics(repository: Repository, conversation: str, _typed: str) -> Candidates:
+    """Yield the topics of the decisions in effect; `conversation` may name a branch."""
+    result = load("scopes.conversation.decisions:decisions")(repository, conversation)
+    return ((row.topic, row.decision) for row in result.decisions if row.current)
 
 
 def _sides(repository: Repository, conversation: str, conflict: str) -> Candidates:
@@ -193,12 +203,17 @@ def _shorten(name: str, typed: str) -> str:
     return name if len(typed) > _ID_LETTERS else name[:_ID_LETTERS]
 
 
+_WITH_ENDED: dict[str, Callable[[Repository, str, str], Iterable[tuple[str, str]]]] = {
+    "CONFLICT": partial(_conflicts, ended=True),
+    "REQUEST": _requests,
+}
 _SOURCES: dict[str, Callable[[Repository, str, str], Candidates]] = {
     "MESSAGE": _messages,
     "MESSAGE ANYWHERE": _messages_anywhere,
     "CONFLICT": _open_conflicts,
-    "REQUEST": _requests,
+    "REQUEST": _open_requests,
     "CANDIDATE": _candidates,
+    "TOPIC": _topics,
     "SIDE": _sides,
     "GROUP/NAME": _keys,
     "AGENT": _agents,

@@ -14,6 +14,7 @@ from scopes.cli.inspect_command import inspect_command
 from scopes.cli.man_pages import command_page, page_name, root_page
 from scopes.cli.option_rows import OPTIONS_FILE
 from scopes.cli.table import TABLE, Table
+from scopes.context.bisect_command import INPUTS
 from scopes.model.conflicts import CONFLICT_TYPES, STATUSES
 from scopes.model.conversation import PURPOSES
 from scopes.model.merge_request import REQUEST_STATES
@@ -28,6 +29,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "--author-kind": AUTHOR_KINDS,
     "--strategy": ("automatic", "ours", "theirs", "manual"),
     "conversations conflicts list --status": STATUSES,
+    "conversations bisect run --input": INPUTS,
     "--state": (*REQUEST_STATES, "all"),
     "--purpose": PURPOSES,
     "--level": ("store", "user"),
