@@ -73,7 +73,9 @@ def content_key(part: Part) -> tuple[str, ...]:
     command = command_of(part)
     if command is not None:
         return "run", command.strip()
-    changed = [edit.path.rpartition("/")[2] for edit in edits_of_call(part, {}) if edit.op in FILE_WRITES]
+    given = part.fields.get("input")
+    edits = edits_of_call(part, given if isinstance(given, dict) else {})
+    changed = [edit.path.rpartition("/")[2] for edit in edits if edit.op in FILE_WRITES]
     return ("edit", *sorted(changed)) if changed else ("tool", str(part.fields.get("name")))
 
 

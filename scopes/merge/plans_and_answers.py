@@ -14,15 +14,14 @@ from scopes.merge.conflict_keys import folded
 from scopes.merge.detection import Disagreement
 from scopes.merge.side_calls import SideCall
 from scopes.model.agent_tools import QUESTION_LISTS, STEP_LISTS, STEP_TEXTS
-from scopes.model.conflicts import ANSWERS, PLANS, Conflict, Position, conflict_id
+from scopes.model.conflicts import ANSWERS, PLAN_DIVERGENCE, PLANS, Conflict, Position, conflict_id
 from scopes.model.path_encoding import encode_component
 
 MAX_STEPS = 500  # of a plan
 MARKS = tuple(f'"{name}"'.encode() for name in (*STEP_LISTS, *QUESTION_LISTS))
 """What the stored bytes of a message with a plan or an answer contain."""
 _TYPE = "contradictory-answer"
-_DIVERGENCE = "plan-divergence"
-FROM_CALLS = frozenset({_TYPE, _DIVERGENCE})
+FROM_CALLS = frozenset({_TYPE, PLAN_DIVERGENCE})
 """The types of conflicts that are found in tool calls, not in claims."""
 _MAX_QUESTION = 200  # characters of a question in its key
 _USER = "user"
@@ -56,11 +55,11 @@ class PlanDivergence(NamedTuple):
         key = f"{PLANS}/{encode_component(_shortened(folded(self.text)))}"
         base = () if self.base is None else (self.base,)
         values = [[position.value for position in side] for side in (base, (self.source,), (self.target,))]
-        identity = conflict_id(_DIVERGENCE, key, *values)
+        identity = conflict_id(PLAN_DIVERGENCE, key, *values)
         conflict = Conflict(
-            id=identity, type=_DIVERGENCE, key=key, base=base, source=(self.source,), target=(self.target,)
+            id=identity, type=PLAN_DIVERGENCE, key=key, base=base, source=(self.source,), target=(self.target,)
         )
-        return Disagreement(key, _DIVERGENCE, {}, {}), conflict
+        return Disagreement(key, PLAN_DIVERGENCE, {}, {}), conflict
 
 
 def compare_plans(

@@ -27,6 +27,7 @@ CONFLICTS: Final = "conflicts"
 PARTICIPANTS: Final = "participants"
 ANSWERS: Final = "answers"  # of the user to the questions of agents
 PLANS: Final = "plans"  # steps of to-do lists; no claims
+PLAN_DIVERGENCE: Final = "plan-divergence"
 Severity: TypeAlias = str
 """low, medium or high."""
 Choice: TypeAlias = str
@@ -64,7 +65,7 @@ CONFLICT_TYPES: Final[Mapping[str, ConflictType]] = {
     "priority-disagreement": ConflictType("medium", group=PRIORITIES, value_field="urgency", per_agent=True),
     "contradictory-answer": ConflictType("high", group=ANSWERS, value_field="answer"),
     "resource-contention": ConflictType("low", group=FILES, automatic="both"),
-    "plan-divergence": ConflictType("low", automatic="both"),
+    PLAN_DIVERGENCE: ConflictType("low", automatic="both"),
     "unknown": ConflictType("medium"),
 }
 """Every type of conflict (S4-13). A type that a newer version wrote has the properties of `unknown`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.model.conflicts import PLAN_DIVERGENCE
 from scopes.render.dispatch import render_text
 from scopes.render.text.conflict_phrases import (
     MAX_LINES,
@@ -118,7 +119,7 @@ def render_aborted(result: MergeAborted, view: View) -> None:
 
 def _without_plans(conflicts: Iterable[Conflict]) -> list[Conflict]:
     """Return conflicts without those about plans, which are listed as steps."""
-    return [conflict for conflict in conflicts if conflict.type != "plan-divergence"]
+    return [conflict for conflict in conflicts if conflict.type != PLAN_DIVERGENCE]
 
 
 def _write_work(result: MergeOutcome, view: View) -> None:

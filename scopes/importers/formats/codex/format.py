@@ -1,4 +1,4 @@
-"""The Codex format: recognize a rollout and yield its events."""
+"""The Codex format: recognize a rollout, or the output of `codex exec --json`, and yield its events."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from io import BytesIO
 from itertools import chain, islice
 
-from scopes.importers.formats.base import Source, StandardFolders
+from scopes.importers.formats.base import SNIFF_BYTES, Source, StandardFolders
 from scopes.importers.formats.codex.header import read_header
 from scopes.importers.formats.codex.reader import Reader
 from scopes.importers.formats.codex.record import NAME, SESSION, RolloutRecord, is_rollout_record, parse_record
+from scopes.importers.formats.codex.stream import is_stream, may_be_stream, walk_stream_events
 from scopes.importers.formats.events import ByteRange, Event, Unparsed
 from scopes.importers.formats.json_lines import Record, walk_records
+from scopes.importers.formats.stream_documents import first_records
 
 _AHEAD = 8  # records that are searched for the session record
 _TRIED = 20  # records of which one must be a rollout record
@@ -20,7 +22,7 @@ _NAMING_BYTES = 4096
 
 
 class Codex:
-    """Codex rollouts of all versions, also those split into several files."""
+    """Codex rollouts of all versions, also those split into several files, and what `codex exec --json` prints."""
 
     name = NAME
     file_suffixes = (".jsonl", ".jsonl.zst")
@@ -29,15 +31,16 @@ class Codex:
 
     def sniff(self, head: bytes) -> bool:
         """Return True if a source that begins with `head` is in this format."""
-        records = list(islice(walk_records(BytesIO(head), len(head)), _TRIED))
-        if len(records) == 1 and records[0].problem is not None:
-            return _CUT_BEGINNING in head[:200]
-        return any(is_rollout_record(record.value) for record in records)
+        return _is_rollout(head) or _is_stream(head)
 
     def walk_events(self, source: Source) -> Iterator[Event]:
         """Yield the Session, its drafts and states, and the Ending."""
         with source.open() as stream:
-            beginning = stream.read(min(_NAMING_BYTES, source.size))
+            head = stream.read(min(SNIFF_BYTES, source.size))
+        if not _is_rollout(head) and _is_stream(head):
+            yield from walk_stream_events(source)
+            return
+        beginning = head[:_NAMING_BYTES]
         with source.open() as stream:
             records = walk_records(stream, source.size)
             ahead = _look_ahead(records)
@@ -50,6 +53,17 @@ class Codex:
             if not ahead and source.size:
                 yield Unparsed(spans=(ByteRange(0, source.size),), reason="only whitespace")
             yield from reader.finish()
+
+
+def _is_rollout(head: bytes) -> bool:
+    records = list(islice(walk_records(BytesIO(head), len(head)), _TRIED))
+    if len(records) == 1 and records[0].problem is not None:
+        return _CUT_BEGINNING in head[:200]
+    return any(is_rollout_record(record.value) for record in records)
+
+
+def _is_stream(head: bytes) -> bool:
+    return may_be_stream(head) and is_stream(first_records(head))
 
 
 def _look_ahead(records: Iterator[Record]) -> list[Record]:

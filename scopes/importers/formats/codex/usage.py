@@ -60,6 +60,12 @@ def is_total(info: object) -> bool:
     return isinstance(info, dict) and _counts(info.get(_TOTAL)) is not None
 
 
+def read_thread_usage(usage: object) -> dict[str, int] | None:
+    """Return the token counts of a thread so far, as the stream of a turn ends with them; None if it has none."""
+    counts = _counts(usage)
+    return None if counts is None else {name: n for name, n in _build_usage(counts, None).items() if name != "raw"}
+
+
 def sum_usage(first: Mapping[str, Any] | None, second: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the sum of two usages of one message, with the source's objects of both."""
     if first is None:

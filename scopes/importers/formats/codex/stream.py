@@ -1,0 +1,236 @@
+"""Read what `codex exec --json` prints: the items of one turn, without the prompt, diffs and refused calls.
+
+The numbers of items begin again in every turn of a thread, so the call ids here contain the name of the stream. Token
+counts are those of the whole thread up to the end of the turn; they belong to no message.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from scopes.importers.formats.base import SNIFF_BYTES, Source
+from scopes.importers.formats.codex.items import with_exit_code
+from scopes.importers.formats.codex.record import NAME
+from scopes.importers.formats.codex.usage import read_thread_usage
+from scopes.importers.formats.events import STREAM, Event, RunEnd, Session
+from scopes.importers.formats.fields import object_field, text_field
+from scopes.importers.formats.json_lines import Record
+from scopes.importers.formats.lossless_json import lossless_field
+from scopes.importers.formats.run_builder import ANSWER, ERROR, RESULTS, TOOL, RunBuilder
+from scopes.importers.formats.stream_documents import digest_of_record, first_records, name_stream, walk_stream
+from scopes.model.message import Author, Part
+
+_AGENT = Author(NAME, "agent")
+_HARNESS = Author(NAME, "system")
+_ITEMS = frozenset({"item.started", "item.updated", "item.completed"})
+_STATES = frozenset({"thread.started", "turn.started"})
+_SHELL_FLAGS = frozenset({"-c", "-lc"})
+_SHELL_WORDS = 3
+
+
+def may_be_stream(head: bytes) -> bool:
+    """Return True unless the beginning of a source is certainly not of such a stream; this is fast."""
+    return b'"thread.started"' in head or b'"turn.' in head or b'"item.' in head
+
+
+def is_stream(values: Iterable[Mapping[str, Any]]) -> bool:
+    """Return True if one of the first records of a source is of such a stream."""
+    return any(_is_event(value) for value in values)
+
+
+def walk_stream_events(source: Source) -> Iterator[Event]:
+    """Yield the events of a stream; records of another thread begin another session."""
+    with source.open() as stream:
+        head = first_records(stream.read(min(SNIFF_BYTES, source.size)))
+    reader = _StreamReader(head)
+    yield reader.session
+    with source.open() as stream:
+        for record in walk_stream(stream, source.size):
+            if record.value is not None and reader.ends_at(record.value):
+                yield from reader.finish()
+                reader = _StreamReader([record.value])
+                yield reader.session
+            yield from reader.read(record)
+    yield from reader.finish()
+
+
+class _StreamReader:
+    """Turns the records of one thread into events."""
+
+    def __init__(self, head: list[dict[str, Any]]) -> None:
+        started = next((value for value in head if value.get("type") == "thread.started"), {})
+        first = digest_of_record(head[0] if head else None)
+        self._id = text_field(started, "thread_id") or first
+        self._name = name_stream(value for value in head if _has_content(value))
+        self._builder = RunBuilder(is_stream=True)
+        self._turn = 0
+        self._done: set[str] = set()
+        self._denials: list[str] = []
+        self._errors: list[str] = []
+        self._end: RunEnd | None = None
+        self.session = Session(format=NAME, native_id=self._id, sub_file=self._name, details={"line": STREAM})
+
+    def ends_at(self, value: Mapping[str, Any]) -> bool:
+        """Return True if a record begins the stream of another thread."""
+        return value.get("type") == "thread.started" and text_field(value, "thread_id") not in {None, self._id}
+
+    def read(self, record: Record) -> Iterator[Event]:
+        """Read the next record; yield the events that are complete."""
+        value = record.value or {}
+        kind = text_field(value, "type")
+        if kind in _ITEMS and isinstance(value.get("item"), dict):
+            self._read_item(record, kind, value["item"])
+        elif kind == "turn.completed":
+            self._end = RunEnd("success", denials=tuple(self._denials), usage=read_thread_usage(value.get("usage")))
+            self._builder.add_state(record, kind)
+        elif kind in {"turn.failed", "error"}:
+            self._read_error(record, kind, value)
+        elif kind in _STATES:
+            self._read_start(record, kind)
+        else:
+            self._builder.reject(record, "a record of unknown type")
+        yield from self._builder.take_ready()
+
+    def finish(self) -> Iterator[Event]:
+        """Yield the last message and the Ending."""
+        yield from self._builder.finish(run_end=self._end)
+
+    def _read_start(self, record: Record, kind: str) -> None:
+        if kind == "thread.started" and self._done:
+            self._turn += 1  # the next turn of a thread, whose items are numbered anew
+        self._end, self._errors = None, []
+        self._builder.add_state(record, kind)
+
+    def _read_item(self, record: Record, kind: str, item: dict[str, Any]) -> None:
+        name = f"{text_field(item, 'id') or record.number}@{self._name}.{self._turn}"
+        read = _CALLS.get(text_field(item, "type") or "")
+        if kind == "item.updated" or f"{kind} {name}" in self._done or (kind == "item.started" and read is None):
+            self._builder.add_state(record, kind)
+            return
+        self._done.add(f"{kind} {name}")
+        if read is None:
+            self._read_text(record, item, name)
+            return
+        call, result = read(item)
+        is_known = name in self._builder.calls
+        parts = [] if is_known else [Part("tool_call", {"call_id": name, **call})]
+        if kind == "item.started":
+            self._add(record, ANSWER, parts, name)
+            return
+        if item.get("status") == "declined":
+            self._denials.append(name)
+        if result is not None:
+            parts.append(Part("tool_result", {"call_id": name, **result}))
+        if parts:
+            self._add(record, RESULTS if is_known else ANSWER, parts, name)
+        else:
+            self._builder.add_state(record, kind)  # cut off: completed without an exit code
+
+    def _read_text(self, record: Record, item: dict[str, Any], name: str) -> None:
+        text, kind = item.get("text"), item.get("type")
+        if kind == "error":
+            self._add_error(record, text_field(item, "message") or "error")
+        elif kind in {"agent_message", "reasoning"} and isinstance(text, str):
+            part = Part("text" if kind == "agent_message" else "reasoning", {"text": text})
+            self._add(record, ANSWER, [part], name)
+        else:
+            self._add(record, ANSWER, [Part("raw", lossless_field("json", item))], name)
+
+    def _add(self, record: Record, kind: str, parts: list[Part], name: str) -> None:
+        """Add a record to the open message of this kind, or begin one."""
+        found = self._builder.continues(kind)
+        if found is None:
+            found = self._builder.begin(record, _AGENT if kind == ANSWER else TOOL, kind, parts)
+        else:
+            self._builder.add(record, parts)
+        found.add_ids(name)
+
+    def _read_error(self, record: Record, kind: str, value: Mapping[str, Any]) -> None:
+        error = value if kind == "error" else object_field(value, "error")
+        text = text_field(error, "message") or kind
+        if kind == "turn.failed" or self._end is None:
+            self._end = RunEnd("error", text, denials=tuple(self._denials))
+        if text in self._errors:
+            self._builder.add_state(record, kind)  # the failed turn repeats its error
+        else:
+            self._add_error(record, text)
+
+    def _add_error(self, record: Record, text: str) -> None:
+        self._errors.append(text)
+        self._builder.begin(record, _HARNESS, ERROR, [Part("text", {"text": text})]).status = "error"
+
+
+def _is_event(value: Mapping[str, Any]) -> bool:
+    kind = value.get("type")
+    if kind == "thread.started":
+        return text_field(value, "thread_id") is not None
+    if kind in _ITEMS:
+        return text_field(object_field(value, "item"), "type") is not None
+    return kind in {"turn.failed", "turn.completed"} and ("usage" in value or "error" in value)
+
+
+def _has_content(value: Mapping[str, Any]) -> bool:
+    return value.get("type") not in _STATES
+
+
+_Read = tuple[dict[str, Any], dict[str, Any] | None]  # fields of the call, and of its result
+
+
+def _read_command(item: Mapping[str, Any]) -> _Read:
+    command = text_field(item, "command") or ""
+    code = item.get("exit_code")
+    call = {"name": "exec_command", "input": {"cmd": _unwrap(command)}}
+    if item.get("status") == "declined":
+        return call, {"output": text_field(item, "aggregated_output") or "command rejected", "is_error": True}
+    if type(code) is not int:
+        return call, None
+    return call, {"output": item.get("aggregated_output", ""), **with_exit_code(code)}
+
+
+def _unwrap(command: str) -> str:
+    """Return the script of a command that Codex runs in a shell; other commands unchanged."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    return words[2] if len(words) == _SHELL_WORDS and words[1] in _SHELL_FLAGS else command
+
+
+def _read_change(item: Mapping[str, Any]) -> _Read:
+    changes = item.get("changes")
+    listed = [each for each in changes if isinstance(each, dict)] if isinstance(changes, list) else []
+    by_path = {path: {"type": each.get("kind")} for each in listed if (path := text_field(each, "path"))}
+    call = {"name": "apply_patch", "input": {"changes": by_path}}
+    if item.get("status") == "in_progress":
+        return call, None
+    failed = item.get("status") != "completed"
+    return call, {"output": text_field(item, "status") or "", "is_error": failed, "structured": {"changes": by_path}}
+
+
+def _read_remote(item: Mapping[str, Any]) -> _Read:
+    server, tool = text_field(item, "server") or "", text_field(item, "tool") or "tool"
+    call = {"name": f"{server}__{tool}" if server else tool, **lossless_field("input", item.get("arguments"))}
+    if item.get("status") == "in_progress":
+        return call, None
+    failed = item.get("status") == "failed" or item.get("error") is not None
+    output = item.get("error") if item.get("error") is not None else item.get("result")
+    return call, {**lossless_field("output", output), "is_error": failed}
+
+
+def _read_search(item: Mapping[str, Any]) -> _Read:
+    return {"name": "web_search", "input": {"query": text_field(item, "query") or ""}}, {"output": ""}
+
+
+def _read_plan(item: Mapping[str, Any]) -> _Read:
+    return {"name": "update_plan", **lossless_field("input", {"plan": item.get("items")})}, {"output": ""}
+
+
+_CALLS: dict[str, Callable[[Mapping[str, Any]], _Read]] = {
+    "command_execution": _read_command,
+    "file_change": _read_change,
+    "mcp_tool_call": _read_remote,
+    "web_search": _read_search,
+    "todo_list": _read_plan,
+}

@@ -1,0 +1,117 @@
+"""What `codex exec --json` prints."""
+
+from __future__ import annotations
+
+import json
+
+from scopes.importers.formats.codex.format import Codex
+from scopes.importers.formats.events import Session
+from tests.importers.reading import drafts, events_of, states, unparsed
+from tests.importers.streams import calls_of, import_paths, runs_of
+
+THREAD = "019d0001-2222-7222-8222-222222222222"
+
+
+def started(thread=THREAD):
+    return [{"type": "thread.started", "thread_id": thread}, {"type": "turn.started"}]
+
+
+def command(number, line, code, *, output="", status="completed"):
+    item = {"id": f"item_{number}", "type": "command_execution", "command": f"/bin/bash -lc {line!r}"}
+    first = {**item, "aggregated_output": "", "exit_code": None, "status": "in_progress"}
+    return [
+        {"type": "item.started", "item": first},
+        {"type": "item.completed", "item": {**item, "aggregated_output": output, "exit_code": code, "status": status}},
+    ]
+
+
+def item(number, kind, **fields):
+    return {"type": "item.completed", "item": {"id": f"item_{number}", "type": kind, **fields}}
+
+
+def completed(tokens=100):
+    usage = {"input_tokens": tokens, "cached_input_tokens": 20, "output_tokens": 7}
+    return {"type": "turn.completed", "usage": usage}
+
+
+def stream(*records):
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+def read(*records):
+    return events_of(Codex(), stream(*records))
+
+
+def test_a_command_is_a_call_of_its_script_with_exit_code():
+    found = drafts(read(*started(), *command(0, "make test", 2, output="no", status="failed"), completed()))
+    assert [draft.kind for draft in found] == ["answer", "tool-results"]
+    assert (found[0].parts[0].fields["name"], found[0].parts[0].fields["input"]) == (
+        "exec_command",
+        {"cmd": "make test"},
+    )
+    assert (found[1].parts[0].fields["exit_code"], found[1].parts[0].fields["is_error"]) == (2, True)
+
+
+def test_parallel_commands_are_one_answer_and_one_message_of_results():
+    first, second = command(0, "ls", 0), command(1, "date", 0)
+    found = drafts(read(*started(), first[0], second[0], second[1], first[1]))
+    assert [(draft.kind, len(draft.parts)) for draft in found] == [("answer", 2), ("tool-results", 2)]
+
+
+def test_a_command_that_was_cut_off_is_an_open_call():
+    events = read(*started(), *command(0, "make", None))
+    assert [part.type for draft in drafts(events) for part in draft.parts] == ["tool_call"]
+    assert "item.completed" in states(events)
+
+
+def test_a_completed_item_without_a_started_one_is_a_call_with_its_result():
+    change = item(0, "file_change", changes=[{"path": "/a/app.py", "kind": "update"}], status="completed")
+    (found,) = drafts(read(*started(), change))
+    assert [part.type for part in found.parts] == ["tool_call", "tool_result"]
+    assert [(touch.path, touch.op) for touch in found.files] == [("/a/app.py", "edit")]
+
+
+def test_a_failed_turn_is_one_error_and_the_end_of_the_run():
+    events = read(
+        *started(), {"type": "error", "message": "no model"}, {"type": "turn.failed", "error": {"message": "no model"}}
+    )
+    assert [(draft.kind, draft.status) for draft in drafts(events)] == [("error", "error")]
+    assert events[-1].run_end[:2] == ("error", "no model")
+
+
+def test_an_item_that_is_repeated_counts_once():
+    lines = command(0, "ls", 0)
+    assert len(drafts(read(*started(), *lines, *lines, completed()))) == 2
+
+
+def test_the_turns_of_two_threads_in_one_file_are_two_sessions():
+    events = read(*started(), *command(0, "ls", 0), completed(), *started("other"), *command(0, "ls", 0))
+    assert [event.native_id for event in events if isinstance(event, Session)] == [THREAD, "other"]
+
+
+def test_two_turns_of_a_thread_in_one_file_keep_their_calls_apart():
+    events = read(*started(), *command(0, "ls", 0), completed(), *started(), *command(0, "ls", 0), completed())
+    calls = [part.fields["call_id"] for draft in drafts(events) for part in draft.parts if part.type == "tool_call"]
+    assert len(set(calls)) == 2
+
+
+def test_an_item_of_an_unknown_type_is_kept_raw_and_an_unknown_record_is_kept_as_bytes():
+    events = read(*started(), item(0, "dance", steps=3), {"type": "turn.paused"}, completed())
+    assert [part.type for part in drafts(events)[0].parts] == ["raw"]
+    assert sorted(unparsed(events)) == ["a record of unknown type", "unknown part 'dance', kept raw in its message"]
+
+
+def test_two_turns_without_a_session_file_are_one_run_whose_tokens_count_once(repository, tmp_path):
+    (tmp_path / "turn-1.jsonl").write_bytes(stream(*started(), *command(0, "ls", 0), completed(100)))
+    (tmp_path / "turn-2.jsonl").write_bytes(stream(*started(), *command(0, "date", 1), completed(300)))
+    import_paths(repository, tmp_path / "turn-1.jsonl")
+    import_paths(repository, tmp_path / "turn-2.jsonl")
+    (run,) = runs_of(repository)
+    assert calls_of(run) == [("exec_command", "ok", 0), ("exec_command", "failed", 1)]
+    assert (run.tokens.input, run.end.status) == (300, "success")
+
+
+def test_a_stream_whose_last_turn_has_no_end_has_no_end(repository, tmp_path):
+    (tmp_path / "out.jsonl").write_bytes(stream(*started(), *command(0, "ls", 0), completed(), *started()))
+    import_paths(repository, tmp_path / "out.jsonl")
+    assert runs_of(repository)[0].end is None
