@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from scopes.check.shell import Command
+from scopes.check.shell_command import Command
 
 ANY = "**"
 
@@ -34,15 +34,24 @@ def matches_path(pattern: str, path: str) -> bool:
 
 
 def _match(pattern: tuple[str, ...], words: tuple[str | None, ...]) -> bool:
-    if not pattern:
-        return not words
-    if pattern[0] == ANY:
-        return any(_match(pattern[1:], words[start:]) for start in range(len(words) + 1))
-    if not words:
-        return False
-    word = words[0]
-    fits = pattern[0] == "*" if word is None else _word_expression(pattern[0]).fullmatch(word) is not None
-    return fits and _match(pattern[1:], words[1:])
+    """Match word by word; a failed match goes on one word later at the last `**`."""
+    place = position = 0
+    last, restart = -1, 0
+    while position < len(words):
+        if place < len(pattern) and pattern[place] == ANY:
+            last, restart, place = place, position, place + 1
+        elif place < len(pattern) and _fits(pattern[place], words[position]):
+            place, position = place + 1, position + 1
+        elif last >= 0:
+            restart += 1
+            place, position = last + 1, restart
+        else:
+            return False
+    return all(word == ANY for word in pattern[place:])
+
+
+def _fits(pattern: str, word: str | None) -> bool:
+    return pattern == "*" if word is None else _word_expression(pattern).fullmatch(word) is not None
 
 
 @lru_cache(maxsize=1024)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
-from scopes.check.shell import Command, parse_commands
+from scopes.check.shell import parse_commands
+from scopes.check.shell_command import Command
 from scopes.history.usage import Tokens
 from scopes.ids import ConversationId, MessageId
 from scopes.importers.formats.events import RunEnd

@@ -1,88 +1,31 @@
-"""Read the commands that a shell command line runs, with tree-sitter-bash: unwrapped, each with its directory."""
+"""Read the commands that a shell command line runs: unwrapped, in order, each with its directory.
+
+The grammar is that of tree-sitter-bash. Nothing runs: what the line alone does not decide is unknown, and a command
+that cannot be read says why in `opaque`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
-from typing import Literal, NamedTuple, TypeAlias
+from scopes.check.shell_collector import Exhausted, Frame
+from scopes.check.shell_command import Command
+from scopes.check.shell_reader import Reader
+from scopes.check.shell_state import State
 
-import tree_sitter_bash
-from tree_sitter import Language, Node, Parser
-
-RedirectionKind: TypeAlias = Literal["read", "write", "append"]
-
-
-class Redirection(NamedTuple):
-    """A redirection from or to a file, as written; None if the target is computed."""
-
-    kind: RedirectionKind
-    target: str | None
-
-
-class Command(NamedTuple):
-    """One command that a command line runs.
-
-    argv: its words after unwrapping, without quotes; None for a word that the shell computes
-    text: the source text of the command
-    directory: the working directory at this point; None if it is unknown
-    wrappers: what it was unwrapped from, outermost first, such as `sudo`, `bash -c`, `find -exec`
-    opaque: why it cannot be read completely, such as `sh reads a pipe`; None if it can
-    piped_from: argv of the command whose output it reads
-    redirections: its files
-    """
-
-    argv: tuple[str | None, ...]
-    text: str
-    directory: str | None = None
-    wrappers: tuple[str, ...] = ()
-    opaque: str | None = None
-    piped_from: tuple[str | None, ...] | None = None
-    redirections: tuple[Redirection, ...] = ()
-
-    @property
-    def program(self) -> str | None:
-        """The name of the program without its directory; None if the shell computes it."""
-        name = self.argv[0] if self.argv else None
-        return None if name is None else name.rsplit("/", 1)[-1]
+MAX_BYTES = 1 << 20  # of a command line; the rest is not read
 
 
 def parse_commands(line: str, directory: str | None = None) -> tuple[Command, ...]:
-    """Return the commands that a command line runs, in the order of the text.
+    """Return the commands that a command line runs, in the order in which they run.
 
-    Text in quotes, heredocs and comments does not run; command substitutions do.
+    Text in quotes, heredocs and comments does not run; command substitutions do. All branches of a condition count,
+    the body of a loop over literal values counts once for each value, and functions count where they are called.
     """
-    tree = _parser().parse(line.encode("utf-8", "surrogatepass"))
-    return tuple(_walk_commands(tree.root_node, directory))
-
-
-@cache
-def _parser() -> Parser:
-    return Parser(Language(tree_sitter_bash.language()))
-
-
-def _walk_commands(node: Node, directory: str | None) -> Iterator[Command]:
-    if node.type == "command":
-        yield Command(tuple(_argv(node)), _text_of(node), directory)
-    for child in node.children:
-        yield from _walk_commands(child, directory)
-
-
-def _argv(command: Node) -> Iterator[str | None]:
-    for child in command.named_children:
-        if child.type in {"command_name", "word", "string", "raw_string", "number", "concatenation"}:
-            yield _word(child)
-
-
-def _word(node: Node) -> str | None:
-    if node.type in {"word", "number", "string_content"}:
-        return _text_of(node)
-    if node.type == "raw_string":
-        return _text_of(node)[1:-1]
-    if node.type in {"command_name", "string", "concatenation"}:
-        words = [_word(child) for child in node.named_children]
-        return None if None in words else "".join(filter(None, words))
-    return None
-
-
-def _text_of(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
+    reader = Reader()
+    text = line.encode("utf-8", "surrogatepass")
+    try:
+        reader.run_text(text[:MAX_BYTES], Frame(b"", State(directory)))
+    except Exhausted:
+        reader.report(line, directory, "it runs too many commands to read")
+    if len(text) > MAX_BYTES:
+        reader.report(line, directory, f"it is longer than {MAX_BYTES} bytes")
+    return tuple(reader.commands)

@@ -12,6 +12,7 @@ from scopes.conversation.show import show
 from scopes.conversation.stats import stats
 from scopes.history.titles import Heading, read_heading
 from scopes.search.search import search
+from tests.render.rendering import piped
 from tests.support.history import history, say
 from tests.support.store import remove_object
 
@@ -67,3 +68,9 @@ def test_a_damaged_history_has_no_first_prompt(repository):
     drawn = history(repository, "main: a b")
     remove_object(repository, drawn.oids["a"])
     assert read_heading(repository, "conv-001") is None
+
+
+@pytest.mark.parametrize(("text", "shown"), [("y" * 71, "y" * 71), ("y" * 71 + " more", "y" * 71 + "…")])
+def test_the_list_marks_a_first_prompt_of_71_characters_only_if_it_was_cut(repository, text, shown):
+    say(repository, new(repository).id, text)
+    assert f"\t{shown}\t" in piped(list_conversations(repository))

@@ -6,8 +6,13 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from scopes.importers.formats.registry import FORMATS
 from scopes.model.agent_tools import AGENT_TOOLS, MARKUPS, PREAMBLES, RUNNING, STEP_LISTS, STEP_TEXTS
+from scopes.model.message import Part
+from scopes.model.tool_calls import is_refused
+from tests.support.tool_calls import REFUSED
 
 
 def test_every_agent_of_the_table_has_a_format():
@@ -42,3 +47,20 @@ print(output_of(part), [span.text for span in outcome_spans("c", [part])])
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "found it [' · ', 'done', ' · ', '7.0 s']\n"
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"output": REFUSED, "is_error": True}, True),
+        ({"output": [{"type": "text", "text": REFUSED}], "is_error": True}, True),
+        ({"output": "exec command rejected by user"}, True),
+        ({"output": f"1 {REFUSED}", "is_error": True}, False),
+        ({"output": REFUSED, "is_error": False}, False),
+        ({"output": "command rejected", "exit_code": 0}, False),
+        ({"output": "", "is_error": True}, False),
+        ({}, False),
+    ],
+)
+def test_a_refused_call_is_known_by_the_beginning_of_its_result(fields, expected):
+    assert is_refused(Part("tool_result", fields)) is expected

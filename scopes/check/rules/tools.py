@@ -10,7 +10,7 @@ from scopes.check.findings import Finding
 from scopes.check.globs import matches_command, matches_path, matches_word
 from scopes.check.rules.base import Parameter, Rule, Settings, Unknown, event_of
 from scopes.check.run import Call, Run
-from scopes.check.shell import Command
+from scopes.check.shell_command import Command
 from scopes.model.agent_tools import SHELLS
 
 _ALLOWED = re.compile(r"([\w*.-]+)(?:\((.*)\))?", re.DOTALL)

@@ -129,7 +129,8 @@ def render_export_saved(result: ExportSaved, view: View) -> None:
 
 
 def _title(row: ConversationImported) -> Cell:
-    return row.title or Span(mark_cut(row.first_prompt or ""), "dim")
+    prompt = row.first_prompt or ""
+    return row.title or Span(mark_cut(prompt, prompt), "dim")
 
 
 def _write_totals(result: Imported, view: View) -> None:

@@ -106,7 +106,7 @@ def _title_spans(hit: SearchHit, room: int) -> tuple[Span, ...]:
     """Return what the conversation is called, cut to the room on the line; nothing if that is small."""
     if hit.heading is None or room < _MIN_WIDTH:
         return ()
-    return truncate_line((Span(f" · {mark_cut(hit.heading.text)}", "dim"),), room)
+    return truncate_line((Span(f" · {mark_cut(hit.heading.text, hit.heading.text)}", "dim"),), room)
 
 
 def _write_gaps(result: SearchCoverage, view: View) -> None:

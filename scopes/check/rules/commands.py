@@ -1,0 +1,98 @@
+"""Judge a run by each command that its shell calls run, after unwrapping."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from scopes.check.findings import Finding
+from scopes.check.globs import matches_command
+from scopes.check.rules.base import Judge, Parameter, Settings, event_of
+from scopes.check.run import Call, Run
+from scopes.check.shell_command import Command
+
+MAX_MATCH = 300  # characters
+SCRATCH = ["/tmp/**", "/var/tmp/**", "/private/tmp/**", "/var/folders/**", "/private/var/folders/**", "/dev/shm/**"]  # noqa: S108
+ALLOW = Parameter("allow", [], "commands that are allowed, as patterns such as `git push --force origin wip-*`")
+
+Decide = Callable[[Command, Call, Run, Settings], str | None]  # what is wrong with a command; None if nothing is
+
+
+class Flags(NamedTuple):
+    """The options of a command without their values, and its other words; None for a word that the shell computes."""
+
+    options: frozenset[str]
+    operands: tuple[str | None, ...]
+
+
+def judge_commands(rule: str, decide: Decide, cure: str) -> Judge:
+    """Return the judge of a rule about single commands; one command of a call is reported once."""
+
+    def judge(run: Run, settings: Settings) -> Iterable[Finding]:
+        findings = []
+        for call in run.calls:
+            seen = set()
+            for command in call.commands:
+                message = None if "--help" in command.argv else decide(command, call, run, settings)
+                match = match_of(command, call)
+                if message is None or (message, match) in seen:
+                    continue
+                seen.add((message, match))
+                findings.append(
+                    Finding(
+                        rule=rule,
+                        level=settings.level,
+                        message=message,
+                        events=(event_of(call),),
+                        match=match,
+                        wrapper=" ".join(command.wrappers) or None,
+                        attempted=call.attempted,
+                        cure=cure,
+                    )
+                )
+        return findings
+
+    return judge
+
+
+def match_of(command: Command, call: Call) -> str:
+    """Return the words of a command if the text of the call has them like that, else the text of the command."""
+    words = " ".join(command.words)
+    return (words if words and words in (call.shell or "") else command.text)[:MAX_MATCH]
+
+
+def matches_any(patterns: Sequence[str], command: Command) -> bool:
+    """Return True if a pattern matches a command, with or without the options before its first operand."""
+    if any(matches_command(pattern, command) for pattern in patterns):
+        return True
+    start = next((n for n, word in enumerate(command.argv[1:], 1) if word is None or not word.startswith("-")), 1)
+    if start == 1:
+        return False
+    shorter = (command._replace(argv=(command.argv[0], *command.argv[n:])) for n in (start, start + 1))
+    return any(matches_command(pattern, each) for each in shorter for pattern in patterns)
+
+
+def read_flags(words: Sequence[str | None], valued: str = "", long: Sequence[str] = (), attached: str = "") -> Flags:
+    """Split words into options and operands; `valued` letters and `long` names take a value, `attached` ones may."""
+    options: set[str] = set()
+    operands: list[str | None] = []
+    position = 0
+    while position < len(words):
+        word = words[position]
+        position += 1
+        if word == "--":
+            operands += words[position:]
+            break
+        if word is None or not word.startswith("-") or word == "-":
+            operands.append(word)
+        elif word.startswith("--"):
+            options.add(word.partition("=")[0])
+            position += word in long
+        else:
+            for number, letter in enumerate(word[1:], 2):
+                options.add(f"-{letter}")
+                if letter in valued:
+                    position += not word[number:]
+                if letter in valued or letter in attached:
+                    break
+    return Flags(frozenset(options), tuple(operands))

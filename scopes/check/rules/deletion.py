@@ -1,0 +1,109 @@
+"""The rule about recursive deletions: what is deleted, compared with the workspace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from scopes.check.globs import matches_path
+from scopes.check.rules.base import Parameter, Rule, Settings
+from scopes.check.rules.commands import SCRATCH, judge_commands, read_flags
+from scopes.check.run import Call, Run
+from scopes.check.shell_command import Command
+from scopes.check.shell_state import resolve
+
+_ID = "shell/recursive-delete"
+_OUTSIDE = "a path outside of the workspace"
+_HOME = re.compile(r"(/home/[^/]+|/Users/[^/]+|/root)(?=/|$)")
+_EVERYTHING = re.compile(r"(?:/?(?:\*\*?|\.\*|\.\[!?\^?\.\]\*|\{\*,\.\*\}|\.))+/?$")  # `dir/*` and the like
+_TEMPORARY = re.compile(r"\$(?:TMPDIR|\{TMPDIR(?::?[-=?][^}]*)?\})(?=/|$)")
+_COMPUTED = re.compile(r"[$`]")
+
+
+def _targets(command: Command) -> Iterator[tuple[str, bool]]:
+    """Yield the paths that a command deletes with all that is below them, and whether each is known."""
+    program = command.program
+    if program in {"rm", "grm", "rimraf"}:
+        flags = read_flags(command.words[1:])
+        if program == "rimraf" or flags.options & {"-r", "-R", "--recursive"}:
+            known = set(filter(None, command.argv))
+            yield from ((word, word in known) for word in flags.operands if word)
+    elif program in {"find", "gfind"} and "-delete" in command.argv:
+        filtered = any(word.startswith(("-name", "-iname", "-path", "-regex", "-mindepth")) for word in command.words)
+        for word, value in zip(command.words[1:] or (".",), command.argv[1:] or (".",), strict=True):
+            if word.startswith(("-", "(", "!")):
+                break
+            yield (f"{word}/{{}}" if filtered else word), value is not None
+
+
+def _decide(command: Command, call: Call, run: Run, settings: Settings) -> str | None:
+    workspace = run.directory or call.directory
+    for word, known in _targets(command):
+        what = _judge_target(word, command.directory, workspace, settings.parameters["allow"], known=known)
+        if what is not None:
+            return f"deletes {what}: {word}"
+    return None
+
+
+def _judge_target(
+    word: str, directory: str | None, workspace: str | None, allow: Sequence[str], *, known: bool
+) -> str | None:
+    """Return what a target is; None if it may be deleted."""
+    if any(matches_path(pattern, word) for pattern in allow if "$" in pattern):
+        return None
+    home = _HOME.match(workspace or "")
+    word = word if known else _with_names(word)
+    path = resolve(directory, _EVERYTHING.sub("", word) or ("/" if word.startswith("/") else "."))
+    if path is None:
+        return _judge_unresolved(word)
+    if home is not None and (path == "~" or path.startswith("~/")):
+        path = home[1] + path[1:]
+    if path in {"/", "~"} or (home is not None and path == home[1]):
+        return "the root directory" if path == "/" else "the home directory"
+    what = _relation(path, (workspace or "").rstrip("/"))
+    return what if what != _OUTSIDE or not any(matches_path(pattern, path) for pattern in allow) else None
+
+
+def _relation(path: str, workspace: str) -> str | None:
+    """Return what an absolute path is to the workspace; None if it is in it."""
+    if not workspace:
+        return _OUTSIDE if path.startswith("~") or path.count("/") == 1 else None
+    if path == workspace:
+        return "the workspace"
+    if f"{workspace}/".startswith(f"{path}/"):
+        return "a directory that contains the workspace"
+    if path == f"{workspace}/.git":
+        return "the repository of the workspace"
+    return None if path.startswith(f"{workspace}/") else _OUTSIDE
+
+
+def _with_names(word: str) -> str:
+    """Return a word with a name in the place of what the shell computes, unless the word begins with that."""
+    word = _TEMPORARY.sub("/tmp", word)  # noqa: S108
+    start = _COMPUTED.search(word)
+    if start is None or start.start() == 0:
+        return word
+    return word[: start.start()] + "x" + ("/.." if "/.." in word[start.start() :] else "")
+
+
+def _judge_unresolved(word: str) -> str | None:
+    if _COMPUTED.match(word):
+        return "the paths that it reads" if word.startswith("${item}") else "what a variable names"
+    if word.split("/", maxsplit=1)[0] in {".", "..", "*"} and not re.match(r"\./[\w{]", word):
+        return "all of a directory that is not known"
+    return None
+
+
+RECURSIVE_DELETE = Rule(
+    _ID,
+    "error",
+    "No recursive deletion outside of the workspace",
+    "Decided from the targets of rm -r, rimraf and find -delete, resolved against the directory in which they run. "
+    "Reported are the workspace itself, its .git, a directory that contains it, the home directory, paths outside of "
+    "the workspace, and paths that a variable, a pipe or another command decides. A variable that the same line sets "
+    "is known, also from mktemp; one in the middle of a path counts as a name. It cannot see links, and what other "
+    "programs delete. `allow` are globs of paths that may be deleted; `$NAME/**` is compared with the word as written.",
+    judge_commands(_ID, _decide, "delete inside the workspace, name the path, or add it to `allow`"),
+    (Parameter("allow", SCRATCH, "paths outside of the workspace that may be deleted"),),
+)
+RULES = (RECURSIVE_DELETE,)

@@ -1,0 +1,127 @@
+"""Rules about commands that reach beyond the workspace: downloaded code, other users, publishing, installing."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from scopes.check.globs import matches_command
+from scopes.check.rules.base import Parameter, Rule, Settings
+from scopes.check.rules.commands import ALLOW, judge_commands, matches_any
+from scopes.check.run import Call, Run
+from scopes.check.shell_command import Command
+
+_FETCHERS: Final = ["curl", "wget", "fetch", "aria2c", "http", "https", "xh", "lynx", "w3m"]
+_OTHER_USERS: Final = frozenset({"sudo", "doas", "pkexec", "run0", "su", "runuser", "gosu", "su-exec"})
+_HARMLESS: Final = frozenset({"-l", "-v", "-k", "-K", "-V", "-n", "--version", "-nv", "-vn", "-ln", "-nl"})
+_PUBLISHING: Final = [
+    "npm publish **", "pnpm publish **", "yarn publish **", "yarn npm publish **", "bun publish **",
+    "npm unpublish **", "lerna publish **", "changeset publish **", "vsce publish **", "ovsx publish **",
+    "jsr publish **", "deno publish **", "twine upload **", "python* -m twine upload **", "uv publish **",
+    "poetry publish **", "flit publish **", "hatch publish **", "pdm publish **", "maturin publish **",
+    "cargo publish **", "cargo yank **", "gem push **", "gem yank **", "mix hex.publish **", "pod trunk push **",
+    "dotnet nuget push **", "nuget push **", "mvn deploy **", "mvn ** deploy", "gradle publish **",
+    "gradlew publish **", "gh release create **", "gh release upload **", "gh release edit **",
+    "gh release delete **", "glab release create **", "docker push **", "docker image push **",
+    "docker compose push **", "docker build ** --push **", "docker buildx build ** --push **", "podman push **",
+    "helm push **", "goreleaser release **", "semantic-release **",
+]  # fmt: skip
+_INSTALLING: Final = [
+    "npm install **", "npm i **", "npm ci **", "npm add **", "pnpm install **", "pnpm i **", "pnpm add **",
+    "yarn", "yarn install **", "yarn add **", "bun install **", "bun add **", "pip* install **",
+    "python* -m pip install **", "uv add **", "uv pip install **", "uv tool install **", "pipx install **",
+    "poetry add **", "poetry install **", "pdm add **", "conda install **", "mamba install **", "apt install **",
+    "apt-get install **", "dnf install **", "yum install **", "apk add **", "brew install **", "pacman -S* **",
+    "zypper install **", "cargo install **", "cargo add **", "gem install **", "bundle install **", "go install **",
+    "go get **", "composer install **", "composer require **", "dotnet add package **", "nix-env -i* **",
+    "winget install **", "choco install **",
+]  # fmt: skip
+_READABLE: Final = ["source *bin/activate **", ". *bin/activate **"]
+
+
+def _decide_pipe_to_shell(command: Command, _: Call, __: Run, settings: Settings) -> str | None:
+    fetchers = [name for name in command.code_from if name in settings.parameters["programs"]]
+    if not fetchers or matches_any(settings.parameters["allow"], command):
+        return None
+    return f"runs what {fetchers[0]} prints, unread"
+
+
+def _decide_privilege(command: Command, _: Call, __: Run, settings: Settings) -> str | None:
+    user = next((name for name in command.wrappers if name in _OTHER_USERS), None)
+    if user is None and command.program in _OTHER_USERS and not set(command.argv[1:]) <= _HARMLESS:
+        user = command.program
+    if user is None or matches_any(settings.parameters["allow"], command):
+        return None
+    return f"runs as another user ({user})"
+
+
+def _decide_publish(command: Command, _: Call, __: Run, settings: Settings) -> str | None:
+    if not matches_any(settings.parameters["commands"], command) or "--dry-run" in command.argv:
+        return None
+    return None if matches_any(settings.parameters["allow"], command) else "publishes"
+
+
+def _decide_install(command: Command, _: Call, __: Run, settings: Settings) -> str | None:
+    if not matches_any(settings.parameters["commands"], command):
+        return None
+    return None if matches_any(settings.parameters["allow"], command) else "installs packages"
+
+
+def _decide_opaque(command: Command, _: Call, __: Run, settings: Settings) -> str | None:
+    if command.opaque is None:
+        return None
+    as_written = command._replace(argv=command.words)
+    return None if any(matches_command(each, as_written) for each in settings.parameters["allow"]) else command.opaque
+
+
+PIPE_TO_SHELL = Rule(
+    "shell/pipe-to-shell",
+    "error",
+    "Nothing from the network runs unread",
+    "Decided from shells and interpreters that run the output of a download program: `curl ... | sh`, "
+    '`sh -c "$(curl ...)"`, `eval`, `source <(curl ...)`. `curl ... | python3 -c TEXT` is none: there the output is '
+    "data. It cannot see a download to a file that runs later. `programs` are the download programs; `allow` are "
+    "patterns of the command that runs the code, such as `sh -s -- -y`.",
+    judge_commands("shell/pipe-to-shell", _decide_pipe_to_shell, "download to a file, read it, then run it"),
+    (ALLOW, Parameter("programs", _FETCHERS, "programs that print what they download")),
+)
+PRIVILEGE = Rule(
+    "shell/privilege",
+    "error",
+    "Nothing runs as another user",
+    "Decided from commands below sudo, doas, su, pkexec, run0, runuser and gosu, and from these without a command. It "
+    "cannot see whether the agent is root already, nor programs with the set-user-id bit. `allow` are patterns of the "
+    "command below: `apt-get install **`.",
+    judge_commands("shell/privilege", _decide_privilege, "run it without, or add the inner command to `allow`"),
+    (ALLOW,),
+)
+PUBLISH = Rule(
+    "shell/publish",
+    "error",
+    "Nothing is published",
+    "Decided from commands that upload a package, a release or an image: the patterns of `commands`. A --dry-run is "
+    "none. It cannot see what scripts such as `npm run release` do; deployments are not in the list. `allow` accepts "
+    "single commands.",
+    judge_commands("shell/publish", _decide_publish, "publish from a job of its own, or add the command to `allow`"),
+    (ALLOW, Parameter("commands", _PUBLISHING, "patterns of commands that publish")),
+)
+INSTALL = Rule(
+    "shell/install",
+    "note",
+    "Packages are not installed",
+    "Decided from the patterns of `commands`. It cannot see what a script installs. `allow` accepts single commands, "
+    "such as `npm ci`.",
+    judge_commands("shell/install", _decide_install, "prepare the packages before the agent runs, or use `allow`"),
+    (ALLOW, Parameter("commands", _INSTALLING, "patterns of commands that install")),
+)
+OPAQUE = Rule(
+    "shell/opaque",
+    "note",
+    "Every command can be read",
+    "Other rules see only what the command line states. Reported are commands that it does not state: a program in a "
+    "variable, text for another language (`python -c`, `node -e`), scripts that a shell reads from a file or a pipe, "
+    "`source`, other machines and containers, PowerShell, and syntax errors. `allow` are patterns of the words as "
+    "written.",
+    judge_commands("shell/opaque", _decide_opaque, "write the commands out, or add the command to `allow`"),
+    (Parameter("allow", _READABLE, "commands that are known to be harmless"),),
+)
+RULES = (PIPE_TO_SHELL, PRIVILEGE, PUBLISH, INSTALL, OPAQUE)

@@ -1,0 +1,48 @@
+"""The commands that a shell command line runs, as rules read them."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
+
+RedirectionKind: TypeAlias = Literal["read", "write", "append"]
+
+
+class Redirection(NamedTuple):
+    """A redirection from or to a file, as written; None if the target is computed."""
+
+    kind: RedirectionKind
+    target: str | None
+
+
+class Command(NamedTuple):
+    """One command that a command line runs.
+
+    argv: its words after unwrapping, without quotes; None for a word that the shell computes. Global options of git
+        are removed: `git -C x push` is `git push` in the directory x. Globs, braces and `~` stay as written
+    text: the source text of the command
+    directory: the working directory at this point, may begin with `~`; None if it is unknown
+    wrappers: what it was unwrapped from, outermost first, such as `sudo`, `bash -c`, `find -exec`, `git -c KEY=VALUE`
+    opaque: why it cannot be read completely, such as `sh runs what it reads from a pipe`; None if it can
+    piped_from: argv of the command whose output it reads
+    redirections: its files
+    words: the words of argv; in a word that the shell computes the unknown pieces are as written: `/tmp/x-$i`
+    environment: the variables that were set for it on this line, with None for a value that the shell computes
+    code_from: the programs whose output it runs as code, as in `curl ... | sh`
+    """
+
+    argv: tuple[str | None, ...]
+    text: str
+    directory: str | None = None
+    wrappers: tuple[str, ...] = ()
+    opaque: str | None = None
+    piped_from: tuple[str | None, ...] | None = None
+    redirections: tuple[Redirection, ...] = ()
+    words: tuple[str, ...] = ()
+    environment: tuple[tuple[str, str | None], ...] = ()
+    code_from: tuple[str, ...] = ()
+
+    @property
+    def program(self) -> str | None:
+        """The name of the program without its directory; None if the shell computes it."""
+        name = self.argv[0] if self.argv else None
+        return None if name is None else name.rsplit("/", 1)[-1]

@@ -1,0 +1,301 @@
+"""Walk the syntax tree of a command line and collect the commands that run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from time import process_time
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser, Point
+
+from scopes.check.shell_builtins import assign, declare, run_builtin, unset
+from scopes.check.shell_collector import Collector, Frame
+from scopes.check.shell_command import Command, Redirection
+from scopes.check.shell_redirections import Redirections, read_redirections
+from scopes.check.shell_state import Function, Word, resolve
+from scopes.check.shell_unwrap import Input, unwrap
+from scopes.check.shell_words import WordReader, text_of
+from scopes.check.shell_wrappers import Step
+
+MAX_DEPTH = 40  # of statements in statements
+MAX_SECONDS = 1.0  # of the processor, for the grammar; an ordinary command takes a tenth of a millisecond
+MAX_VALUES = 12  # of a loop that is read once for each value
+_BLOCK = 1 << 16
+_LEAVES = {"exit", "return", "continue", "break", "false", "die"}
+_BRANCHES = {"elif_clause", "else_clause", "case_item"}
+
+
+class Reader:
+    """Collects commands; use one for each command line."""
+
+    def __init__(self) -> None:
+        self._log = Collector()
+        self._deadline = process_time() + MAX_SECONDS
+        self._handlers: dict[str, Callable[[Node, Frame, Redirections], None]] = {
+            "command": self._command,
+            "pipeline": lambda node, frame, tail: self._pipe(_stages(node), frame, tail, None),
+            "list": self._list,
+            "redirected_statement": self._redirected,
+            "negated_command": lambda node, frame, tail: self._all(node.named_children, frame, tail),
+        }
+        self._compounds: dict[str, Callable[[Node, Frame], None]] = {
+            "subshell": self._subshell,
+            "command_substitution": self._subshell,
+            "process_substitution": self._subshell,
+            "if_statement": self._branches,
+            "case_statement": self._branches,
+            "while_statement": self._loop,
+            "c_style_for_statement": self._loop,
+            "for_statement": self._for,
+            "function_definition": self._function,
+            "variable_assignment": self._assign,
+            "declaration_command": lambda node, frame: declare(node, frame.state, self._reader(frame)),
+            "unset_command": lambda node, frame: unset(node, frame.state, self._reader(frame)),
+        }
+
+    @property
+    def commands(self) -> list[Command]:
+        """The commands so far."""
+        return self._log.commands
+
+    def report(self, text: str, directory: str | None, reason: str) -> None:
+        """Add a command that cannot be read."""
+        self._log.report(text, directory, reason)
+
+    def run_text(self, source: bytes, frame: Frame) -> None:
+        """Read a text as a shell runs it."""
+        self._log.count(1 + len(source) // 200)
+        tree = self._parse(source)
+        reason = "it takes too long to read" if tree is None else "it has a syntax error" if tree.has_error else None
+        if tree is not None:
+            self._statement(tree, frame._replace(source=source, depth=frame.depth + 1))
+        if reason is not None:
+            self._log.report(source.decode("utf-8", "replace"), frame.state.directory, reason, frame)
+
+    def _parse(self, source: bytes) -> Node | None:
+        def read(offset: int, _: Point) -> bytes:
+            return source[offset : offset + _BLOCK]
+
+        try:
+            tree = _parser().parse(read, progress_callback=lambda _, __: process_time() > self._deadline)
+        except ValueError:  # stopped by the callback
+            _parser().reset()
+            return None
+        return tree.root_node
+
+    def _reader(self, frame: Frame) -> WordReader:
+        return WordReader(frame.source, frame.state, lambda node: self._substitute(node, frame))
+
+    def _statement(self, node: Node, frame: Frame, tail: Redirections = Redirections()) -> None:  # noqa: B008
+        self._log.count(1 + len(frame.state.variables) // 50)
+        if frame.depth > MAX_DEPTH:
+            self._log.report(text_of(node, frame.source), frame.state.directory, "it is nested too deeply", frame)
+            return
+        frame = frame._replace(depth=frame.depth + 1)
+        if (handler := self._handlers.get(node.type)) is not None:
+            handler(node, frame, tail)
+            return
+        start = len(self._log.commands)
+        if tail.input is not None:
+            frame = frame._replace(input=tail.input)
+        compound = self._compounds.get(node.type)
+        if compound is not None:
+            compound(node, frame)
+        elif node.named_child_count:
+            self._all(node.named_children, frame)
+        self._log.attach(start, tail.files, frame)
+
+    def _all(self, nodes: Iterable[Node], frame: Frame, tail: Redirections = Redirections()) -> None:  # noqa: B008
+        for node in nodes:
+            self._statement(node, frame, tail)
+
+    def _substitute(self, node: Node, frame: Frame) -> Word:
+        """Run a command substitution; return its output, or a placeholder that stands for it."""
+        start = len(self._log.commands)
+        self._log.output = None
+        self._statement(node, frame._replace(input=None))
+        emitted = self._log.commands[start:]
+        output = self._log.take_output()
+        known = None if output is None or node.type != "command_substitution" else output.value
+        if known is not None and all(each.program == "cd" for each in emitted[:-1]):
+            return Word(known.rstrip("\n"), known.rstrip("\n"))
+        name = self._log.placeholder(text_of(node, frame.source))
+        programs = tuple(each.program for each in emitted if each.program)[:8]
+        frame.state.variables[name] = word = Word(None, f"${name}", programs)
+        return word
+
+    def _subshell(self, node: Node, frame: Frame) -> None:
+        self._all(node.named_children, frame._replace(state=frame.state.copy()))
+
+    def _redirected(self, node: Node, frame: Frame, tail: Redirections) -> None:
+        body = node.child_by_field_name("body")
+        own = read_redirections(node.children_by_field_name("redirect"), self._reader(frame), frame.source)
+        joined = Redirections(own.files + tail.files, own.input or tail.input, own.words + tail.words, ())
+        start = len(self._log.commands)
+        if body is None:
+            self._log.attach(start, joined.files, frame)
+        else:
+            self._statement(body, frame, joined)
+        for following in own.following:
+            if following.type == "pipeline":
+                self._pipe(_stages(following), frame, Redirections(), self._log.input_after(start, None))
+            else:
+                self._statement(following, frame)
+
+    def _pipe(self, stages: list[Node], frame: Frame, tail: Redirections, given: Input | None) -> None:
+        for number, stage in enumerate(stages, 1):
+            start = len(self._log.commands)
+            self._log.output = None
+            inner = frame._replace(state=frame.state.copy(), input=given or frame.input)
+            self._statement(stage, inner, tail if number == len(stages) else Redirections())
+            given = self._log.input_after(start, given)
+
+    def _list(self, node: Node, frame: Frame, tail: Redirections) -> None:
+        rights: list[tuple[str, Node]] = []
+        while node.type == "list":
+            operator = next((child.type for child in node.children if child.type in {"&&", "||"}), "&&")
+            rights.append((operator, node.named_children[-1]))
+            node = node.named_children[0]
+        self._statement(node, frame)
+        for number, (operator, right) in enumerate(reversed(rights), 1):
+            own = tail if number == len(rights) else Redirections()
+            if operator == "&&":
+                self._statement(right, frame, own)
+                continue
+            other = frame.state.copy()
+            self._statement(right, frame._replace(state=other), own)
+            if not _leaves(right, frame.source):
+                frame.state.join([other])
+
+    def _branches(self, node: Node, frame: Frame) -> None:
+        before = frame.state.copy()
+        current = before.copy()
+        ends = []
+        complete = node.type == "if_statement" and any(child.type == "else_clause" for child in node.named_children)
+        for child in node.named_children:
+            if child.type in _BRANCHES:
+                ends.append(current)
+                current = before.copy()
+            self._statement(child, frame._replace(state=current))
+        ends.append(current)
+        if not complete:
+            ends.append(before)
+        ends[0].join(ends[1:])
+        frame.state.become(ends[0])
+
+    def _loop(self, node: Node, frame: Frame) -> None:
+        inner = frame.state.copy()
+        self._all(node.named_children, frame._replace(state=inner))
+        frame.state.join([inner])
+
+    def _for(self, node: Node, frame: Frame) -> None:
+        variable, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
+        if variable is None or body is None:
+            return
+        name = text_of(variable, frame.source)
+        values = self._expand(node.children_by_field_name("value"), frame)
+        if not 0 < len(values) <= MAX_VALUES:
+            values = [Word(None, f"${name}", tuple(program for word in values for program in word.programs)[:8])]
+        for value in values:
+            frame.state.assign(name, value)
+            self._statement(body, frame)
+
+    def _assign(self, node: Node, frame: Frame) -> None:
+        assign(node, frame.state, self._reader(frame))
+
+    def _function(self, node: Node, frame: Frame) -> None:
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if name is not None and body is not None:
+            frame.state.functions[text_of(name, frame.source)] = Function(body, frame.source)
+
+    def _expand(self, nodes: Iterable[Node], frame: Frame) -> list[Word]:
+        reader = self._reader(frame)
+        words = [word for node in nodes if node.type != "comment" for word in reader.expand(node)]
+        self._log.count(len(words))
+        return words
+
+    def _command(self, node: Node, frame: Frame, tail: Redirections) -> None:
+        reader = self._reader(frame)
+        words, redirects = [], []
+        environment = list(frame.environment)
+        for child in node.named_children:
+            if child.type == "variable_assignment":
+                name, value = assign(child, frame.state.copy(), reader)
+                environment.append((name, value.value if isinstance(value, Word) else None))
+            elif child.type.endswith("_redirect"):
+                redirects.append(child)
+            elif child.type not in {"comment", "ERROR"}:
+                words += reader.expand(child)
+        own = read_redirections(redirects, reader, frame.source)
+        words += [word for extra in (*own.words, *tail.words) for word in reader.expand(extra)]
+        self._log.count(len(words))
+        given = own.input or tail.input or frame.input
+        inner = frame._replace(input=given, environment=tuple(environment))
+        self._run(tuple(words), inner, text_of(node, frame.source), own.files + tail.files)
+
+    def _run(self, words: tuple[Word, ...], frame: Frame, text: str, files: tuple[Redirection, ...]) -> None:
+        """Run a command: a function, a builtin, what it wraps, or itself."""
+        self._log.count(1)
+        self._log.output = None
+        name = words[0].value if words else None
+        start = len(self._log.commands)
+        function = frame.state.functions.get(name or "")
+        if frame.depth > MAX_DEPTH:
+            self._log.report(text, frame.state.directory, "it is nested too deeply", frame)
+        elif function is not None and f"{name}()" not in frame.wrappers:
+            self._call(function, words, frame)
+            self._log.attach(start, files, frame)
+        elif steps := unwrap(words, frame.input):
+            if steps[0].kept:
+                self._log.emit(words, frame, text, files)
+            for step in steps:
+                self._step(step, frame, text, () if step.kept else files)
+        else:
+            directory = frame.state.directory
+            self._log.emit(words, frame, text, files)
+            run_builtin(words, frame.state, frame.input)
+            if name == "pwd" and directory is not None:
+                self._log.output = Word(directory, directory)
+
+    def _step(self, step: Step, frame: Frame, text: str, files: tuple[Redirection, ...]) -> None:
+        state = frame.state
+        wrappers = (*frame.wrappers, step.wrapper) if step.wrapper else frame.wrappers
+        if step.directory is not None:
+            state = state.copy()
+            state.directory = resolve(state.directory, self._log.readable(step.directory.text))
+        inner = frame._replace(
+            state=state, wrappers=wrappers, environment=frame.environment + step.environment, depth=frame.depth + 1
+        )
+        if step.script is None:
+            self._run(step.words, inner, text, files)
+            return
+        if step.wrapper not in {"eval", "trap"}:
+            inner = inner._replace(state=state.copy())
+        inner.state.arguments, before = step.arguments or inner.state.arguments, inner.state.arguments
+        start = len(self._log.commands)
+        self.run_text(step.script.text.encode("utf-8", "surrogatepass"), inner)
+        inner.state.arguments = before
+        self._log.attach(start, files, frame)
+
+    def _call(self, function: Function, words: tuple[Word, ...], frame: Frame) -> None:
+        inner = frame._replace(source=function.source, wrappers=(*frame.wrappers, f"{words[0].text}()"))
+        frame.state.arguments, before = words, frame.state.arguments
+        self._statement(function.body, inner)
+        frame.state.arguments = before
+
+
+def _stages(pipeline: Node) -> list[Node]:
+    return [child for child in pipeline.named_children if child.type != "comment"]
+
+
+def _leaves(node: Node, source: bytes) -> bool:
+    """Return True if a statement ends the function, loop or shell that it is in."""
+    while node.type in {"compound_statement", "subshell"} and node.named_children:
+        node = node.named_children[-1]
+    return node.type == "command" and text_of(node, source).split(maxsplit=1)[0] in _LEAVES
+
+
+@cache
+def _parser() -> Parser:
+    return Parser(Language(tree_sitter_bash.language()))

@@ -1,0 +1,92 @@
+"""Read the redirections of a command: files, heredocs and here-strings, and the words that follow them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from scopes.check.shell_command import Redirection, RedirectionKind
+from scopes.check.shell_state import Word
+from scopes.check.shell_unwrap import Input
+from scopes.check.shell_words import WordReader, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_KINDS: dict[str, RedirectionKind] = {
+    "<": "read", "<>": "read", ">": "write", ">|": "write", "&>": "write", ">&": "write",
+    ">>": "append", "&>>": "append",
+}  # fmt: skip
+_TABS = re.compile(r"^\t+", re.MULTILINE)
+
+
+class Redirections(NamedTuple):
+    """What the redirections of a command are.
+
+    files: in the order of the text
+    input: a heredoc, a here-string or a file on the standard input
+    words: words of the command that the grammar puts behind a redirection
+    following: what comes behind a heredoc on its first line: a pipeline, or another command
+    """
+
+    files: tuple[Redirection, ...] = ()
+    input: Input | None = None
+    words: tuple[Node, ...] = ()
+    following: tuple[Node, ...] = ()
+
+
+def read_redirections(nodes: Iterable[Node], reader: WordReader, source: bytes) -> Redirections:
+    """Read redirections in the order of the text."""
+    result = Redirections()
+    for node in nodes:
+        if node.type == "herestring_redirect":
+            word = reader.read(node.named_children[-1]) if node.named_children else Word("", "")
+            result = result._replace(input=Input(script=word, programs=word.programs))
+        elif node.type == "heredoc_redirect":
+            result = _add_heredoc(node, reader, source, result)
+        else:
+            result = _add_file(node, reader, result)
+    return result
+
+
+def _add_file(node: Node, reader: WordReader, result: Redirections) -> Redirections:
+    operator = next((child.type for child in node.children if child.type in _KINDS), None)
+    targets = node.children_by_field_name("destination")
+    if not targets:
+        return result
+    result = result._replace(words=result.words + tuple(targets[1:]))
+    target = reader.read(targets[0])
+    if operator is None or (operator == ">&" and targets[0].type == "number") or target.value == "-":
+        return result
+    if operator in {"<", "<>"}:
+        result = result._replace(input=Input(programs=target.programs))
+    if target.programs and target.value is None and operator in {"<", "<>"}:
+        return result
+    return result._replace(files=(*result.files, Redirection(_KINDS[operator], target.value)))
+
+
+def _add_heredoc(node: Node, reader: WordReader, source: bytes, result: Redirections) -> Redirections:
+    start, body, following = "", None, []
+    for child in node.named_children:
+        if child.type == "heredoc_start":
+            start = text_of(child, source)
+        elif child.type == "heredoc_body":
+            body = child
+        elif child.type.endswith("_redirect"):
+            result = _add_file(child, reader, result) if child.type == "file_redirect" else result
+        elif child.type in {"word", "string", "raw_string", "concatenation", "simple_expansion", "expansion", "number"}:
+            result = result._replace(words=(*result.words, child))
+        elif child.type not in {"heredoc_end", "ERROR", "comment"}:
+            following.append(child)
+    text = Word("", "")
+    if body is not None:
+        raw = text_of(body, source)
+        text = Word(raw, raw) if re.search(r"""['"\\]""", start) else reader.read_heredoc(body)
+    if any(child.type == "<<-" for child in node.children):
+        text = text._replace(
+            text=_TABS.sub("", text.text), value=None if text.value is None else _TABS.sub("", text.value)
+        )
+    return result._replace(
+        input=Input(script=text, programs=text.programs), following=result.following + tuple(following)
+    )

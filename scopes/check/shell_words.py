@@ -1,0 +1,254 @@
+"""Expand the words of a command as a shell does, as far as the command line alone decides them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from tree_sitter import Node
+
+from scopes.check.shell_state import MAX_TEXT, State, Word
+
+Substitute = Callable[[Node], Word]  # runs a command substitution; its value is None unless the output is known
+
+_LITERALS = {"word", "number", "brace_expression", "extglob_pattern", "regex", "test_operator", "heredoc_content"}
+_CONTAINERS = {"command_name", "concatenation", "translated_string"}
+_EXPANSIONS = {"simple_expansion", "expansion"}
+_SUBSTITUTIONS = {"command_substitution", "process_substitution"}
+_IN_QUOTES = re.compile(r'\\([\\"$`])|\\\n')
+_IN_HEREDOC = re.compile(r"\\([\\$`])|\\\n")
+_BARE = re.compile(r"\\(?:\n|(.))", re.DOTALL)
+_ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "\\": "\\",
+    "'": "'",
+    '"': '"',
+    "a": "\a",
+    "b": "\b",
+    "e": "\x1b",
+    "0": "\0",
+}
+_ANSI_C = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|u[0-9a-fA-F]{1,4}|.)", re.DOTALL)
+_SPECIAL = re.compile(r"""[\\'"$`<>(]""")
+_NAME = re.compile(r"\$\{?(\w+|[@*#?$!-])\}?")
+
+
+def text_of(node: Node, source: bytes) -> str:
+    """Return the source text of a node."""
+    return source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+
+class WordReader:
+    """Expands words; command substitutions are given to `substitute`."""
+
+    def __init__(self, source: bytes, state: State, substitute: Substitute) -> None:
+        self._source = source
+        self._state = state
+        self._substitute = substitute
+
+    def expand(self, node: Node) -> list[Word]:
+        """Return the words that a word of the source becomes: none, one or several."""
+        kind = node.type
+        if kind in {"word", "raw_string", "command_name"}:  # most words: nothing is expanded in them
+            raw = text_of(node, self._source)
+            if not _SPECIAL.search(raw):
+                return [Word(raw, raw)]
+            if kind == "raw_string":
+                return [Word(raw[1:-1], raw[1:-1])]
+        elif kind in {"string", "simple_expansion", "expansion"} and (spliced := self._splice(node)) is not None:
+            return spliced
+        word = self.read(node)
+        unquoted = node.type in _EXPANSIONS or node.type == "command_substitution"
+        if node.type in {"command_name", "concatenation"}:
+            unquoted = any(child.type in _EXPANSIONS for child in node.children)
+        if unquoted and word.value is not None and (not word.value or any(char.isspace() for char in word.value)):
+            return [Word(piece, piece) for piece in word.value.split()]
+        return [word]
+
+    def source_of(self, node: Node) -> str:
+        """Return the source text of a node."""
+        return text_of(node, self._source)
+
+    def read(self, node: Node) -> Word:
+        """Return a word without splitting it."""
+        builder = _Builder()
+        self._add(node, builder)
+        return builder.word()
+
+    def read_heredoc(self, body: Node) -> Word:
+        """Return the body of a heredoc whose delimiter is not quoted."""
+        builder = _Builder()
+        self._add_between(body, body.start_byte, body.end_byte, _IN_HEREDOC, builder)
+        return builder.word()
+
+    def _add(self, node: Node, builder: _Builder) -> None:
+        kind = node.type
+        raw = text_of(node, self._source)
+        if kind in _LITERALS or (not node.is_named and kind != '"'):
+            builder.literal(_BARE.sub(lambda match: match[1] or "", raw) if "\\" in raw else raw)
+        elif kind == "raw_string":
+            builder.literal(raw[1:-1])
+        elif kind == "ansi_c_string":
+            builder.literal(_ANSI_C.sub(_unescape, raw[2:-1]))
+        elif kind == "string":
+            self._add_between(node, node.start_byte + 1, node.end_byte - 1, _IN_QUOTES, builder)
+        elif kind in _CONTAINERS:
+            self._add_children(node, builder)
+        elif kind in _EXPANSIONS:
+            self._add_variable(node, raw, builder)
+        elif kind in _SUBSTITUTIONS:
+            builder.add(self._substitute(node))
+        else:
+            builder.unknown(raw, self.run_inner(node))
+
+    def _add_children(self, node: Node, builder: _Builder) -> None:
+        for child in node.children:
+            if child.is_named or child.type != "$" or node.type != "translated_string":
+                self._add(child, builder)
+
+    def _add_between(self, node: Node, start: int, end: int, escapes: re.Pattern[str], builder: _Builder) -> None:
+        """Add a text with expansions in it; what is between them is literal."""
+        position = start
+        for child in node.children:
+            if child.type in _EXPANSIONS or child.type in _SUBSTITUTIONS or child.type == "arithmetic_expansion":
+                self._add_text(position, child.start_byte, escapes, builder)
+                self._add(child, builder)
+                position = child.end_byte
+        self._add_text(position, end, escapes, builder)
+
+    def _add_text(self, start: int, end: int, escapes: re.Pattern[str], builder: _Builder) -> None:
+        if start < end:
+            text = self._source[start:end].decode("utf-8", "replace")
+            builder.literal(escapes.sub(lambda match: match[1] or "", text) if "\\" in text else text)
+
+    def _add_variable(self, node: Node, raw: str, builder: _Builder) -> None:
+        programs = self.run_inner(node) if node.type == "expansion" else ()
+        value = self._value_of(raw)
+        if isinstance(value, list):
+            value = value[0] if value else None
+        if value is None:
+            builder.unknown(raw, programs)
+        else:
+            builder.add(value)
+
+    def _value_of(self, raw: str) -> Word | list[Word] | None:
+        """Return the value of `$NAME` or `${NAME}`; None for other expansions and for unknown values."""
+        match = _NAME.fullmatch(raw[:-3] + "}" if raw.endswith((":?}",)) else raw)
+        if match is None:
+            return None
+        name = match[1]
+        if name == "PWD" and name not in self._state.variables:
+            directory = self._state.directory
+            return Word(directory, directory) if directory and directory.startswith("/") else None
+        arguments = self._state.arguments
+        if name.isdigit() and arguments is not None:
+            return arguments[int(name)] if int(name) < len(arguments) else Word("", "")
+        if name in "@*" and arguments is not None:
+            return _joined(arguments[1:])
+        return self._state.variables.get(name)
+
+    def _splice(self, node: Node) -> list[Word] | None:
+        """Return the items of `"$@"` and `"${ARRAY[@]}"`; None for other words."""
+        raw = text_of(node, self._source) if node.end_byte - node.start_byte < 200 else ""
+        raw = raw[1:-1] if raw.startswith('"') and raw.endswith('"') else raw
+        if raw in {"$@", "${@}", "$*"}:
+            return None if self._state.arguments is None else list(self._state.arguments[1:])
+        match = re.fullmatch(r"\$\{(\w+)\[[@*]\]\}", raw)
+        value = self._state.variables.get(match[1]) if match else None
+        return list(value) if isinstance(value, list) else None
+
+    def run_inner(self, node: Node) -> tuple[str, ...]:
+        """Run the command substitutions inside a node of any type; return their programs."""
+        programs: tuple[str, ...] = ()
+        for found in _find_substitutions(node):
+            programs += self._substitute(found).programs
+        return programs
+
+
+class _Builder:
+    """Joins the pieces of a word."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._known = True
+        self._programs: tuple[str, ...] = ()
+
+    def literal(self, text: str) -> None:
+        self._texts.append(text)
+
+    def unknown(self, text: str, programs: tuple[str, ...] = ()) -> None:
+        self._texts.append(text)
+        self._known = False
+        self._programs += programs
+
+    def add(self, word: Word) -> None:
+        self._texts.append(word.text)
+        self._known = self._known and word.value is not None
+        self._programs += word.programs
+
+    def word(self) -> Word:
+        text = "".join(self._texts)
+        return Word(text if self._known else None, text, self._programs[:8])
+
+
+def _find_substitutions(node: Node) -> Iterator[Node]:
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if current.type in _SUBSTITUTIONS and current is not node:
+            yield current
+        else:
+            pending.extend(reversed(current.children))
+
+
+def _joined(words: tuple[Word, ...]) -> Word:
+    text = " ".join(word.text for word in words)[:MAX_TEXT]
+    return Word(None if any(word.value is None for word in words) else text, text)
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match[1]
+    if code[0] in "xu" and len(code) > 1:
+        return chr(int(code[1:], 16))
+    return chr(int(code, 8) & 255) if code.isdigit() else _ESCAPES.get(code, "\\" + code)
+
+
+def known_output(words: list[Word]) -> Word | None:
+    """Return what a command prints if its words decide it: `echo`, `printf` and `mktemp`."""
+    if any(word.programs for word in words) or not words:
+        return None
+    values = [word.text for word in words]
+    program, arguments = values[0].rsplit("/", 1)[-1], values[1:]
+    text = None
+    if program == "mktemp":
+        template = next((each for each in reversed(arguments) if not each.startswith("-")), "")
+        directory = any(each.startswith(("-p", "--tmpdir")) for each in arguments)
+        text = (template or "/tmp/tmp.XXXXXXXXXX") if not directory and template[:1] in {"", "/"} else None  # noqa: S108
+    elif program == "echo":
+        escapes = False
+        while arguments and re.fullmatch(r"-[neE]+", arguments[0]):
+            escapes = "e" in arguments.pop(0) or escapes
+        text = " ".join(arguments)
+        text = _ANSI_C.sub(_unescape, text) if escapes else text
+    elif program == "printf" and arguments and not arguments[0].startswith("-"):
+        text = _formatted(_ANSI_C.sub(_unescape, arguments[0]), arguments[1:])
+    if text is None:
+        return None
+    return Word(None if any(word.value is None for word in words) else text, text)
+
+
+def _formatted(layout: str, values: list[str]) -> str | None:
+    """Return a text as `printf` writes it; None if the layout has more than texts and numbers."""
+    pieces = re.split(r"(%%|%[sbdq])", layout)
+    slots = sum(1 for piece in pieces[1::2] if piece != "%%")
+    rounds = max(1, -(-len(values) // slots)) if slots else 1
+    if "%" in "".join(pieces[::2]) or rounds * len(layout) > MAX_TEXT:
+        return None
+    given = iter(values)
+    text: list[str] = []
+    for _ in range(rounds):
+        for number, piece in enumerate(pieces):
+            text.append(("%" if piece == "%%" else next(given, "")) if number % 2 else piece)
+    return "".join(text)
