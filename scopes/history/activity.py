@@ -10,6 +10,7 @@ from posixpath import basename
 from typing import NamedTuple
 
 from scopes.model.message import Message, Part, file_operations
+from scopes.model.tool_calls import is_refused
 
 CHANGED, ENDED = "Changed: ", "Ended: "
 _READING = frozenset({"read", "mention"})
@@ -94,8 +95,9 @@ class Activity:
         for match in _COMMIT.finditer(_output_of(part)):
             self._last_commit = match[2][:10], match[3].strip()[:_MAX_SUBJECT]
         command = self._tests.pop(call_id, None) if isinstance(call_id, str) else None
-        if command is not None:
-            self._last_test = command, read_test_run(command, part).failed
+        run = None if command is None else read_test_run(command, part)
+        if run is not None:
+            self._last_test = run.command, run.failed
 
 
 def find_test_command(call: Part) -> str | None:
@@ -107,8 +109,10 @@ def find_test_command(call: Part) -> str | None:
     return command if len(command) <= _MAX_COMMAND else f"{command[:_MAX_COMMAND]}…"
 
 
-def read_test_run(command: str, result: Part) -> CheckRun:
-    """Return the outcome of a command that ran tests, from the result of its tool call."""
+def read_test_run(command: str, result: Part) -> CheckRun | None:
+    """Return the outcome of a command that ran tests, from the result of its call; None if the call was refused."""
+    if is_refused(result):
+        return None
     output = _output_of(result)
     known = result.fields.get("exit_code")
     if isinstance(known, bool) or not isinstance(known, int):
