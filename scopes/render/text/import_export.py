@@ -102,7 +102,7 @@ def render_source_verification(result: SourceVerification, view: View) -> None:
         severity = f"{found.severity}:"
         view.line(Span(severity, "bad") if found.severity == "error" else Span(severity, "warn"), " ", found.problem)
         if found.cure is not None:
-            view.body(found.cure, indent=4, style="dim")
+            view.sentence(Span(found.cure, "dim"), indent=4)
     if result.whole:
         view.line(Span("whole: ", "good"), "every byte of the file is in the store")
     else:
