@@ -116,7 +116,18 @@ ABSENT = {"conversations log": ["conversation", "branch"], "conversations cat": 
 WITHOUT_DOCUMENT = {"completion", "version"}
 # Objects whose keys are data, such as names of authors, and values of any form.
 _MAPS = {
-    *("authors", "kinds", "models", "tools", "tool_errors", "tokens_by_model", "operations", "agents", "account_bytes"),
+    *(
+        "authors",
+        "kinds",
+        "models",
+        "tools",
+        "tool_errors",
+        "tool_refusals",
+        "tokens_by_model",
+        "operations",
+        "agents",
+        "account_bytes",
+    ),
     *("counts", "parts", "content", "left_out"),
 }
 _ANY = {"value", "before", "after", "extra", "details", "metadata", "left", "right", "added", "old_value", "new_value"}

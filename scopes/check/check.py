@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from scopes.check.baseline import mark_known
-from scopes.check.findings import Finding, Verdict, is_at_least
+from scopes.check.findings import Finding, Verdict, is_at_least, redacted
 from scopes.check.judge import Judge
 from scopes.check.locate import locate_events
 from scopes.check.policy import Policy
@@ -41,6 +41,7 @@ class CheckedRun:
 class Checked(Result):
     """The verdicts about all runs. It fails if a finding that counts is at least as severe as `fail_on`.
 
+    policy, lines: the file of the policy, and the line of each rule in it
     unknown_fails: a rule at such a level that cannot be judged fails too
     """
 
@@ -48,6 +49,7 @@ class Checked(Result):
     fail_on: str = "error"
     unknown_fails: bool = False
     policy: str | None = None
+    lines: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def failures(self) -> tuple[Finding, ...]:
@@ -98,7 +100,10 @@ def check(
     checked = [_missing(name, reason, policy) for name, reason in missing]
     for number, (name, scope) in enumerate(scopes, 1):
         run = _with_exit_code(_named(read_run(repository, scope, name), name), agent_exit)
-        verdicts = [each._replace(findings=mark_known(each.findings, baseline)) for each in judge.verdicts(run)]
+        verdicts = [
+            each._replace(findings=tuple(map(redacted, mark_known(each.findings, baseline))))
+            for each in judge.verdicts(run)
+        ]
         checked.append(_checked(run, locate_events(repository, scope, verdicts)))
         if on_progress is not None:
             on_progress(number)
@@ -109,6 +114,7 @@ def check(
         fail_on=policy.fail_on,
         unknown_fails=unknown_fails,
         policy=policy.path,
+        lines={**policy.lines, **{rule.id: rule.line for rule in policy.own_rules}},
         notes=tuple(judge.notes()),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.ids import MessageId
+from scopes.secret_patterns import redact
 
 Level: TypeAlias = Literal["error", "warning", "note", "off"]
 LEVELS: Final[tuple[Level, ...]] = ("error", "warning", "note", "off")  # most severe first
@@ -79,3 +80,13 @@ def lower(level: Level) -> Level:
 def is_at_least(level: Level, limit: str) -> bool:
     """Return True if a level is as severe as a limit; nothing is as severe as the limit `none`."""
     return limit in LEVELS and LEVELS.index(level) <= LEVELS.index(limit)
+
+
+def redacted(finding: Finding) -> Finding:
+    """Return the finding without secrets: no report may publish what an agent wrote into its transcript."""
+    return finding._replace(
+        message=redact(finding.message),
+        match=None if finding.match is None else redact(finding.match),
+        events=tuple(event._replace(text=redact(event.text)) for event in finding.events),
+        cure=redact(finding.cure),
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -19,13 +18,11 @@ from scopes.history.usage import add_up, tokens_of
 from scopes.ids import MessageId, Oid
 from scopes.importers.formats.events import STREAM, RunEnd
 from scopes.importers.streams import KnownCalls
-from scopes.model.agent_tools import DENIALS
 from scopes.model.file_edits import command_of, edits_of_call
 from scopes.model.message import COPIED, Message, Part
+from scopes.model.tool_calls import is_refused
 from scopes.store.repository import Repository
 
-_DENIALS = [re.compile(pattern, re.DOTALL) for pattern in DENIALS]
-_DENIAL_LENGTH = 5000  # characters at the beginning of an output
 _Entry = tuple[MessageHeader, Message]
 
 
@@ -189,17 +186,9 @@ class _Builder:
 def _outcome(result: Part | None) -> Outcome:
     if result is None:
         return "open"
-    if any(pattern.match(_output_of(result)) for pattern in _DENIALS):
+    if is_refused(result):
         return "denied"
     return "failed" if is_failed(result) else "ok"
-
-
-def _output_of(result: Part) -> str:
-    """Return the text of a tool result; its output is a text, or content blocks."""
-    output = result.fields.get("output")
-    blocks = output if isinstance(output, list) else [output]
-    texts = [block.get("text") if isinstance(block, dict) else block for block in blocks[:1]]
-    return "".join(text[:_DENIAL_LENGTH] for text in texts if isinstance(text, str))
 
 
 def _exit_code(result: Part | None) -> int | None:

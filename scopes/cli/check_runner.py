@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from scopes.check.baseline import read_baseline
+from scopes.check.check import Checked, check
 from scopes.check.policy import FAIL_ON, PRESETS, Policy, parse_policy
 from scopes.check.rules.base import FILE_NAME
 from scopes.check.rules.registry import RULES
@@ -20,6 +22,7 @@ from scopes.history.conversations import Scope, resolve_scope
 from scopes.history.revisions import conversation_ids
 from scopes.importers.import_sources import ImportOptions
 from scopes.regular_file import read_regular
+from scopes.render.progress import progress
 from scopes.store.committed_file import find_merge_base, read_committed_file
 from scopes.store.overlay import empty_store
 from scopes.store.projects import Project
@@ -38,6 +41,14 @@ class Runs:
     repository: Repository
     scopes: Sequence[tuple[str | None, Scope]]
     missing: list[tuple[str, str]]
+
+
+class CheckOptions(NamedTuple):
+    """Options of a check: path of the baseline, exit code of the agent, and whether unknown verdicts fail."""
+
+    baseline: str | None = None
+    agent_exit: int | None = None
+    unknown_fails: bool = False
 
 
 def read_policy(
@@ -73,6 +84,34 @@ def split_targets(targets: Sequence[str]) -> tuple[list[str], list[str]]:
     if paths and names:
         raise Invalid("paths and stored conversations cannot be checked together", hint="use two commands")
     return paths, names
+
+
+def check_runs(
+    invocation: Invocation, targets: Sequence[str], wanted: ListFilter, policy: Policy, options: CheckOptions
+) -> Checked:
+    """Check the runs of paths, or of stored conversations.
+
+    Raises:
+        Invalid: the targets are paths and conversations.
+        NotFound, Ambiguous: a conversation cannot be resolved, or there is no store.
+    """
+    paths, names = split_targets(targets)
+    known = read_known(options.baseline)
+    with open_runs(invocation, paths, names, wanted) as runs, _progress(invocation, runs) as on_progress:
+        return check(
+            runs.repository,
+            runs.scopes,
+            policy,
+            missing=runs.missing,
+            baseline=known,
+            agent_exit=options.agent_exit,
+            unknown_fails=options.unknown_fails,
+            on_progress=on_progress,
+        )
+
+
+def _progress(invocation: Invocation, runs: Runs) -> AbstractContextManager[Callable[[int], None]]:
+    return progress(invocation.output(), "checking", len(runs.scopes))
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from scopes.ids import BranchName, ConversationId, Oid
 from scopes.memory.context import MAX_CHARACTERS
 from scopes.memory.prompt_preface import build_preface
 from scopes.model.message import Part
+from scopes.model.tool_calls import is_refused
 from scopes.result import Note, Result
 from scopes.sanitize import clip, for_prompt, line_for_prompt
 from scopes.store.repository import Repository
@@ -254,13 +255,14 @@ def _format_entry(role: str, text: str) -> str:
 
 
 def _call_statuses(turns: list[Turn]) -> Mapping[str, str]:
-    """Return completed or failed by the id of each tool call that has a result."""
+    """Return completed, failed or refused by the id of each tool call that has a result."""
     statuses = {}
     for turn in turns:
         for part in turn.message.parts:
             call_id = part.fields.get("call_id")
             if part.type == "tool_result" and isinstance(call_id, str):
-                statuses[call_id] = "failed" if part.fields.get("is_error") is True else "completed"
+                outcome = "failed" if part.fields.get("is_error") is True else "completed"
+                statuses[call_id] = "refused" if is_refused(part) else outcome
     return statuses
 
 

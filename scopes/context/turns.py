@@ -12,6 +12,7 @@ from scopes.history.messages import MessageHeader, display_time
 from scopes.merge.commits import is_written_by_scopes
 from scopes.merge.resolution_lines import may_be_resolution
 from scopes.model.message import Message, Part
+from scopes.model.tool_calls import is_refused
 from scopes.sanitize import clip, for_prompt, line_for_prompt
 
 TOOL_LIMIT = 1000  # characters of a tool result; a tool call is clipped at three tenths of that
@@ -123,7 +124,8 @@ def _walk_texts(message: Message, limit: int) -> Iterable[str]:
             text = f"[tool call] {for_prompt(call)}"
         elif part.type == "tool_result":
             failed = " failed" if part.fields.get("is_error") is True else ""
-            text = f"[tool result{failed}] {for_prompt(clip(part_text(part), limit))}".rstrip()
+            outcome = " refused" if is_refused(part) else failed
+            text = f"[tool result{outcome}] {for_prompt(clip(part_text(part), limit))}".rstrip()
         else:
             text = ""
         if text:

@@ -89,7 +89,7 @@ def _deleted_row(
     heading = None
     with suppress(Corrupt, NotFound):
         title = read_metadata_at(repository, Oid(trash[f"{top}meta"])).title
-        heading = heading_of(title, walk_main(repository, tips))
+        heading = heading_of(repository, title, walk_main(repository, tips))
     return DeletedRow(conversation, heading and heading.text, len(tips), operation.time, operation.id)
 
 

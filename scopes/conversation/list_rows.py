@@ -82,7 +82,7 @@ class ConversationReader:
 
     def read_first_prompt(self) -> str | None:
         """Read the beginning of the first prompt."""
-        return first_prompt(walk_main(self._repository, self._refs.tips))
+        return first_prompt(self._repository, walk_main(self._repository, self._refs.tips))
 
     @cached_property
     def _metadata(self) -> Metadata:
@@ -132,13 +132,13 @@ class ConversationReader:
         if len(tips) == 1:
             commits = history.counting(walk_newest_first(repository, tips, known=self._commits))
             if metadata.title is None:
-                opening = first_prompt(commits)
+                opening = first_prompt(repository, commits)
             deque(commits, maxlen=0)
         else:
             known = {commit.oid: commit for commit in walk_newest_first(repository, tips, known=self._commits)}
             deque(history.counting(known.values()), maxlen=0)
             if metadata.title is None:
-                opening = first_prompt(walk_main(repository, refs_of.tips, known))
+                opening = first_prompt(repository, walk_main(repository, refs_of.tips, known))
         main = metadata.branches.get(MAIN)
         root = self._read_root(tip, None if main is None else main.fork, history.roots, linear=len(tips) == 1)
         return brief._replace(

@@ -184,7 +184,7 @@ def show(
         ),
         recent=tuple(map(header_of, latest)),
         recent_bodies=tuple(read_message(repository, commit.oid) for commit in latest),
-        opening=None if metadata.title is not None else first_prompt(walk_main(repository, tips, by_oid)),
+        opening=None if metadata.title is not None else first_prompt(repository, walk_main(repository, tips, by_oid)),
         directory=directory,
         project=None if project is None else project.name,
         branch=scope.branch,

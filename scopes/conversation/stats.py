@@ -14,6 +14,7 @@ from scopes.history.titles import Heading, read_heading
 from scopes.history.usage import Tokens, add_up, tokens_of
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import COPIED, FILE_WRITES, Message, file_operations
+from scopes.model.tool_calls import is_refused
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
 
@@ -29,6 +30,7 @@ class Stats(Result):
     Without a `conversation` the counts are those of the whole store, where a history shared by several conversations
     counts once; `branch` is the only branch that was counted. `files` were read or changed, `files_changed` were
     changed. `tool_errors` counts failed calls by tool: their result is an error, or an exit code other than 0.
+    `tool_refusals` counts the calls that the user or a rule refused; they are not among the failed ones.
     `active_seconds` is the time in which agents and tools were working.
     """
 
@@ -45,6 +47,7 @@ class Stats(Result):
     models: Mapping[str, int]
     tools: Mapping[str, int]
     tool_errors: Mapping[str, int]
+    tool_refusals: Mapping[str, int]
     tokens: Mapping[str, Tokens]
     first: str | None
     last: str | None
@@ -123,6 +126,7 @@ class _Counts:
     models: Counter[str] = field(default_factory=Counter)
     tools: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
+    refusals: Counter[str] = field(default_factory=Counter)
     tokens: dict[str, Tokens] = field(default_factory=dict)
     paths: set[str] = field(default_factory=set)
     changed_paths: set[str] = field(default_factory=set)
@@ -177,8 +181,12 @@ class _Counts:
                 self.tools[name] += is_new
                 if isinstance(call_id, str):
                     self.calls[call_id] = name
-            elif part.type == "tool_result" and is_new and part.fields.get("is_error") is True:
-                self.errors[self.calls.get(call_id, UNKNOWN) if isinstance(call_id, str) else UNKNOWN] += 1
+            elif part.type == "tool_result" and is_new:
+                name = self.calls.get(call_id, UNKNOWN) if isinstance(call_id, str) else UNKNOWN
+                if is_refused(part):
+                    self.refusals[name] += 1
+                elif part.fields.get("is_error") is True:
+                    self.errors[name] += 1
 
     def result(self, conversation: ConversationId | None, conversations: int, branches: int) -> Stats:
         first, last = self.first, self.last
@@ -196,6 +204,7 @@ class _Counts:
             models=_sort_by_count(self.models),
             tools=_sort_by_count(self.tools),
             tool_errors=_sort_by_count(self.errors),
+            tool_refusals=_sort_by_count(self.refusals),
             tokens=dict(sorted(self.tokens.items(), key=lambda item: (-(item[1].input or 0), item[0]))),
             first=format_seconds(first) if first is not None else None,
             last=format_seconds(last) if last is not None else None,

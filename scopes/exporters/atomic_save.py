@@ -52,7 +52,7 @@ def save(exported: Exported, path: str, *, force: bool = False) -> ExportSaved:
             cleanup.callback(_remove, os.rmdir, directory)
         size = 0
         for target, file in zip(targets, exported.files, strict=True):
-            size += _write(target, file.pieces, force=force)
+            size += write_file(target, file.pieces, force=force)
         cleanup.pop_all()
     return ExportSaved(
         conversation=exported.conversation,
@@ -93,8 +93,13 @@ def _check_target(path: str, *, force: bool) -> None:
         raise _exists(path)
 
 
-def _write(path: str, pieces: Iterable[bytes], *, force: bool) -> int:
-    """Write a temporary file, rename it to `path`, and return its size."""
+def write_file(path: str, pieces: Iterable[bytes], *, force: bool) -> int:
+    """Write a temporary file, rename it to `path`, and return its size.
+
+    Raises:
+        Refused: it exists and `force` is not given.
+        NotFound, Inaccessible: the directory does not exist, or it cannot be written.
+    """
     final = os.path.realpath(path)
     temporary = os.path.join(os.path.dirname(final), f".scopes-{new_id()}.part")
     size = 0

@@ -30,6 +30,7 @@ from scopes.history.lanes import lane_changes
 from scopes.history.messages import MessageHeader, read_message
 from scopes.ids import BranchName, MessageId, Oid
 from scopes.model.message import FileTouch, Message, Part
+from scopes.model.tool_calls import is_refused
 from scopes.sanitize import file_for_prompt, for_prompt, line_for_prompt, visible
 from scopes.store.repository import Repository
 
@@ -82,7 +83,7 @@ def write_part(part: Part) -> str:
         case "tool_call":
             markdown = _fold_value(f"Tool call: {_as_text(fields.get('name'))}", _field_or_text(fields, "input"))
         case "tool_result":
-            markdown = _fold_value(_result_label(fields), _field_or_text(fields, "output"), is_code=False)
+            markdown = _fold_value(_result_label(part), _field_or_text(fields, "output"), is_code=False)
         case "image" | "file":
             facts = (part.type, fields.get("media_type"), fields.get("path"))
             markdown = f"*[{escape_inline(' '.join(_as_text(fact) for fact in facts if fact))}]*"
@@ -245,8 +246,9 @@ def _write_file_reference(fields: Mapping[str, Any]) -> str:
     return f"{line}\n\n{_fold('Patch', '', _code(patch, 'diff'))}" if patch else line
 
 
-def _result_label(fields: Mapping[str, Any]) -> str:
-    label = "Error" if fields.get("is_error") is True else "Result"
+def _result_label(part: Part) -> str:
+    fields = part.fields
+    label = "Refused" if is_refused(part) else "Error" if fields.get("is_error") is True else "Result"
     return label if fields.get("exit_code") is None else f"{label} (exit code {_as_text(fields['exit_code'])})"
 
 

@@ -146,9 +146,10 @@ def _last_runs(calls: Iterable[SideCall]) -> Iterable[CheckRun]:
     found: dict[str, CheckRun] = {}
     for call in calls:
         command = None if call.call is None else find_test_command(call.call)
-        if command is not None:
-            found.pop(command, None)
-            found[command] = read_test_run(command, call.result)
+        run = None if command is None else read_test_run(command, call.result)
+        if run is not None:
+            found.pop(run.command, None)
+            found[run.command] = run
     return list(found.values())[-MAX_TESTS:]
 
 

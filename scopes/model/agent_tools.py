@@ -100,29 +100,67 @@ AGENT_TOOLS = {  # by format name
         r"|exec_command failed for .{1,4000}(?:rejected by|Sandbox\(Denied|sandbox denied)"
         r"|This action was rejected due to unacceptable risk",
     ),
+    "gemini": AgentTools(
+        file_tools={"read_file": "read", "write_file": "edit", "replace": "edit"},
+        file_paths=("file_path", "absolute_path"),
+        whole_texts=("content",),
+        replacements=(("old_string", "new_string", "replace_all"),),
+        markup=r"\A<untrusted_context>\n?|\n?</untrusted_context>\Z",
+        shells=("run_shell_command",),
+        commands=("command",),
+        denial=r"(?:Error: )?Tool execution (?:for .{1,200} )?denied by policy|User (?:denied|did not allow)",
+    ),
+    "qwen": AgentTools(
+        file_tools={"read_file": "read", "write_file": "edit", "edit": "edit"},
+        file_paths=("file_path",),
+        whole_texts=("content",),
+        replacements=(("old_string", "new_string", "replace_all"),),
+        shells=("run_shell_command",),
+        commands=("command",),
+        denial=r"Qwen Code requires permission to use .{1,200}, but that permission was declined",
+    ),
+    "opencode": AgentTools(
+        file_tools={"read": "read", "write": "edit", "edit": "edit"},
+        file_paths=("filePath",),
+        whole_texts=("content",),
+        replacements=(("oldString", "newString", "replaceAll"),),
+        shells=("bash",),
+        commands=("command",),
+        denial=r"(?:PermissionRejectedError: )?The user (?:has specified a rule which prevents you from using"
+        r"|rejected permission to use) this specific tool call",
+    ),
+    "pi": AgentTools(
+        file_tools={"read": "read", "write": "edit", "edit": "edit"},
+        file_paths=("path",),
+        whole_texts=("content",),
+        replacements=(("oldText", "newText", ""),),
+        edit_lists=("edits",),
+        shells=("bash",),
+        commands=("command",),
+    ),
 }
 
 # the entries of all agents: a stored call does not say which agent's tool it is
 _ALL = tuple(AGENT_TOOLS.values())
-STEP_LISTS = tuple(name for tools in _ALL for name in tools.step_lists)
-STEP_TEXTS = tuple(name for tools in _ALL for name in tools.step_texts)
+STEP_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.step_lists))
+STEP_TEXTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.step_texts))
 PATCH_MARKS = {mark: verb for tools in _ALL for mark, verb in tools.patch_marks.items()}
 DURATIONS = {name: units for tools in _ALL for name, units in tools.durations.items()}
 PREAMBLES = tuple(tools.preamble for tools in _ALL if tools.preamble)  # one pattern each: all may use `seconds`
 MARKUPS = tuple(tools.markup for tools in _ALL if tools.markup)
 RUNNING = tuple(tools.running for tools in _ALL if tools.running)
 FILE_TOOLS = {name: operation for tools in _ALL for name, operation in tools.file_tools.items()}
-FILE_PATHS = tuple(name for tools in _ALL for name in tools.file_paths)
-WHOLE_TEXTS = tuple(name for tools in _ALL for name in tools.whole_texts)
-REPLACEMENTS = tuple(names for tools in _ALL for names in tools.replacements)
-EDIT_LISTS = tuple(name for tools in _ALL for name in tools.edit_lists)
-TEXTS_BEFORE = tuple(name for tools in _ALL for name in tools.texts_before)
+FILE_PATHS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.file_paths))
+WHOLE_TEXTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.whole_texts))
+REPLACEMENTS = tuple(dict.fromkeys(names for tools in _ALL for names in tools.replacements))
+EDIT_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.edit_lists))
+TEXTS_BEFORE = tuple(dict.fromkeys(name for tools in _ALL for name in tools.texts_before))
 CREATIONS = {name: value for tools in _ALL for name, value in tools.creations.items()}
-RESULT_RECORDS = tuple(name for tools in _ALL for name in tools.result_records)
-HUNK_LISTS = tuple(name for tools in _ALL for name in tools.hunk_lists)
-READ_FILES = tuple(names for tools in _ALL for names in tools.read_files)
-CHANGE_LISTS = tuple(name for tools in _ALL for name in tools.change_lists)
+RESULT_RECORDS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.result_records))
+HUNK_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.hunk_lists))
+READ_FILES = tuple(dict.fromkeys(names for tools in _ALL for names in tools.read_files))
+CHANGE_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.change_lists))
 SHELLS = frozenset(name for tools in _ALL for name in tools.shells)
-COMMANDS = tuple(name for tools in _ALL for name in tools.commands)
-QUESTION_LISTS = tuple(name for tools in _ALL for name in tools.question_lists)
+COMMANDS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.commands))
+QUESTION_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.question_lists))
 DENIALS = tuple(tools.denial for tools in _ALL if tools.denial)

@@ -1,12 +1,13 @@
-"""Describe a tool call by its name and its most informative argument."""
+"""Describe a tool call by its name and its most informative argument, and tell whether it was refused."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from scopes.model.agent_tools import PATCH_MARKS, STEP_LISTS, STEP_TEXTS
+from scopes.model.agent_tools import DENIALS, PATCH_MARKS, STEP_LISTS, STEP_TEXTS
 from scopes.model.message import Message, Part
 from scopes.result import plural
 
@@ -16,6 +17,8 @@ _ARGUMENTS = (
 )  # fmt: skip
 _PATHS = frozenset({"file_path", "filePath", "notebook_path", "path"})
 _WITHIN = frozenset({"pattern", "query"})  # arguments that are searched for in a path
+_DENIALS = [re.compile(pattern, re.DOTALL) for pattern in DENIALS]
+_DENIAL_LENGTH = 5000  # characters at the beginning of an output
 
 
 def summarize_calls(message: Message) -> str:
@@ -51,6 +54,17 @@ def main_argument(part: Part) -> tuple[str, bool]:
             return (f"{text} in {within}" if name in _WITHIN and within else text), name in _PATHS
     arguments = {name: _first_line(_argument_text(given)) for name, given in value.items()}
     return ", ".join(f"{name}: {text}" for name, text in arguments.items() if text), False
+
+
+def is_refused(result: Part) -> bool:
+    """Return True if a tool result says that the user, or a rule, refused the call: the tool did not run."""
+    if result.fields.get("is_error") is False or result.fields.get("exit_code") == 0:
+        return False
+    output = result.fields.get("output")
+    blocks = output if isinstance(output, list) else [output]
+    texts = [block.get("text") if isinstance(block, Mapping) else block for block in blocks[:1]]
+    beginning = "".join(text[:_DENIAL_LENGTH] for text in texts if isinstance(text, str))
+    return any(pattern.match(beginning) for pattern in _DENIALS)
 
 
 def _todo_progress(steps: list[Any]) -> str:

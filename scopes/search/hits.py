@@ -237,7 +237,9 @@ class HitReader:
         """Return the title of a conversation, or its first prompt; the index knows where that is."""
         if conversation not in self._headings:
             title = read_metadata(self._repository, conversation).title
-            self._headings[conversation] = heading_of(title, () if title else self._beginning(conversation))
+            self._headings[conversation] = heading_of(
+                self._repository, title, () if title else self._beginning(conversation)
+            )
         return self._headings[conversation]
 
     def _beginning(self, conversation: ConversationId) -> list[Commit]:

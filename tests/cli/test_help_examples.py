@@ -154,6 +154,7 @@ def workspace(tmp_path, monkeypatch, sealed_world):
     for name in ("backup", "src", "ci"):
         (directory / name).mkdir(parents=True)
     (directory / "ci" / "scopes-check.toml").touch()
+    (directory / "last.sarif").write_text('{"runs": []}')
     (directory / "run.jsonl").write_text(MESSAGE_LIST)
     (directory / "messages.jsonl").write_text(MESSAGE_LINE * 2)
     shutil.copy(TRANSCRIPT, directory / "agent.jsonl")

@@ -18,6 +18,7 @@ from tests.context.building import talk
 from tests.support.examples import examples
 from tests.support.history import history as draw
 from tests.support.history import say
+from tests.support.tool_calls import REFUSED
 
 CALL = {"type": "tool_call", "name": "bash", "call_id": "1", "input": {"command": "make secret"}}
 RESULT = {"type": "tool_result", "call_id": "1", "output": "two errors", "is_error": True}
@@ -82,6 +83,13 @@ def test_full_tools_are_shown_with_input_and_output(repository, exact):
     assert entries(history(repository, "conv-001", exact, tools="full")) == [
         'Assistant: [tool: bash {"command": "make secret"} - failed]\n[tool result: two errors]',
     ]
+
+
+def test_a_refused_call_has_a_status_of_its_own(repository, exact):
+    new(repository)
+    say(repository, "conv-001", "", parts=[CALL])
+    say(repository, "conv-001", "", parts=[{**RESULT, "output": REFUSED}], kind="tool-results")
+    assert entries(history(repository, "conv-001", exact)) == ["Assistant: [tool: bash - refused]"]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from scopes.context.turns import make_turn, role_of
 from scopes.history.messages import MessageHeader
 from scopes.model.message import Author, Message, Part
 from scopes.sanitize import TRUNCATED, clip, for_prompt
+from tests.support.tool_calls import REFUSED
 
 
 def head(author="carol", author_kind="agent", kind="plain"):
@@ -56,6 +57,8 @@ def test_tool_calls_and_results_are_clipped():
     assert text_of_turn is not None
     first, second, third = text_of_turn.split("\n\n")
     assert (first, second[:16], third[:20]) == ("I look.", "[tool call] bash", "[tool result failed]")
+    refused = Part("tool_result", {"output": REFUSED, "is_error": True})
+    assert (content(refused) or "").startswith("[tool result refused] The user")
     assert second.endswith(TRUNCATED)
     assert third.endswith(TRUNCATED)
     assert len(third) < 1100

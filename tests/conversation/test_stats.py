@@ -18,6 +18,7 @@ from scopes.history.usage import Tokens
 from scopes.ids import MessageId
 from scopes.model.message import Author, Message
 from tests.support.history import history, say
+from tests.support.tool_calls import REFUSED, call_tool
 
 
 def test_messages_of_all_branches_are_counted_once(repository):
@@ -117,6 +118,14 @@ def test_failed_calls_are_counted_by_tool(repository):
     say(repository, "conv-001", "y", parts=results)
     seen = stats(repository, "conv-001")
     assert (seen.tools, seen.tool_errors) == ({"bash": 1, "read": 1}, {"bash": 1, "unknown": 1})
+
+
+def test_refused_calls_are_counted_apart_from_failed_ones(repository):
+    new(repository)
+    call_tool(repository, "conv-001/main", "Bash", {"command": "rm x"}, output=REFUSED, is_error=True)
+    call_tool(repository, "conv-001/main", "Bash", {"command": "ls"}, output="no", is_error=True)
+    seen = stats(repository, "conv-001")
+    assert (seen.tool_errors, seen.tool_refusals) == ({"Bash": 1}, {"Bash": 1})
 
 
 def test_files_that_were_only_read_are_not_counted_as_changed(repository):

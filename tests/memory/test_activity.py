@@ -14,6 +14,7 @@ from scopes.memory.list import list_memory
 from scopes.memory.update import update
 from scopes.model.message import Author, FileTouch, Part
 from tests.memory.talking import CONVERSATION, say
+from tests.support.tool_calls import REFUSED
 
 
 def call(command, call_id="1", name="Bash"):
@@ -43,6 +44,12 @@ def activity(*parts):
 )  # fmt: skip
 def test_the_last_test_run_is_named_with_its_outcome(command, fields, ended):
     assert activity(call(command), result(**fields)).ended_line() == f"Ended: {ended}"
+
+
+def test_a_refused_call_is_no_test_run():
+    refused = call("tox", "2"), result(REFUSED, "2", is_error=True)
+    assert activity(call("pytest"), result("3 passed"), *refused).ended_line() == "Ended: tests passed (pytest)"
+    assert activity(*refused).ended_line() is None
 
 
 def test_the_last_commit_is_named():

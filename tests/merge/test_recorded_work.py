@@ -18,7 +18,7 @@ from scopes.model.message import Author
 from scopes.store.config import Setting
 from tests.support.history import say
 from tests.support.store import FAST, open_store
-from tests.support.tool_calls import call_tool
+from tests.support.tool_calls import REFUSED, call_tool
 
 
 @pytest.fixture
@@ -229,6 +229,22 @@ def test_only_the_last_run_of_a_command_counts_and_it_counts_as_the_newest(forke
     run(forked, "main", "pytest -q", exit_code=0)
     say(forked, "conv-001/alt", "on alt")
     assert runs_of(forked).target == (CheckRun("tox", failed=False, exit_code=0), CheckRun("pytest -q", False, 0))
+
+
+def test_a_refused_call_is_no_run_of_tests(forked):
+    run(forked, "main", "pytest -q", output="3 passed")
+    run(forked, "main", "pytest -q", output=REFUSED, is_error=True)
+    run(forked, "main", "mise run test:integration", output=REFUSED, is_error=True)
+    say(forked, "conv-001/alt", "on alt")
+    assert runs_of(forked).target == (CheckRun("pytest -q", failed=False),)
+
+
+def test_commands_that_begin_alike_are_several_and_whole(forked):
+    commands = [f"go test -v ./cmd/entire/cli/agent/claudecode/integration/... -run Test{name}" for name in "AB"]
+    for command in commands:
+        run(forked, "main", command, output="ok")
+    say(forked, "conv-001/alt", "on alt")
+    assert [each.command for each in runs_of(forked).target] == commands
 
 
 def test_runs_before_the_fork_are_of_neither_side(repository):

@@ -6,8 +6,13 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from scopes.importers.formats.registry import FORMATS
 from scopes.model.agent_tools import AGENT_TOOLS, MARKUPS, PREAMBLES, RUNNING, STEP_LISTS, STEP_TEXTS
+from scopes.model.message import Part
+from scopes.model.tool_calls import is_refused
+from tests.support.tool_calls import REFUSED
 
 
 def test_every_agent_of_the_table_has_a_format():
@@ -22,8 +27,10 @@ def test_the_pattern_of_every_agent_compiles():
     text = "Chunk ID: 1\nWall time: 2.5 seconds\nOutput:\nhello"
     [found] = [found for pattern in PREAMBLES if (found := re.compile(pattern, re.DOTALL).match(text))]
     assert (found["seconds"], text[found.end() :]) == ("2.5", "hello")
-    assert [re.compile(pattern, re.DOTALL).sub("", "Exit code 1\nno such file") for pattern in MARKUPS] == [
-        "no such file"
+    marked = ["Exit code 1\nno such file", "<untrusted_context>\nno such file\n</untrusted_context>"]
+    assert [re.compile(p, re.DOTALL).sub("", text) for p, text in zip(MARKUPS, marked, strict=True)] == [
+        "no such file",
+        "no such file",
     ]
     assert any(re.compile(pattern, re.MULTILINE).search("x\nProcess running with session ID 3") for pattern in RUNNING)
 
@@ -40,3 +47,20 @@ print(output_of(part), [span.text for span in outcome_spans("c", [part])])
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "found it [' · ', 'done', ' · ', '7.0 s']\n"
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"output": REFUSED, "is_error": True}, True),
+        ({"output": [{"type": "text", "text": REFUSED}], "is_error": True}, True),
+        ({"output": "exec command rejected by user"}, True),
+        ({"output": f"1 {REFUSED}", "is_error": True}, False),
+        ({"output": REFUSED, "is_error": False}, False),
+        ({"output": "command rejected", "exit_code": 0}, False),
+        ({"output": "", "is_error": True}, False),
+        ({}, False),
+    ],
+)
+def test_a_refused_call_is_known_by_the_beginning_of_its_result(fields, expected):
+    assert is_refused(Part("tool_result", fields)) is expected

@@ -10,6 +10,8 @@ from scopes.model.message import Message
 from scopes.model.validation import check_message
 from scopes.store.repository import Repository
 
+REFUSED = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit)."
+
 
 def checked(document: dict[str, Any]) -> Message:
     """Return a message with a new id and the current time."""

@@ -6,17 +6,16 @@ from typing import Annotated
 
 import typer
 
-from scopes.check.check import check as run_check
 from scopes.check.explain import explain_rule, list_rules
 from scopes.check.policy import FAIL_ON, PRESETS
 from scopes.check.rules.base import FILE_NAME
 from scopes.cli.arguments import OfProjects, Since, find_named_project
-from scopes.cli.check_runner import open_runs, read_known, read_policy, split_targets
+from scopes.cli.check_reports import FORMATS, parse_reports, show_checked
+from scopes.cli.check_runner import CheckOptions, check_runs, read_policy
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.conversation.list_filter import ListFilter
 from scopes.errors import Invalid
-from scopes.render.progress import progress
 
 
 def check(
@@ -47,6 +46,10 @@ def check(
     agent_exit: Annotated[
         int | None, typer.Option("--agent-exit", metavar="CODE", help="The exit code of the agent; not 0 is a finding")
     ] = None,
+    report: Annotated[
+        list[str] | None,
+        typer.Option("--report", metavar="FORMAT[=PATH]", help=f"Also write a report: {', '.join(FORMATS)}"),
+    ] = None,
     since: Since = None,
     project: OfProjects = None,
     listed: Annotated[bool, typer.Option("--list", help="List the rules with their levels instead")] = False,
@@ -63,10 +66,11 @@ def check(
     day. In a CI job for a change it is read from the commit that the change is based on, so that an agent cannot change
     its own rules; --rules-from names another commit.
 
-    A rule of your own says what a run must have or must not have: never A, never A until B, never A after B, some A, A
-    needs B before, A needs B after, last A after last B, at most N A. Events are run(WORDS), edit(GLOB), read(GLOB),
-    tool(NAME, key=GLOB), fetch(HOST), text(/REGEX/), agent(TYPE) and test, each with .ok, .failed or .denied; | means
-    or. For example: expect = "never run(git push **) until test.ok"
+    A rule of your own says what a run must have or must not have; the manual page of scopes-check lists the forms. For
+    example: expect = "never run(git push **) until test.ok"
+
+    --report writes further reports, whatever the verdict. In GitHub Actions annotations and the summary of the step are
+    written by themselves. Secrets are redacted in all of them.
 
     The exit code is 0 if nothing was found, 1 if there is a finding at the level of --fail-on (default: error), and 2
     if the policy has a mistake.
@@ -74,7 +78,7 @@ def check(
     Examples:
       scopes check agent.jsonl ~/.codex/sessions
       scopes check conv-042
-      scopes check agent.jsonl --rules ci/scopes-check.toml --fail-on warning
+      scopes check agent.jsonl --report github --report sarif=s.sarif
       scopes check agent.jsonl --baseline last.sarif --agent-exit 0
       scopes check --since yesterday --project .
       scopes check --explain order/tests-after-last-edit
@@ -83,27 +87,15 @@ def check(
     invocation: Invocation = context.obj
     if unknown not in {None, "fail"}:
         raise Invalid(f"--unknown {unknown!a} is not possible: use --unknown fail")
+    reports = parse_reports(report or [])
     policy = read_policy(invocation, rules, rules_from, fail_on, preset)
     if listed:
         return invocation.show(list_rules(policy))
     if explain is not None:
         return invocation.show(explain_rule(policy, explain))
-    paths, names = split_targets(targets or [])
     wanted = ListFilter(
         since=None if since is None else parse_date(since, now_nanoseconds()),
         projects=tuple(find_named_project(invocation, path) for path in project or ()),
     )
-    known = read_known(baseline)
-    with open_runs(invocation, paths, names, wanted) as runs:
-        with progress(invocation.output(), "checking", len(runs.scopes)) as on_progress:
-            checked = run_check(
-                runs.repository,
-                runs.scopes,
-                policy,
-                missing=runs.missing,
-                baseline=known,
-                agent_exit=agent_exit,
-                unknown_fails=unknown is not None,
-                on_progress=on_progress,
-            )
-        return invocation.show(checked)
+    options = CheckOptions(baseline, agent_exit, unknown_fails=unknown is not None)
+    return show_checked(invocation, check_runs(invocation, targets or [], wanted, policy, options), reports)

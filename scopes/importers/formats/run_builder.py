@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from scopes.clock import format_time
 from scopes.importers.formats.events import STREAM, ByteRange, Draft, Ending, Event, RunEnd, SessionRecord, Unparsed
 from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.unknown_parts import report_unknown_parts
@@ -24,6 +25,7 @@ RESULTS = "tool-results"
 HUMAN = Author("user", "human")
 INJECTED = Author("user", "injected")
 TOOL = Author("tool", "tool")
+_MAX_MILLISECONDS = 253_402_300_800_000  # year 10000
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,6 +83,26 @@ class OpenMessage:
             side=self.line,
             extra=self.extra,
         )
+
+
+class ParentLinks:
+    """The messages that records of a session file became, by the ids with which records name their parents."""
+
+    def __init__(self) -> None:
+        self._drafts: dict[str, str | None] = {}
+
+    def find(self, name: str | None) -> str | None:
+        """Return the message of a record, or that of its next ancestor with one; None at the beginning."""
+        return None if name is None else self._drafts.get(name)
+
+    def knows(self, name: str | None) -> bool:
+        """Return True if a record with this id came before."""
+        return name in self._drafts
+
+    def add(self, name: str | None, draft: str | None) -> None:
+        """Add a record with its message, or with that of its parent."""
+        if name is not None:
+            self._drafts[name] = draft
 
 
 class RunBuilder:
@@ -187,3 +209,8 @@ class RunBuilder:
             message.tools[str(call.fields.get("name") or "tool")] = None
             if part.fields.get("is_error") is not True:
                 message.files |= dict.fromkeys(touches_of_call(call, part))
+
+
+def time_of_milliseconds(value: object) -> str | None:
+    """Return a time given in milliseconds since 1970; None if it is none."""
+    return format_time(value * 1_000_000) if type(value) is int and 0 < value < _MAX_MILLISECONDS else None

@@ -39,7 +39,11 @@ def render_checked(result: Checked, view: View) -> None:
 
 def _write_finding(run: CheckedRun, finding: Finding, view: View) -> None:
     level = Span(f"{finding.level:<8}", _STYLES.get(finding.level, "dim"))
-    tail = " (suppressed)" if finding.suppressed else " (attempted)" if finding.attempted else ""
+    tail = " (refused or failed)" if finding.attempted else ""
+    if finding.suppressed is not None:
+        tail = f" (accepted: {finding.suppressed})"
+    elif finding.known:
+        tail = " (in the baseline)"
     view.line(level, " ", Span(finding.rule, "key"), f"  {run.name}: {finding.message}{tail}")
     for event in finding.events:
         place = f"{event.path}:{event.line}" if event.path else event.message

@@ -135,7 +135,7 @@ def _column(name: str, *, short: bool, everybody: bool) -> Column:
 
 def _terminal_row(row: ConversationRow, result: ConversationList, *, all_participants: bool) -> dict[str, Cell]:
     heading = row.heading or ""
-    heading = heading if row.title is not None else mark_cut(heading)
+    heading = heading if row.title is not None else mark_cut(heading, heading)
     project = "" if row.directory is None else result.projects.get(row.directory, "")
     return {
         "ID": row.id,

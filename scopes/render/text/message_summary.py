@@ -9,7 +9,7 @@ from scopes.history.sub_agents import is_spawned, spawner_of
 from scopes.render.text.part import format_reasoning, part_line
 from scopes.render.text.phrases import sub_agent_label, subject
 from scopes.render.text.tool import calls_line
-from scopes.render.text.tool_outcome import call_failed, format_extent, result_line
+from scopes.render.text.tool_outcome import failure_spans, format_extent, result_line
 from scopes.render.view import Span
 from scopes.render.wrap import truncate_text
 from scopes.sanitize import clean_line
@@ -66,15 +66,14 @@ def _truncated(text: str, room: int | None, others: tuple[Span, ...]) -> str:
 
 
 def _called_tools(message: Message, results: tuple[Part, ...]) -> tuple[Span, ...]:
-    """Return the tools that a message with text also called, and how many of the calls failed."""
+    """Return the tools that a message with text also called, and how many of the calls failed or were refused."""
     names = [
         clean_line(str(part.fields.get("name") or "unknown tool")) for part in message.parts if part.type == "tool_call"
     ]
     counts = {name: names.count(name) for name in names}
     called = ", ".join(name if count == 1 else f"{count} {name}" for name, count in counts.items())
-    failed = sum(call_failed(part.fields.get("call_id"), results) for part in message.parts if part.type == "tool_call")
-    failure = (Span(f", {failed} failed", "bad"),) if failed else ()
-    return (Span(f" → {called}", "dim"), *failure) if called else ()
+    call_ids = (part.fields.get("call_id") for part in message.parts if part.type == "tool_call")
+    return (Span(f" → {called}", "dim"), *failure_spans(call_ids, results)) if called else ()
 
 
 def _summarize_without_text(

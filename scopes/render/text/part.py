@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from scopes.model.tool_calls import is_refused
 from scopes.render.text.phrases import counted, format_size
 from scopes.render.text.tool import call_line
 from scopes.render.text.tool_outcome import result_line
@@ -117,8 +118,9 @@ def _heading(part: Part) -> tuple[Span, ...]:
             return Span("→ "), Span(_text(fields.get("name")) or "unknown tool", "key")
         case "tool_result":
             is_bad = fields.get("is_error") is True
+            word = "refused" if is_refused(part) else "error" if is_bad else "result"
             code = "" if fields.get("exit_code") is None else f" (exit code {_text(fields['exit_code'])})"
-            return Span("← "), Span(f"{'error' if is_bad else 'result'}{code}:", "bad" if is_bad else "key")
+            return Span("← "), Span(f"{word}{code}:", "bad" if is_bad else "key")
     kind = None if part.type == "file_ref" else part.type
     known = (kind, fields.get("op"), fields.get("media_type"), fields.get("path"))
     return (Span(f"[{' '.join(_text(word) for word in known if word)}]", "dim"),)

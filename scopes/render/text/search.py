@@ -69,7 +69,9 @@ def render_search_hit(result: SearchHit, view: View) -> None:
     _write_neighbors(result.before, view, first=-len(result.before))
     state = (" · ", Span(_state(result), "warn")) if _state(result) else ()
     line = (where, " ", identifier(view, head.id), " ", *_describe(result), " · ", when, *state)
-    view.line(*line, *_title_spans(result, view.width - count_span_cells(clean_spans(line))))
+    room = view.width - count_span_cells(clean_spans(line))
+    score = _score_spans(result, room)
+    view.line(*line, *score, *_title_spans(result, room - count_span_cells(score)))
     for row in _rows(result.snippet, max(view.width - _INDENT, _MIN_WIDTH)):
         view.line(*row, indent=_INDENT)
     _write_neighbors(result.after, view, first=1)
@@ -102,11 +104,17 @@ def _tool_name(name: str) -> str:
     return name.capitalize() if name.isalpha() else name
 
 
+def _score_spans(hit: SearchHit, room: int) -> tuple[Span, ...]:
+    """Return the score of a hit; nothing without one, or if it leaves no room for the title."""
+    score = () if hit.score is None else (Span(f" · score {hit.score:.2f}", "dim"),)
+    return score if room - count_span_cells(score) >= (0 if hit.heading is None else _MIN_WIDTH) else ()
+
+
 def _title_spans(hit: SearchHit, room: int) -> tuple[Span, ...]:
     """Return what the conversation is called, cut to the room on the line; nothing if that is small."""
     if hit.heading is None or room < _MIN_WIDTH:
         return ()
-    return truncate_line((Span(f" · {mark_cut(hit.heading.text)}", "dim"),), room)
+    return truncate_line((Span(f" · {mark_cut(hit.heading.text, hit.heading.text)}", "dim"),), room)
 
 
 def _write_gaps(result: SearchCoverage, view: View) -> None:

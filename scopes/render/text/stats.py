@@ -21,7 +21,7 @@ _COUNTS = ("branches", "messages", "characters", "files", "files_changed", "tool
 _TIMES = ("first", "last", "duration_seconds", "active_seconds")
 _KEY_WIDTH = len("Conversations: ")
 _NUMBER_WIDTH = len("messages")
-_NUMBERS_WIDTH = 2 * (_NUMBER_WIDTH + 2)
+
 _DURATIONS = (("d", 86_400), ("h", 3_600), ("m", 60))
 _TOKENS = {
     "Uncached": "input_uncached",
@@ -40,15 +40,16 @@ def render_stats(result: Stats, view: View) -> None:
         return
     for name, *value in _fields(result):
         view.line(*truncate_line((Span(f"{name}:".ljust(_KEY_WIDTH), "key"), *value), view.width))
-    for title, unit, counts, failed in (
+    outcomes = {"failed": result.tool_errors, "refused": result.tool_refusals}
+    for title, unit, counts, columns in (
         ("Authors", "messages", result.authors, {}),
         ("Kinds", "messages", result.kinds, {}),
         ("Models", "messages", result.models, {}),
-        ("Tools", "calls", result.tools, result.tool_errors),
+        ("Tools", "calls", result.tools, {head: counts for head, counts in outcomes.items() if counts}),
     ):
         if counts:
             view.line()
-            _write_counts(view, title, unit, counts, failed)
+            _write_counts(view, title, unit, counts, columns)
     if result.tokens:
         view.line()
         _write_tokens(result, view)
@@ -73,21 +74,30 @@ def _fields(result: Stats) -> Iterator[tuple[str | Span, ...]]:
             work = f", {_duration(result.active_seconds)} active" if result.active_seconds else ""
             yield "Duration", f"{_duration(result.duration_seconds)}{work}"
     yield "Files", f"{result.files:,}", f", {result.files_changed:,} changed" if result.files_changed else ""
-    failed = sum(result.tool_errors.values())
-    yield "Tool calls", f"{result.tool_calls:,}", f", {failed:,} failed" if failed else ""
+    outcomes = {"failed": sum(result.tool_errors.values()), "refused": sum(result.tool_refusals.values())}
+    yield "Tool calls", f"{result.tool_calls:,}", *(f", {count:,} {word}" for word, count in outcomes.items() if count)
 
 
-def _write_counts(view: View, title: str, unit: str, counts: Mapping[str, int], failed: Mapping[str, int]) -> None:
-    """Write a table of names and numbers, with a column of failed ones if there are any."""
-    names = {name: truncate_text(clean_line(name), view.width - _NUMBERS_WIDTH) for name in counts}
+def _write_counts(
+    view: View, title: str, unit: str, counts: Mapping[str, int], columns: Mapping[str, Mapping[str, int]]
+) -> None:
+    """Write a table of names and numbers, with further columns of numbers by heading."""
+    room = view.width - (1 + len(columns)) * (_NUMBER_WIDTH + 2)
+    names = {name: truncate_text(clean_line(name), room) for name in counts}
     width = max(len(title), *map(count_cells, names.values()))
-    heads = [unit, "failed"] if failed else [unit]
+    heads = [unit, *columns]
     view.line(Span(title.ljust(width), "key"), *(Span(f"  {head:>{_NUMBER_WIDTH}}", "dim") for head in heads))
     for name, count in counts.items():
         padding = " " * (width - count_cells(names[name]))
-        wrong = failed.get(name)
-        failures = (Span(f"  {wrong:>{_NUMBER_WIDTH},}", "bad"),) if wrong else ()
-        view.line(names[name], padding, f"  {count:>{_NUMBER_WIDTH},}", *failures)
+        cells = [_cell(head, numbers.get(name, 0)) for head, numbers in columns.items()]
+        while cells and not cells[-1].text.strip():
+            del cells[-1]
+        view.line(names[name], padding, f"  {count:>{_NUMBER_WIDTH},}", *cells)
+
+
+def _cell(head: str, number: int) -> Span:
+    text = f"{number:,}" if number else ""
+    return Span(f"  {text:>{_NUMBER_WIDTH}}", "bad" if head == "failed" else "warn")
 
 
 def _write_tokens(result: Stats, view: View) -> None:
@@ -122,7 +132,11 @@ def _rows(result: Stats) -> Iterator[tuple[str, str]]:
         value = getattr(result, name)
         if value is not None:
             yield name, str(value)
-    for name, counts in (*_tallies(result), ("tool_errors", result.tool_errors)):
+    for name, counts in (
+        *_tallies(result),
+        ("tool_errors", result.tool_errors),
+        ("tool_refusals", result.tool_refusals),
+    ):
         for who, number in counts.items():
             yield f"{name}.{who}", str(number)
     total = result.all_tokens

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from scopes.model.tool_calls import main_argument, tool_name
-from scopes.render.text.tool_outcome import call_failed, outcome_spans
+from scopes.render.text.tool_outcome import failure_spans, outcome_spans
 from scopes.render.view import Span
 from scopes.render.wrap import truncate_text
 from scopes.sanitize import clean_line
@@ -33,11 +33,9 @@ def call_line(part: Part, results: Iterable[Part] = (), room: int | None = None)
 
 
 def calls_line(calls: Sequence[Part], results: tuple[Part, ...], room: int | None) -> Line:
-    """Return the first call of a message, and the number of further and failed calls."""
+    """Return the first call of a message, and the number of further ones, and of those that failed or were refused."""
     more = len(calls) - 1
-    failed = sum(call_failed(call.fields.get("call_id"), results) for call in calls[1:])
-    rest = (Span(f" · {more} more", "dim"),) if more else ()
-    if failed:
-        rest = (*rest, Span(f", {failed} failed", "bad"))
+    failures = failure_spans((call.fields.get("call_id") for call in calls[1:]), results)
+    rest = (*((Span(f" · {more} more", "dim"),) if more else ()), *failures)
     used = sum(len(span.text) for span in rest)
     return *call_line(calls[0], results, None if room is None else room - used), *rest

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from scopes.model.agent_tools import DURATIONS, MARKUPS, PREAMBLES, RUNNING
+from scopes.model.tool_calls import is_refused
 from scopes.render.text.phrases import counted, format_duration, format_size
 from scopes.render.view import Span
 from scopes.render.wrap import truncate_text
@@ -22,6 +23,7 @@ _RUNNING = [re.compile(pattern, re.MULTILINE) for pattern in RUNNING]
 _NUMBERED = re.compile(r"^\s*\d+(?:→|\t)", re.MULTILINE)
 _HAS_CONTENT = re.compile(r"[^\W_]")
 _SMALL = 1024
+_REFUSED = "refused"
 _SEARCHED = 4000  # characters searched for a line with content
 
 
@@ -31,10 +33,15 @@ def outcome_spans(call_id: object, results: Iterable[Part]) -> tuple[Span, ...]:
     return () if found is None else tuple(_separated_by_dots([_status(found), *_result_facts(found)]))
 
 
-def call_failed(call_id: object, results: Iterable[Part]) -> bool:
-    """Return True if the result of a call is an error."""
-    found = _find_result(call_id, results)
-    return found is not None and _status(found).style == "bad"
+def failure_spans(call_ids: Iterable[object], results: tuple[Part, ...]) -> tuple[Span, ...]:
+    """Return how many of some calls failed and how many were refused; empty if none."""
+    found = [_status(result) for call_id in call_ids if (result := _find_result(call_id, results)) is not None]
+    failed = sum(status.style == "bad" for status in found)
+    refused = sum(status.text == _REFUSED for status in found)
+    return (
+        *((Span(f", {failed} failed", "bad"),) if failed else ()),
+        *((Span(f", {refused} {_REFUSED}", "warn"),) if refused else ()),
+    )
 
 
 def result_line(part: Part, room: int | None = None) -> tuple[Span, ...]:
@@ -91,6 +98,8 @@ def _status(part: Part) -> Span:
     output = str(fields.get("output", ""))[:_SEARCHED]
     if any(pattern.search(output) for pattern in _RUNNING):
         return Span("running", "warn")
+    if is_refused(part):
+        return Span(_REFUSED, "warn")
     if style == "bad":
         return Span("error" if code in {None, 0} else f"exit {code}", style)
     known = code == 0 or fields.get("is_error") is False or isinstance(fields.get("structured"), Mapping)

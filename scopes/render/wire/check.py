@@ -9,6 +9,7 @@ from scopes.render.dispatch import to_wire
 
 if TYPE_CHECKING:
     from scopes.check.check import Checked, CheckedRun
+    from scopes.check.explain import RuleExplained, RuleList, RuleRow
     from scopes.check.findings import Finding, Verdict
 
 
@@ -56,3 +57,28 @@ def _format_finding(run: CheckedRun, finding: Finding) -> dict[str, object]:
         cure=finding.cure or None,
         events=[without_none(**event._asdict()) for event in finding.events],
     )
+
+
+@to_wire.register
+def format_rule_list(result: RuleList) -> dict[str, object]:
+    """Return a row for each rule."""
+    return {"kind": "rule-list", "rules": [_format_rule(rule) for rule in result.rules]}
+
+
+@to_wire.register
+def format_rule_explained(result: RuleExplained) -> dict[str, object]:
+    """Return one rule."""
+    return {"kind": "rule-explained", **_format_rule(result.rule)}
+
+
+def _format_rule(rule: RuleRow) -> dict[str, object]:
+    return {
+        "id": rule.id,
+        "level": rule.level,
+        "summary": rule.summary,
+        "explanation": rule.explanation,
+        "own": rule.own,
+        "parameters": [
+            without_none(name=each.name, value=each.value, summary=each.summary) for each in rule.parameters
+        ],
+    }

@@ -157,6 +157,7 @@ def format_stats(result: Stats) -> dict[str, object]:
         models=dict(result.models),
         tools=dict(result.tools),
         tool_errors=dict(result.tool_errors),
+        tool_refusals=dict(result.tool_refusals),
         tokens=_tokens(total) if total is not None else None,
         tokens_by_model={model: _tokens(tokens) for model, tokens in result.tokens.items()} or None,
         first=result.first,

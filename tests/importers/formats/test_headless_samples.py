@@ -67,6 +67,56 @@ SAMPLES = [
         ],
         "success",
     ),
+    Sample("gemini-cli/command-stream", STDOUT, "session-", [("run_shell_command", "ok", None)], "success"),
+    Sample("gemini-cli/command-json", ("stdout.json",), "session-", [("run_shell_command", "ok", None)], "success"),
+    Sample(
+        "gemini-cli/edit-stream",
+        STDOUT,
+        "session-",
+        [("read_file", "ok", None), ("replace", "ok", None), ("run_shell_command", "ok", None)],
+        "success",
+    ),
+    Sample(
+        "gemini-cli/toolfail-stream",
+        STDOUT,
+        "session-",
+        [("run_shell_command", "failed", 1), ("read_file", "failed", None)],
+        "success",
+    ),
+    Sample("gemini-cli/fail-stream", STDOUT, "session-", [], "error"),
+    Sample("gemini-cli/fail-json", ("stderr.log",), "session-", [], "error"),
+    Sample("opencode/command", EVENTS, "export", [("bash", "ok", 0)], "success"),
+    Sample(
+        "opencode/edit", EVENTS, "export", [("read", "ok", None), ("edit", "ok", None), ("bash", "ok", 0)], "success"
+    ),
+    Sample("opencode/toolfail", EVENTS, "export", [("bash", "failed", 1), ("read", "failed", None)], "success"),
+    Sample("opencode/denied", EVENTS, "export", [("bash", "denied", None)], "success"),
+    Sample("opencode/fail", EVENTS, "export", [], "error"),
+    Sample(
+        "qwen-code/edit-stream-json",
+        STDOUT,
+        "chat-",
+        [("read_file", "ok", None), ("edit", "ok", None), ("run_shell_command", "ok", 0)],
+        "success",
+    ),
+    Sample(
+        "qwen-code/partial-stream-json",
+        STDOUT,
+        "chat-",
+        [("read_file", "ok", None), ("edit", "ok", None), ("run_shell_command", "ok", 0)],
+        "success",
+    ),
+    Sample(
+        "qwen-code/edit-json",
+        ("stdout.json",),
+        "chat-",
+        [("read_file", "ok", None), ("edit", "ok", None), ("run_shell_command", "ok", 0)],
+        "success",
+    ),
+    Sample("qwen-code/denied-stream-json", STDOUT, "chat-", [("run_shell_command", "denied", None)], "success"),
+    Sample("qwen-code/fail-stream-json", STDOUT, "chat-", [], "error"),
+    Sample("pi/edit", EVENTS, "2026-", [("read", "ok", None), ("edit", "ok", None), ("bash", "ok", None)], "success"),
+    Sample("pi/fail", EVENTS, "2026-", [], "error"),
 ]
 IDS = [sample.folder for sample in SAMPLES]
 
@@ -147,7 +197,34 @@ def test_an_empty_answer_is_an_empty_run(repository):
     assert verdicts_of(repository, "run/empty", "run/failed") == ["fail", "pass"]
 
 
-@pytest.mark.parametrize("sample", [sample for sample in SAMPLES if "fail" in sample.folder.split("/")[1][:4]])
+def test_failed_tests_are_unknown_from_the_stream_of_gemini_alone(repository, tmp_path):
+    sample = SAMPLES[IDS.index("gemini-cli/toolfail-stream")]
+    import_paths(repository, find(sample, "stdout"))
+    assert verdicts_of(repository, "order/tests-passed") == ["unknown"]
+    import_paths(repository, find(sample, "session-"))
+    assert verdicts_of(repository, "order/tests-passed") == ["fail"]
+
+
+@pytest.mark.parametrize("folder", ["opencode/denied", "qwen-code/denied-stream-json"])
+def test_a_refused_push_is_a_denied_call(repository, folder):
+    import_paths(repository, *paths_of(SAMPLES[IDS.index(folder)]))
+    (run,) = runs_of(repository)
+    assert [(call.shell, call.outcome) for call in run.calls] == [("git push origin main", "denied")]
+
+
+def test_what_only_the_streams_of_real_models_have_is_read(repository):
+    folder = real_transcript("headless", "codex")
+    names = ["hello_world", "list_files", "file_change", "file_create", "failed_command"]
+    import_paths(repository, *(os.path.join(folder, f"real_{name}.events.jsonl") for name in names))
+    found = {tuple(calls_of(run)) for run in runs_of(repository)}
+    assert (("exec_command", "failed", 42),) in found
+    assert (("apply_patch", "ok", None), ("exec_command", "ok", 0)) in found
+    assert len(runs_of(repository)) == 5
+
+
+@pytest.mark.parametrize(
+    "sample", [sample for sample in SAMPLES if sample.end == "error"], ids=lambda each: each.folder
+)
 def test_a_run_that_failed_fails(repository, sample):
     import_paths(repository, *paths_of(sample))
     assert verdicts_of(repository, "run/failed") == ["fail"]

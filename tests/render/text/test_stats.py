@@ -87,11 +87,14 @@ def test_one_model_has_no_sum_and_only_the_columns_that_are_known():
     assert "│ all" not in "".join(lines)
 
 
-def test_failed_calls_are_shown_with_their_tool():
+def test_failed_and_refused_calls_are_shown_with_their_tool():
     lines = seen_lines(STATS["tokens"])
-    assert "Tool calls:    220, 12 failed" in lines
-    start = lines.index("Tools     calls    failed")
-    assert lines[start + 1 : start + 3] == ["Bash        200        12", "Read         20"]
+    assert "Tool calls:    220, 12 failed, 3 refused" in lines
+    start = lines.index("Tools     calls    failed   refused")
+    assert lines[start + 1 : start + 3] == [
+        "Bash        200        12         1",
+        "Read         20                   2",
+    ]
 
 
 def test_the_active_time_follows_the_total_time():

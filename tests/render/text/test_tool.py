@@ -5,6 +5,7 @@ import pytest
 from scopes.model.message import Part
 from scopes.model.tool_calls import main_argument
 from scopes.render.text.tool import call_line, calls_line
+from tests.support.tool_calls import REFUSED
 
 PATCH = "*** Begin Patch\n*** Add File: a.py\n+x\n*** Update File: b.py\n@@\n*** Delete File: c.py\n*** End Patch"
 
@@ -96,3 +97,10 @@ def test_no_control_character_widens_a_line(room):
     line = plain_text(call_line(call("Bash", {"command": "\x1b[2J\n\x00" * 100}), (), room))
     assert "\x1b" not in line
     assert len(line) <= max(room, 20)
+
+
+def test_a_refused_call_is_shown_as_refused_and_not_as_failed():
+    refused = result(is_error=True, output=REFUSED)
+    assert plain_text(call_line(call("Bash", {"command": "make test"}), [refused])) == "→ Bash make test · refused"
+    line = plain_text(calls_line([call("Read", call_id="c0"), call("Bash")], (refused,), None))
+    assert line == "→ Read · 1 more, 1 refused"

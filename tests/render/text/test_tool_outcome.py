@@ -4,13 +4,14 @@ import pytest
 
 from scopes.model.message import Part
 from scopes.render.text.tool_outcome import (
-    call_failed,
+    failure_spans,
     first_content_line,
     format_extent,
     outcome_spans,
     output_of,
     result_line,
 )
+from tests.support.tool_calls import REFUSED
 
 CODEX = "Command: /bin/zsh -lc 'a\nb'\nChunk ID: 78\nWall time: 2.5886 seconds\nProcess exited with code 1\nOriginal token count: 9\nOutput:\n"
 NUMBERED = "    40→\t\t\t}\n    41→\tcontinue\n"
@@ -96,9 +97,10 @@ def test_a_result_keeps_its_size_when_it_is_shortened():
 
 
 def test_only_an_error_result_counts_as_failed():
-    assert call_failed("c", [result(is_error=True)])
-    assert not call_failed("c", [result()])
-    assert not call_failed("d", [result(is_error=True)])
+    assert [span.text for span in failure_spans(["c"], (result(is_error=True),))] == [", 1 failed"]
+    assert failure_spans(["c"], (result(),)) == ()
+    assert failure_spans(["d"], (result(is_error=True),)) == ()
+    assert [span.text for span in failure_spans(["c"], (result(is_error=True, output=REFUSED),))] == [", 1 refused"]
 
 
 def test_a_short_text_has_no_size():

@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from scopes.importers.formats.base import SNIFF_BYTES, Source
-from scopes.importers.formats.claude_code.message_builder import describe_usage, read_counts
-from scopes.importers.formats.claude_code.record import MAX_WORD, is_result, read_part
+from scopes.importers.formats.claude_code.message_builder import read_counts
+from scopes.importers.formats.claude_code.record import MAX_WORD, NAME, is_result, read_part
 from scopes.importers.formats.claude_code.tool_calls import ToolCalls
 from scopes.importers.formats.claude_code.tool_results import read_results
 from scopes.importers.formats.events import STREAM, Event, RunEnd, Session
 from scopes.importers.formats.fields import object_field, text_field, time_field
 from scopes.importers.formats.json_lines import Record
+from scopes.importers.formats.lossless_json import lossless_field
 from scopes.importers.formats.run_builder import (
     ANSWER,
     ERROR,
@@ -175,8 +176,17 @@ class EnvelopeReader:
         before = self._counted.get(f"{answer} {found.key}")
         if before is None:
             before = self._counted[f"{answer} {found.key}"] = self._counted.get(answer, {})
-        found.usage = describe_usage(usage, before)
-        self._counted[answer] = read_counts(usage)
+        counts = self._read_counts(usage)
+        less = {each: max(0, count - before.get(each, 0)) for each, count in counts.items()}
+        found.usage = {**less, **lossless_field("raw", usage)}
+        self._counted[answer] = counts
+
+    def _read_counts(self, usage: dict[str, Any]) -> dict[str, int]:
+        """Return the token counts of a usage; other agents than Claude Code count cached input as input too."""
+        counts = read_counts(usage)
+        if self._name != NAME and "input_uncached" in counts:
+            counts["input_uncached"] = max(0, counts["input_uncached"] - counts.get("cache_read", 0))
+        return counts
 
     def _read_user(self, record: Record, value: dict[str, Any]) -> None:
         blocks = _blocks(object_field(value, "message").get("content"))
@@ -222,7 +232,8 @@ class EnvelopeReader:
         found = self._builder.begin(record, author, ERROR if failed else ANSWER, [Part("text", {"text": text})])
         found.status = "error" if failed else None
         usage = object_field(value, "usage")
-        found.usage = describe_usage(usage, {}) if usage and not failed else None
+        if usage and not failed:
+            found.usage = {**self._read_counts(usage), **lossless_field("raw", usage)}
         self._texts.append(text)
 
     def _end(self) -> RunEnd | None:
@@ -246,7 +257,7 @@ class EnvelopeReader:
             turns=None if turns is None or turns < 0 else int(turns),
             seconds=None if milliseconds is None else milliseconds / 1000,
             denials=tuple(_denied(each) for each in (denials if isinstance(denials, list) else []) if _denied(each)),
-            usage=read_counts(usage) if usage else None,
+            usage=self._read_counts(usage) if usage else None,
         )
 
     def _line_of(self, value: Mapping[str, Any]) -> tuple[str | None, dict[str, str] | None]:

@@ -1,0 +1,121 @@
+"""The reports that `check` writes: those of `--report FORMAT[=PATH]`, and by themselves those of GitHub Actions."""
+
+from __future__ import annotations
+
+import io
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from scopes import __version__
+from scopes.check.check import Checked
+from scopes.cli.invocation import Invocation
+from scopes.errors import Inaccessible, Invalid, ScopesError
+from scopes.exporters.atomic_save import write_file
+from scopes.render.json_line import result_line
+from scopes.render.reports.github import stop_commands, write_github
+from scopes.render.reports.gitlab import write_gitlab
+from scopes.render.reports.junit import write_junit
+from scopes.render.reports.markdown import write_markdown
+from scopes.render.reports.sarif import write_sarif
+
+FORMATS = ("text", "json", "sarif", "junit", "github", "gitlab", "markdown")
+_WRITERS: dict[str, Callable[[Checked], str]] = {
+    "json": result_line, "junit": write_junit, "github": write_github, "gitlab": write_gitlab,
+    "markdown": write_markdown,
+}  # fmt: skip
+_MAX_SUMMARY = 1_000_000  # bytes; GitHub refuses a step summary of 1 MiB
+
+
+class Report(NamedTuple):
+    """A report that was asked for; without a path it goes to standard output."""
+
+    format: str
+    path: str | None
+
+
+def parse_reports(texts: Sequence[str]) -> list[Report]:
+    """Parse the values of `--report`.
+
+    Raises:
+        Invalid: a format is unknown, a path is empty, or two reports go to standard output or to one file.
+    """
+    reports = []
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if name not in FORMATS:
+            raise Invalid(f"there is no report {name!a}", hint=f"formats: {', '.join(FORMATS)}")
+        if equals and not path:
+            raise Invalid(f"--report {text!a} has no path", hint=f"for example: --report {name}=report.{name}")
+        reports.append(Report(name, path if equals else None))
+    targets = [report.path for report in reports]
+    if len(set(targets)) < len(targets):
+        raise Invalid("two reports have the same target", hint="give each a path: --report sarif=s.sarif")
+    return reports
+
+
+def show_checked(invocation: Invocation, checked: Checked, reports: Sequence[Report]) -> int:
+    """Write all reports and return the exit code: that of the check, or 8 if a report could not be written.
+
+    Standard output has the report without a path, else the usual one. In GitHub Actions the text stands between lines
+    that stop commands, since an agent may have written `::set-output` into it; annotations and the summary of the step
+    are written too.
+    """
+    errors: list[ScopesError] = []
+    for report in reports:
+        if report.path is not None:
+            try:
+                text = _text_of(invocation, checked) if report.format == "text" else _render(report.format, checked)
+                write_file(report.path, [text.encode("utf-8", "replace")], force=True)
+            except ScopesError as error:
+                errors.append(error)
+    in_actions = invocation.environ.get("GITHUB_ACTIONS") == "true"
+    printed = next((report.format for report in reports if report.path is None), None)
+    if printed in {None, "text"}:
+        _show_text(invocation, checked, in_actions=in_actions)
+    else:
+        invocation.stdout.write(_render(printed or "", checked))
+    if in_actions and not any(report.format == "github" for report in reports) and not invocation.json:
+        invocation.stdout.write(write_github(checked))
+        _append_summary(invocation.environ, checked)
+    if errors:
+        raise Inaccessible(f"a report was not written: {errors[0].message}", hint=errors[0].hint)
+    return checked.exit_code
+
+
+def _show_text(invocation: Invocation, checked: Checked, *, in_actions: bool) -> None:
+    if not in_actions or invocation.json:
+        invocation.show(checked)
+        return
+    token = secrets.token_hex(16)
+    before, _, after = stop_commands("", token).partition("\n")
+    invocation.stdout.write(f"{before}\n")
+    invocation.show(checked)
+    invocation.stdout.flush()
+    invocation.stdout.write(after.lstrip("\n"))
+
+
+def _text_of(invocation: Invocation, checked: Checked) -> str:
+    """Return what `show` would print into a file."""
+    stdout, invocation.stdout = invocation.stdout, io.StringIO()
+    try:
+        invocation.show(checked)
+        return invocation.stdout.getvalue()
+    finally:
+        invocation.stdout = stdout
+
+
+def _render(name: str, checked: Checked) -> str:
+    if name == "sarif":
+        return write_sarif(checked, __version__)
+    return _WRITERS[name](checked)
+
+
+def _append_summary(environ: Mapping[str, str], checked: Checked) -> None:
+    path = environ.get("GITHUB_STEP_SUMMARY")
+    if path:
+        try:
+            with open(path, "a", encoding="utf-8", errors="replace") as file:
+                file.write(write_markdown(checked, _MAX_SUMMARY))
+        except OSError as error:
+            raise Inaccessible(f"cannot write the step summary {path}: {error.strerror}") from error

@@ -1,0 +1,1 @@
+"""Gemini CLI: the session files of its chats, and what `gemini -p` prints."""

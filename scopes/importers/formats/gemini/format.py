@@ -1,0 +1,51 @@
+"""The Gemini CLI format: session files in JSON lines, and what `gemini -p` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scopes.importers.formats.base import SNIFF_BYTES, Source
+from scopes.importers.formats.events import Event
+from scopes.importers.formats.gemini.session import SessionReader, is_header
+from scopes.importers.formats.gemini.stream import NAME, StreamReader, is_event
+from scopes.importers.formats.stream_documents import first_records, walk_stream
+
+_MARKS = (b'"projectHash"', b'"session_id"', b'"tool_id"')
+
+
+class Gemini:
+    """Gemini CLI since its session files are JSON lines (0.40 and later)."""
+
+    name = NAME
+    file_suffixes = (".jsonl",)
+    standard_folders = None
+    sub_agent_fields: tuple[str, ...] = ()
+
+    def sniff(self, head: bytes) -> bool:
+        """Return True if a source that begins with `head` is in this format."""
+        if not any(mark in head for mark in _MARKS):
+            return False
+        return any((is_header(value) and "messages" not in value) or is_event(value) for value in first_records(head))
+
+    def walk_events(self, source: Source) -> Iterator[Event]:
+        """Yield the Session, its drafts and states, and the Ending."""
+        with source.open() as stream:
+            head = first_records(stream.read(min(SNIFF_BYTES, source.size)))
+        if any(map(is_header, head)):
+            session = SessionReader(head)
+            yield session.session
+            with source.open() as stream:
+                for record in walk_stream(stream, source.size):
+                    session.read(record)
+            yield from session.finish()
+            return
+        reader = StreamReader(head)
+        yield reader.session
+        with source.open() as stream:
+            for record in walk_stream(stream, source.size):
+                if record.value is not None and reader.ends_at(record.value):
+                    yield from reader.finish()
+                    reader = StreamReader([record.value])
+                    yield reader.session
+                yield from reader.read(record)
+        yield from reader.finish()

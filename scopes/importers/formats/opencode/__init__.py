@@ -1,0 +1,1 @@
+"""OpenCode: what `opencode run` prints, and exported sessions."""

@@ -1,0 +1,201 @@
+"""The OpenCode format: what `opencode run --format json` prints, and a session as `opencode export` writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+from scopes.importers.formats.base import SNIFF_BYTES, Source
+from scopes.importers.formats.events import STREAM, ByteRange, Event, RunEnd, Session, SessionRecord, Unparsed
+from scopes.importers.formats.fields import object_field, text_field
+from scopes.importers.formats.json_lines import Record
+from scopes.importers.formats.opencode.export import find_messages, is_export, read_info
+from scopes.importers.formats.opencode.parts import error_text, read_part, read_usage
+from scopes.importers.formats.run_builder import ANSWER, ERROR, HUMAN, PROMPT, RunBuilder, time_of_milliseconds
+from scopes.importers.formats.stream_documents import first_records, name_stream, walk_stream
+from scopes.model.message import Author, Part
+
+NAME = "opencode"
+_AGENT = Author(NAME, "agent")
+_HARNESS = Author(NAME, "system")
+_TYPES = frozenset({"text", "reasoning", "tool_use", "step_start", "step_finish", "error"})
+_STOPPED = "the stream stops in the middle of a step"
+
+
+class OpenCode:
+    """OpenCode 1.x."""
+
+    name = NAME
+    file_suffixes = (".json", ".jsonl")
+    standard_folders = None
+    sub_agent_fields: tuple[str, ...] = ()
+
+    def sniff(self, head: bytes) -> bool:
+        """Return True if a source that begins with `head` is in this format."""
+        if b'"sessionID"' not in head and not is_export(head):
+            return False
+        return is_export(head) or any(map(_is_event, first_records(head)))
+
+    def walk_events(self, source: Source) -> Iterator[Event]:
+        """Yield the Session, its drafts and states, and the Ending."""
+        with source.open() as stream:
+            head = stream.read(min(SNIFF_BYTES, source.size))
+        if is_export(head):
+            yield from _walk_export(source)
+            return
+        reader = _StreamReader(first_records(head))
+        yield reader.session
+        with source.open() as stream:
+            for record in walk_stream(stream, source.size):
+                if record.value is not None and reader.ends_at(record.value):
+                    yield from reader.finish()
+                    reader = _StreamReader([record.value])
+                    yield reader.session
+                yield from reader.read(record)
+        yield from reader.finish()
+
+
+class _StreamReader:
+    """Turns the records of one run into events; it has neither the prompt nor an end record."""
+
+    def __init__(self, head: list[dict[str, Any]]) -> None:
+        self._events = [value for value in head if _is_event(value)]
+        self._id = text_field(self._events[0], "sessionID") if self._events else None
+        self._builder = RunBuilder(is_stream=True)
+        self._seen: set[str] = set()
+        self._reason: str | None = None
+        self._error: str | None = None
+        self._cost: float | None = None
+        created = time_of_milliseconds(self._events[0].get("timestamp")) if self._events else None
+        self.session = Session(
+            format=NAME,
+            native_id=self._id or name_stream(head),
+            sub_file=name_stream(self._events),
+            created=created,
+            details={"line": STREAM},
+        )
+
+    def ends_at(self, value: Mapping[str, Any]) -> bool:
+        """Return True if a record begins the run of another session."""
+        return _is_event(value) and value["sessionID"] != self._id
+
+    def read(self, record: Record) -> Iterator[Event]:
+        """Read the next record; yield the events that are complete."""
+        value = record.value or {}
+        if not _is_event(value):
+            self._builder.reject(record)
+        elif value["type"] == "error":
+            self._error = error_text(value.get("error"))
+            time = time_of_milliseconds(value.get("timestamp"))
+            text = Part("text", {"text": self._error})
+            self._builder.begin(record, _HARNESS, ERROR, [text], time=time).status = "error"
+        else:
+            self._read_part(record, value, value["part"])
+        yield from self._builder.take_ready()
+
+    def finish(self) -> Iterator[Event]:
+        """Yield the last message and the Ending."""
+        end = None
+        if self._error is not None:
+            end = RunEnd("error", self._error, self._cost)
+        elif self._reason == "stop":
+            end = RunEnd("success", "", self._cost)
+        elif self._events:
+            end = RunEnd("error", _STOPPED, self._cost)
+        yield from self._builder.finish(run_end=end)
+
+    def _read_part(self, record: Record, value: Mapping[str, Any], part: dict[str, Any]) -> None:
+        name, kind = text_field(part, "messageID"), value["type"]
+        identity = text_field(part, "id") or str(record.number)
+        parts = list(read_part(part))
+        time = time_of_milliseconds(value.get("timestamp"))
+        repeated = identity in self._seen
+        self._seen.add(identity)
+        if kind == "step_start":
+            self._reason = None
+        if kind == "step_finish" and not repeated:
+            self._reason = text_field(part, "reason")
+            self._add_cost(part.get("cost"))
+        found = self._builder.continues(ANSWER, None, name)
+        if repeated or (not parts and found is None):
+            self._builder.add_state(record, f"repeated/{kind}" if repeated else kind, time)
+            return
+        if found is None:
+            found = self._builder.begin(record, _AGENT, ANSWER, parts, time=time)
+            found.answer = name
+            found.add_ids(name)
+        else:
+            self._builder.add(record, parts)
+        if kind == "step_finish":
+            found.usage = read_usage(object_field(part, "tokens"))
+            found.stop_reason = self._reason
+
+    def _add_cost(self, cost: object) -> None:
+        if isinstance(cost, int | float) and not isinstance(cost, bool):
+            self._cost = (self._cost or 0.0) + cost
+
+
+def _walk_export(source: Source) -> Iterator[Event]:
+    """Yield the events of an exported session; bytes between its messages are a state."""
+    with source.open() as stream:
+        data = stream.read(source.size)
+    info, elements = read_info(data), list(find_messages(data))
+    builder = RunBuilder(is_stream=False)
+    builder.cwd = text_field(info, "directory")
+    values = [element.value for element in elements if isinstance(element.value, dict)]
+    named = chain([info.get("id")], (object_field(value, "info").get("sessionID") for value in values))
+    yield Session(
+        format=NAME,
+        native_id=next((name for name in named if isinstance(name, str) and name), "unknown"),
+        created=time_of_milliseconds(object_field(info, "time").get("created")),
+        cwd=builder.cwd,
+        title=text_field(info, "title"),
+        details={"version": version} if (version := text_field(info, "version")) else {},
+    )
+    at = 0
+    for number, element in enumerate(elements):
+        if element.start > at:
+            yield SessionRecord(key="session", spans=(ByteRange(at, element.start - at),))
+        record = Record(number + 1, number, ByteRange(element.start, element.end - element.start), element.value)
+        at = element.end
+        if isinstance(element.value, dict):
+            _add_exported(builder, record, element.value)
+        else:
+            builder.reject(record, "not a message")
+        yield from builder.take_ready()
+    if at < len(data):
+        rest = (ByteRange(at, len(data) - at),)
+        complete = data[at:].strip().endswith(b"}")
+        yield SessionRecord(key="session", spans=rest) if complete else Unparsed(spans=rest, reason="incomplete export")
+    yield from builder.finish(title=text_field(info, "title"))
+
+
+def _add_exported(builder: RunBuilder, record: Record, value: dict[str, Any]) -> None:
+    info, listed = object_field(value, "info"), value.get("parts")
+    blocks = [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
+    parts = [each for part in blocks for each in read_part(part)]
+    time = time_of_milliseconds(object_field(info, "time").get("created"))
+    role, failed = info.get("role"), isinstance(info.get("error"), dict)
+    if role == "user":
+        builder.begin(record, HUMAN, PROMPT, parts, time=time).add_ids(text_field(info, "id"))
+        return
+    if role != "assistant":
+        builder.reject(record, "a message without a known role")
+        return
+    if failed:
+        parts.append(Part("text", {"text": error_text(info["error"])}))
+    is_error = failed and len(parts) == 1
+    found = builder.begin(record, _HARNESS if is_error else _AGENT, ERROR if is_error else ANSWER, parts, time=time)
+    found.status = "error" if failed else None
+    found.add_ids(text_field(info, "id"))
+    found.model = text_field(info, "modelID")
+    found.stop_reason = "error" if failed else text_field(info, "finish")
+    found.usage = read_usage(object_field(info, "tokens"))
+    found.cwd = text_field(object_field(info, "path"), "cwd") or builder.cwd
+
+
+def _is_event(value: Mapping[str, Any]) -> bool:
+    if value.get("type") not in _TYPES or text_field(value, "sessionID") is None:
+        return False
+    return "error" in value if value["type"] == "error" else isinstance(value.get("part"), dict)

@@ -1,0 +1,1 @@
+"""Pi: its session files, and what `pi --mode json` prints."""

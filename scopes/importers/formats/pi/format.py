@@ -1,0 +1,218 @@
+"""The Pi format: session files, and what `pi --mode json` prints, which has the same messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from scopes.importers.formats.base import SNIFF_BYTES, Source
+from scopes.importers.formats.events import STREAM, Event, RunEnd, Session
+from scopes.importers.formats.fields import object_field, text_field, time_field
+from scopes.importers.formats.json_lines import Record
+from scopes.importers.formats.lossless_json import lossless_field
+from scopes.importers.formats.run_builder import (
+    ANSWER,
+    ERROR,
+    HUMAN,
+    PROMPT,
+    RESULTS,
+    TOOL,
+    ParentLinks,
+    RunBuilder,
+    time_of_milliseconds,
+)
+from scopes.importers.formats.stream_documents import digest_of_record, first_records, name_stream, walk_stream
+from scopes.model.message import Author, Part
+
+NAME = "pi"
+_AGENT = Author(NAME, "agent")
+_HARNESS = Author(NAME, "system")
+_STREAM_TYPES = frozenset({
+    "agent_start", "agent_end", "turn_start", "turn_end", "message_start", "message_update", "message_end",
+    "tool_execution_start", "tool_execution_update", "tool_execution_end", "queue_update", "compaction_start",
+    "compaction_end", "auto_retry_start", "auto_retry_end",
+})  # fmt: skip
+_STATES = frozenset({
+    "session", "model_change", "thinking_level_change", "label", "session_info", "custom", "custom_message",
+    "branch_summary", "compaction",
+})  # fmt: skip
+_USAGE = {"input": "input_uncached", "cacheRead": "cache_read", "cacheWrite": "cache_write", "output": "output"}
+_ENDED = frozenset({"error", "aborted"})
+
+
+class Pi:
+    """Pi since its session files of version 3."""
+
+    name = NAME
+    file_suffixes = (".jsonl",)
+    standard_folders = None
+    sub_agent_fields: tuple[str, ...] = ()
+
+    def sniff(self, head: bytes) -> bool:
+        """Return True if a source that begins with `head` is in this format."""
+        if b'"session"' not in head and b'"message_' not in head:
+            return False
+        return any(_is_header(value) or _is_stream_record(value) for value in first_records(head))
+
+    def walk_events(self, source: Source) -> Iterator[Event]:
+        """Yield the Session, its drafts and states, and the Ending; another header begins another session."""
+        with source.open() as stream:
+            head = first_records(stream.read(min(SNIFF_BYTES, source.size)))
+        reader = _Reader(head)
+        yield reader.session
+        with source.open() as stream:
+            for record in walk_stream(stream, source.size):
+                if record.value is not None and reader.ends_at(record.value):
+                    yield from reader.finish()
+                    reader = _Reader([record.value], is_stream=reader.is_stream)
+                    yield reader.session
+                yield from reader.read(record)
+        yield from reader.finish()
+
+
+class _Reader:
+    """Turns the records of one session into events."""
+
+    def __init__(self, head: list[dict[str, Any]], *, is_stream: bool = False) -> None:
+        header = next(filter(_is_header, head), {})
+        self.is_stream = is_stream or any(map(_is_stream_record, head))
+        self._id = text_field(header, "id") or digest_of_record(head[0] if head else None)
+        self._builder = RunBuilder(is_stream=self.is_stream)
+        self._builder.cwd = text_field(header, "cwd")
+        self._seen: set[str] = set()
+        self._links = ParentLinks()
+        self._stop: tuple[str | None, str | None] = (None, None)  # stop reason and error of the last answer
+        self._cost: float | None = None
+        self._ended = False
+        messages = (value for value in head if value.get("type") == "message_end")
+        self.session = Session(
+            format=NAME,
+            native_id=self._id,
+            sub_file=name_stream(messages) if self.is_stream else None,
+            created=time_field(header),
+            cwd=self._builder.cwd,
+            details={"line": STREAM} if self.is_stream else {},
+        )
+
+    def ends_at(self, value: Mapping[str, Any]) -> bool:
+        """Return True if a record begins another session."""
+        return _is_header(value) and value.get("id") != self._id
+
+    def read(self, record: Record) -> Iterator[Event]:
+        """Read the next record; yield the events that are complete."""
+        value = record.value or {}
+        kind = text_field(value, "type")
+        message = object_field(value, "message")
+        if kind == ("message_end" if self.is_stream else "message") and message:
+            self._read_message(record, value, message)
+        elif kind is not None and (kind in _STATES or kind in _STREAM_TYPES):
+            self._ended = kind == "agent_end" or (self._ended and kind not in {"agent_start", "turn_start"})
+            self._links.add(text_field(value, "id"), self._links.find(text_field(value, "parentId")))
+            self._builder.add_state(record, kind, time_field(value))
+        else:
+            self._builder.reject(record, "a record of unknown type")
+        yield from self._builder.take_ready()
+
+    def finish(self) -> Iterator[Event]:
+        """Yield the last message and the Ending."""
+        reason, error = self._stop
+        end = None
+        if self._ended:
+            detail = ": ".join(filter(None, [reason, error])) if reason in _ENDED else ""
+            end = RunEnd("error" if reason in _ENDED else "success", detail, self._cost)
+        yield from self._builder.finish(run_end=end)
+
+    def _read_message(self, record: Record, value: Mapping[str, Any], message: dict[str, Any]) -> None:
+        digest = digest_of_record(message)
+        role = text_field(message, "role")
+        if digest in self._seen:
+            self._builder.add_state(record, "repeated/message")
+            return
+        self._seen.add(digest)
+        time = _time_of(value, message)
+        if role == "toolResult":
+            self._read_result(record, message, time)
+        elif role == "assistant":
+            self._read_answer(record, message, time)
+        elif role == "user":
+            self._builder.begin(record, HUMAN, PROMPT, _read_content(message.get("content")), time=time)
+        else:
+            self._builder.begin(record, _HARNESS, "notice", _read_content(message.get("content")), time=time)
+        found = self._builder.open
+        if found is not None:
+            name, parent = text_field(value, "id"), text_field(value, "parentId")
+            found.add_ids(name, text_field(message, "responseId"))
+            if self._links.knows(parent) and found.key == str(record.span.offset):
+                found.parent = self._links.find(parent)
+            self._links.add(name, found.key)
+
+    def _read_answer(self, record: Record, message: dict[str, Any], time: str | None) -> None:
+        self._stop = text_field(message, "stopReason"), text_field(message, "errorMessage")
+        parts = list(_read_content(message.get("content")))
+        if self._stop[0] in _ENDED and not parts:
+            text = Part("text", {"text": self._stop[1] or str(self._stop[0])})
+            found = self._builder.begin(record, _HARNESS, ERROR, [text], time=time)
+            found.status = "error"
+        else:
+            found = self._builder.begin(record, _AGENT, ANSWER, parts, time=time)
+        found.model = text_field(message, "model")
+        found.stop_reason = self._stop[0]
+        usage = object_field(message, "usage")
+        counts = {ours: usage.get(theirs) for theirs, ours in _USAGE.items()}
+        known = {name: count for name, count in counts.items() if type(count) is int}
+        if any(known.values()):
+            found.usage = {**known, **lossless_field("raw", usage)}
+        cost = object_field(usage, "cost").get("total")
+        if isinstance(cost, int | float) and not isinstance(cost, bool):
+            self._cost = (self._cost or 0.0) + cost
+
+    def _read_result(self, record: Record, message: dict[str, Any], time: str | None) -> None:
+        call = text_field(message, "toolCallId")
+        fields: dict[str, Any] = {} if call is None else {"call_id": call}
+        content = message.get("content")
+        texts = [each.get("text") for each in content if isinstance(each, dict)] if isinstance(content, list) else []
+        only_text = len(texts) == 1 and isinstance(texts[0], str)
+        fields |= {"output": texts[0]} if only_text else lossless_field("output", content)
+        if isinstance(message.get("isError"), bool):
+            fields["is_error"] = message["isError"]
+        if "details" in message:
+            fields |= lossless_field("structured", message["details"])
+        part = Part("tool_result", fields)
+        if self._builder.continues(RESULTS) is None:
+            self._builder.begin(record, TOOL, RESULTS, [part], time=time)
+        else:
+            self._builder.add(record, [part])
+
+
+def _is_header(value: Mapping[str, Any]) -> bool:
+    return value.get("type") == "session" and "version" in value and text_field(value, "id") is not None
+
+
+def _is_stream_record(value: Mapping[str, Any]) -> bool:
+    kind = value.get("type")
+    if kind in {"message_start", "message_end"}:
+        return text_field(object_field(value, "message"), "role") is not None
+    return kind in _STREAM_TYPES and kind in {"agent_start", "agent_end", "turn_start", "turn_end"}
+
+
+def _time_of(value: Mapping[str, Any], message: Mapping[str, Any]) -> str | None:
+    """Return the time of a message, which both files have; milliseconds since 1970."""
+    return time_of_milliseconds(message.get("timestamp")) or time_field(value)
+
+
+def _read_content(content: object) -> Iterable[Part]:
+    blocks: list[Any] = content if isinstance(content, list) else [content] if content is not None else []
+    for block in blocks:
+        match block:
+            case str(text) | {"type": "text", "text": str(text)}:
+                yield Part("text", {"text": text})
+            case {"type": "thinking", "thinking": str(text)}:
+                yield Part("reasoning", {"text": text})
+            case {"type": "toolCall", "name": str(name)}:
+                call = text_field(block, "id")
+                known = {} if call is None else {"call_id": call}
+                yield Part("tool_call", {**known, "name": name, **lossless_field("input", block.get("arguments"))})
+            case {"type": "image", "data": str(data), "mimeType": str(media)}:
+                yield Part("image", {"media_type": media, "data": data})
+            case _:
+                yield Part("raw", lossless_field("json", block))

@@ -1,0 +1,133 @@
+"""The Qwen Code format: session files, and what `qwen -p` prints, which is the envelope of Claude Code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from scopes.importers.formats.base import SNIFF_BYTES, Source
+from scopes.importers.formats.claude_code.stream import is_by_qwen, is_envelope, may_be_envelope, walk_envelope
+from scopes.importers.formats.events import Event, Session
+from scopes.importers.formats.fields import object_field, text_field, time_field
+from scopes.importers.formats.gemini.parts import read_parts, read_usage
+from scopes.importers.formats.json_lines import Record
+from scopes.importers.formats.run_builder import ANSWER, HUMAN, PROMPT, RESULTS, TOOL, ParentLinks, RunBuilder
+from scopes.importers.formats.stream_documents import digest_of_record, first_records, walk_stream
+from scopes.model.message import Author, Part
+
+NAME = "qwen"
+_AGENT = Author(NAME, "agent")
+_MESSAGES = frozenset({"user", "assistant", "tool_result"})
+_MAX_WORD = 64  # characters of a record type in a state's key
+_COUNTS = ("promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount", "thoughtsTokenCount")
+
+
+class Qwen:
+    """Qwen Code since its sessions are JSON lines."""
+
+    name = NAME
+    file_suffixes = (".jsonl",)
+    standard_folders = None
+    sub_agent_fields: tuple[str, ...] = ()
+
+    def sniff(self, head: bytes) -> bool:
+        """Return True if a source that begins with `head` is in this format."""
+        if not may_be_envelope(head) and b'"parentUuid"' not in head:
+            return False
+        records = first_records(head)
+        return any(map(_is_linked, records)) or (is_envelope(records) and is_by_qwen(records))
+
+    def walk_events(self, source: Source) -> Iterator[Event]:
+        """Yield the Session, its drafts and states, and the Ending."""
+        with source.open() as stream:
+            head = first_records(stream.read(min(SNIFF_BYTES, source.size)))
+        if not any(map(_is_linked, head)):
+            yield from walk_envelope(source, NAME)
+            return
+        reader = _Reader(head)
+        yield reader.session
+        with source.open() as stream:
+            for record in walk_stream(stream, source.size):
+                yield from reader.read(record)
+        yield from reader.finish()
+
+
+class _Reader:
+    """Turns the records of a session file into events; telemetry is between the messages in the chain of parents."""
+
+    def __init__(self, head: list[dict[str, Any]]) -> None:
+        first = next(filter(_is_linked, head))
+        self._builder = RunBuilder(is_stream=False)
+        self._links = ParentLinks()
+        self._builder.cwd = text_field(first, "cwd")
+        self.session = Session(
+            format=NAME,
+            native_id=text_field(first, "sessionId") or digest_of_record(first),
+            created=time_field(first),
+            cwd=self._builder.cwd,
+            details={"version": version} if (version := text_field(first, "version")) else {},
+        )
+
+    def read(self, record: Record) -> Iterator[Event]:
+        """Read the next record; yield the events that are complete."""
+        value = record.value or {}
+        kind, name = text_field(value, "type"), text_field(value, "uuid")
+        parent = text_field(value, "parentUuid")
+        if kind is None or name is None:
+            self._builder.reject(record, "not a record of a session")
+        elif self._links.knows(name):
+            self._builder.add_state(record, f"repeated/{kind[:_MAX_WORD]}")
+        elif kind in _MESSAGES:
+            self._read_message(record, value, kind)
+            found = self._builder.open
+            if found is not None:
+                if self._links.knows(parent) and found.key == str(record.span.offset):
+                    found.parent = self._links.find(parent)
+                found.add_ids(name)
+                self._links.add(name, found.key)
+        else:
+            self._links.add(name, self._links.find(parent))
+            inner = text_field(value, "subtype")
+            self._builder.add_state(
+                record, kind[:64] if inner is None else f"{kind[:64]}/{inner[:64]}", time_field(value)
+            )
+        yield from self._builder.take_ready()
+
+    def finish(self) -> Iterator[Event]:
+        """Yield the last message and the Ending."""
+        yield from self._builder.finish()
+
+    def _read_message(self, record: Record, value: Mapping[str, Any], kind: str) -> None:
+        self._builder.cwd = text_field(value, "cwd") or self._builder.cwd
+        parts = list(read_parts(object_field(value, "message").get("parts")))
+        time = time_field(value)
+        if kind == "tool_result":
+            results = [_with_status(part, object_field(value, "toolCallResult")) for part in parts]
+            if self._builder.continues(RESULTS) is None:
+                self._builder.begin(record, TOOL, RESULTS, results, time=time)
+            else:
+                self._builder.add(record, results)
+            return
+        if kind == "user":
+            found = self._builder.begin(record, HUMAN, PROMPT, parts, time=time)
+        else:
+            found = self._builder.begin(record, _AGENT, ANSWER, parts, time=time)
+            found.model = text_field(value, "model")
+            found.usage = read_usage(object_field(value, "usageMetadata"), _COUNTS)
+        found.git_branch = text_field(value, "gitBranch")
+
+
+def _with_status(part: Part, result: Mapping[str, Any]) -> Part:
+    """Return a result with the failure that only the record around it tells."""
+    failed = result.get("status") in {"error", "cancelled"} and result.get("callId") == part.fields.get("call_id")
+    return Part(part.type, {**part.fields, "is_error": True}) if failed and part.type == "tool_result" else part
+
+
+def _is_linked(value: Mapping[str, Any]) -> bool:
+    """Return True if a record is one of a session file: linked, and with the parts of the Gemini API if a message."""
+    if not ("parentUuid" in value and text_field(value, "uuid") and text_field(value, "sessionId")):
+        return False
+    if "isSidechain" in value:
+        return False
+    is_message = value.get("type") in _MESSAGES and isinstance(object_field(value, "message").get("parts"), list)
+    return is_message or (value.get("type") == "system" and "systemPayload" in value)

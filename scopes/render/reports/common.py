@@ -1,0 +1,69 @@
+"""What the reports have in common: findings without control characters, their order, one explanation of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from scopes import sanitize
+from scopes.check.check import Checked, CheckedRun
+from scopes.check.findings import LEVELS, Event, Finding
+
+_BACKQUOTES = re.compile(r"`+")
+
+
+class Row(NamedTuple):
+    """A finding of a run."""
+
+    run: CheckedRun
+    finding: Finding
+
+
+def list_rows(checked: Checked, *, counting: bool = False) -> list[Row]:
+    """Return all findings, the most severe first; with `counting` only those that are not accepted."""
+    rows = [
+        Row(run, clean(finding)) for run in checked.runs for finding in run.findings if finding.counts or not counting
+    ]
+    return sorted(rows, key=lambda row: LEVELS.index(row.finding.level))
+
+
+def clean_text(text: str) -> str:
+    """Return a text without control characters; line breaks stay."""
+    return sanitize.clean(text)
+
+
+def clean(finding: Finding) -> Finding:
+    """Return a finding without control characters; secrets were redacted when it was found."""
+    return finding._replace(
+        message=clean_text(finding.message),
+        match=None if finding.match is None else clean_text(finding.match),
+        events=tuple(event._replace(text=clean_text(event.text)) for event in finding.events),
+        cure=clean_text(finding.cure),
+    )
+
+
+def explain(row: Row) -> Iterator[str]:
+    """Yield the lines that explain a finding: what, where, the events in order, and how to allow it."""
+    finding = row.finding
+    yield f"{finding.level}: {finding.rule}: {finding.message}"
+    if finding.match is not None:
+        yield f"matched: {finding.match}" + (f" (unwrapped from {finding.wrapper})" if finding.wrapper else "")
+    for event in finding.events:
+        yield f"{place_of(event)}: {event.text}"
+    if finding.attempted:
+        yield "the call was refused or failed: one level lower"
+    if finding.cure:
+        yield f"to allow it: {finding.cure}"
+
+
+def place_of(event: Event) -> str:
+    """Return the line of the transcript of an event, else its message."""
+    return f"{event.path}:{event.line}" if event.path is not None else f"message {event.message[:8]}"
+
+
+def fenced(text: str) -> str:
+    """Return a Markdown code block whose fence is longer than any in the text."""
+    longest = max((len(found) for found in _BACKQUOTES.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text}\n{fence}"

@@ -1,0 +1,146 @@
+"""Find secrets in text by patterns with a fixed prefix or a key in front of them, and redact them.
+
+There is no rule by entropy: ids, hashes, signatures and paths look as random as keys. Unknown kinds are not found.
+Repetitions are bounded, so that the time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_MIN_DISTINCT = 10  # characters of a value behind a key such as `password =`
+
+
+class Secret(NamedTuple):
+    """A possible secret: its kind, and its place in the text."""
+
+    kind: str
+    start: int
+    end: int
+
+
+class _Rule(NamedTuple):
+    """A pattern that is tried where one of the anchors occurs; group 1, if there is one, is the secret."""
+
+    kind: str
+    anchors: tuple[str, ...]
+    pattern: re.Pattern[str]
+    before: int = 0  # characters before the anchor where the pattern may begin
+
+
+def _rule(kind: str, anchors: str, pattern: str, before: int = 0) -> _Rule:
+    return _Rule(kind, tuple(anchors.split()), re.compile(pattern), before)
+
+
+_END = r"(?![A-Za-z0-9_-])"
+_RULES = (
+    _rule(
+        "private-key", "-----BEGIN",
+        r"-----BEGIN (?:[A-Z]{2,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:[^-]{40,8000}-----END[^-]{0,40}-----|[^-]{40,4000})",
+    ),
+    _rule("aws-access-key", "AKIA ASIA", rf"A(?:KIA|SIA)[A-Z2-7]{{16}}{_END}"),
+    _rule("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", rf"gh[pousr]_[A-Za-z0-9]{{36,251}}{_END}"),
+    _rule("github-token", "github_pat_", rf"github_pat_[A-Za-z0-9_]{{22,244}}{_END}"),
+    _rule(
+        "gitlab-token", "glpat- glptt- gldt- glrt- glcbt- glsoat- glft-",
+        rf"gl(?:pat|ptt|dt|rt|cbt|soat|ft)-[A-Za-z0-9_.-]{{20,120}}{_END}",
+    ),
+    _rule("anthropic-key", "sk-ant-", rf"sk-ant-[a-z]{{2,8}}\d\d-[A-Za-z0-9_-]{{20,200}}{_END}"),
+    _rule("openai-key", "sk-", rf"sk-(?:proj-|svcacct-|admin-)[A-Za-z0-9_-]{{40,200}}{_END}"),
+    _rule("openai-key", "sk-", rf"sk-[A-Za-z0-9]{{48}}{_END}"),
+    _rule("openrouter-key", "sk-or-v1-", rf"sk-or-v1-[0-9a-f]{{64}}{_END}"),
+    _rule("google-key", "AIza", rf"AIza[A-Za-z0-9_-]{{35}}{_END}"),
+    _rule("google-oauth", "GOCSPX-", rf"GOCSPX-[A-Za-z0-9_-]{{28}}{_END}"),
+    _rule(
+        "slack-token", "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-",
+        rf"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{{20,200}}{_END}",
+    ),
+    _rule(
+        "slack-webhook", "hooks.slack.com/services/",
+        r"hooks\.slack\.com/services/(T[A-Z0-9]{6,12}/B[A-Z0-9]{6,12}/[A-Za-z0-9]{20,40})",
+    ),
+    _rule(
+        "stripe-key", "sk_live_ rk_live_ sk_test_ rk_test_ whsec_",
+        rf"(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{{16,120}}{_END}",
+    ),
+    _rule("npm-token", "npm_", rf"npm_[A-Za-z0-9]{{36}}{_END}"),
+    _rule("pypi-token", "pypi-AgE", r"pypi-AgE[A-Za-z0-9_-]{50,300}"),
+    _rule("huggingface-token", "hf_", rf"hf_[A-Za-z]{{34}}{_END}"),
+    _rule("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", rf"do[opr]_v1_[0-9a-f]{{64}}{_END}"),
+    _rule("sendgrid-key", "SG.", rf"SG\.[A-Za-z0-9_-]{{22}}\.[A-Za-z0-9_-]{{43}}{_END}"),
+    _rule("twilio-key", "SK", rf"SK[0-9a-f]{{32}}{_END}"),
+    _rule("supabase-key", "sbp_ sb_secret_", rf"(?:sbp_[0-9a-f]{{40}}|sb_secret_[A-Za-z0-9_-]{{20,60}}){_END}"),
+    _rule("vault-token", "hvs. hvb.", rf"hv[sb]\.[A-Za-z0-9_-]{{24,200}}{_END}"),
+    _rule("terraform-token", ".atlasv1.", rf"[A-Za-z0-9]{{14}}\.atlasv1\.[A-Za-z0-9_-]{{60,80}}{_END}", 14),
+    _rule("age-key", "AGE-SECRET-KEY-1", rf"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{{58}}{_END}"),
+    _rule("telegram-token", ":AA", rf"\d{{8,10}}:AA[A-Za-z0-9_-]{{33}}{_END}", 10),
+    _rule("jwt", "eyJ", rf"eyJ[A-Za-z0-9_-]{{10,2000}}\.eyJ[A-Za-z0-9_-]{{10,4000}}\.[A-Za-z0-9_-]{{20,1000}}{_END}"),
+    _rule("url-password", "://", r"://[^\s:/?#@'\"<>${}%]{1,64}:([^\s:/?#@'\"<>${}]{6,120})@"),
+    _rule("auth-header", "Bearer Basic", r"(?:Bearer|Basic)\s{1,3}([A-Za-z0-9_+/=.-]{24,2000})(?![A-Za-z0-9_+/=.-])"),
+)  # fmt: skip
+_KEY = re.compile(
+    r"(?i)(?:api_?key|access_?key|account_?key|secret_?key|secret|auth_?token|access_?token|client_?secret|password|passwd)"
+    r"\\?[\"']?[ \t]{0,3}(?:=|:)[ \t]{0,3}\\?[\"']?(?=[A-Za-z0-9_+/.-]{0,119}\d)(?=[A-Za-z0-9_+/.-]{0,119}[A-Za-z])"
+    r"([A-Za-z0-9_+/-]{20,120}={0,2})(?![A-Za-z0-9_+/.(\[-])"
+)
+_KEY_ANCHORS = re.compile(r"(?i)(?:key|secret|token|password|passwd)\\?[\"']?[ \t]{0,3}[=:]")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"(?i)example|your[_-]|xxxx|\*\*\*\*|placeholder|changeme|dummy|redacted")
+
+
+def find_secrets(text: str) -> list[Secret]:
+    """Return the possible secrets of a text, in order; they do not overlap. Placeholders are left out."""
+    found = sorted({*_walk_prefixes(text), *_walk_assigned(text)}, key=lambda each: (each.start, -each.end))
+    kept: list[Secret] = []
+    for each in found:
+        if not kept or each.start >= kept[-1].end:
+            kept.append(each)
+    return kept
+
+
+def redact(text: str) -> str:
+    """Return the text with each secret replaced by `[redacted KIND]`."""
+    pieces, position = [], 0
+    for secret in find_secrets(text):
+        pieces += [text[position : secret.start], f"[redacted {secret.kind}]"]
+        position = secret.end
+    return "".join([*pieces, text[position:]])
+
+
+def _walk_prefixes(text: str) -> Iterator[Secret]:
+    for rule in _RULES:
+        for anchor in rule.anchors:
+            at = text.find(anchor)
+            while at >= 0:
+                match = _match_at(rule, text, at)
+                if match is not None:
+                    group = match.lastindex or 0
+                    if not _is_placeholder(match[group]):
+                        yield Secret(rule.kind, match.start(group), match.end(group))
+                at = text.find(anchor, max(at + len(anchor), match.end() if match is not None else 0))
+
+
+def _match_at(rule: _Rule, text: str, at: int) -> re.Match[str] | None:
+    """Return a match that contains the anchor; it begins there, or up to `before` characters earlier."""
+    for start in range(max(at - rule.before, 0), at + 1):
+        inside = start > 0 and (text[start - 1].isalnum() or text[start - 1] in "_-") and text[start].isalnum()
+        match = None if inside else rule.pattern.match(text, start)
+        if match is not None and match.end() > at:
+            return match
+    return None
+
+
+def _walk_assigned(text: str) -> Iterator[Secret]:
+    for anchor in _KEY_ANCHORS.finditer(text):
+        match = _KEY.search(text, max(anchor.start() - 10, 0), anchor.end() + 140)
+        if match is None or _is_placeholder(match[1]) or _UUID.fullmatch(match[1]):
+            continue
+        if len(set(match[1])) >= _MIN_DISTINCT:
+            yield Secret("assigned-secret", match.start(1), match.end(1))
+
+
+def _is_placeholder(text: str) -> bool:
+    return _PLACEHOLDER.search(text) is not None or text.lower().count("x") > len(text) // 2
