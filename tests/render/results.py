@@ -9,6 +9,7 @@ from scopes.check.check import Checked, CheckedRun
 from scopes.check.explain import ParameterRow, RuleExplained, RuleList, RuleRow
 from scopes.check.findings import Event, Verdict
 from scopes.check.findings import Finding as CheckFinding
+from scopes.check.rule_tests import Case, RuleTests, Uncovered
 from scopes.clock import format_seconds
 from scopes.context.budget import plan_budget
 from scopes.context.context_diff import ContextChange, ContextDifference, ContextSide
@@ -887,6 +888,16 @@ SAMPLES = {
     "check": {
         "rules": RuleList(rules=(RULE, replace(RULE, id="ours/x", level="off", own=True, parameters=()))),
         "rule": RuleExplained(rule=RULE),
+        "tests": RuleTests(
+            tests=("push", "quiet"),
+            cases=(
+                Case("push", "shell/force-push", 12, "ruleid", "pass", "pushes with force"),
+                Case("push", "order/tests-passed", 7, None, "fail", "not expected: the last test run failed with exit code 1"),
+                Case("quiet", "run/empty", None, "todook", "todo", "no longer found, write ok"),
+            ),
+            uncovered=(Uncovered("ours/x", ("failing", "passing")),),
+        ),
+        "tests-passed": RuleTests(tests=("quiet",), cases=()),
         "failed": CHECKED,
         "passed": replace(CHECKED, runs=(replace(CHECKED.runs[0], verdicts=CHECKED.runs[0].verdicts[2:]),), policy=None),
     },
