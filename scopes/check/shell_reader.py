@@ -212,6 +212,8 @@ class Reader:
                 environment.append((name, value.value if isinstance(value, Word) else None))
             elif child.type.endswith("_redirect"):
                 redirects.append(child)
+            elif child.type in {"subshell", "compound_statement"}:  # `time (...)`
+                self._statement(child, frame)
             elif child.type not in {"comment", "ERROR"}:
                 words += reader.expand(child)
         own = read_redirections(redirects, reader, frame.source)

@@ -87,6 +87,9 @@ def test_words_are_read_as_a_shell_reads_them(line, argv):
         ("x - <<'A' \"$h\" >r 2>&1\nb\nA", ["x - ?"]),
         ("command -v a", ["command -v a"]),
         ("su bob -c 'a b'", ["a b"]),
+        ("b 2>&1 | c | d -8\necho y 2>&1 | e", ["b", "c", "d -8", "echo y", "e"]),
+        ("b 2>&1 | c | d \\\n-8\nif x; then y z 2>&1 | e; fi", ["b", "c", "d -8", "x", "y z", "e"]),
+        ("time A=1 b; time (A=1 c > d)", ["b", "c", "time"]),
         ("flock x -c 'a b'; flock x b", ["a b", "b"]),
     ],
 )  # fmt: skip
