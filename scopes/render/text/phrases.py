@@ -140,6 +140,6 @@ def write_preview(view: View, name: str | Span, *sentence: str | Span) -> None:
 
 
 def write_hint(view: View, text: str) -> None:
-    """Write a next step, broken at blanks, unless hints are disabled."""
+    """Write a next step, broken at blanks but not inside a command, unless hints are disabled."""
     if view.hints:
         view.sentence(Span(text, "dim"))
