@@ -71,6 +71,10 @@ def import_(
     were. Such files in a folder are counted in a note, unless nothing else is in it. --dry-run lists only conversations
     that would change, and counts the others.
 
+    The rows have one conversation each: its id, its title or first prompt, the messages and new messages of the
+    imported sessions, and their branches. Messages and branches that were added here are not counted: `scopes list`
+    counts the whole conversation.
+
     Examples:
       scopes conv import
       scopes conv import ~/.claude/projects/-home-carol-shop
