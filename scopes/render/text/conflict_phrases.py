@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 MAX_LINES = 20
 _STYLE_OF_SEVERITY: Mapping[str, Style] = {"high": "bad", "medium": "warn", "low": "dim"}
 _STYLE_OF_STATUS: Mapping[str, Style] = {"escalated": "warn", "resolved": "good"}
-_BANDS = ((0.2, "Very Low"), (0.4, "Low"), (0.6, "Medium"), (0.8, "High"))
 
 
 def severity(conflict: Conflict) -> Span:
@@ -55,12 +54,6 @@ def conflict_agents(conflict: Conflict) -> str:
     """Return the agents of both sides, those of the target first."""
     positions = (*conflict.target, *conflict.source)
     return ", ".join(dict.fromkeys(position.agent for position in positions if position.agent is not None))
-
-
-def confidence(value: float) -> str:
-    """Return a confidence as a word and the number: `High (0.75)`; each word starts at its lower bound."""
-    word = next((word for bound, word in _BANDS if value < bound), "Very High")
-    return f"{word} ({value:g})"
 
 
 def _side_spans(key: str, positions: Sequence[Position]) -> Iterator[str | Span]:

@@ -13,7 +13,6 @@ from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_text
 from scopes.render.text.conflict_phrases import (
     can_repeat,
-    confidence,
     conflict_agents,
     conflict_key,
     earlier_line,
@@ -25,6 +24,7 @@ from scopes.render.text.conflict_phrases import (
 from scopes.render.text.file_comparison import file_outcome, write_patch
 from scopes.render.text.phrases import (
     author,
+    confidence,
     counted,
     identifier,
     short_time,

@@ -20,6 +20,7 @@ SHORT_ID_LENGTH = 8
 WIDE = 100  # columns of a terminal that has room for more than the essentials
 UNKNOWN_TIME = "-"
 UNDO_HINT = "undo with: scopes undo"
+_BANDS = ((0.2, "Very Low"), (0.4, "Low"), (0.6, "Medium"), (0.8, "High"))
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -79,6 +80,21 @@ def counted(number: int, one: str) -> str:
 def stale_mark(newer: int | None) -> tuple[Span, ...]:
     """Return a mark for a stale summary, one that newer messages follow (S4-47)."""
     return (Span(f" · stale: {counted(newer, 'newer message')}", "warn"),) if newer else ()
+
+
+def confidence(value: float) -> str:
+    """Return a confidence as a word and the number: `High (0.75)`; each word starts at its lower bound."""
+    word = next((word for bound, word in _BANDS if value < bound), "Very High")
+    return f"{word} ({value:g})"
+
+
+def confidence_mark(message: Message | None) -> tuple[Span, ...]:
+    """Return the confidence of a typed message (S4-25); empty if it states none."""
+    payload = None if message is None else message.payload
+    value = None if payload is None else payload.get("confidence")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ()
+    return (Span(f", confidence {confidence(value)}"),)
 
 
 def change_mark(*, retracted: bool, amended: bool) -> tuple[Span, ...]:
