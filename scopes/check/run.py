@@ -18,11 +18,15 @@ Outcome: TypeAlias = Literal["ok", "failed", "denied", "open"]
 
 
 class RunSource(NamedTuple):
-    """One transcript of a run; a `stream` is what a headless agent prints, a `session` is the file that it keeps."""
+    """One transcript of a run; a `stream` is what a headless agent prints, a `session` is the file that it keeps.
+
+    digest: the SHA-256 of its bytes
+    """
 
     path: str
     format: str
     kind: Literal["stream", "session"]
+    digest: str = ""
 
 
 class Text(NamedTuple):
