@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
-from time import process_time
-
-import tree_sitter_bash
-from tree_sitter import Language, Node, Parser, Point
+from typing import TYPE_CHECKING
 
 from scopes.check.shell_builtins import assign, declare, run_builtin, unset
 from scopes.check.shell_collector import Collector, Frame
 from scopes.check.shell_command import Command, Redirection
+from scopes.check.shell_grammar import Grammar
 from scopes.check.shell_redirections import Redirections, read_redirections
 from scopes.check.shell_state import Function, Word, resolve
 from scopes.check.shell_unwrap import Input, unwrap
-from scopes.check.shell_words import WordReader, text_of
+from scopes.check.shell_words import WordReader, add_words, text_of
 from scopes.check.shell_wrappers import Step
 
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
 MAX_DEPTH = 40  # of statements in statements
-MAX_SECONDS = 1.0  # of the processor, for the grammar; an ordinary command takes a tenth of a millisecond
 MAX_VALUES = 12  # of a loop that is read once for each value
-_BLOCK = 1 << 16
 _LEAVES = {"exit", "return", "continue", "break", "false", "die"}
 _BRANCHES = {"elif_clause", "else_clause", "case_item"}
 
@@ -31,7 +29,7 @@ class Reader:
 
     def __init__(self) -> None:
         self._log = Collector()
-        self._deadline = process_time() + MAX_SECONDS
+        self._grammar = Grammar()
         self._handlers: dict[str, Callable[[Node, Frame, Redirections], None]] = {
             "command": self._command,
             "pipeline": lambda node, frame, tail: self._pipe(_stages(node), frame, tail, None),
@@ -66,23 +64,12 @@ class Reader:
     def run_text(self, source: bytes, frame: Frame) -> None:
         """Read a text as a shell runs it."""
         self._log.count(1 + len(source) // 200)
-        tree = self._parse(source)
+        source, tree = self._grammar.parse(source)
         reason = "it takes too long to read" if tree is None else "it has a syntax error" if tree.has_error else None
         if tree is not None:
             self._statement(tree, frame._replace(source=source, depth=frame.depth + 1))
         if reason is not None:
             self._log.report(source.decode("utf-8", "replace"), frame.state.directory, reason, frame)
-
-    def _parse(self, source: bytes) -> Node | None:
-        def read(offset: int, _: Point) -> bytes:
-            return source[offset : offset + _BLOCK]
-
-        try:
-            tree = _parser().parse(read, progress_callback=lambda _, __: process_time() > self._deadline)
-        except ValueError:  # stopped by the callback
-            _parser().reset()
-            return None
-        return tree.root_node
 
     def _reader(self, frame: Frame) -> WordReader:
         return WordReader(frame.source, frame.state, lambda node: self._substitute(node, frame))
@@ -217,16 +204,20 @@ class Reader:
 
     def _command(self, node: Node, frame: Frame, tail: Redirections) -> None:
         reader = self._reader(frame)
-        words, redirects = [], []
+        words: list[Word] = []
+        redirects, end = [], node.start_byte
         environment = list(frame.environment)
         for child in node.named_children:
+            gap, end = frame.source[end : child.start_byte], child.end_byte
             if child.type == "variable_assignment":
                 name, value = assign(child, frame.state.copy(), reader)
                 environment.append((name, value.value if isinstance(value, Word) else None))
             elif child.type.endswith("_redirect"):
                 redirects.append(child)
+            elif child.type in {"subshell", "compound_statement"}:  # `time (...)`
+                self._statement(child, frame)
             elif child.type not in {"comment", "ERROR"}:
-                words += reader.expand(child)
+                add_words(words, reader.expand(child), gap)
         own = read_redirections(redirects, reader, frame.source)
         words += [word for extra in (*own.words, *tail.words) for word in reader.expand(extra)]
         self._log.count(len(words))
@@ -294,8 +285,3 @@ def _leaves(node: Node, source: bytes) -> bool:
     while node.type in {"compound_statement", "subshell"} and node.named_children:
         node = node.named_children[-1]
     return node.type == "command" and text_of(node, source).split(maxsplit=1)[0] in _LEAVES
-
-
-@cache
-def _parser() -> Parser:
-    return Parser(Language(tree_sitter_bash.language()))

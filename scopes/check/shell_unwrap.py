@@ -50,6 +50,7 @@ _ELSEWHERE: Final = {
     "expect": "is a program of expect",
 }
 _CONTAINERS: Final = {"docker", "podman", "nerdctl", "kubectl", "docker-compose", "vagrant", "lima", "limactl", "orb"}
+_QUERIES: Final = {"crontab": ("-l",), "ssh": ("-G", "-V"), "parallel": ("--version",)}  # run no command
 _TMUX: Final = {"send-keys", "send", "new-session", "new", "new-window"}
 
 
@@ -119,7 +120,7 @@ def find_unread(words: tuple[Word, ...], given: Input | None) -> Unread | None:
 
 def _reason_elsewhere(program: str, words: tuple[Word, ...]) -> str | None:
     if program in _ELSEWHERE:
-        quiet = len(words) == 1 or (program == "crontab" and words[1].text == "-l")
+        quiet = len(words) == 1 or (program in _QUERIES and words[1].text in _QUERIES[program])
         return None if quiet else f"{program} {_ELSEWHERE[program]}"
     if program in _CONTAINERS and {word.text for word in words[1:4]} & {"exec", "run", "ssh", "shell"}:
         return f"{program} runs it in another system"
@@ -129,7 +130,7 @@ def _reason_elsewhere(program: str, words: tuple[Word, ...]) -> str | None:
 
 
 def _find_unread_code(program: str, words: tuple[Word, ...], given: Input | None) -> Unread | None:
-    letters, long = _INLINE.get(re.sub(r"[\d.]+$", "", program), ("", ()))
+    letters, long = _INLINE.get(program.rstrip("0123456789."), ("", ()))
     if not letters:
         is_eval = program == "deno" and words and words[0].text == "eval"
         return Unread("deno runs a text in another language") if is_eval else None
@@ -162,9 +163,11 @@ def _unwrap_shell(program: str, words: tuple[Word, ...], given: Input | None) ->
 
 def _find_unread_shell(program: str, words: tuple[Word, ...], given: Input | None) -> Unread | None:
     options = _shell_options(words)
+    if options.has("n"):  # only checks the syntax
+        return None
     if options.operands and not options.has("s"):
         return Unread(f"{program} runs a file", options.operands[0].programs)
-    if any(name in {"--version", "--help"} for name, _ in options.given) or options.has("n"):
+    if any(name in {"--version", "--help"} for name, _ in options.given):
         return None
     if given is None:
         return Unread(f"{program} reads its commands from elsewhere") if options.has("si") else None

@@ -79,7 +79,7 @@ _WRAPPERS: Final[Mapping[str, _Wrapper]] = {
     "caffeinate": _Wrapper("tw"),
     "timeout": _Wrapper("ks", ("--kill-after", "--signal"), skip=1),
     "gtimeout": _Wrapper("ks", ("--kill-after", "--signal"), skip=1),
-    "time": _Wrapper("of", ("--output", "--format")),
+    "time": _Wrapper("of", ("--output", "--format"), assignments=True),
     "stdbuf": _Wrapper("ioe", ("--input", "--output", "--error")),
     "unbuffer": _Wrapper(),
     "command": _Wrapper(not_run="vV"),

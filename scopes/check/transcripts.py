@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
+from weakref import WeakKeyDictionary
 
 from scopes.check.run import RunSource
 from scopes.history.conversations import Scope
@@ -24,6 +25,7 @@ from scopes.importers.streams import content_key, is_stream_part
 from scopes.model.message import Part
 from scopes.store.repository import Repository
 
+_RECORDS: WeakKeyDictionary[Repository, dict[Oid, SourceRecord]] = WeakKeyDictionary()
 _Result = tuple[Part, Part]  # a call and its result
 
 
@@ -93,7 +95,7 @@ def read_transcripts(repository: Repository, scope: Scope) -> Transcripts:
     sources: list[RunSource] = []
     streams: list[Stream] = []
     for _, value in sorted(repository.list_refs(SOURCES).items()):
-        record = read_source_record(repository, Oid(value))
+        record = _read_record(repository, Oid(value))
         if root is None or root not in {record.root, *record.more_roots}:
             continue
         kind: Literal["stream", "session"] = "stream" if is_stream_part(record.part) else "session"
@@ -104,6 +106,14 @@ def read_transcripts(repository: Repository, scope: Scope) -> Transcripts:
     ends = [stream.end for stream in streams if stream.end is not None]
     denials = frozenset(each for end in ends for each in end.denials)
     return Transcripts(tuple(sources), tuple(streams), denials)
+
+
+def _read_record(repository: Repository, commit: Oid) -> SourceRecord:
+    """Read the record of a source once: a check of many runs asks each time which sources belong to the run."""
+    records = _RECORDS.setdefault(repository, {})
+    if commit not in records:
+        records[commit] = read_source_record(repository, commit)
+    return records[commit]
 
 
 def _read_streams(repository: Repository, commit: Oid, record: SourceRecord, root: Oid) -> Iterator[Stream]:

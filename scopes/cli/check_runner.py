@@ -187,7 +187,7 @@ def _read_policy_text(invocation: Invocation, path: str | None, revision: str | 
     if revision is None:
         if path is None and not os.path.isfile(name):
             return None, name
-        return _decoded(_read_file(name, "policy"), name), name
+        return read_text(name, "policy"), name
     data = read_committed_file(invocation.cwd, revision, os.path.normpath(name))
     if data is None and path is not None:
         raise NotFound(f"there is no {name} in {revision}", hint="commit the policy there, or leave out --rules-from")
@@ -210,6 +210,16 @@ def _read_file(path: str, what: str) -> bytes:
         raise NotFound(f"there is no {what} {path}", hint="give the path of an existing file") from error
     except OSError as error:
         raise Inaccessible(f"cannot read the {what} {path}: {error.strerror}") from error
+
+
+def read_text(path: str, what: str) -> str:
+    """Return the text of a file that a person wrote.
+
+    Raises:
+        NotFound, Inaccessible: it cannot be read.
+        Invalid: it is not UTF-8.
+    """
+    return _decoded(_read_file(path, what), path)
 
 
 def _decoded(data: bytes, name: str) -> str:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 from scopes.cli.arguments import find_named_project, refuse_both_scopes
 from scopes.cli.invocation import Invocation
-from scopes.errors import CannotImport, Inaccessible, NotFound
+from scopes.errors import CannotImport, Inaccessible, Invalid, NotFound
+from scopes.history.titles import read_first_prompt
 from scopes.importers.discovery import find_outside_links, find_sources, find_standard_folders, open_pipe, spool_stream
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
@@ -148,6 +149,25 @@ def import_all(invocation: Invocation, collected: CollectedSources, options: Imp
     elif repository is None:
         open_sources(collected.sources, FORMATS, list(collected.skipped))
     return import_into(invocation, repository or invocation.repository(create=True), collected, options)
+
+
+def refuse_other_options(sample: str, *others: object) -> None:
+    """Raise Invalid if other options or paths are given with the option that imports a sample."""
+    if any(others):
+        hint = "import the paths with a second command"
+        raise Invalid(f"{sample} cannot be combined with paths or other options", hint=hint)
+
+
+def with_first_prompts(invocation: Invocation, result: Imported) -> Imported:
+    """Return a result with the first prompts of conversations without a title; unchanged for JSON, which has none."""
+    repository = None if invocation.json else invocation.find_repository(create=True)  # none in a dry run
+    if repository is None:
+        return result
+    rows = [
+        row if row.title is not None else replace(row, first_prompt=read_first_prompt(repository, row.id))
+        for row in result.conversations
+    ]
+    return replace(result, conversations=tuple(rows))
 
 
 def import_into(

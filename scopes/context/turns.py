@@ -103,8 +103,13 @@ def role_of(head: MessageHeader) -> str:
 
 def has_content(message: Message) -> bool:
     """Return False if `content_of` would be empty, without building it."""
-    parts = (part.type in _TOOL_PARTS or (part.type == "text" and bool(part.text)) for part in message.parts)
+    parts = (part.type in _TOOL_PARTS or (part.type == "text" and _is_seen(part.text)) for part in message.parts)
     return any(parts) or bool(message.payload)
+
+
+def _is_seen(text: str) -> bool:
+    """Return True if `for_prompt` leaves something of a text: of white space, only what becomes U+FFFD."""
+    return bool(text) and (not text.isspace() or bool(for_prompt(text)))
 
 
 def content_of(message: Message, limit: int) -> str:

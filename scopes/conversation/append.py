@@ -8,13 +8,14 @@ from functools import partial
 from shlex import quote
 
 from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.messages import NO_CHANGES, write_message_blob, write_message_commit
+from scopes.history.messages import NO_CHANGES, count_messages, write_message_blob, write_message_commit
 from scopes.history.revisions import find_directory, list_branch_tips
 from scopes.history.transaction import Transaction, append_commit
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.loading import load
 from scopes.model.message import Message
 from scopes.result import Note, Result
+from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange
@@ -26,6 +27,7 @@ class MessageAppended(Result):
 
     `parent` is set if the branch was created with the message: the branch it begins on. It is active then, and
     `operation` created both. `start` is the message at which it begins, unless that is the tip of `parent`.
+    `remaining_turns` is set if the setting `scopes.maxTurns` is: how many messages the conversation may still get.
     """
 
     id: MessageId
@@ -35,6 +37,7 @@ class MessageAppended(Result):
     parent: BranchName | None = None
     start: MessageId | None = None
     operation: OperationId | None = None
+    remaining_turns: int | None = None
 
 
 def append(
@@ -58,8 +61,15 @@ def append_to(branch: BranchHandle, message: Message, *, first: MessageId | None
     repository, conversation_id = branch.repository, branch.conversation.id
     [write] = message_writers(repository, conversation_id, [message])
     oid = append_commit(repository, conversation_id, branch.name, message.id, write, first)
-    notes = note_similar_topic(repository, conversation_id, oid, message)
-    return MessageAppended(id=message.id, oid=oid, conversation=conversation_id, branch=branch.name, notes=notes)
+    remaining, limits = check_limits(repository, oid)
+    return MessageAppended(
+        id=message.id,
+        oid=oid,
+        conversation=conversation_id,
+        branch=branch.name,
+        remaining_turns=remaining,
+        notes=(*note_similar_topic(repository, conversation_id, oid, message), *limits),
+    )
 
 
 def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[MessageAppended]:
@@ -84,6 +94,30 @@ def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[Messag
             tx.move_branch(branch.name, old, tip)
             tx.commit("append-all", f"append {len(appended)} message{'s'[: len(appended) > 1]} to {branch}")
     return appended
+
+
+def check_limits(repository: Repository, oid: Oid) -> tuple[int | None, tuple[Note, ...]]:
+    """Return how many messages may still come after a commit, None without a limit, and notes on exceeded limits.
+
+    The limits are the settings `scopes.maxTurns` and `scopes.idleSeconds` (S1-24). They stop nothing.
+    """
+    limit = repository.config.find_integer("scopes.maxTurns", 0)
+    idle_limit = repository.config.find_integer("scopes.idleSeconds", 0)
+    notes, remaining = [], None
+    if limit:
+        count = count_messages(walk_newest_first(repository, [oid]))
+        remaining = max(0, limit - count)
+        if count > limit:
+            text = f"the conversation has {count} messages, more than scopes.maxTurns ({limit})"
+            notes.append(Note(text, "continue in a new one: scopes conv new"))
+    if idle_limit:
+        commit = read_commit(repository, oid)
+        idle = commit.time - read_commit(repository, commit.parents[0]).time if commit.parents else 0
+        if idle > idle_limit:
+            notes.append(
+                Note(f"the conversation was idle for {idle} seconds, longer than scopes.idleSeconds ({idle_limit})")
+            )
+    return remaining, tuple(notes)
 
 
 def note_similar_topic(

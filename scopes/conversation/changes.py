@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_date, parse_time
 from scopes.errors import Invalid
-from scopes.history.messages import MessageHeader, header_of, is_root, read_message, subject_of
+from scopes.history.messages import MessageHeader, header_of, headers_of, is_root, read_message, subject_of
 from scopes.history.metadata import Metadata, read_metadata_at
-from scopes.history.revisions import list_branch_tips, resolve_conversation
+from scopes.history.revisions import list_branch_tips, resolve_branch_name, resolve_conversation
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.records import open_conflicts_at
 from scopes.model.claims import PARTICIPANT_KINDS
@@ -73,14 +73,17 @@ def changes(
     field: str | None = None,
     cause: str | None = None,
     operation: str | None = None,
+    branch: str | None = None,
 ) -> ChangeLog:
     """Derive the change log and filter it.
 
-    `field` also selects the fields below it. `cause` is a kind of cause (`agent`) or a full cause (`agent:planner`).
+    With `branch` only the messages in its history and the changes of the branch itself are listed. `field` also selects
+    the fields below it. `cause` is a kind of cause (`agent`) or a full cause (`agent:planner`).
 
     A note tells which fields or causes there are if a filter matches none of them.
 
     Raises:
+        NotFound, Ambiguous: there is no such branch.
         Invalid: `since` is not a date, `operation` is not one of OPERATIONS, or `cause` does not begin with a kind.
     """
     if operation is not None and operation.upper() not in OPERATIONS:
@@ -95,6 +98,8 @@ def changes(
     for each in reversed(operations):
         found += _operation_changes(repository, each)
     found.sort(key=lambda change: parse_time(change.time) or 0)
+    if branch is not None:
+        found = _of_branch(repository, conversation_id, branch, found)
     of_field = [change for change in found if field is None or _is_of_field(change, field)]
     of_cause = [change for change in found if cause is None or _is_of_cause(change, cause)]
     notes = []
@@ -113,6 +118,17 @@ def changes(
         ),
         notes=tuple(notes),
     )
+
+
+def _of_branch(
+    repository: Repository, conversation: ConversationId, branch: str, found: Iterable[Change]
+) -> list[Change]:
+    """Return the changes of a branch: those of the messages in its history, and of its ref and entry."""
+    name = resolve_branch_name(repository, conversation, branch)
+    tip = list_branch_tips(repository, conversation)[name]
+    messages = {head.id for head in headers_of(walk_oldest_first(repository, [tip]))}
+    own = (f"branches.{name}", f"branches.{name}.status")
+    return [change for change in found if change.source in messages or change.field_path in own]
 
 
 def _is_of_field(change: Change, field: str) -> bool:

@@ -1,7 +1,8 @@
 """`diff`: compare two branches, messages or conversations; the exit code is that of diff(1) (S4-62).
 
 Messages are matched by id and compared by content, not by commit, so a rebased or cherry-picked message counts as the
-same. The states are compared claim by claim: decisions, proposals, findings, files written.
+same. The states are compared claim by claim: decisions, proposals, findings, files written. Two answers of the user to
+one question, which are in no state, are found in the tool calls, as `merge` finds them.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from scopes.ids import MessageId, Oid
 from scopes.merge.attribution import claim_value
 from scopes.merge.conflict_keys import agent_of, key_of_path
 from scopes.merge.divergence import state_of
+from scopes.merge.plans_and_answers import ANSWER_MARKS, find_answer_conflicts
+from scopes.merge.side_calls import read_side_calls
 from scopes.merge.spellings import group_by_topic
 from scopes.model import encoding
 from scopes.model.claims import content_of
@@ -34,6 +37,7 @@ from scopes.model.message import Message, Part
 from scopes.result import Result
 from scopes.sanitize import SUBJECT_LENGTH
 from scopes.store.graph import list_merge_bases, list_new_commits
+from scopes.store.objects import Commit
 from scopes.store.repository import Repository
 from scopes.store.trees import diff_blobs, read_blob
 
@@ -86,7 +90,7 @@ class ChangedClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference(Result):
-    """The differences between two sides; messages are oldest first, claims sorted by key.
+    """The differences between two sides; messages are oldest first, claims sorted by key, with the user's answers.
 
     `details` has, if requested, the messages of either side whose commits do not show their whole text.
     """
@@ -116,19 +120,25 @@ def diff(repository: Repository, left: str, right: str | None = None, *, details
         Invalid: only one revision is given.
     """
     left_side, right_side = resolve_sides(repository, left, right)
-    bases = list_merge_bases(repository, left_side.revision.oid, right_side.revision.oid)
-    in_left = _messages_beyond(repository, left_side.revision.oid, right_side.revision.oid, bases)
-    in_right = _messages_beyond(repository, right_side.revision.oid, left_side.revision.oid, bases)
+    left_tip, right_tip = left_side.revision.oid, right_side.revision.oid
+    bases = list_merge_bases(repository, left_tip, right_tip)
+    left_commits = list(list_new_commits(repository, left_tip, right_tip, bases))
+    right_commits = list(list_new_commits(repository, right_tip, left_tip, bases))
+    in_left, in_right = _messages_by_id(left_commits), _messages_by_id(right_commits)
     in_both = [(in_left[message_id], in_right[message_id]) for message_id in in_left if message_id in in_right]
     only_left = tuple(head for message_id, head in in_left.items() if message_id not in in_right)
     only_right = tuple(head for message_id, head in in_right.items() if message_id not in in_left)
+    claims = list(_changed_claims(repository, left_tip, right_tip, bases))
+    known = {claim.key for claim in claims}
+    answers = _changed_answers(repository, left_commits, right_commits, bases)
+    claims += [answer for answer in answers if answer.key not in known]
     return Difference(
         left=left_side,
         right=right_side,
         only_left=only_left,
         only_right=only_right,
         changed=tuple(_changed_messages(repository, in_both)),
-        claims=tuple(_changed_claims(repository, left_side.revision.oid, right_side.revision.oid, bases)),
+        claims=tuple(sorted(claims, key=lambda claim: (claim.key, claim.agent or ""))),
         details=_read_details(repository, only_left) | _read_details(repository, only_right) if details else {},
     )
 
@@ -174,11 +184,8 @@ def _merge_base(repository: Repository, first: DiffSide, second: DiffSide) -> Di
     return DiffSide(name=f"{first.name}...", revision=Revision(first.revision.conversation, None, bases[0]))
 
 
-def _messages_beyond(
-    repository: Repository, tip: Oid, other: Oid, bases: Sequence[Oid]
-) -> dict[MessageId, MessageHeader]:
-    """Return the messages that `tip` reaches and `other` does not, by id, oldest first."""
-    commits = list_new_commits(repository, tip, other, bases)
+def _messages_by_id(commits: Iterable[Commit]) -> dict[MessageId, MessageHeader]:
+    """Return the messages of commits by id, in the same order."""
     return {head.id: head for head in (header_of(commit) for commit in commits if not is_root(commit))}
 
 
@@ -213,7 +220,31 @@ def _changed_messages(
             yield ChangedMessage(head=left_head, left=left, right=right)
 
 
-def _changed_claims(repository: Repository, left: Oid, right: Oid, bases: Sequence[Oid]) -> list[ChangedClaim]:
+def _changed_answers(
+    repository: Repository, left: Sequence[Commit], right: Sequence[Commit], bases: Sequence[Oid]
+) -> list[ChangedClaim]:
+    """Return the questions that the user answered differently on the two sides, as claims of both."""
+    if not (left and right):
+        return []
+    sides = (read_side_calls(repository, commits, bases, _may_have_answers) for commits in (left, right))
+    return [
+        ChangedClaim(
+            key=conflict.key,
+            agent=None,
+            left=conflict.target[0].value,
+            right=conflict.source[0].value,
+            in_left=True,
+            in_right=True,
+        )
+        for _, conflict in find_answer_conflicts(*sides)
+    ]
+
+
+def _may_have_answers(data: bytes) -> bool:
+    return any(mark in data for mark in ANSWER_MARKS)
+
+
+def _changed_claims(repository: Repository, left: Oid, right: Oid, bases: Sequence[Oid]) -> Iterator[ChangedClaim]:
     changed_by = {side: _changed_paths(repository, bases, tip) for side, tip in (("left", left), ("right", right))}
     states = state_of(repository, left), state_of(repository, right)
     blobs = {
@@ -221,14 +252,13 @@ def _changed_claims(repository: Repository, left: Oid, right: Oid, bases: Sequen
         for path, old, new in diff_blobs(repository, *states)
         if path.partition("/")[0] not in _NOT_COMPARED
     }
-    claims = []
     for paths in group_by_topic(blobs).values():
         for one, other in _paired(paths, blobs):
             key, right_key = key_of_path(one), key_of_path(other)
             old, new = blobs[one][0], blobs[other][1]
             if old == new:  # one claim in two spellings
                 continue
-            claim = ChangedClaim(
+            yield ChangedClaim(
                 key=key,
                 agent=agent_of(one),
                 left=_read_value(repository, key, old),
@@ -238,8 +268,6 @@ def _changed_claims(repository: Repository, left: Oid, right: Oid, bases: Sequen
                 changed_in=_only_side({one, other}, changed_by) if len(bases) == 1 else None,
                 right_key=right_key if right_key != key else None,
             )
-            claims.append(claim)
-    return sorted(claims, key=lambda claim: (claim.key, claim.agent or ""))
 
 
 def _paired(paths: Sequence[str], blobs: Mapping[str, tuple[Oid | None, Oid | None]]) -> list[tuple[str, str]]:

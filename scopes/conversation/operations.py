@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 from scopes.errors import check_not_negative
+from scopes.history.past import find_recorded_operation
 from scopes.ids import Oid
 from scopes.model.operation import Operation
 from scopes.result import Result
-from scopes.store.operation_log import find_operation, walk_operations
+from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Repository
 
 
@@ -41,11 +42,9 @@ def list_operations(repository: Repository, *, limit: int | None = None) -> Oper
 
 
 def show_operation(repository: Repository, operation: str) -> OperationView:
-    """Return one operation, given a unique prefix of its id.
+    """Return one operation, given as in `find_recorded_operation`.
 
-    Raises:
-        NotFound, Ambiguous: no operation or several match.
+    Raises as `find_recorded_operation` does.
     """
-    records = {record.id: (oid, record) for oid, record in walk_operations(repository)}
-    found = find_operation([record for _, record in records.values()], operation)
-    return OperationView(operation=found, commit=records[found.id][0])
+    commit, found = find_recorded_operation(repository, operation)
+    return OperationView(operation=found, commit=commit)

@@ -165,7 +165,7 @@ def _reverse(
             explain = _append_moved if target.kind == APPEND else _moved_since
             raise explain(repository, target, change, current)
     summary = target.summary.removeprefix("undo ") if redo else f"undo {_summary(target, also)}"
-    active, notes = _describe_changes(repository, tx.list_changes())
+    active, notes = _describe_changes(repository, tx.list_changes(), redo=redo)
     operation = None
     if not dry_run:
         details = {APPEND: {"actor": target.actor, "time": target.time, **target.details}}
@@ -220,9 +220,11 @@ def _require_unmoved(repository: Repository, earlier: Operation, change: RefChan
 
 
 def _describe_changes(
-    repository: Repository, changes: Sequence[RefChange]
+    repository: Repository, changes: Sequence[RefChange], *, redo: bool
 ) -> tuple[BranchName | None, tuple[Note, ...]]:
     """Return the branch that becomes active, and a note about it and about what is in progress again.
+
+    The hint names the command that continues it, and after an undo also those that take it back.
 
     Only for changes of one conversation that exists before and after.
     """
@@ -239,7 +241,12 @@ def _describe_changes(
     texts = [] if branch is None else [f"active branch: {branch}"]
     again = _resumed(repository, conversation, moved)
     texts += map(describe_in_progress, again)
-    hint = next((next_command(repository, each) for each in again), None)
+    hint = None
+    if again:
+        hint = next_command(repository, again[0])
+        if not redo:
+            abort = f"scopes conv {again[0].kind} {conversation} --abort"
+            hint = f"to go on: {hint}; to take back more: scopes undo; to abort it: {abort}"
     return branch, (Note("; ".join(texts), hint),) if texts else ()
 
 

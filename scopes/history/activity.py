@@ -15,7 +15,8 @@ from scopes.model.tool_calls import is_refused
 CHANGED, ENDED = "Changed: ", "Ended: "
 _READING = frozenset({"read", "mention"})
 _MAX_FILES = 4
-_MAX_COMMAND, _MAX_SUBJECT = 60, 100
+_MAX_COMMAND, _MAX_SUBJECT = 480, 100
+_MAX_COMMAND_IN_FACT = 60
 _MAX_OUTPUT = 200_000
 _MAX_CALL = 20_000
 _TEST = re.compile(
@@ -68,6 +69,8 @@ class Activity:
         if self._last_test is None:
             return None
         command, failed = self._last_test
+        if len(command) > _MAX_COMMAND_IN_FACT:
+            command = f"{command[:_MAX_COMMAND_IN_FACT]}…"
         return f"tests {'failed' if failed else 'passed'} ({command})"
 
     @property
@@ -101,12 +104,12 @@ class Activity:
 
 
 def find_test_command(call: Part) -> str | None:
-    """Return the command of a tool call that runs tests, shortened; None if it runs none."""
+    """Return the command of a tool call that runs tests, cut if it is very long; None if it runs none."""
     match = _TEST.search(_command_of(call)[:_MAX_CALL])
     if match is None:
         return None
-    command = _REDIRECTION.sub("", " ".join(match[1][: _MAX_COMMAND * 8].split()))
-    return command if len(command) <= _MAX_COMMAND else f"{command[:_MAX_COMMAND]}…"
+    command = " ".join(match[1][:_MAX_COMMAND].split())
+    return _REDIRECTION.sub("", command) if len(match[1]) <= _MAX_COMMAND else f"{command}…"
 
 
 def read_test_run(command: str, result: Part) -> CheckRun | None:

@@ -70,6 +70,24 @@ def show_past(repository: Repository, text: str) -> Note | None:
     return _note_empty(point)
 
 
+def find_recorded_operation(repository: Repository, text: str) -> tuple[Oid, Operation]:
+    """Return an operation and its commit, given a unique prefix of its id, its place (`@`, `@-`), or `@{TIME}`.
+
+    The operation of a time is the last one before it.
+
+    Raises:
+        NotFound, Ambiguous: no operation or several match.
+        Invalid: the time between the braces cannot be parsed.
+    """
+    if text.startswith("@"):
+        older = _find_point(repository, text).older
+        if not older:
+            raise NotFound(f"there is no operation {text!a}", hint="list them: scopes conv operations list")
+        return older[0]
+    commits = {record.id: (oid, record) for oid, record in walk_operations(repository)}
+    return commits[find_operation((record for _, record in commits.values()), text).id]
+
+
 def _note_empty(point: _PointInTime) -> Note | None:
     """Return a note if a point is before the first operation; not if older operations may have expired."""
     if point.last is not None or not point.newer or any(record.kind == EXPIRE for _, record in point.newer):

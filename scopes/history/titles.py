@@ -12,10 +12,11 @@ from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.sanitize import SUBJECT_LENGTH, mark_cut
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import Commit
+from scopes.store.objects import Commit, one_line
 from scopes.store.repository import Repository
 
 TITLE, PROMPT = "title", "prompt"
+MAX_PROMPT = 500  # characters of a first prompt that is shown as far as a terminal is wide
 
 
 class Heading(NamedTuple):
@@ -57,8 +58,33 @@ def walk_main(
 def first_prompt(repository: Repository, newest_first: Iterable[Commit]) -> str | None:
     """Return the subject of the first prompt, with an ellipsis if it is cut; None for a history without any.
 
-    A prompt of a person is preferred, then one that a program gave to a sub-agent, then the first message of an agent.
     Its message is read only if the length of the subject does not show whether it is cut.
+    """
+    found = _find_first_prompt(newest_first)
+    return None if found is None else mark_cut(found.subject, _text_if_unclear(repository, found))
+
+
+def read_first_prompt(repository: Repository, conversation: ConversationId) -> str | None:
+    """Return the text of the first prompt on one line, with an ellipsis after many characters.
+
+    None for a conversation without any, or a damaged one.
+    """
+    try:
+        found = _find_first_prompt(walk_main(repository, list_branch_tips(repository, conversation)))
+        if found is None:
+            return None
+        line = one_line(read_message(repository, found.oid).text, MAX_PROMPT + 1)
+    except (Corrupt, NotFound):
+        return None
+    if not line.startswith(found.subject):  # the subject is a tool call or a document
+        return mark_cut(found.subject)
+    return line if len(line) <= MAX_PROMPT else f"{line[:MAX_PROMPT]}…"
+
+
+def _find_first_prompt(newest_first: Iterable[Commit]) -> Commit | None:
+    """Return the commit of the first prompt; None for a history without any.
+
+    A prompt of a person is preferred, then one that a program gave to a sub-agent, then the first message of an agent.
     """
     oldest: dict[tuple[str, str | None], tuple[int, Commit]] = {}  # by address of the author and kind of the message
     commit: Commit | None = None
@@ -72,8 +98,7 @@ def first_prompt(repository: Repository, newest_first: Iterable[Commit]) -> str 
         if kind != ROOT_KIND:
             author_kind = author_kind_of(email)
             prompts[kind if author_kind == "injected" else author_kind] = commit
-    found = next((prompts[kind] for kind in ("human", PROMPT, "agent") if kind in prompts), None)
-    return None if found is None else mark_cut(found.subject, _text_if_unclear(repository, found))
+    return next((prompts[kind] for kind in ("human", PROMPT, "agent") if kind in prompts), None)
 
 
 def _text_if_unclear(repository: Repository, commit: Commit) -> str:

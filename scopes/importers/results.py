@@ -62,7 +62,8 @@ def skip_unreadable(path: str, error: OSError, *, named: bool = False) -> Skippe
 class ConversationImported:
     """A conversation that sources were imported into; `new_messages` were not in it before.
 
-    `first_prompt` is the beginning of the first prompt, if there is no title and the result is shown as text.
+    `first_prompt` is its first prompt on one line, cut if it is very long, if there is no title and the result is shown
+    as text.
     """
 
     id: ConversationId

@@ -4,7 +4,7 @@ Summary: the first request of a person; the changed files; up to three sentences
 chosen by TextRank and those of the last answer; the last test run and commit.
 Topics: see `topics`.
 Decisions: typed decisions, sentences that state one, and choices of a person ("let's use SQLite").
-Action items: `TODO`, check boxes, and the steps of agents' to-do lists.
+Action items: `TODO` and `Action:` before a text, check boxes, and the steps of agents' to-do lists.
 Importance: 3; plus 2 for a decision, 1 for a typed one, 1 for an open action item, 1 for an error or interruption, and
 1 from 20 messages on: at most 9. Only people set 10.
 """
@@ -58,6 +58,10 @@ _CHOICE = re.compile(
 )
 _CHECK_BOX = re.compile(r"[ \t]*[-*+][ \t]+\[(?P<mark>[ xX])\][ \t]+(?P<text>.*\S)")
 _TODO = re.compile(r"[ \t]*(?:[-*+#/>]+[ \t]*)?TODO\b(?:\([^()]*\))?[ \t]*:?[ \t]*(?P<text>.*\S)")
+_TODO_IN_LINE = re.compile(r"\bTODO\b(?:\([^()]*\))?[ \t]*:[ \t]*(?P<text>.*\S)")
+_ACTION = re.compile(
+    r"[ \t]*(?:[-*+#/>]+[ \t]*)?(?:\*\*)?Action(?: item)?s?:(?:\*\*)?[ \t]*(?P<text>.*\S)", re.IGNORECASE
+)
 _DECIDED = re.compile(
     r"\b(?:decided|entschieden|beschlossen|vereinbart)\b"
     r"|\bagreed (?:on|to|that|upon)\b|\b(?:we|we've|we have|they) agreed\b|\bgeeinigt\b"
@@ -191,7 +195,8 @@ def actions_of(messages: Sequence[SourceMessage], entry: MessageId) -> tuple[Act
             found |= steps
             listed[source.head.author] = set(steps)
         for line in walk_lines(source.message.text):
-            box, todo = _CHECK_BOX.match(line), _TODO.match(line)
+            box = _CHECK_BOX.match(line)
+            todo = _TODO.match(line) or _ACTION.match(line) or _TODO_IN_LINE.search(line)
             if box is not None:
                 found[clip(box["text"])] = box["mark"] != " "
             elif todo is not None:

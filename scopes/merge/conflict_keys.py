@@ -128,6 +128,12 @@ def shown_key(key: str) -> str:
     return "/".join(map(_decode, key.split("/")))
 
 
+def display_key(key: str) -> str:
+    """Return a decoded key for people: that of a file outside of the project is its absolute path alone."""
+    shown = shown_key(key)
+    return shown.partition("/")[2] if shown.startswith(f"{FILES}//") else shown
+
+
 def _decode(component: str) -> str:
     try:
         return decode_component(component)

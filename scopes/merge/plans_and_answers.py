@@ -18,7 +18,9 @@ from scopes.model.conflicts import ANSWERS, PLAN_DIVERGENCE, PLANS, Conflict, Po
 from scopes.model.path_encoding import encode_component
 
 MAX_STEPS = 500  # of a plan
-MARKS = tuple(f'"{name}"'.encode() for name in (*STEP_LISTS, *QUESTION_LISTS))
+ANSWER_MARKS = tuple(f'"{name}"'.encode() for name in QUESTION_LISTS)
+"""What the stored bytes of a message with an answer contain."""
+MARKS = (*(f'"{name}"'.encode() for name in STEP_LISTS), *ANSWER_MARKS)
 """What the stored bytes of a message with a plan or an answer contain."""
 _TYPE = "contradictory-answer"
 FROM_CALLS = frozenset({_TYPE, PLAN_DIVERGENCE})

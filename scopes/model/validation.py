@@ -6,9 +6,18 @@ except of its author's name and does not use this module.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from scopes.clock import parse_time
 from scopes.errors import Invalid
@@ -60,17 +69,27 @@ def _agent_name(text: str) -> str:
 Name = Annotated[str, AfterValidator(_agent_name)]
 
 
+Category: TypeAlias = Literal[
+    "optimization", "breakdown", "reorganization", "cleanup", "enhancement", "bug-fix", "automation"
+]
+
+
 class InputModel(BaseModel):
     """Base class: frozen, keeps unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
 
 
+def _in_one_spelling(value: Any) -> Any:
+    """Return a word of the specification in the spelling that is stored: `BUG_FIX` is `bug-fix`."""
+    return value.strip().lower().replace("_", "-") if isinstance(value, str) else value
+
+
 class EntityChange(InputModel):
-    """The change of one field of an entity."""
+    """The change of one field of an entity; `before` and `after` are null if there is no value."""
 
     field_path: NonEmpty
-    operation: Literal["create", "update", "delete", "append"] = "update"
+    operation: Annotated[Literal["create", "update", "delete", "append"], BeforeValidator(_in_one_spelling)] = "update"
     before: Any = None
     after: Any = None
 
@@ -83,7 +102,7 @@ class Proposal(InputModel):
     changes: Annotated[list[EntityChange], Field(min_length=1)]
     rationale: str | None = None
     confidence: Confidence | None = None
-    category: str | None = None
+    category: Annotated[Category | None, BeforeValidator(_in_one_spelling)] = None
     request_type: Literal["review", "approve", "apply", "discuss"] = "review"
 
 
@@ -235,7 +254,13 @@ def check_payload(kind: str, document: Any) -> dict[str, Any]:
     Raises:
         Invalid: a field is wrong; the message names the first one.
     """
-    return _validate(PAYLOADS[kind], document, kind).model_dump(exclude_none=True)
+    validated = _validate(PAYLOADS[kind], document, kind)
+    payload = validated.model_dump(exclude_none=True)
+    if isinstance(validated, Proposal):
+        for change, stored in zip(validated.changes, payload["changes"], strict=True):
+            given = {"before", "after"} & change.model_fields_set
+            stored |= {name: None for name in given if getattr(change, name) is None}
+    return payload
 
 
 def _validate(model: type[Checked], document: Any, what: str) -> Checked:

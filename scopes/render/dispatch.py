@@ -28,6 +28,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.context.result": "context",
     "scopes.tokens.status": "tokens",
     "scopes.check.explain": "check",
+    "scopes.check.rule_tests": "check",
     "scopes.conversation.abandon": "branch",
     "scopes.conversation.amend": "message",
     "scopes.conversation.append": "message",

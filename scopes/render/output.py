@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scopes.render.pager import Pager
 
 
-_WRAP = "scopes.render.wrap:wrap_line"
+_WRAP = "scopes.render.wrap:wrap_sentence"
 
 
 class OutputSettings(NamedTuple):
@@ -238,7 +238,7 @@ class Output:
         return shown + self._wrapped(f"{label}: {clean_line(text)}").removeprefix(f"{label}:") + "\n"
 
     def _wrapped(self, line: str) -> str:
-        """Break a line at words if a terminal shows it and it is too long for that."""
+        """Break a line at words, not inside a command, if a terminal shows it and it is too long for that."""
         width = self.stderr.size()[0] if self.stderr.screen else 0
         if not width or len(line) <= width // 2:  # a character takes at most two cells
             return line

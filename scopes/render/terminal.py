@@ -28,8 +28,8 @@ class TerminalView(PlainView):
         self.width = width
 
     def sentence(self, *parts: str | Span, indent: int = 0) -> None:
-        """Write one line, wrapped at blanks."""
-        for row in wrap_spans(clean_spans(parts), max(self.width - indent, _MIN_WIDTH)):
+        """Write one line, wrapped at blanks, with the commands in it whole."""
+        for row in wrap_spans(clean_spans(parts), max(self.width - indent, _MIN_WIDTH), commands=True):
             shown = paint_spans(row) if self._color else "".join(span.text for span in row)
             self._write(" " * indent + shown + "\n")
 
@@ -41,8 +41,9 @@ class TerminalView(PlainView):
             self._write(line + "\n")
 
     def aside(self, text: str) -> None:
-        """Write the text dimmed."""
-        self.body(text, style="dim")
+        """Write the text dimmed, with the commands in it whole."""
+        for line in clean(text).removesuffix("\n").split("\n"):
+            self.sentence(Span(line.expandtabs(8), "dim"))
 
     def body(self, text: str, *, indent: int = 0, style: Style = "") -> None:
         """Write text wrapped at blanks, with tabs expanded."""

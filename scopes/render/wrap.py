@@ -18,6 +18,10 @@ _FLAG = r"[\U0001f1e6-\U0001f1ff]"
 _CLUSTER = re.compile(rf"{_FLAG}{{2}}|(?:.{_EXTENDING}*\u200d)*.{_EXTENDING}*", re.DOTALL)
 _JOINED = re.compile(r"[\u200d\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]")
 _WORD = re.compile(r" *[^ ]+| +$")
+_COMMAND = re.compile(
+    r"""(?:^|(?<=[:,;·] )|(?<= or )|(?<=\()) *(?:scopes [a-z-]|pip install )"""
+    r"""(?:'[^']*'|"[^"]*"|(?! [(·]|[,;](?: |$)|\)).)*[,;)]?"""
+)  # `scopes undo,` in "undo that: scopes undo, or ..."
 
 
 def count_cells(text: str) -> int:
@@ -55,14 +59,43 @@ def wrap_line(line: str, width: int) -> Iterator[str]:
         yield row
 
 
-def wrap_spans(spans: Spans, width: int) -> Iterator[Spans]:
-    """Yield the rows of a line of spans, broken as by `wrap_line`."""
+def find_commands(line: str) -> list[str]:
+    """Return the commands that a line tells people to run."""
+    return [match[0].strip(" ,;)") for match in _COMMAND.finditer(line)]
+
+
+def wrap_sentence(line: str, width: int) -> Iterator[str]:
+    """Yield the rows of a line as `wrap_line` does, but with each command whole in a row, even if that is too long."""
+    if count_cells(line) <= width:
+        yield line
+        return
+    row, at = "", 0
+    for match in _COMMAND.finditer(line):
+        before = row + line[at : match.start()] if row or not at else line[at : match.start()].lstrip(" ")
+        *rows, row = wrap_line(before, width)
+        yield from rows
+        command = match[0]
+        if row and count_cells(row) + count_cells(command) > width:
+            yield row.rstrip(" ")
+            row, command = "", command.lstrip(" ")
+        row += command
+        if count_cells(row) > width:
+            yield row
+            row = ""
+        at = match.end()
+    rest = row + line[at:] if row else line[at:].lstrip(" ")
+    if rest:
+        yield from wrap_line(rest, width)
+
+
+def wrap_spans(spans: Spans, width: int, *, commands: bool = False) -> Iterator[Spans]:
+    """Yield the rows of a line of spans, broken as by `wrap_line`, with `commands` as by `wrap_sentence`."""
     if count_span_cells(spans) <= width:
         yield spans
         return
     text = "".join(span.text for span in spans)
     at = 0
-    for row in wrap_line(text, width):
+    for row in (wrap_sentence if commands else wrap_line)(text, width):
         at = text.index(row, at)
         yield _slice(spans, at, at + len(row))
         at += len(row)

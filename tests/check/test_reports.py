@@ -21,7 +21,7 @@ HOSTILE = f"pytest -q # {TOKEN} ::set-output name=x::y\n```\n</system-out>]]>\x1
 
 @pytest.fixture
 def checked(repository):
-    """A check with two findings, one rule that cannot be judged, and hostile text."""
+    """A check with two findings, a note on hostile text that is no shell, and one rule that cannot be judged."""
     return judge(repository, run_of(repository, shell(HOSTILE, 1), edit("src/app.py"), cwd="/home/dev/shop"))
 
 
@@ -45,8 +45,8 @@ def test_no_report_has_a_secret_or_a_control_character(checked, name):
 
 def test_sarif_points_into_the_repository_and_names_the_transcript_too(checked):
     (run,) = json.loads(write_sarif(checked, "1.0"))["runs"]
-    errors = [result["ruleId"] for result in run["results"] if result["level"] == "error"]
-    assert errors == ["order/tests-after-last-edit", "order/tests-passed"]
+    rules = [result["ruleId"] for result in run["results"]]
+    assert rules == ["order/tests-after-last-edit", "order/tests-passed", "shell/opaque"]
     first = run["results"][0]
     assert first["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "src/app.py"
     assert len(first["relatedLocations"]) == 2

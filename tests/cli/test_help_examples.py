@@ -158,6 +158,9 @@ def workspace(tmp_path, monkeypatch, sealed_world):
     (directory / "run.jsonl").write_text(MESSAGE_LIST)
     (directory / "messages.jsonl").write_text(MESSAGE_LINE * 2)
     shutil.copy(TRANSCRIPT, directory / "agent.jsonl")
+    (directory / "tests" / "rules").mkdir(parents=True)
+    (directory / "tests" / "rules" / "none.jsonl").touch()
+    (directory / "tests" / "rules" / "none.expect.toml").write_text('[[expect]]\nrule = "run/missing"\n')
     for name in ("better.txt", "README.md", "screen.png"):
         (directory / name).write_text("some text\n")
     for name in ("check-state.py", "judge", "editor"):

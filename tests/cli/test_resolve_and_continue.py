@@ -108,7 +108,9 @@ def test_undo_names_the_active_branch_and_the_merge_that_is_in_progress_again(di
     _, _, second, _ = finish(disagreed)
     (note,) = disagreed.run("undo", "--json")["notes"]
     text = f"active branch: {second['branch']}; the merge of fix into main is in progress"
-    assert note == {"text": text, "hint": f"scopes conflicts list {disagreed.id}"}
+    assert note["text"] == text
+    list_them, abort = f"scopes conflicts list {disagreed.id}", f"scopes conv merge {disagreed.id} --abort"
+    assert note["hint"] == f"to go on: {list_them}; to take back more: scopes undo; to abort it: {abort}"
     assert disagreed.run("redo", "--json")["notes"] == [{"text": "active branch: main"}]
     assert text in disagreed.run_main("undo", "--dry-run").stderr
     assert text in disagreed.run_main("undo").stderr
@@ -130,7 +132,7 @@ def test_an_operation_that_was_continued_alone_is_undone_alone(disagreed):
     disagreed.run("conv", "merge", disagreed.id, "--continue")
     assert "also" not in disagreed.run("undo", "--json")
     hint = disagreed.run("redo", "--json") and disagreed.run("undo", "--json")["notes"][0]["hint"]
-    assert hint == f"scopes merge {disagreed.id} --continue"
+    assert hint.startswith(f"to go on: scopes merge {disagreed.id} --continue; ")
 
 
 @pytest.mark.parametrize(
@@ -195,3 +197,16 @@ def test_the_screen_counts_the_messages_of_the_source(disagreed):
     merged = continue_merge(open_store(disagreed.store), disagreed.id)
     assert seen_lines(merged)[0].endswith(": 2 messages")
     assert "Merge 2 messages" in disagreed.texts()
+
+
+def test_a_second_undo_takes_the_merge_back_as_the_hint_of_the_first_one_says(disagreed):
+    disagreed.merge(code=3)
+    first, second = disagreed.list_conflicts()
+    disagreed.resolve(first, "--take", "source")
+    disagreed.resolve(second, "--take", "source", "--continue")
+    (note,) = disagreed.run("undo", "--json")["notes"]
+    assert "to take back more: scopes undo" in note["hint"]
+    disagreed.run("undo")
+    disagreed.run("undo")
+    assert disagreed.list_conflicts() == []
+    assert not any("conflict-resolution" in name for name in disagreed.branches())

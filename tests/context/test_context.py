@@ -384,3 +384,18 @@ def test_the_shown_turns_and_those_left_out_add_up_to_all_turns(repository, exac
         assert result.left_out["no_content"] > 0
         named = [int(n) for text in result.warnings for n in re.findall(r"limited: (\d+) older turns", text)]
         assert shown + sum(named) == total
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", "\r\n\t", "\u2028", "\xa0"])
+def test_a_message_of_white_space_is_left_out_for_want_of_content(repository, exact, tmp_path, blank):
+    """It was in no count and in no row of `--explain`."""
+    history(repository, "main: a")
+    say(repository, "conv-001/main", blank)
+    say(repository, "conv-001/main", "after")
+    result = built(repository, exact, tmp_path, "conv-001/main", explain=True)
+    assert [message.number for message in result.messages] == [1, 3]
+    assert result.left_out["no_content"] == result.filtered_count == 1
+    assert "Showing 2 of 2 turns" in result.formatted_history
+    reasons = [(row.name, row.reason) for row in result.explained if not row.kept]
+    assert reasons == [("2", "no content for a model")]
+    assert result.turns_included + sum(result.left_out.values()) == 3

@@ -8,7 +8,7 @@ import re
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from scopes import clock
@@ -55,6 +55,9 @@ def parts_of(text, name):
 
 @few
 @given(hostile_bodies)
+@example("\n")
+@example("")
+@example("\x1f")
 def test_a_context_has_one_fence_around_everything_recorded(repository, exact, tmp_path, body):
     where = new(repository).id
     say(repository, where, guessed(body), author={"name": "carol", "kind": "human"})

@@ -6,10 +6,13 @@ import pytest
 
 from scopes.conversation.branch import branch
 from scopes.conversation.diff import diff
-from scopes.conversation.merge import merge
+from scopes.conversation.merge import continue_merge, merge
+from scopes.conversation.resolve import resolve_conflict
 from scopes.errors import Invalid, NotFound
+from scopes.model.message import Author
 from tests.render.rendering import piped, seen_lines
 from tests.support.history import history, say
+from tests.support.tool_calls import call_tool
 
 
 def words(drawn, heads):
@@ -45,6 +48,45 @@ def test_claims_differ_by_key_and_agent(repository, drawn):
         ("analyses/login/risk", "carol", "jwt", None),
         ("analyses/login/risk", "dave", None, "sessions"),
         ("decisions/auth", None, "jwt", "sessions"),
+    ]
+
+
+def ask(repository, where, answer):
+    arguments = {"questions": [{"question": "Which database?"}]}
+    call_tool(repository, where, "AskUserQuestion", arguments, structured={"answers": {"Which database?": answer}})
+
+
+def test_two_answers_of_the_user_to_one_question_are_a_claim_that_differs_as_in_a_merge(repository):
+    history(repository, "main: a", "fix@a: c")
+    ask(repository, "conv-001/main", "SQLite")
+    ask(repository, "conv-001/fix", "Postgres")
+    found = diff(repository, "conv-001", "main..fix")
+    [conflict] = merge(repository, "conv-001", "fix", target="main", dry_run=True).conflicts
+    [claim] = found.claims
+    assert (claim.key, claim.left, claim.right) == (conflict.key, "SQLite", "Postgres")
+    assert (claim.in_left, claim.in_right, claim.changed_in) == (True, True, None)
+    lines = seen_lines(found)
+    assert lines[lines.index("answers/which database?") - 1] == "Claims that differ: 1"
+
+
+def test_equal_answers_and_those_of_one_side_are_no_claims(repository):
+    history(repository, "main: a", "fix@a: c")
+    ask(repository, "conv-001/main", "SQLite")
+    assert diff(repository, "conv-001", "main..fix").claims == ()
+    ask(repository, "conv-001/fix", " sqlite")
+    assert diff(repository, "conv-001", "main..fix").claims == ()
+
+
+def test_an_answer_that_a_resolution_recorded_is_compared_once(repository):
+    history(repository, "main: a", "fix@a: c")
+    ask(repository, "conv-001/main", "SQLite")
+    ask(repository, "conv-001/fix", "Postgres")
+    branch(repository, "conv-001", name="old", start="main", switch=False)
+    merge(repository, "conv-001", "fix", target="main")
+    resolve_conflict(repository, "conv-001", "1", take="source", author=Author("carol", "human"))
+    continue_merge(repository, "conv-001")
+    assert [(claim.left, claim.right) for claim in diff(repository, "conv-001", "main..old").claims] == [
+        ("Postgres", None)
     ]
 
 

@@ -12,7 +12,7 @@ from scopes.conversation.operations import list_operations, show_operation
 from scopes.conversation.rewind import rewind
 from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
-from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.errors import Ambiguous, Invalid, NotFound, ScopesError
 from tests.support.history import history, say
 from tests.support.store import git, open_store
 
@@ -57,6 +57,18 @@ def test_one_operation_is_shown_with_its_commit_and_every_ref(repository):
     assert seen.operation.id == result.operation
     assert [(c.old, c.new) for c in seen.operation.changes] == [(drawn.oids["b"], drawn.oids["a"])]
     assert git(repository, "rev-parse", "refs/scopes/operations").strip() == seen.commit
+
+
+def test_an_operation_can_be_named_by_its_place_or_a_time(repository):
+    ids = [new(repository).operation for _ in range(3)]
+    for name, expected in {"@": ids[2], "@-": ids[1], "@{2}": ids[0], "@{2100-01-01}": ids[2]}.items():
+        assert show_operation(repository, name).operation.id == expected
+    for unknown in ("@{3}", "@{1990-01-01}"):
+        with pytest.raises(NotFound, match="there is no operation") as refusal:
+            show_operation(repository, unknown)
+        assert refusal.value.hint
+    with pytest.raises(ScopesError):
+        show_operation(repository, "@x")
 
 
 def test_an_operation_can_be_read_with_git_and_json_tools(repository):

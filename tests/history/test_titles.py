@@ -10,7 +10,7 @@ from scopes.conversation.new import new
 from scopes.conversation.rename import rename_title
 from scopes.conversation.show import show
 from scopes.conversation.stats import stats
-from scopes.history.titles import Heading, read_heading
+from scopes.history.titles import Heading, read_first_prompt, read_heading
 from scopes.search.search import search
 from tests.render.rendering import piped
 from tests.support.history import history, say
@@ -68,9 +68,26 @@ def test_a_damaged_history_has_no_first_prompt(repository):
     drawn = history(repository, "main: a b")
     remove_object(repository, drawn.oids["a"])
     assert read_heading(repository, "conv-001") is None
+    assert read_first_prompt(repository, "conv-001") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("fix\n the  login " * 20, ("fix the login " * 20).strip()), ("x" * 501, f"{'x' * 500}…"), ("(no text)", None)],
+)
+def test_the_first_prompt_can_be_read_as_one_line(repository, text, shown):
+    say(repository, new(repository).id, text)
+    assert read_first_prompt(repository, "conv-001") == shown
+
+
+def test_of_a_first_message_without_text_its_tool_call_is_read(repository):
+    call = {"type": "tool_call", "call_id": "t", "name": "Bash", "input": {"command": "make test"}}
+    say(repository, new(repository).id, "", author="claude", kind="answer", parts=[call])
+    heading = read_heading(repository, "conv-001")
+    assert read_first_prompt(repository, "conv-001") == (None if heading is None else heading.text)
 
 
 @pytest.mark.parametrize(("text", "shown"), [("y" * 71, "y" * 71), ("y" * 71 + " more", "y" * 71 + "…")])
 def test_the_list_marks_a_first_prompt_of_71_characters_only_if_it_was_cut(repository, text, shown):
     say(repository, new(repository).id, text)
-    assert f"\t{shown}\t" in piped(list_conversations(repository))
+    assert piped(list_conversations(repository)).endswith(f"\t{shown}\n")

@@ -95,6 +95,12 @@ def test_todos_and_check_boxes_are_action_items(repository):
     ]  # fmt: skip
 
 
+def test_a_todo_in_the_middle_of_a_line_and_the_word_action_begin_an_action_item(repository):
+    """S0-12."""
+    say(repository, "It works. TODO: ask carol\nAction: pay bob\n**Action item:** test it\n- TODO(bob): call")
+    assert [item.text for item in actions_of(sources(repository), "e")] == ["ask carol", "pay bob", "test it", "call"]
+
+
 def test_a_word_that_contains_todo_is_not_an_action_item(repository):
     say(repository, "TODOS are many\nThe word TODO in a line\n- [link] no box")
     assert actions_of(sources(repository), "e") == ()

@@ -239,6 +239,14 @@ def test_a_refused_call_is_no_run_of_tests(forked):
     assert runs_of(forked).target == (CheckRun("pytest -q", failed=False),)
 
 
+def test_commands_that_begin_alike_are_several_and_whole(forked):
+    commands = [f"go test -v ./cmd/entire/cli/agent/claudecode/integration/... -run Test{name}" for name in "AB"]
+    for command in commands:
+        run(forked, "main", command, output="ok")
+    say(forked, "conv-001/alt", "on alt")
+    assert [each.command for each in runs_of(forked).target] == commands
+
+
 def test_runs_before_the_fork_are_of_neither_side(repository):
     new(repository)
     run(repository, "main", "pytest -q", exit_code=1)

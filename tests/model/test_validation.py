@@ -325,3 +325,27 @@ def test_a_blank_name_in_a_typed_message_is_refused(kind, field, blank):
     """Nobody could name it again, to withdraw the decision for example."""
     document = {"author": "carol", "text": "x", "kind": kind, kind: {**DOCUMENTS[kind], field: blank}}
     assert f"{field}: must not be blank" in trouble(document)
+
+
+@pytest.mark.parametrize("operation", ["update", "UPDATE", " Update "])
+def test_an_operation_is_accepted_as_the_specification_writes_it(operation):
+    """S4-24."""
+    change = {"field_path": "status", "operation": operation, "before": None, "after": "done"}
+    stored = check_payload("proposal", {"entity_type": "task", "entity_id": "t1", "changes": [change]})
+    assert stored["changes"] == [{"field_path": "status", "operation": "update", "before": None, "after": "done"}]
+
+
+def test_a_value_that_is_not_given_stays_absent():
+    """S4-24: null means that there was no value, and absent that nobody says."""
+    change = {"field_path": "status", "after": "done"}
+    stored = check_payload("proposal", {"entity_type": "task", "entity_id": "t1", "changes": [change]})
+    assert "before" not in stored["changes"][0]
+
+
+@pytest.mark.parametrize(("category", "stored"), [("BUG_FIX", "bug-fix"), ("cleanup", "cleanup"), (None, None)])
+def test_a_category_is_one_of_the_specification(category, stored):
+    """S4-24."""
+    document = {"entity_type": "task", "entity_id": "t1", "changes": [{"field_path": "x"}], "category": category}
+    assert check_payload("proposal", document).get("category") == stored
+    with pytest.raises(Invalid, match="category"):
+        check_payload("proposal", {**document, "category": "nonsense"})

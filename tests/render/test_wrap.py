@@ -6,7 +6,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from scopes.render.view import Span
-from scopes.render.wrap import truncate_line, truncate_text, wrap_line
+from scopes.render.wrap import find_commands, truncate_line, truncate_text, wrap_line, wrap_sentence
+from tests.cli.test_hints import PLACEHOLDER, TO_RUN, walk_strings
+from tests.render.rendering import seen_lines
+from tests.render.test_renderings import EVERY_SAMPLE
 
 
 @pytest.mark.parametrize(
@@ -27,6 +30,46 @@ from scopes.render.wrap import truncate_line, truncate_text, wrap_line
 )
 def test_lines_break_before_words_and_inside_long_ones(line, rows):
     assert list(wrap_line(line, 10)) == rows
+
+
+@pytest.mark.parametrize(
+    ("line", "rows"),
+    [
+        ("take a side:    scopes conv show conv-001 --json", ["take a side:", "scopes conv show conv-001 --json"]),
+        ("undo: scopes undo, or stop: scopes a b c d e f g", ["undo: scopes undo, or stop:", "scopes a b c d e f g"]),
+        ("then: scopes conv rename conv-001 --title 'a, b; c' now", ["then:", "scopes conv rename conv-001 --title 'a, b; c' now"]),
+        ("see: scopes conv merge conv-001 --continue (or --abort)", ["see:", "scopes conv merge conv-001 --continue", "(or --abort)"]),
+        ("scopes log conv-001 · scopes context conv-001", ["scopes log conv-001 ·", "scopes context conv-001"]),
+        ("for exact counts: scopes fetch, or pip install 'a[b]' c", ["for exact counts: scopes fetch, or", "pip install 'a[b]' c"]),
+        ("a bug in scopes that nobody has seen before today", ["a bug in scopes that nobody has seen", "before today"]),
+    ],
+)  # fmt: skip
+def test_a_command_is_never_broken(line, rows):
+    """Copied up to the end of the row, `--take source` ran without `--continue`."""
+    assert list(wrap_sentence(line, 36)) == rows
+
+
+def commands_of(row):
+    """Return the commands to run in a row of a screen; rows of tables are cut, not broken."""
+    return [] if "│" in row else find_commands(row.strip())
+
+
+@pytest.mark.parametrize("sample", EVERY_SAMPLE)
+def test_every_command_on_a_screen_of_80_columns_is_in_one_row(sample):
+    rows = seen_lines(EVERY_SAMPLE[sample], 80)
+    wide = [command for row in seen_lines(EVERY_SAMPLE[sample], 5000) for command in commands_of(row)]
+    assert [command for command in wide if not any(command in row for row in rows)] == []
+
+
+def test_every_command_in_a_string_of_the_program_stays_in_one_row():
+    """Errors, hints and notes are broken at words: not inside of `scopes conflicts resolve ... --continue`."""
+    broken = []
+    for path, text in walk_strings():
+        for line in text.replace(PLACEHOLDER, "conv-034/conflict-resolution").splitlines():
+            rows = list(wrap_sentence(f"hint: {line}", 80))
+            mentions = [f"scopes {mention.strip(' .:')}" for mention in TO_RUN.findall(line)]
+            broken += [(path, mention) for mention in mentions if not any(mention in row for row in rows)]
+    assert broken == []
 
 
 texts = st.text(st.sampled_from("ab 日é🚀\u0301"), max_size=60)

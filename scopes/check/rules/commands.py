@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from scopes.check.findings import Finding
-from scopes.check.globs import matches_command
+from scopes.check.globs import matches_command, matches_word
 from scopes.check.rules.base import Judge, Parameter, Settings, event_of
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
@@ -63,13 +64,23 @@ def match_of(command: Command, call: Call) -> str:
 
 def matches_any(patterns: Sequence[str], command: Command) -> bool:
     """Return True if a pattern matches a command, with or without the options before its first operand."""
-    if any(matches_command(pattern, command) for pattern in patterns):
+    name = command.program
+    fitting = () if name is None else _patterns_of(tuple(patterns), name)
+    if not fitting:
+        return False
+    if any(matches_command(pattern, command) for pattern in fitting):
         return True
     start = next((n for n, word in enumerate(command.argv[1:], 1) if word is None or not word.startswith("-")), 1)
     if start == 1:
         return False
     shorter = (command._replace(argv=(command.argv[0], *command.argv[n:])) for n in (start, start + 1))
-    return any(matches_command(pattern, each) for each in shorter for pattern in patterns)
+    return any(matches_command(pattern, each) for each in shorter for pattern in fitting)
+
+
+@lru_cache(maxsize=4096)
+def _patterns_of(patterns: tuple[str, ...], program: str) -> tuple[str, ...]:
+    """Return the patterns whose first word matches a program."""
+    return tuple(each for each in patterns if each.split() and matches_word(each.split()[0], program))
 
 
 def read_flags(words: Sequence[str | None], valued: str = "", long: Sequence[str] = (), attached: str = "") -> Flags:

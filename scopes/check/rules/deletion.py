@@ -15,7 +15,7 @@ from scopes.check.shell_state import resolve
 _ID = "shell/recursive-delete"
 _OUTSIDE = "a path outside of the workspace"
 _HOME = re.compile(r"(/home/[^/]+|/Users/[^/]+|/root)(?=/|$)")
-_EVERYTHING = re.compile(r"(?:/?(?:\*\*?|\.\*|\.\[!?\^?\.\]\*|\{\*,\.\*\}|\.))+/?$")  # `dir/*` and the like
+_EVERYTHING = re.compile(r"(?:(?:^|/)(?:\*\*?|\.\*|\.\[!?\^?\.\]\*|\{\*,\.\*\}|\.))+/?$")  # `dir/*` and the like
 _TEMPORARY = re.compile(r"\$(?:TMPDIR|\{TMPDIR(?::?[-=?][^}]*)?\})(?=/|$)")
 _COMPUTED = re.compile(r"[$`]")
 

@@ -101,7 +101,7 @@ def _is_branch(flags: Flags) -> bool:
 
 
 def _is_reflog(flags: Flags) -> bool:
-    return bool(flags.operands) and flags.operands[0] in {"expire", "delete"}
+    return flags.operands[:1] in {("expire",), ("delete",)} and not flags.options & {"-n", "--dry-run"}
 
 
 def _is_stash(flags: Flags) -> bool:
@@ -201,8 +201,8 @@ PUSH = Rule(
     "shell/push",
     "off",
     "The agent does not push",
-    "Decided from `git push`, whatever its options; a dry run is no push. `allow` accepts single commands, such as "
-    "`git push origin agent/*`.",
+    "Decided from `git push`, whatever its options; a dry run is no push. It cannot see what other programs "
+    "push. `allow` accepts single commands, such as `git push origin agent/*`.",
     judge_commands("shell/push", _decide_push, "push yourself, or add the command to `allow`"),
     (ALLOW,),
 )

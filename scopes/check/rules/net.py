@@ -26,7 +26,7 @@ _VALUED: Final = {  # options with values, of programs whose operands are addres
     "lynx": "", "w3m": "", "links": "", "ftp": "", "telnet": "l", "nc": "psiwxX", "ncat": "psiw",
 }  # fmt: skip
 _LOGINS: Final = {"ssh": "bcDeFIiJLlmOopQRSWw", "mosh": "p", "sftp": "BbcDFiJloPRSs", "scp": "cFiJloPS", "rsync": "efT"}
-_GIT: Final = frozenset({"clone", "fetch", "pull", "push", "ls-remote", "remote", "submodule"})
+_GIT: Final = frozenset({"clone", "fetch", "pull", "push", "ls-remote"})
 
 
 def _hosts_of(command: Command) -> Iterator[str | None]:
@@ -38,6 +38,8 @@ def _hosts_of(command: Command) -> Iterator[str | None]:
         yield from dict.fromkeys(_host_of(word) for word in words[: 1 if program in {"telnet", "nc", "ncat"} else None])
     elif program in _LOGINS:
         operands = read_flags(command.argv[1:], _LOGINS[program]).operands
+        if program == "ssh" and {"-G", "-V"} & {*command.argv[1:]}:
+            return
         if program in {"ssh", "mosh", "sftp"}:
             yield from (None if word is None else word.rpartition("@")[2].split(":")[0] for word in operands[:1])
         else:

@@ -47,8 +47,9 @@ def _decide_pipe_to_shell(command: Command, _: Call, __: Run, settings: Settings
 
 def _decide_privilege(command: Command, _: Call, __: Run, settings: Settings) -> str | None:
     user = next((name for name in command.wrappers if name in _OTHER_USERS), None)
-    if user is None and command.program in _OTHER_USERS and not set(command.argv[1:]) <= _HARMLESS:
-        user = command.program
+    if user is None and command.program in _OTHER_USERS:
+        harmless = set(command.argv[1:]) <= _HARMLESS and command.argv != ("su",)
+        user = None if harmless else command.program
     if user is None or matches_any(settings.parameters["allow"], command):
         return None
     return f"runs as another user ({user})"

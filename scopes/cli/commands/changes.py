@@ -28,6 +28,10 @@ def changes(
         str | None,
         typer.Option("--operation", "--op", metavar="OP", help="Only these: CREATE, APPEND, UPDATE, DELETE or MERGE"),
     ] = None,
+    branch: Annotated[
+        str | None,
+        typer.Option("--branch", "--version", metavar="BRANCH", help="Only this branch and  its history"),
+    ] = None,
 ) -> int:
     """List every change of a conversation and its cause.
 
@@ -38,9 +42,10 @@ def changes(
       scopes conv changes conv-001
       scopes conv changes conv-001 --field branches --since yesterday
       scopes conv changes conv-001 --cause agent:reviewer --json
+      scopes conv changes conv-001 --branch main --op APPEND
     """
     invocation: Invocation = context.obj
     result = run_changes(
-        invocation.repository(), conversation, since=since, field=field, cause=cause, operation=operation
+        invocation.repository(), conversation, since=since, field=field, cause=cause, operation=operation, branch=branch
     )
     return invocation.show(result)

@@ -11,6 +11,7 @@ from scopes.check.policy import FAIL_ON, PRESETS
 from scopes.check.rules.base import FILE_NAME
 from scopes.cli.arguments import OfProjects, Since, find_named_project
 from scopes.cli.check_reports import FORMATS, parse_reports, show_checked
+from scopes.cli.check_rule_tests import run_rule_tests
 from scopes.cli.check_runner import CheckOptions, check_runs, read_policy
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
@@ -50,6 +51,10 @@ def check(
         list[str] | None,
         typer.Option("--report", metavar="FORMAT[=PATH]", help=f"Also write a report: {', '.join(FORMATS)}"),
     ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option("--test", metavar="DIR", help="Test the rules instead, on transcripts with expectations"),
+    ] = None,
     since: Since = None,
     project: OfProjects = None,
     listed: Annotated[bool, typer.Option("--list", help="List the rules with their levels instead")] = False,
@@ -72,6 +77,9 @@ def check(
     --report writes further reports, whatever the verdict. In GitHub Actions annotations and the summary of the step are
     written by themselves. Secrets are redacted in all of them.
 
+    --test compares the findings in each transcript of DIR with its NAME.expect.toml, which has [[expect]] tables with
+    `rule`, `at` (line of the transcript) and `status`: ruleid, ok, todoruleid or todook. A failed test exits with 2.
+
     The exit code is 0 if nothing was found, 1 if there is a finding at the level of --fail-on (default: error), and 2
     if the policy has a mistake.
 
@@ -82,6 +90,7 @@ def check(
       scopes check agent.jsonl --baseline last.sarif --agent-exit 0
       scopes check --since yesterday --project .
       scopes check --explain order/tests-after-last-edit
+      scopes check --test tests/rules
       scopes check agent.jsonl --json
     """
     invocation: Invocation = context.obj
@@ -93,6 +102,8 @@ def check(
         return invocation.show(list_rules(policy))
     if explain is not None:
         return invocation.show(explain_rule(policy, explain))
+    if test is not None:
+        return invocation.show(run_rule_tests(invocation, test, policy))
     wanted = ListFilter(
         since=None if since is None else parse_date(since, now_nanoseconds()),
         projects=tuple(find_named_project(invocation, path) for path in project or ()),

@@ -27,8 +27,8 @@ def diff(
     """Compare two branches, messages or conversations.
 
     Shows the values that differ, contradictions first, and the messages that only one side has. Messages are compared
-    by id and content; decisions, proposals, findings and files by value. A...B compares B with the merge base. The exit
-    code is 0 if nothing differs, and 1 otherwise.
+    by id and content; decisions, proposals, findings, files and the user's answers to one question by value. A...B
+    compares B with the merge base. The exit code is 0 if nothing differs, and 1 otherwise.
 
     Examples:
       scopes diff main fix

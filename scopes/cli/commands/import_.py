@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from scopes.cli.arguments import AllProjects, OfProjects, Since
-from scopes.cli.import_runner import choose_projects, collect_sources, import_all
+from scopes.cli.import_runner import (
+    choose_projects,
+    collect_sources,
+    import_all,
+    refuse_other_options,
+    with_first_prompts,
+)
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
-from scopes.errors import Invalid
-from scopes.history.titles import read_heading
 from scopes.importers.import_sample import SAMPLE_SESSIONS, import_sample
 from scopes.importers.import_sources import ImportOptions
-from scopes.importers.results import ConversationImported
 from scopes.render.view_options import ViewOptions
 
 
@@ -69,6 +71,10 @@ def import_(
     were. Such files in a folder are counted in a note, unless nothing else is in it. --dry-run lists only conversations
     that would change, and counts the others.
 
+    The rows have one conversation each: its id, its title or first prompt, the messages and new messages of the
+    imported sessions, and their branches. Messages and branches that were added here are not counted: `scopes list`
+    counts the whole conversation.
+
     Examples:
       scopes conv import
       scopes conv import ~/.claude/projects/-home-carol-shop
@@ -82,32 +88,16 @@ def import_(
       scopes conv import --sample-sessions
     """
     invocation: Invocation = context.obj
-    switches = dry_run or strict or again or no_join or report or all_projects
-    if (sample and sample_sessions) or (
-        (sample or sample_sessions) and (paths or since or title or project or switches)
-    ):
-        raise Invalid(
-            f"{'--sample' if sample else '--sample-sessions'} cannot be combined with paths or other options",
-            hint="import the paths with a second command",
-        )
+    if sample or sample_sessions:
+        others = (paths, since, title, project, dry_run, strict, again, no_join, report, all_projects)
+        refuse_other_options("--sample" if sample else "--sample-sessions", *others, sample and sample_sessions)
     if sample:
         return invocation.show(import_sample(invocation.repository(create=True)))
-    if sample_sessions:
-        paths = list(SAMPLE_SESSIONS)
     start = None if since is None else parse_date(since, now_nanoseconds())
     projects = choose_projects(invocation, project or [], all_projects=all_projects)
-    collected = collect_sources(invocation, paths or [])
+    collected = collect_sources(invocation, list(SAMPLE_SESSIONS) if sample_sessions else paths or [])
     options = ImportOptions(
         dry_run=dry_run, strict=strict, again=again, title=title, since=start, projects=projects, join=not no_join
     )
-    result = import_all(invocation, collected, options)
-    if not invocation.json:
-        result = replace(result, conversations=tuple(_with_prompt(invocation, row) for row in result.conversations))
+    result = with_first_prompts(invocation, import_all(invocation, collected, options))
     return invocation.show(result, options=ViewOptions(report=report, details=invocation.verbose))
-
-
-def _with_prompt(invocation: Invocation, row: ConversationImported) -> ConversationImported:
-    """Return the row with the first prompt of a conversation without a title, as in `list`."""
-    repository = invocation.find_repository(create=True) if row.title is None else None  # none in a dry run
-    heading = None if repository is None else read_heading(repository, row.id)
-    return row if heading is None else replace(row, first_prompt=heading.text)

@@ -37,12 +37,18 @@ def operations_list(
 
 def operations_show(
     context: typer.Context,
-    operation: Annotated[str, typer.Argument(metavar="OPERATION", help="The operation: a unique prefix of its id")],
+    operation: Annotated[
+        str, typer.Argument(metavar="OPERATION", help="A unique prefix of its id, or its place: @, @-, @{2}")
+    ],
 ) -> int:
     """Show what one operation changed.
 
+    It is named as in --at-operation: @ is the newest one, @- and @{2} are those before it, and @{yesterday} is the last
+    one before that time.
+
     Examples:
       scopes conv operations show k3x9
+      scopes operations show @
     """
     invocation: Invocation = context.obj
     return invocation.show(show_operation(invocation.repository(), operation))

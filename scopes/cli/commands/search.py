@@ -49,21 +49,21 @@ def search(
     limits where words and re: are searched. file: takes a path, the end of one, or a directory. Another word before a
     colon is searched as text, with a note; one that resembles a field is refused.
 
-    The best hits come first, with a score. If most of very many messages contain the words, the score is not
-    meaningful: then the newest come first, without a score, as they do with --newest and in a query without words.
+    The best hits come first; a wide terminal and --json show their scores. If most of very many messages contain the
+    words, the newest come first, without a score, as they do with --newest and in a query without words.
 
     --regex makes the whole query one regular expression; re:"..." is one within a query, next to fields and words and
     under NOT and OR. The syntax is Python's; \w, \d and \b know every script, and ^ and $ match at the ends of lines.
 
     Each hit is named so that cat and branch --from accept it, and shows whether its text was retracted or amended
-    since. In a pipe a hit is a row; with --context rows begin with their offset from the hit: -1, 0 for the hit itself,
-    1.
+    since. In a pipe a hit is a row; with --context rows begin with their offset from the hit, which has 0.
+    The last line counts a message that several branches or conversations share once; import counts it once for each
+    conversation, and so does a new index, which also reads the root commit of each.
 
     Exit code 1 means that nothing was found, 9 that a regular expression took longer than 5 seconds on one message: the
     search ends there, and the hits found before it are shown.
 
-    A query of several words needs no quotes. If the last one is the name of a conversation, only that is searched, as
-    with --in.
+    A query of several words needs no quotes. The name of a conversation as the last word means the same as with --in.
 
     Examples:
       scopes search parser error

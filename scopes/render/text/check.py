@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from scopes.check.check import Checked, CheckedRun
     from scopes.check.explain import RuleExplained, RuleList
     from scopes.check.findings import Finding
+    from scopes.check.rule_tests import RuleTests
     from scopes.render.color import Style
 
+_RESULTS: dict[str, Style] = {"fail": "bad", "todo": "warn", "pass": "good"}
 _STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
 
 
@@ -92,3 +94,34 @@ def render_rule_explained(result: RuleExplained, view: View) -> None:
         for parameter in rule.parameters:
             value = "not set" if parameter.value is None else json.dumps(parameter.value)
             view.line(Span(parameter.name, "key"), f" = {value}: {parameter.summary}", indent=2)
+
+
+@render_text.register
+def render_rule_tests(result: RuleTests, view: View) -> None:
+    """Write a row for each expectation and each unexpected finding, the rules without tests, and a summary."""
+    columns = (
+        Column("Result"),
+        Column("Rule", "key"),
+        Column("At"),
+        Column("Status", "dim"),
+        Column("Why", flexible=True),
+    )
+    rows = [
+        (
+            Span(case.result, _RESULTS.get(case.result, "dim")),
+            case.rule,
+            case.test if case.at is None else f"{case.test}:{case.at}",
+            case.status or "",
+            case.text,
+        )
+        for case in result.cases
+    ]
+    if rows:
+        view.rows(columns, rows)
+    for each in result.uncovered:
+        view.line(
+            Span("untested ", "warn"), Span(each.rule, "key"), f"  it has no {' and no '.join(each.missing)} case"
+        )
+    word = Span("failed", "bad") if result.failed else Span("passed", "good")
+    counts = [f"{sum(case.result == name for case in result.cases)} {name}" for name in ("pass", "fail", "todo")]
+    view.line(word, f": {counted(len(result.tests), 'test')}, {', '.join(counts)}")

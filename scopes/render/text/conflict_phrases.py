@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from scopes.merge.conflict_keys import group_of, shown_key
+from scopes.merge.conflict_keys import display_key, group_of, shown_key
 from scopes.model.conflicts import MESSAGES
 from scopes.render.text.claims import claim_text
 from scopes.render.text.phrases import (
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 MAX_LINES = 20
 _STYLE_OF_SEVERITY: Mapping[str, Style] = {"high": "bad", "medium": "warn", "low": "dim"}
 _STYLE_OF_STATUS: Mapping[str, Style] = {"escalated": "warn", "resolved": "good"}
-_BANDS = ((0.2, "Very Low"), (0.4, "Low"), (0.6, "Medium"), (0.8, "High"))
 
 
 def severity(conflict: Conflict) -> Span:
@@ -48,19 +47,13 @@ def conflict_key(view: View, conflict: Conflict) -> str:
     """Return the decoded key of a conflict: `decisions/auth`."""
     if group_of(conflict.key) == MESSAGES and view.terminal:
         return conflict.key[: len(MESSAGES) + 1 + SHORT_ID_LENGTH]
-    return shown_key(conflict.key)
+    return display_key(conflict.key) if view.terminal else shown_key(conflict.key)
 
 
 def conflict_agents(conflict: Conflict) -> str:
     """Return the agents of both sides, those of the target first."""
     positions = (*conflict.target, *conflict.source)
     return ", ".join(dict.fromkeys(position.agent for position in positions if position.agent is not None))
-
-
-def confidence(value: float) -> str:
-    """Return a confidence as a word and the number: `High (0.75)`; each word starts at its lower bound."""
-    word = next((word for bound, word in _BANDS if value < bound), "Very High")
-    return f"{word} ({value:g})"
 
 
 def _side_spans(key: str, positions: Sequence[Position]) -> Iterator[str | Span]:
@@ -197,6 +190,6 @@ def write_resolved(view: View, conflicts: Iterable[Conflict], *, listed: bool = 
     view.line(f"resolved automatically: {counted(len(resolved), 'conflict')}")
     for conflict, resolution in resolved[:MAX_LINES] if listed else ():
         choice = Span(f"{resolution.strategy}: {resolution.choice}", "dim")
-        view.line(f"    {conflict.type}  {shown_key(conflict.key)}  ", choice)
+        view.line(f"    {conflict.type}  {display_key(conflict.key)}  ", choice)
     if listed:
         write_more(view, len(resolved))

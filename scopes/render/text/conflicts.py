@@ -7,13 +7,12 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from scopes.history.messages import display_time
-from scopes.merge.conflict_keys import can_have_value, shown_key
+from scopes.merge.conflict_keys import can_have_value, display_key
 from scopes.model.conflicts import ENDED
 from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_text
 from scopes.render.text.conflict_phrases import (
     can_repeat,
-    confidence,
     conflict_agents,
     conflict_key,
     earlier_line,
@@ -25,6 +24,7 @@ from scopes.render.text.conflict_phrases import (
 from scopes.render.text.file_comparison import file_outcome, write_patch
 from scopes.render.text.phrases import (
     author,
+    confidence,
     counted,
     identifier,
     short_time,
@@ -215,7 +215,7 @@ def _write_fields(result: ConflictView, view: View) -> None:
     row, conflict = result.row, result.row.conflict
     write_field(view, "Conflict", Span(conflict.id, "id"), f" (number {row.number})")
     write_field(view, "Type", conflict.type, ", ", severity(conflict))
-    write_field(view, "About", shown_key(conflict.key))
+    write_field(view, "About", display_key(conflict.key))
     write_field(view, "Status", status(conflict), ", ", short_time(view, row.resolved or row.since))
     if row.resolved is not None and row.resolved != row.since:
         write_field(view, "Opened", short_time(view, row.since))

@@ -15,7 +15,7 @@ from scopes.render.text.claims import claim_name, claim_text
 from scopes.render.text.message_summary import summarize_message
 from scopes.render.text.phrases import author, counted, identifier, short_time, subject, summary_text
 from scopes.render.view import Cell, Column, Span, View, clean_spans
-from scopes.render.wrap import count_span_cells, truncate_line
+from scopes.render.wrap import count_span_cells, truncate_line, truncate_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _PIPED_COLUMNS = (Column("Mark"), Column("What"), Column("Key"), Column("Author"), Column("Time"), Column("Text"))
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 _MAX_WORDS = 2000
-_MAX_NAMED = 3  # claims and files that only one side changed
+_MAX_NAMED, _MAX_FILES = 3, 10  # claims and files that only one side changed
 
 
 @render_text.register
@@ -87,7 +87,7 @@ def _write_sections(result: Difference, view: View) -> None:
 
 
 def _write_changes_of_one_side(view: View, result: Difference) -> None:
-    """Write how many claims only one side changed, the first three with their values, and three file names."""
+    """Write how many claims only one side changed, the first three with their values, and ten file names."""
     for side, name in (("left", result.left.name), ("right", result.right.name)):
         claims = [claim for claim in result.claims if claim.changed_in == side]
         numbers = Counter(group_of(claim.key) for claim in claims)
@@ -97,9 +97,11 @@ def _write_changes_of_one_side(view: View, result: Difference) -> None:
         _write_heading(view, f"Changed only in {name}: {counts}")
         for line in _claims_of_one_side([claim for claim in claims if group_of(claim.key) != FILES], side):
             view.line(*truncate_line(line, view.width - 2), indent=2)
-        files = [_claim_name(claim) for claim in claims if group_of(claim.key) == FILES]
-        if files:
-            view.line(*truncate_line((", ".join(files[:_MAX_NAMED]), _more(len(files))), view.width - 2), indent=2)
+        files = [shown_key(claim.key).partition("/")[2] for claim in claims if group_of(claim.key) == FILES]
+        for file in files[:_MAX_FILES]:
+            view.line(*truncate_path(clean_spans(file), view.width - 2), indent=2)
+        if len(files) > _MAX_FILES:
+            view.line(f"and {len(files) - _MAX_FILES:,} more", indent=2)
 
 
 def _claims_of_one_side(claims: Sequence[ChangedClaim], side: str) -> Iterator[tuple[str | Span, ...]]:
@@ -109,10 +111,6 @@ def _claims_of_one_side(claims: Sequence[ChangedClaim], side: str) -> Iterator[t
         yield Span(_claim_name(claim), "heading"), f": {value(claim) if there else 'removed'}"
     if len(claims) > _MAX_NAMED:
         yield (f"and {len(claims) - _MAX_NAMED:,} more",)
-
-
-def _more(number: int) -> str:
-    return f" and {number - _MAX_NAMED:,} more" if number > _MAX_NAMED else ""
 
 
 def _write_claims(view: View, claims: Sequence[ChangedClaim]) -> None:

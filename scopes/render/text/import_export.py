@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import counted, format_size, write_field, write_hint, write_outcome
 from scopes.render.view import Cell, Column, Span, View
-from scopes.sanitize import mark_cut
+from scopes.sanitize import SUBJECT_LENGTH, mark_cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ def render_imported(result: Imported, view: View) -> None:
         Column("UUID", hidden=True),
     )
     rows = (
-        (row.id, _title(row), str(row.messages), str(row.new_messages), str(row.branches), row.uuid)
+        (row.id, _title(row, view), str(row.messages), str(row.new_messages), str(row.branches), row.uuid)
         for row in result.conversations
     )
     if view.terminal and result.operation is None and not result.dry_run and not view.options.report and result.sources:
@@ -102,7 +102,7 @@ def render_source_verification(result: SourceVerification, view: View) -> None:
         severity = f"{found.severity}:"
         view.line(Span(severity, "bad") if found.severity == "error" else Span(severity, "warn"), " ", found.problem)
         if found.cure is not None:
-            view.body(found.cure, indent=4, style="dim")
+            view.sentence(Span(found.cure, "dim"), indent=4)
     if result.whole:
         view.line(Span("whole: ", "good"), "every byte of the file is in the store")
     else:
@@ -128,9 +128,10 @@ def render_export_saved(result: ExportSaved, view: View) -> None:
     view.sentence("wrote ", name, " to ", many, path, f": {content}, {format_size(result.size_bytes)}")
 
 
-def _title(row: ConversationImported) -> Cell:
+def _title(row: ConversationImported, view: View) -> Cell:
+    """Return the title, or the first prompt: what a terminal has room for, elsewhere no more than `list` has."""
     prompt = row.first_prompt or ""
-    return row.title or Span(mark_cut(prompt, prompt), "dim")
+    return row.title or Span(prompt if view.terminal else mark_cut(prompt[:SUBJECT_LENGTH].rstrip(), prompt), "dim")
 
 
 def _write_totals(result: Imported, view: View) -> None:

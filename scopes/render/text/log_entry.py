@@ -19,6 +19,7 @@ from scopes.render.text.phrases import (
     WIDE,
     author,
     change_mark,
+    confidence_mark,
     counted,
     full_time,
     identifier,
@@ -172,7 +173,7 @@ def _heading(entry: LogEntry, view: View) -> Iterator[Line]:
     )
     yield Span("Author: ", "key"), author(head.author, head.author_kind)
     if head.kind != "plain":
-        yield Span("Kind:   ", "key"), head.kind, *stale_mark(entry.newer)
+        yield Span("Kind:   ", "key"), head.kind, *confidence_mark(entry.message), *stale_mark(entry.newer)
     if head.to:
         yield Span("To:     ", "key"), ", ".join(head.to)
     origin = spawn_mark(entry.message)

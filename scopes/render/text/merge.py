@@ -31,7 +31,7 @@ from scopes.render.text.phrases import (
 from scopes.render.view import Span, View
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from scopes.conversation.merge_outcomes import (
         FastForwarded,
@@ -125,16 +125,8 @@ def _without_plans(conflicts: Iterable[Conflict]) -> list[Conflict]:
 def _write_work(result: MergeOutcome, view: View) -> None:
     """Write what both sides did: files that both changed, the last tests, and two answers to one prompt."""
     write_files(view, result.files)
-    sides = (result.target, result.tests.target), (result.source, result.tests.source)
-    lines = [f"{name}: {', '.join(map(_test_outcome, runs))}" for name, runs in sides if runs]
-    if lines and view.terminal:
-        view.line()
-        view.line("tests:")
-    for line in lines:
-        if view.terminal:
-            view.sentence(line, indent=4)
-        else:
-            view.aside(f"tests: {line}")
+    _write_tests(result.target, result.tests.target, view)
+    _write_tests(result.source, result.tests.source, view)
     if result.plans and view.terminal:
         view.line()
         view.line(f"plans that differ: {counted(len(result.plans), 'step')}")
@@ -168,11 +160,27 @@ def _write_alternatives(result: MergeOutcome, found: Alternatives, view: View) -
     write_hint(view, f"compare them: {compare}")
 
 
-def _test_outcome(run: CheckRun) -> str:
-    """Return the outcome of a test command: `go test ./... failed (1)`."""
+def _write_tests(branch: str, runs: Sequence[CheckRun], view: View) -> None:
+    """Write the outcome of each test command of a side, one line each; a terminal cuts long commands."""
+    outcomes = [_test_outcome(run) for run in runs]
+    if not view.terminal:
+        for run, outcome in zip(runs, outcomes, strict=True):
+            view.aside(f"tests: {branch}: {run.command} {outcome.text}")
+        return
+    if runs:
+        view.line()
+        view.line("tests on ", Span(branch, "branch"), ":")
+    width = max((len(outcome.text) for outcome in outcomes), default=0)
+    for run, outcome in zip(runs, outcomes, strict=True):
+        padded = Span(outcome.text.ljust(width), outcome.style)
+        view.line(*fit_line(view, ("    ", padded, "  ", run.command)))
+
+
+def _test_outcome(run: CheckRun) -> Span:
+    """Return the outcome of a test command: `ok` or `failed (1)`."""
     if not run.failed:
-        return f"{run.command} ok"
-    return f"{run.command} failed" + (f" ({run.exit_code})" if run.exit_code else "")
+        return Span("ok", "good")
+    return Span("failed" + (f" ({run.exit_code})" if run.exit_code else ""), "bad")
 
 
 def _write_active(result: MergeOutcome, view: View) -> None:

@@ -10,6 +10,7 @@ from scopes.render.text.part import format_files, write_document, write_part
 from scopes.render.text.phrases import (
     begins_at,
     change_mark,
+    confidence_mark,
     full_time,
     identifier,
     stale_mark,
@@ -65,6 +66,7 @@ def render_message_view(result: MessageView, view: View) -> None:
         view,
         "Kind",
         message.kind,
+        *confidence_mark(message),
         *stale_mark(result.newer),
         *change_mark(retracted=result.retracted, amended=result.amended),
     )

@@ -20,6 +20,7 @@ SHORT_ID_LENGTH = 8
 WIDE = 100  # columns of a terminal that has room for more than the essentials
 UNKNOWN_TIME = "-"
 UNDO_HINT = "undo with: scopes undo"
+_BANDS = ((0.2, "Very Low"), (0.4, "Low"), (0.6, "Medium"), (0.8, "High"))
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -81,6 +82,21 @@ def stale_mark(newer: int | None) -> tuple[Span, ...]:
     return (Span(f" · stale: {counted(newer, 'newer message')}", "warn"),) if newer else ()
 
 
+def confidence(value: float) -> str:
+    """Return a confidence as a word and the number: `High (0.75)`; each word starts at its lower bound."""
+    word = next((word for bound, word in _BANDS if value < bound), "Very High")
+    return f"{word} ({value:g})"
+
+
+def confidence_mark(message: Message | None) -> tuple[Span, ...]:
+    """Return the confidence of a typed message (S4-25); empty if it states none."""
+    payload = None if message is None else message.payload
+    value = None if payload is None else payload.get("confidence")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ()
+    return (Span(f", confidence {confidence(value)}"),)
+
+
 def change_mark(*, retracted: bool, amended: bool) -> tuple[Span, ...]:
     """Return a mark for a message that a later one retracted or amended."""
     return (Span(f" · {'retracted' if retracted else 'amended'}", "warn"),) if retracted or amended else ()
@@ -140,6 +156,6 @@ def write_preview(view: View, name: str | Span, *sentence: str | Span) -> None:
 
 
 def write_hint(view: View, text: str) -> None:
-    """Write a next step, broken at blanks, unless hints are disabled."""
+    """Write a next step, broken at blanks but not inside a command, unless hints are disabled."""
     if view.hints:
         view.sentence(Span(text, "dim"))

@@ -69,7 +69,9 @@ def render_search_hit(result: SearchHit, view: View) -> None:
     _write_neighbors(result.before, view, first=-len(result.before))
     state = (" · ", Span(_state(result), "warn")) if _state(result) else ()
     line = (where, " ", identifier(view, head.id), " ", *_describe(result), " · ", when, *state)
-    view.line(*line, *_title_spans(result, view.width - count_span_cells(clean_spans(line))))
+    room = view.width - count_span_cells(clean_spans(line))
+    score = _score_spans(result, room)
+    view.line(*line, *score, *_title_spans(result, room - count_span_cells(score)))
     for row in _rows(result.snippet, max(view.width - _INDENT, _MIN_WIDTH)):
         view.line(*row, indent=_INDENT)
     _write_neighbors(result.after, view, first=1)
@@ -100,6 +102,12 @@ def _describe(hit: SearchHit) -> tuple[Span, ...]:
 def _tool_name(name: str) -> str:
     """Return the name of a tool as agents write it; the index has it in lower case."""
     return name.capitalize() if name.isalpha() else name
+
+
+def _score_spans(hit: SearchHit, room: int) -> tuple[Span, ...]:
+    """Return the score of a hit; nothing without one, or if it leaves no room for the title."""
+    score = () if hit.score is None else (Span(f" · score {hit.score:.2f}", "dim"),)
+    return score if room - count_span_cells(score) >= (0 if hit.heading is None else _MIN_WIDTH) else ()
 
 
 def _title_spans(hit: SearchHit, room: int) -> tuple[Span, ...]:

@@ -149,4 +149,4 @@ def _write_findings(view: View, findings: Iterable[Finding]) -> None:
 
 def _write_cure(view: View, cure: str | None, *, indent: int = 4) -> None:
     if cure is not None:
-        view.body(cure, indent=indent, style="dim")
+        view.sentence(Span(cure, "dim"), indent=indent)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from scopes.check.check import Checked, CheckedRun
     from scopes.check.explain import RuleExplained, RuleList, RuleRow
     from scopes.check.findings import Finding, Verdict
+    from scopes.check.rule_tests import RuleTests
 
 
 @to_wire.register
@@ -81,4 +82,16 @@ def _format_rule(rule: RuleRow) -> dict[str, object]:
         "parameters": [
             without_none(name=each.name, value=each.value, summary=each.summary) for each in rule.parameters
         ],
+    }
+
+
+@to_wire.register
+def format_rule_tests(result: RuleTests) -> dict[str, object]:
+    """Return a row for each expectation and each unexpected finding."""
+    return {
+        "kind": "rule-tests",
+        "result": "fail" if result.failed else "pass",
+        "tests": list(result.tests),
+        "cases": [without_none(**case._asdict()) for case in result.cases],
+        "uncovered": [{"rule": each.rule, "missing": list(each.missing)} for each in result.uncovered],
     }

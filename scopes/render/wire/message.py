@@ -90,6 +90,7 @@ def format_message_appended(result: MessageAppended) -> dict[str, object]:
         parent=result.parent,
         start=result.start,
         operation=result.operation,
+        remaining_turns=result.remaining_turns,
     )
 
 

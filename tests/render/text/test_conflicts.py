@@ -7,7 +7,8 @@ import pytest
 from scopes.conversation.conflicts import ConflictList
 from scopes.model.conflicts import Position
 from scopes.render.text.claims import claim_text
-from scopes.render.text.conflict_phrases import _side_spans, confidence, conflict_agents
+from scopes.render.text.conflict_phrases import _side_spans, conflict_agents
+from scopes.render.text.phrases import confidence
 from scopes.render.view import Span
 from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import CONFLICT_ROWS, DISAGREED, PROMPT, SAMPLES

@@ -38,22 +38,38 @@ def test_only_what_both_sides_changed_differs_and_the_rest_is_counted():
     assert lines[lines.index("Changed on both sides, the resulting content is not recorded: 1") + 1] == "  files/c.py"
     assert "Changed only in main: 2 files" in lines
     assert "Changed only in fix: 1 decision" in lines
-    assert lines[lines.index("Changed only in main: 2 files") + 1] == "  files/a.py, files/b.py"
+    start = lines.index("Changed only in main: 2 files") + 1
+    assert lines[start : start + 2] == ["  a.py", "  b.py"]
     assert lines[lines.index("Changed only in fix: 1 decision") + 1] == "  decisions/db: SQLite"
-    assert sum("a.py" in line or "b.py" in line for line in lines) == 1
+    assert sum("a.py" in line or "b.py" in line for line in lines) == 2
 
 
-def test_what_one_side_changed_is_named_up_to_three_claims_and_files():
+def test_what_one_side_changed_is_named_up_to_three_claims_and_ten_files():
     """`1 decision` did not tell which."""
     decisions = [_claim(f"decisions/{name}", "old" if name == "d1" else None, None, "right") for name in ("d1",)]
     decisions += [_claim(f"decisions/{name}", None, "new", "right") for name in ("d2", "d3", "d4", "d5")]
-    files = [_claim(f"files/{name}.py", None, {"operation": "edit"}, "right") for name in "abcd"]
+    files = [_claim(f"files/{name}.py", None, {"operation": "edit"}, "right") for name in "abcdefghijkl"]
     lines = seen_lines(replace(DIFFERENCE, claims=(*decisions, *files), changed=()))
-    start = lines.index("Changed only in fix: 5 decisions, 4 files") + 1
-    assert lines[start : start + 5] == [
+    start = lines.index("Changed only in fix: 5 decisions, 12 files") + 1
+    assert lines[start : start + 15] == [
         "  decisions/d1: removed",
         "  decisions/d2: new",
         "  decisions/d3: new",
         "  and 2 more",
-        "  files/a.py, files/b.py, files/c.py and 1 more",
+        *(f"  {name}.py" for name in "abcdefghij"),
+        "  and 2 more",
     ]
+
+
+def test_files_of_one_side_have_a_line_each_and_absolute_paths_no_prefix():
+    """One of six names was readable at 80 columns, with `files//Users` before it."""
+    edit = {"operation": "edit"}
+    paths = ("%2FUsers%2Fsoph%2F.claude%2Fplans%2Fglittery-raccoon.md", "cmd/entire/cli/" + "deep/" * 20 + "hooks.go")
+    files = [_claim(f"files/{path}", edit, {"operation": "create"}, "left") for path in paths]
+    both = _claim("files/%2Ftmp%2Fboth.md", edit, {**edit, "by": "x"})
+    lines = seen_lines(replace(DIFFERENCE, claims=(*files, both), changed=()))
+    start = lines.index("Changed only in main: 2 files") + 1
+    assert lines[start] == "  /Users/soph/.claude/plans/glittery-raccoon.md"
+    assert lines[start + 1].startswith("  …/deep/")
+    assert lines[start + 1].endswith("/hooks.go")
+    assert "  /tmp/both.md" in lines

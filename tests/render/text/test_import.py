@@ -66,3 +66,14 @@ def test_a_conversation_without_a_title_is_shown_by_its_first_prompt():
     source = Imported(sources=(), conversations=(replace(row, first_prompt="why?"),), operation="o" * 26)
     assert "why?" in seen(source)
     assert "why?" not in piped(replace(source, conversations=(row,)))
+
+
+def test_a_wide_terminal_shows_more_of_the_first_prompt():
+    """It was cut at 72 characters, as the subject of its commit."""
+    prompt = "can you get yourself an overview of the changes in this branch and tell me whether anything is missing"
+    row = ConversationImported(
+        id="c", uuid="u", title=None, messages=1, new_messages=1, branches=1, first_prompt=prompt
+    )
+    result = Imported(sources=(), conversations=(row,), operation="o" * 26)
+    assert prompt in seen(result, 200)
+    assert f"\t{prompt[:72].rstrip()}…\t" in piped(result)

@@ -82,11 +82,16 @@ def test_of_many_conflicts_the_first_are_shown():
     assert "    … and 3 more" in seen_lines(MERGE["many-conflicts"])
 
 
-def test_a_line_of_tests_longer_than_the_terminal_is_wrapped():
-    """At 80 columns it was cut."""
+def test_each_test_command_has_a_line_with_its_outcome():
+    """At 80 columns several commands ran together, each cut to 60 characters."""
+    long = "go test -v ./cmd/entire/cli/agent/claudecode/... -run TestInstallHooks_PreservesUnknownHookTypes"
     runs = tuple(CheckRun(f"pytest -q tests/part_{number}", failed=bool(number)) for number in range(6))
-    lines = seen_lines(replace(MERGE["merged"], tests=SideTests(runs, ())), 80)
-    text = " ".join(line.strip() for line in lines[lines.index("tests:") + 1 :])
-    assert all(f"pytest -q tests/part_{number} {'failed' if number else 'ok'}" in text for number in range(6))
-    assert "…" not in text
+    merged = replace(MERGE["merged"], tests=SideTests((*runs, CheckRun(long, failed=True, exit_code=2)), ()))
+    lines = seen_lines(merged, 80)
+    start = lines.index(f"tests on {merged.target}:") + 1
+    assert [line.split(maxsplit=1) for line in lines[start : start + 6]] == [
+        ["failed" if number else "ok", f"pytest -q tests/part_{number}"] for number in range(6)
+    ]
+    assert lines[start + 6].startswith("    failed (2)  go test -v ./cmd/entire/cli/agent/claudecode/... -run Tes")
     assert max(map(len, lines)) <= 80
+    assert f"    failed (2)  {long}" in seen_lines(merged, 120)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from scopes.history.messages import NO_TEXT
+from scopes.history.titles import Heading
 from scopes.model.message import Author, Message, Part
 from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
@@ -23,6 +24,13 @@ AROUND = ViewOptions(around=True)
 
 def test_a_match_is_highlighted_with_color():
     assert "\x1b[1;32mlogin\x1b[0m" in seen(HIT, color=True)
+
+
+def test_a_wide_terminal_shows_the_score_and_a_narrow_one_the_title_alone():
+    scored = replace(HIT, score=7.318, heading=Heading("Fix the login of the shop", "title"), before=())
+    assert " · score 7.32 · Fix the login of the shop" in seen(scored, 120)
+    assert "score" not in seen(scored, 72)
+    assert "score" not in seen(replace(scored, score=None), 120)
 
 
 def test_a_snippet_takes_three_rows_at_most_and_every_row_fits():

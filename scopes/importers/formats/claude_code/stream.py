@@ -284,11 +284,11 @@ def _is_enveloped(value: Mapping[str, Any]) -> bool:
         return False
     if value.get("type") == "result":
         return "num_turns" in value or "is_error" in value or "permission_denials" in value
-    return value.get("type") in {"assistant", "user"} and isinstance(value.get("message"), dict)
+    return text_field(value, "type") in {"assistant", "user"} and isinstance(value.get("message"), dict)
 
 
 def _with_content(head: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    return (value for value in head if value.get("type") in _MESSAGES)
+    return (value for value in head if text_field(value, "type") in _MESSAGES)
 
 
 def _blocks(content: object) -> list[Any]:

@@ -37,7 +37,7 @@ class Codex:
         """Yield the Session, its drafts and states, and the Ending."""
         with source.open() as stream:
             head = stream.read(min(SNIFF_BYTES, source.size))
-        if not _is_rollout(head) and _is_stream(head):
+        if may_be_stream(head) and not _is_rollout(head) and _is_stream(head):
             yield from walk_stream_events(source)
             return
         beginning = head[:_NAMING_BYTES]

@@ -129,7 +129,7 @@ class _StreamReader:
             self._builder.add_state(record, kind)  # cut off: completed without an exit code
 
     def _read_text(self, record: Record, item: dict[str, Any], name: str) -> None:
-        text, kind = item.get("text"), item.get("type")
+        text, kind = item.get("text"), text_field(item, "type")
         if kind == "error":
             self._add_error(record, text_field(item, "message") or "error")
         elif kind in {"agent_message", "reasoning"} and isinstance(text, str):
@@ -163,7 +163,7 @@ class _StreamReader:
 
 
 def _is_event(value: Mapping[str, Any]) -> bool:
-    kind = value.get("type")
+    kind = text_field(value, "type")
     if kind == "thread.started":
         return text_field(value, "thread_id") is not None
     if kind in _ITEMS:
@@ -172,7 +172,7 @@ def _is_event(value: Mapping[str, Any]) -> bool:
 
 
 def _has_content(value: Mapping[str, Any]) -> bool:
-    return value.get("type") not in _STATES
+    return text_field(value, "type") not in _STATES
 
 
 _Read = tuple[dict[str, Any], dict[str, Any] | None]  # fields of the call, and of its result

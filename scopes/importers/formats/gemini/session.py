@@ -127,9 +127,7 @@ class SessionReader:
 
     def _walk_drafts(self) -> Iterator[Draft]:
         """Yield the messages; the results of calls are in the record after them, or else in the answer itself."""
-        answered = {
-            response.get("id") for message in self._messages.values() for response in _responses_of(message.value)
-        }
+        answered = {str(each.get("id")) for message in self._messages.values() for each in _responses_of(message.value)}
         calls: dict[str, tuple[str, Part, Mapping[str, Any]]] = {}
         for message in self._messages.values():
             value, responses = message.value, _responses_of(message.value)
@@ -137,7 +135,9 @@ class SessionReader:
                 listed = _calls_of(value)
                 for call in listed:
                     calls[str(call.get("id"))] = (message.key, read_call(call), call)
-                late = [_result_of(call) for call in listed if call.get("id") not in answered and call.get("result")]
+                late = [
+                    _result_of(call) for call in listed if str(call.get("id")) not in answered and call.get("result")
+                ]
                 yield self._draft(message, _AGENT, ANSWER, [*_answer_parts(value), *late])
             elif responses:
                 yield self._results(message, responses, calls)
@@ -202,7 +202,7 @@ def is_header(value: Mapping[str, Any]) -> bool:
 
 def is_message(value: Mapping[str, Any]) -> bool:
     """Return True if a record is a message."""
-    return value.get("type") in _TYPES and text_field(value, "id") is not None and "content" in value
+    return text_field(value, "type") in _TYPES and text_field(value, "id") is not None and "content" in value
 
 
 def _messages_of(value: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -196,6 +196,6 @@ def _add_exported(builder: RunBuilder, record: Record, value: dict[str, Any]) ->
 
 
 def _is_event(value: Mapping[str, Any]) -> bool:
-    if value.get("type") not in _TYPES or text_field(value, "sessionID") is None:
+    if text_field(value, "type") not in _TYPES or text_field(value, "sessionID") is None:
         return False
     return "error" in value if value["type"] == "error" else isinstance(value.get("part"), dict)

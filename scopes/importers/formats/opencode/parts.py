@@ -27,7 +27,7 @@ def read_part(part: Mapping[str, Any]) -> Iterator[Part]:
             call = text_field(part, "callID")
             known = {} if call is None else {"call_id": call}
             yield Part("tool_call", {**known, "name": name, **lossless_field("input", state.get("input"))})
-            if state.get("status") in {"completed", "error"}:
+            if text_field(state, "status") in {"completed", "error"}:
                 yield Part("tool_result", {**known, **_read_result(state)})
         case {"type": "file", "mime": str(media), "url": str(url)}:
             head, found, data = url.partition(";base64,")

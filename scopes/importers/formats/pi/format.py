@@ -189,7 +189,7 @@ def _is_header(value: Mapping[str, Any]) -> bool:
 
 
 def _is_stream_record(value: Mapping[str, Any]) -> bool:
-    kind = value.get("type")
+    kind = text_field(value, "type")
     if kind in {"message_start", "message_end"}:
         return text_field(object_field(value, "message"), "role") is not None
     return kind in _STREAM_TYPES and kind in {"agent_start", "agent_end", "turn_start", "turn_end"}

@@ -119,8 +119,9 @@ class _Reader:
 
 def _with_status(part: Part, result: Mapping[str, Any]) -> Part:
     """Return a result with the failure that only the record around it tells."""
-    failed = result.get("status") in {"error", "cancelled"} and result.get("callId") == part.fields.get("call_id")
-    return Part(part.type, {**part.fields, "is_error": True}) if failed and part.type == "tool_result" else part
+    same = part.type == "tool_result" and result.get("callId") == part.fields.get("call_id")
+    failed = same and text_field(result, "status") in {"error", "cancelled"}
+    return Part(part.type, {**part.fields, "is_error": True}) if failed else part
 
 
 def _is_linked(value: Mapping[str, Any]) -> bool:
@@ -129,5 +130,7 @@ def _is_linked(value: Mapping[str, Any]) -> bool:
         return False
     if "isSidechain" in value:
         return False
-    is_message = value.get("type") in _MESSAGES and isinstance(object_field(value, "message").get("parts"), list)
-    return is_message or (value.get("type") == "system" and "systemPayload" in value)
+    has_parts = isinstance(object_field(value, "message").get("parts"), list)
+    return (has_parts and text_field(value, "type") in _MESSAGES) or (
+        value.get("type") == "system" and "systemPayload" in value
+    )

@@ -1,0 +1,189 @@
+"""Tests of rules: transcripts with the findings that they are expected to have, in `NAME.expect.toml`."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from scopes.check.check import MISSING, Checked
+from scopes.check.policy import Policy
+from scopes.check.rules.registry import RULES
+from scopes.errors import Invalid
+from scopes.result import Result
+
+SUFFIX = ".expect.toml"
+STATUSES = ("ruleid", "ok", "todoruleid", "todook")  # the words of semgrep's rule tests
+
+
+class Expected(NamedTuple):
+    """What a rule is expected to find at a line of a transcript; without `at`, a finding that has no line.
+
+    status: `ruleid` and `ok` are required; `todoruleid` is missing and `todook` is reported by mistake, so far
+    """
+
+    rule: str
+    at: int | None
+    status: str
+
+
+class RuleTest(NamedTuple):
+    """One test: its name, the file with the expectations, and the paths of its transcripts."""
+
+    name: str
+    path: str
+    transcripts: tuple[str, ...]
+
+
+class Case(NamedTuple):
+    """The outcome of one expectation, or of a finding that no expectation covers; `result` is pass, fail or todo."""
+
+    test: str
+    rule: str
+    at: int | None
+    status: str | None
+    result: str
+    text: str
+
+
+class Uncovered(NamedTuple):
+    """A rule of the policy without a test case that fails it, or without one that passes it."""
+
+    rule: str
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleTests(Result):
+    """The outcomes of all tests of a directory."""
+
+    tests: tuple[str, ...]
+    cases: tuple[Case, ...]
+    uncovered: tuple[Uncovered, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """True if a test fails."""
+        return any(case.result == "fail" for case in self.cases)
+
+    @property
+    def exit_code(self) -> int:
+        """Two if a test fails: the policy has a mistake."""
+        return 2 if self.failed else 0
+
+
+def find_rule_tests(directory: str) -> list[RuleTest]:
+    """Return the tests of a directory and its subdirectories, by name.
+
+    The transcripts of `NAME.expect.toml` are `NAME` and the entries that begin with `NAME.`, next to it.
+
+    Raises:
+        Invalid: there is no test, a test has no transcript, or a transcript has no expectations.
+    """
+    tests = []
+    for folder, folders, files in os.walk(directory):
+        folders.sort()
+        names = sorted(name.removesuffix(SUFFIX) for name in files if name.endswith(SUFFIX))
+        used: set[str] = set()
+        for name in names:
+            entries = [
+                entry
+                for entry in sorted((*folders, *files))
+                if not entry.endswith(SUFFIX) and (entry == name or entry.startswith(f"{name}."))
+            ]
+            path = os.path.join(folder, name + SUFFIX)
+            if not entries:
+                raise Invalid(f"{path} has no transcript", hint=f"put it next to the file, as {name}.jsonl")
+            used.update(entries)
+            shown = os.path.relpath(os.path.join(folder, name), directory)
+            tests.append(RuleTest(shown, path, tuple(os.path.join(folder, entry) for entry in entries)))
+        folders[:] = [entry for entry in folders if entry not in used]
+        for entry in files:
+            if entry.endswith((".json", ".jsonl")) and entry not in used:
+                raise Invalid(
+                    f"{os.path.join(folder, entry)} has no expectations",
+                    hint=f"write them into {entry.rsplit('.', 1)[0]}{SUFFIX}; an empty file expects no finding",
+                )
+    if not tests:
+        raise Invalid(f"there is no rule test in {directory}", hint=f"a test is a transcript with a NAME{SUFFIX}")
+    return sorted(tests)
+
+
+def parse_expected(text: str, path: str, policy: Policy) -> tuple[Expected, ...]:
+    """Parse a file of expectations.
+
+    Raises:
+        Invalid: it has a mistake, or names a rule that does not exist.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Invalid(f"{path}: {error}") from error
+    rows = document.get("expect", [])
+    unknown = next((key for key in document if key != "expect"), None)
+    if unknown is not None or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise Invalid(f"{path}: it must have [[expect]] tables only", hint="for example: [[expect]] rule = ..., at = 3")
+    known = [MISSING, *RULES, *(rule.id for rule in policy.own_rules)]
+    return tuple(_read_expected(row, f"{path}: expectation {number}", known) for number, row in enumerate(rows, 1))
+
+
+def _read_expected(row: dict[str, Any], where: str, known: Sequence[str]) -> Expected:
+    rule, at, status = row.get("rule"), row.get("at"), row.get("status", "ruleid")
+    if unknown := [key for key in row if key not in Expected._fields]:
+        raise Invalid(f"{where} has no key {unknown[0]!r}", hint=f"keys: {', '.join(Expected._fields)}")
+    if rule not in known:
+        near = get_close_matches(str(rule), known, 1)
+        raise Invalid(f"{where}: there is no rule {rule!r}", hint=f"did you mean {near[0]!r}?" if near else None)
+    if at is not None and (not isinstance(at, int) or isinstance(at, bool) or at < 1):
+        raise Invalid(f"{where}: `at` is a line number from 1")
+    if status not in STATUSES:
+        raise Invalid(f"{where}: status = {status!r} is not one of {', '.join(STATUSES)}")
+    return Expected(str(rule), at, str(status))
+
+
+def compare_expected(name: str, expected: Sequence[Expected], checked: Checked) -> Iterator[Case]:
+    """Yield the outcome of each expectation, then a failure for each finding that none of them covers."""
+    found: dict[tuple[str, int | None], str] = {}
+    for finding in (each for run in checked.runs for each in run.findings if each.counts):
+        line = finding.events[0].line if finding.events else None
+        found.setdefault((finding.rule, line), finding.message)
+    covered = set()
+    for each in expected:
+        places = [key for key in found if key[0] == each.rule and (key[1] == each.at or _is_anywhere(each))]
+        covered.update(places)
+        result, text = _judge(each, found[places[0]] if places else None)
+        yield Case(name, each.rule, each.at, each.status, result, text)
+    for (rule, line), message in found.items():
+        if (rule, line) not in covered:
+            yield Case(name, rule, line, None, "fail", f"not expected: {message}")
+
+
+def _is_anywhere(expected: Expected) -> bool:
+    """Return True for an `ok` without a line: the rule must find nothing in the whole transcript."""
+    return expected.at is None and expected.status == "ok"
+
+
+def _judge(expected: Expected, message: str | None) -> tuple[str, str]:
+    """Return the result of an expectation and its explanation, given the message of the finding there."""
+    if expected.status == "todoruleid":
+        return "todo", "still missing" if message is None else f"found now, write ruleid: {message}"
+    if expected.status == "todook":
+        return "todo", "no longer found, write ok" if message is None else f"still found: {message}"
+    if expected.status == "ok":
+        return ("pass", "nothing found") if message is None else ("fail", f"must not be found: {message}")
+    return ("pass", message) if message is not None else ("fail", "expected, and not found")
+
+
+def find_uncovered(policy: Policy, expected: Sequence[Expected]) -> tuple[Uncovered, ...]:
+    """Return the rules of the policy that lack a failing or a passing case."""
+    cases = {(each.rule, each.status) for each in expected}
+    rows = []
+    for rule in policy.own_rules:
+        wanted = (("failing", "ruleid"), ("passing", "ok"))
+        missing = tuple(word for word, status in wanted if (rule.id, status) not in cases)
+        if missing and rule.level != "off":
+            rows.append(Uncovered(rule.id, missing))
+    return tuple(rows)

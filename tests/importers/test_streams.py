@@ -1,0 +1,125 @@
+"""An event stream and the session file of one run, when other things happen in between."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from scopes.conversation.append import append
+from scopes.conversation.delete import delete
+from scopes.conversation.undo import undo
+from scopes.history.messages import plain_message
+from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.importers.formats.registry import FORMATS
+from scopes.importers.verify_source import verify_source
+from tests.importers.formats.claude_code.test_stream import RUN, answer, call, end, init, result, session_file, stream
+from tests.importers.reading import real_transcript
+from tests.importers.streams import calls_of, import_paths, runs_of
+
+CALLS = [("Bash", "denied", None), ("Bash", "ok", None)]
+
+
+@pytest.fixture
+def paths(tmp_path):
+    """Write a stream and the session file of the same run."""
+    (tmp_path / "out.jsonl").write_bytes(stream(*RUN))
+    (tmp_path / "session.jsonl").write_bytes(session_file(*RUN))
+    return tmp_path / "out.jsonl", tmp_path / "session.jsonl"
+
+
+def test_main_stays_where_the_user_has_moved_it_and_calls_still_count_once(repository, paths):
+    import_paths(repository, paths[0])
+    append(repository, "conv-001", plain_message("carol", "Looks fine."))
+    tip = list_branch_tips(repository, "conv-001")["main"]
+    import_paths(repository, paths[1])
+    assert list_branch_tips(repository, "conv-001")["main"] == tip
+    (run,) = runs_of(repository)
+    assert calls_of(run) == CALLS
+    assert "Looks fine." in [text.text for text in run.texts]
+
+
+def test_a_dry_run_of_the_session_file_changes_nothing(repository, paths):
+    import_paths(repository, paths[0])
+    before = repository.list_refs()
+    done = import_paths(repository, paths[1], dry_run=True)
+    assert [each.id for each in done.conversations] == ["conv-001"]
+    assert repository.list_refs() == before
+
+
+def test_an_undo_brings_the_stream_back(repository, paths):
+    import_paths(repository, paths[0])
+    before = list_branch_tips(repository, "conv-001")
+    import_paths(repository, paths[1])
+    undo(repository)
+    assert list_branch_tips(repository, "conv-001") == before
+    assert calls_of(runs_of(repository)[0]) == CALLS
+    import_paths(repository, *paths)
+    assert calls_of(runs_of(repository)[0]) == CALLS
+
+
+def test_a_deleted_run_stays_deleted_when_its_session_file_comes(repository, paths):
+    import_paths(repository, paths[0])
+    delete(repository, "conv-001")
+    done = import_paths(repository, paths[1])
+    assert (list(conversation_ids(repository)), len(done.notes)) == ([], 1)
+    import_paths(repository, *paths, again=True)
+    assert calls_of(runs_of(repository)[0]) == CALLS
+
+
+def test_a_session_file_that_grows_goes_on(repository, paths):
+    import_paths(repository, *paths)
+    later = [answer("msg_5", call("toolu_5", "make")), result("toolu_5", "made")]
+    paths[1].write_bytes(session_file(*RUN, *later))
+    import_paths(repository, paths[1])
+    (run,) = runs_of(repository)
+    assert calls_of(run) == [*CALLS, ("Bash", "ok", None)]
+    assert list(list_branch_tips(repository, "conv-001")) == ["main"]
+
+
+def test_a_stream_counts_no_more_once_its_session_file_has_caught_up(repository, paths):
+    paths[1].write_bytes(session_file(RUN[1], RUN[3]))
+    import_paths(repository, *paths)
+    assert calls_of(runs_of(repository)[0]) == CALLS
+    paths[1].write_bytes(session_file(*RUN))
+    import_paths(repository, paths[1])
+    assert calls_of(runs_of(repository)[0]) == CALLS
+    import_paths(repository, *paths)
+    assert calls_of(runs_of(repository)[0]) == CALLS
+    assert import_paths(repository, *paths).operation is None
+
+
+def test_a_shorter_copy_of_a_stream_is_recognized(repository, paths, tmp_path):
+    import_paths(repository, paths[0])
+    (tmp_path / "copy.jsonl").write_bytes(stream(*RUN[:4]))
+    assert import_paths(repository, tmp_path / "copy.jsonl").operation is None
+
+
+def test_the_bytes_of_a_contained_stream_are_verified(repository, paths):
+    import_paths(repository, *paths)
+    found = verify_source(repository, str(paths[0]), FORMATS)
+    assert (found.whole, found.message_bytes, found.unparsed_bytes) == (True, 0, 0)
+    paths[0].write_bytes(stream(*RUN, end()))
+    assert verify_source(repository, str(paths[0]), FORMATS).comparison == "grown"
+
+
+def test_the_runs_of_two_sessions_in_one_stream_join_their_session_files(repository, paths):
+    other = [{**record, "session_id": "other"} for record in (init(), answer("msg_8", call("toolu_8", "df")))]
+    paths[0].write_bytes(stream(*RUN, *other))
+    import_paths(repository, *paths)
+    assert sorted(map(calls_of, runs_of(repository))) == [
+        [("Bash", "denied", None), ("Bash", "ok", None)],
+        [("Bash", "open", None)],
+    ]
+    assert import_paths(repository, *paths).operation is None
+
+
+def test_all_real_runs_at_once_are_one_conversation_each(repository):
+    folder = real_transcript("headless")
+    found = [os.path.join(top, name) for top, _, names in os.walk(folder) for name in names if name != "MANIFEST.tsv"]
+    import_paths(repository, *sorted(found))
+    runs = runs_of(repository)
+    sessions = {(run.sources[0].format, os.path.dirname(run.sources[0].path)) for run in runs if len(run.sources) > 1}
+    assert len(sessions) == 26
+    assert len(runs) == 26 + 5 + 3
+    assert import_paths(repository, *sorted(found)).operation is None
