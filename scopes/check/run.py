@@ -35,6 +35,15 @@ class Text(NamedTuple):
     text: str
 
 
+class RunPart(NamedTuple):
+    """Any part of a message; `number` is the position of the last call or text of the run up to it."""
+
+    number: int
+    message: MessageId
+    author: str
+    part: Part
+
+
 @dataclass(frozen=True)
 class Call:
     """A tool call with its result.
@@ -83,6 +92,7 @@ class Run:
     name: the conversation, or the path that was given
     directory: the workspace: the first working directory of the transcript
     calls, texts: each once, in the order in which they happened; calls of a sub-agent follow the call that started it
+    parts: all parts of all messages, those of calls and texts included; the document of a typed message is one of them
     end: None if no event stream of the run has an end record
     tokens: recorded usage, of each answer once; None if none is recorded
     answers: messages of agents
@@ -101,6 +111,7 @@ class Run:
     seconds: float | None = None
     models: tuple[str, ...] = ()
     answers: int = 0
+    parts: tuple[RunPart, ...] = ()
 
     @property
     def final_text(self) -> Text | None:
