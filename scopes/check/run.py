@@ -20,11 +20,15 @@ Outcome: TypeAlias = Literal["ok", "failed", "denied", "open"]
 
 
 class RunSource(NamedTuple):
-    """One transcript of a run; a `stream` is what a headless agent prints, a `session` is the file that it keeps."""
+    """One transcript of a run; a `stream` is what a headless agent prints, a `session` is the file that it keeps.
+
+    digest: the SHA-256 of its bytes
+    """
 
     path: str
     format: str
     kind: Literal["stream", "session"]
+    digest: str = ""
 
 
 class Text(NamedTuple):
@@ -35,6 +39,15 @@ class Text(NamedTuple):
     author: str
     author_kind: str
     text: str
+
+
+class RunPart(NamedTuple):
+    """Any part of a message; `number` is the position of the last call or text of the run up to it."""
+
+    number: int
+    message: MessageId
+    author: str
+    part: Part
 
 
 @dataclass(frozen=True)
@@ -85,6 +98,7 @@ class Run:
     name: the conversation, or the path that was given
     directory: the workspace: the first working directory of the transcript
     calls, texts: each once, in the order in which they happened; calls of a sub-agent follow the call that started it
+    parts: all parts of all messages, those of calls and texts included; the document of a typed message is one of them
     end: None if no event stream of the run has an end record
     tokens: recorded usage, of each answer once; None if none is recorded
     answers: messages of agents
@@ -103,6 +117,7 @@ class Run:
     seconds: float | None = None
     models: tuple[str, ...] = ()
     answers: int = 0
+    parts: tuple[RunPart, ...] = ()
 
     @property
     def final_text(self) -> Text | None:

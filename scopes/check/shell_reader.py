@@ -12,7 +12,7 @@ from scopes.check.shell_grammar import Grammar
 from scopes.check.shell_redirections import Redirections, read_redirections
 from scopes.check.shell_state import Function, Word, resolve
 from scopes.check.shell_unwrap import Input, unwrap
-from scopes.check.shell_words import WordReader, text_of
+from scopes.check.shell_words import WordReader, add_words, text_of
 from scopes.check.shell_wrappers import Step
 
 if TYPE_CHECKING:
@@ -204,9 +204,11 @@ class Reader:
 
     def _command(self, node: Node, frame: Frame, tail: Redirections) -> None:
         reader = self._reader(frame)
-        words, redirects = [], []
+        words: list[Word] = []
+        redirects, end = [], node.start_byte
         environment = list(frame.environment)
         for child in node.named_children:
+            gap, end = frame.source[end : child.start_byte], child.end_byte
             if child.type == "variable_assignment":
                 name, value = assign(child, frame.state.copy(), reader)
                 environment.append((name, value.value if isinstance(value, Word) else None))
@@ -215,7 +217,7 @@ class Reader:
             elif child.type in {"subshell", "compound_statement"}:  # `time (...)`
                 self._statement(child, frame)
             elif child.type not in {"comment", "ERROR"}:
-                words += reader.expand(child)
+                add_words(words, reader.expand(child), gap)
         own = read_redirections(redirects, reader, frame.source)
         words += [word for extra in (*own.words, *tail.words) for word in reader.expand(extra)]
         self._log.count(len(words))

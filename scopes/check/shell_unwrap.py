@@ -130,7 +130,7 @@ def _reason_elsewhere(program: str, words: tuple[Word, ...]) -> str | None:
 
 
 def _find_unread_code(program: str, words: tuple[Word, ...], given: Input | None) -> Unread | None:
-    letters, long = _INLINE.get(re.sub(r"[\d.]+$", "", program), ("", ()))
+    letters, long = _INLINE.get(program.rstrip("0123456789."), ("", ()))
     if not letters:
         is_eval = program == "deno" and words and words[0].text == "eval"
         return Unread("deno runs a text in another language") if is_eval else None

@@ -32,6 +32,7 @@ _ESCAPES = {
 }
 _ANSI_C = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|u[0-9a-fA-F]{1,4}|.)", re.DOTALL)
 _SPECIAL = re.compile(r"""[\\'"$`<>(]""")
+_PRINTERS = {"echo", "printf", "mktemp"}
 _NAME = re.compile(r"\$\{?(\w+|[@*#?$!-])\}?")
 
 
@@ -62,7 +63,7 @@ class WordReader:
         word = self.read(node)
         unquoted = node.type in _EXPANSIONS or node.type == "command_substitution"
         if node.type in {"command_name", "concatenation"}:
-            unquoted = any(child.type in _EXPANSIONS for child in node.children)
+            unquoted = any(self._has_blank(child) for child in node.children)
         if unquoted and word.value is not None and (not word.value or any(char.isspace() for char in word.value)):
             return [Word(piece, piece) for piece in word.value.split()]
         return [word]
@@ -149,6 +150,11 @@ class WordReader:
             return _joined(arguments[1:])
         return self._state.variables.get(name)
 
+    def _has_blank(self, node: Node) -> bool:
+        """Return True if an expansion has several words."""
+        value = self._value_of(text_of(node, self._source)) if node.type in _EXPANSIONS else None
+        return isinstance(value, Word) and any(char.isspace() for char in value.text)
+
     def _splice(self, node: Node) -> list[Word] | None:
         """Return the items of `"$@"` and `"${ARRAY[@]}"`; None for other words."""
         raw = text_of(node, self._source) if node.end_byte - node.start_byte < 200 else ""
@@ -193,6 +199,23 @@ class _Builder:
         return Word(text if self._known else None, text, self._programs[:8])
 
 
+def add_words(words: list[Word], more: list[Word], gap: bytes) -> None:
+    """Add the next words of a command; words without a blank between them are one.
+
+    The grammar leaves a blank that is escaped out of the word: then it is in the gap.
+    """
+    escaped = b"\\" in gap and re.fullmatch(rb"(\s*)((?:\\\s)+)", gap.replace(b"\\\n", b""))
+    if escaped and more:
+        blanks = " " * (len(escaped[2]) // 2)
+        more = [Word(None if more[0].value is None else blanks + more[0].value, blanks + more[0].text), *more[1:]]
+    if words and more and (not gap or (escaped and not escaped[1])):
+        last = words.pop()
+        known = last.value is not None and more[0].value is not None
+        text = last.text + more[0].text
+        more = [Word(text if known else None, text, last.programs + more[0].programs), *more[1:]]
+    words += more
+
+
 def _find_substitutions(node: Node) -> Iterator[Node]:
     pending = [node]
     while pending:
@@ -217,7 +240,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 def known_output(words: list[Word]) -> Word | None:
     """Return what a command prints if its words decide it: `echo`, `printf` and `mktemp`."""
-    if any(word.programs for word in words) or not words:
+    if not words or words[0].text.rsplit("/", 1)[-1] not in _PRINTERS or any(word.programs for word in words):
         return None
     values = [word.text for word in words]
     program, arguments = values[0].rsplit("/", 1)[-1], values[1:]

@@ -98,5 +98,5 @@ def _block(file: TouchedFile, text: str) -> str:
     fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(text)), default=0))
     body = file_for_prompt(text if text.endswith("\n") or not text else f"{text}\n")
     name = line_for_prompt(file.path)
-    when = f"last touched in turn {file.turn}" if file.content is None else f"as recorded up to turn {file.turn}"
+    when = f"last touched in message {file.turn}" if file.content is None else f"as recorded up to message {file.turn}"
     return f"### File {name} ({when})\n\n{fence}\n{body}{fence}\n\n"

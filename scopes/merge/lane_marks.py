@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from scopes.history.activity import Activity
 from scopes.history.lanes import Lane, LaneMap
-from scopes.history.messages import MessageHeader, header_of, headers_of, shown_author
+from scopes.history.messages import ROOT_KIND, MessageHeader, header_of, headers_of, shown_author
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import find_directory, list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
@@ -31,7 +31,7 @@ ReadMessage = Callable[[MessageHeader], Message | None]
 """Returns a message with its amendments applied; None if it is retracted, or not to be read."""
 
 _SHORT_ID = 8
-_NO_TURNS = frozenset({"meta", "notice", "system", "tool-results", "root"})  # kinds of message
+_NOT_WRITTEN = frozenset({"meta", "notice", "system", "tool-results", ROOT_KIND})  # kinds of message
 _MAX_WALKED = 20_000  # commits, to find the names of branches
 _MAX_READ = 2_000  # messages of a side, the newest ones
 _MAX_AFTER = 100  # commits after a merge that are searched for resolutions
@@ -48,8 +48,8 @@ class LaneMark(NamedTuple):
         merge: The message id of the merge.
         fork: The newest message that both sides have, and `fork_number` its number, which is 0 for the root; None if
             they have none in common, or the walk does not have it.
-        turns: How many messages of people and agents are in the lane.
-        authors: The agents that wrote them, or else everybody who did.
+        messages: How many messages only the merged branch had, as `diff` counts them.
+        authors: The agents in the lane, or else the people.
         digest: A line for each side and one for the conflicts; empty if it was not requested.
     """
 
@@ -58,23 +58,23 @@ class LaneMark(NamedTuple):
     merge: MessageId
     fork: MessageId | None
     fork_number: int | None
-    turns: int
+    messages: int
     authors: tuple[str, ...]
     digest: tuple[str, ...] = ()
 
     def begin(self, fork: str | None = None) -> str:
-        """Return the mark before the lane: `parallel branch alt, from turn 60 (fork point), 5 turns, by codex`.
+        """Return the mark before the lane: `parallel branch alt, from message 60 (fork point), 5 messages, by codex`.
 
-        `fork` replaces `turn 60`, for an output without numbers.
+        `fork` replaces `message 60`, for an output without numbers.
         """
-        place = f"{fork or f'turn {self.fork_number}'} (fork point)" if self.fork_number else "the beginning"
+        place = f"{fork or f'message {self.fork_number}'} (fork point)" if self.fork_number else "the beginning"
         since = "" if self.fork is None else f", from {place}"
         return f"parallel branch {self.branch}{since}, {self.content()}"
 
     def content(self) -> str:
-        """Return the number of turns and who wrote them: `5 turns, by codex`."""
+        """Return the number of messages and who wrote them: `5 messages, by codex`."""
         by = f", by {_listed(self.authors, _MAX_AUTHORS)}" if self.authors else ""
-        return f"{_turns(self.turns)}{by}"
+        return f"{_count(self.messages)}{by}"
 
     def end(self) -> str:
         """Return the mark after the lane: `end of branch alt; back on main`."""
@@ -134,8 +134,9 @@ class MarkedLanes:
         """Return the mark of a lane; with `read` also the digest of its merge."""
         lane = self._map.lanes[number]
         sides = self._map.sides_of(lane)
+        target, source = self._ids_of(self._without_notice(lane, sides.target)), self._ids_of(sides.source)
         fork = None if sides.fork is None else self.heads[sides.fork]
-        ids = dict.fromkeys(head.id for head in self.heads[lane.start : lane.end] if is_turn(head))
+        ids = dict.fromkeys(head.id for head in self.heads[lane.start : lane.end] if _is_written(head))
         by_id = {head.id: head for head in self.heads[lane.start : lane.end]}
         agents = [shown_author(by_id[each]) for each in ids if by_id[each].author_kind == "agent"]
         into = self._branch if lane.outer is None else self.name_of(lane.outer)
@@ -145,7 +146,7 @@ class MarkedLanes:
             merge=self.heads[lane.merge].id,
             fork=None if fork is None else fork.id,
             fork_number=None if fork is None else self._numbers.get(fork.id, 0),
-            turns=len(ids),
+            messages=len(source - target),
             authors=tuple(dict.fromkeys(agents or [shown_author(by_id[each]) for each in ids])),
         )
         if read is None:
@@ -153,10 +154,20 @@ class MarkedLanes:
         directory = find_directory(self._repository, self._conversation)
         since = " since the fork point" if mark.fork_number else ""
         lines = [
-            _describe_side(name, (self.heads[position] for position in positions), read, directory)
-            for name, positions in ((f"{into or 'here'}{since}", sides.target), (mark.branch, sides.source))
+            _describe_side(name, count, [self.heads[position] for position in positions], read, directory)
+            for name, count, positions in (
+                (f"{into or 'here'}{since}", len(target - source), sides.target),
+                (mark.branch, mark.messages, sides.source),
+            )
         ]
         return mark._replace(digest=(*lines, *self._describe_conflicts(lane, read)))
+
+    def _ids_of(self, positions: Iterable[int]) -> set[MessageId]:
+        return {head.id for head in (self.heads[position] for position in positions) if head.kind != ROOT_KIND}
+
+    def _without_notice(self, lane: Lane, positions: Sequence[int]) -> list[int]:
+        """Return the positions without that of the notice with which scopes began the resolution of this merge."""
+        return [each for each in positions if each != lane.target or not is_written_by_scopes(self.heads[each])]
 
     def _describe_conflicts(self, lane: Lane, read: ReadMessage) -> Iterator[str]:
         """Yield a line with the conflicts of a merge and how they were resolved, by rules or afterwards by somebody."""
@@ -179,9 +190,9 @@ class MarkedLanes:
             yield clip(f"conflicts resolved: {_listed(lines, _MAX_ITEMS, '; ')}", _MAX_LINE)
 
 
-def is_turn(head: MessageHeader) -> bool:
+def _is_written(head: MessageHeader) -> bool:
     """Return True if a message is one that a person or an agent wrote, judged by its commit."""
-    return head.kind not in _NO_TURNS and head.author_kind != "injected" and not is_written_by_scopes(head)
+    return head.kind not in _NOT_WRITTEN and head.author_kind != "injected" and not is_written_by_scopes(head)
 
 
 def name_tips(
@@ -211,13 +222,13 @@ def name_tips(
     return names
 
 
-def _describe_side(name: str, heads: Iterable[MessageHeader], read: ReadMessage, directory: str | None) -> str:
-    """Return what one side of a merge did: turns, decisions, changed files below `directory`, the last test run."""
-    turns = [head for head in heads if head.kind != "root"]
-    count = len({head.id for head in turns if is_turn(head)})
+def _describe_side(
+    name: str, count: int, heads: Sequence[MessageHeader], read: ReadMessage, directory: str | None
+) -> str:
+    """Return what one side did: its number of messages, decisions, changed files below `directory`, last test run."""
     activity = Activity()
     decisions: dict[str, str] = {}
-    for head in turns[-_MAX_READ:]:
+    for head in [head for head in heads if head.kind != ROOT_KIND][-_MAX_READ:]:
         message = read(head)
         if message is not None:
             activity.add(message)
@@ -226,7 +237,7 @@ def _describe_side(name: str, heads: Iterable[MessageHeader], read: ReadMessage,
     decided = _clip_items([" ".join(f"{topic}: {text}".split()) for topic, text in decisions.items()])
     changed = [relative_path(path, directory) for path in activity.changed]
     facts = (
-        _turns(count),
+        _count(count),
         f"decided {_listed(decided, _MAX_ITEMS, '; ')}" if decided else None,
         f"changed {_listed(changed, _MAX_FILES)}" if changed else None,
         activity.last_test,
@@ -240,8 +251,8 @@ def _clip_items(items: Sequence[str]) -> list[str]:
     return [clip(item, most) for item in items]
 
 
-def _turns(count: int) -> str:
-    return f"{count:,} {plural(count, 'turn')}"
+def _count(messages: int) -> str:
+    return f"{messages:,} {plural(messages, 'message')}"
 
 
 def _listed(items: Sequence[str], most: int, separator: str = ", ") -> str:

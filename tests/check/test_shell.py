@@ -40,6 +40,8 @@ def run_lines(line):
         ("a <<EOF b\nx\nEOF", ("a", "b")),
         ("a ü 'ß'", ("a", "ü", "ß")),
         ("a # b", ("a",)),
+        ("a \\ b c\\ 'd'e", ("a", " b", "c de")),
+        ("a 'd e'\\#", ("a", "d e#")),
     ],
 )  # fmt: skip
 def test_words_are_read_as_a_shell_reads_them(line, argv):

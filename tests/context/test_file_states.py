@@ -135,7 +135,7 @@ def test_a_context_at_a_message_has_the_content_of_files_at_that_message(reposit
     say(repository, "conv-001", "and on")
     result = [built(repository, exact, tmp_path, at=at).files_text for at in ("main", "main~3")]
     assert ["second\n" in result[0], "first\n" in result[1], "today" in "".join(result)] == [True, True, False]
-    assert "(as recorded up to turn 2)" in result[1]
+    assert "(as recorded up to message 2)" in result[1]
     assert "today" in built(repository, exact, tmp_path).files_text
     earlier = built(repository, exact, tmp_path, where="conv-001/main~3")
     assert (earlier.files_text, "other changes to them" in earlier.notes[0].text) == (result[1], True)

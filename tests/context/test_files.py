@@ -55,7 +55,7 @@ def test_a_file_is_embedded_once_with_its_current_content(repository, exact, tmp
     touch(repository, "a.py", op="read")
     put(tmp_path, "a.py", "print('```')")
     result = built(repository, exact, tmp_path)
-    assert result.formatted_history.count("### File a.py (last touched in turn 2)") == 1
+    assert result.formatted_history.count("### File a.py (last touched in message 2)") == 1
     assert "\n````\nprint('```')\n````\n" in result.formatted_history
 
 

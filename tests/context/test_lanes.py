@@ -13,7 +13,7 @@ from tests.context.building import LONG, MARK, built, numbers
 from tests.support.decisions import decide
 from tests.support.history import history, say
 
-BEGIN = "## Parallel branch alt, from turn 2 (fork point), 2 turns, by carol"
+BEGIN = "## Parallel branch alt, from message 2 (fork point), 2 messages, by carol"
 END = "## End of branch alt; back on main"
 
 
@@ -42,7 +42,7 @@ def test_the_digest_of_both_sides_is_below_the_end(repository, exact, tmp_path):
     decide(repository, "conv-001/alt", "jwt")
     merge(repository, "conv-001", "alt", target="main")
     text = built(repository, exact, tmp_path).formatted_history
-    assert f"{END}\n\n- main since the fork point: 1 turn\n- alt: 2 turns; decided auth: jwt\n\n" in text
+    assert f"{END}\n\n- main since the fork point: 1 message\n- alt: 2 messages; decided auth: jwt\n\n" in text
 
 
 def test_a_context_without_merges_has_no_marks(repository, exact, tmp_path):
@@ -101,7 +101,7 @@ def test_a_lane_that_the_budget_cuts_keeps_its_marks(repository, exact, tmp_path
         say(repository, "conv-001/alt", f"{number} {LONG}")
     merge(repository, "conv-001", "alt", target="main")
     found = headings(built(repository, exact, tmp_path, max_tokens=600).formatted_history)
-    assert found[0].startswith("## Parallel branch alt, from turn 2 (fork point), 13 turns")
+    assert found[0].startswith("## Parallel branch alt, from message 2 (fork point), 13 messages")
     assert found[-1] == END
     assert "4" not in found
 
@@ -119,11 +119,11 @@ def test_recorded_text_cannot_imitate_a_mark(merged, exact, tmp_path):
     say(
         merged,
         "conv-001/main",
-        f"hello\n{BEGIN}\n## end of branch alt\n[parallel branch x, 5 turns]\n \u200b[End of branch x]",
+        f"hello\n{BEGIN}\n## end of branch alt\n[parallel branch x, 5 messages]\n \u200b[End of branch x]",
     )
     text = built(merged, exact, tmp_path).formatted_history
     assert headings(text).count(BEGIN) == 1
-    for line in (f"\\{BEGIN}", "\\## end of branch alt", "\\[parallel branch x, 5 turns]"):
+    for line in (f"\\{BEGIN}", "\\## end of branch alt", "\\[parallel branch x, 5 messages]"):
         assert f"\n{line}\n" in text
     assert text.count("\\") == 4
 
@@ -152,7 +152,7 @@ def test_messages_and_explanations_name_the_lane(merged, exact, tmp_path):
 
 def test_chat_messages_say_where_a_branch_begins_and_ends(merged, exact, tmp_path):
     contents = [message["content"] for message in chat_messages(built(merged, exact, tmp_path))]
-    digest = "- main since the fork point: 2 turns\n- alt: 2 turns\n\n"
+    digest = "- main since the fork point: 2 messages\n- alt: 2 messages\n\n"
     assert contents[-3:] == [f"{BEGIN}\n\nx", "y", f"{END}\n\n{digest}afterwards"]
 
 
@@ -190,7 +190,7 @@ def test_chat_messages_that_end_in_a_merged_branch_end_with_its_mark(repository,
     history(repository, "main: a b", "alt@a: x")
     merge(repository, "conv-001", "alt", target="main")
     contents = [message["content"] for message in chat_messages(built(repository, exact, tmp_path))]
-    assert contents[-1].startswith("## Parallel branch alt, from turn 1 (fork point), 1 turn, by carol\n\nx\n\n")
+    assert contents[-1].startswith("## Parallel branch alt, from message 1 (fork point), 1 message, by carol\n\nx\n\n")
     assert f"\n\n{END}\n\n- main" in contents[-1]
 
 
@@ -204,8 +204,8 @@ def test_chat_messages_have_no_marks_that_the_budget_left_out(repository, exact,
 
 def test_a_block_of_history_has_the_marks_in_brackets(merged, exact):
     text = history_block(merged, HistoryRequest(where="conv-001", mark=MARK), exact).text
-    assert "d\n\n[parallel branch alt, from turn 2 (fork point), 2 turns, by carol]\n\nAssistant: x\n\n" in text
-    digest = "[main since the fork point: 2 turns]\n[alt: 2 turns]\n\nAssistant: afterwards"
+    assert "d\n\n[parallel branch alt, from message 2 (fork point), 2 messages, by carol]\n\nAssistant: x\n\n" in text
+    digest = "[main since the fork point: 2 messages]\n[alt: 2 messages]\n\nAssistant: afterwards"
     assert f"Assistant: y\n\n[end of branch alt; back on main]\n\n{digest}" in text
 
 

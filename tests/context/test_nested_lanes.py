@@ -9,9 +9,12 @@ import pytest
 from scopes.context.history_block import HistoryRequest
 from scopes.context.history_block import history as history_block
 from scopes.conversation.branch import branch
+from scopes.conversation.diff import diff
 from scopes.conversation.log import log
-from scopes.conversation.merge import merge
+from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.new import new
+from scopes.conversation.resolve import resolve_conflict
+from scopes.model.message import Author
 from scopes.render.view_options import ViewOptions
 from scopes.render.wire.context import chat_messages
 from tests.context.building import MARK, built
@@ -23,8 +26,8 @@ from tests.support.history import say
 from tests.support.tool_calls import call_tool
 
 OUTER_DIGEST = [
-    "main since the fork point: 1 turn",
-    "alt: 4 turns; decided auth: jwt; changed src/app.py; tests passed (pytest -q)",
+    "main since the fork point: 1 message",
+    "alt: 7 messages; decided auth: jwt; changed src/app.py; tests passed (pytest -q)",
 ]
 
 
@@ -71,7 +74,7 @@ def test_a_context_has_the_inner_lane_inside_of_the_outer_one(nested, exact, tmp
 def test_a_block_of_history_has_the_same_lanes(nested, exact):
     text = history_block(nested, HistoryRequest(where="conv-001", mark=MARK), exact).text
     assert order_of(text, *MARKS) == list(MARKS)
-    assert "[deep: 1 turn; changed src/app.py]" in text
+    assert "[deep: 2 messages; changed src/app.py]" in text
 
 
 def test_chat_messages_have_the_same_lanes(nested, exact, tmp_path):
@@ -108,3 +111,30 @@ def test_json_names_the_innermost_lane_of_a_message(nested):
 @pytest.mark.parametrize("line", OUTER_DIGEST)
 def test_the_digest_of_the_outer_merge_counts_the_work_of_the_inner_branch(nested, exact, line):
     assert f"[{line}]" in history_block(nested, HistoryRequest(where="conv-001", mark=MARK), exact).text
+
+
+def test_diff_and_the_digest_of_context_history_and_log_count_the_same_messages(repository, exact, tmp_path):
+    """One said 169 messages, one 94 turns, and a third 95 shown ones."""
+    new(repository, directory="/work")
+    say(repository, "conv-001/main", "one")
+    branch(repository, "conv-001", name="alt", switch=False)
+    for name, word in (("main", "jwt"), ("alt", "sessions")):
+        decide(repository, f"conv-001/{name}", word)
+        call_tool(repository, f"conv-001/{name}", "Bash", {"command": "ls"}, output="a", exit_code=0)
+    say(repository, "conv-001/main", "a text of the program", author={"name": "claude", "kind": "injected"})
+    compared = diff(repository, "conv-001", "main..alt")
+    merge(repository, "conv-001", "alt", target="main")
+    resolve_conflict(repository, "conv-001", "1", take="source", author=Author("carol"))
+    merged = continue_merge(repository, "conv-001")
+    shown = [f"main since the fork point: {len(compared.only_left)} messages;"]
+    shown += [f"alt: {len(compared.only_right)} messages;"]
+    assert (len(compared.only_left), len(compared.only_right), merged.source_messages) == (4, 3, 3)
+    texts = (
+        built(repository, exact, tmp_path).formatted_history,
+        history_block(repository, HistoryRequest(where="conv-001", mark=MARK), exact).text,
+        "\n".join(seen_lines(log(repository, "conv-001", digests=True), 200)),
+    )
+    assert [[each in text for each in shown] for text in texts] == [[True, True]] * 3
+    assert ["(fork point), 3 messages, by" in text for text in texts] == [True] * 3
+    assert "from message 1 (fork point)" in texts[0]
+    assert re.findall(r"\d+ turns?\b", texts[0]) == ["8 turns"]  # of the messages in the context, in its header

@@ -336,10 +336,8 @@ def test_a_merged_branch_is_between_two_headings(repository):
     merge(repository, "conv-001", "alt", target="main")
     text = transcript(repository)
     link = f"[{ids['a'][:8]}](#m-{ids['a'][:8]})"
-    begin = f"\n---\n\n## Parallel branch alt <sub>from {link} (fork point) · 1 turn, by carol</sub>\n"
-    end = (
-        "\n---\n\n## End of branch alt <sub>back on main</sub>\n\n- main since the fork point: 1 turn\n- alt: 1 turn\n"
-    )
+    begin = f"\n---\n\n## Parallel branch alt <sub>from {link} (fork point) · 1 message, by carol</sub>\n"
+    end = "\n---\n\n## End of branch alt <sub>back on main</sub>\n\n- main since the fork point: 1 message\n- alt: 1 message\n"
     assert text.count(begin) == text.count(end) == 1
     assert text.index(begin) < text.index("\n\nx\n") < text.index(end) < text.index("Merge 1 message")
 

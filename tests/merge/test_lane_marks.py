@@ -40,16 +40,16 @@ def merged(repository, source="alt", target="main", **options):
 def test_a_mark_names_branch_fork_point_turns_and_authors(repository, sides):
     merged(repository)
     (mark,) = marks(repository)
-    assert mark.begin() == "parallel branch alt, from turn 2 (fork point), 2 turns, by carol"
+    assert mark.begin() == "parallel branch alt, from message 2 (fork point), 2 messages, by carol"
     assert mark.end() == "end of branch alt; back on main"
     assert mark.fork == sides.ids["b"]
-    assert mark.begin("b") == "parallel branch alt, from b (fork point), 2 turns, by carol"
+    assert mark.begin("b") == "parallel branch alt, from b (fork point), 2 messages, by carol"
 
 
 def test_a_branch_from_the_root_begins_at_the_beginning(repository):
     history(repository, "main: a", "alt@root: x")
     merged(repository)
-    assert marks(repository)[0].begin() == "parallel branch alt, from the beginning, 1 turn, by carol"
+    assert marks(repository)[0].begin() == "parallel branch alt, from the beginning, 1 message, by carol"
 
 
 def test_a_resolution_is_not_cut_and_paths_are_those_of_the_project(repository, sides, monkeypatch):
@@ -76,7 +76,7 @@ def test_agents_are_named_before_people_and_at_most_three(repository, sides):
         say(repository, "conv-001/alt", "hello", author=f"agent-{number}")
     say(repository, "conv-001/alt", "good", author={"name": "Eve", "kind": "human"})
     merged(repository)
-    assert marks(repository)[0].begin().endswith("8 turns, by carol, agent-0, agent-1 and 3 more")
+    assert marks(repository)[0].begin().endswith("8 messages, by carol, agent-0, agent-1 and 3 more")
 
 
 def test_a_branch_that_has_grown_or_was_renamed_keeps_its_mark(repository, sides):
@@ -118,8 +118,8 @@ def test_a_digest_has_the_work_of_both_sides(repository, sides):
     say(repository, "conv-001/alt", "test", parts=[CALL, RESULT])
     merged(repository)
     assert marks(repository)[0].digest == (
-        "main since the fork point: 4 turns; decided auth: jwt; changed src/a.py",
-        "alt: 10 turns; changed b0.py, b1.py, b2.py and 3 more; tests failed (pytest -q tests)",
+        "main since the fork point: 4 messages; decided auth: jwt; changed src/a.py",
+        "alt: 10 messages; changed b0.py, b1.py, b2.py and 3 more; tests failed (pytest -q tests)",
     )
 
 

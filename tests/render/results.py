@@ -240,7 +240,7 @@ def logged(of, message, *branches):
 
 LANE = LaneMark(
     "fix", "main", LONG.id, PROMPT.id, 7, 2, ("planner",),
-    ("main since the fork point: 1 turn", "fix: 2 turns; changed src/login.py; tests passed (pytest -q)"),
+    ("main since the fork point: 1 message", "fix: 2 messages; changed src/login.py; tests passed (pytest -q)"),
 )  # fmt: skip
 ENTRIES = (
     logged(LONG, LONG_BODY, "main", "fix"),
@@ -554,10 +554,10 @@ CONTEXT = Context(
     messages=(
         ContextMessage(
             PROMPT.id, PROMPT.oid, CONVERSATION, 7, "User", "carol", "2025-12-31T22:30:00Z", "Why does the login fail?", 24,
-            truncated=False, relevance=None, lanes=(ContextLane(0, "fix", "## Parallel branch fix, 1 turn\n\n", "## End of branch fix\n\n"),),
+            truncated=False, relevance=None, lanes=(ContextLane(0, "fix", "## Parallel branch fix, 1 message\n\n", "## End of branch fix\n\n"),),
         ),
     ),
-    files_text="### File src/login.py (last touched in turn 6)\n\n```\nlogin()\n```\n\n",
+    files_text="### File src/login.py (last touched in message 6)\n\n```\nlogin()\n```\n\n",
     files_embedded=(ContextFile("src/login.py", 1200, 6),), files_skipped=(SkippedFile("logo.png", "binary"),),
     summary="They looked for the cause.", metadata={"mode": "history", "all": False, "utilisation": 0.9151}, filtered_count=2,
     average_relevance=None, conversations_included=1, conversations_excluded=2, turns_included=1, turns_excluded=6,

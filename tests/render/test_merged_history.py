@@ -94,8 +94,8 @@ def test_a_log_marks_merged_branches_newest_first(merged):
     ]
     begin = lines.index(marks[0])
     assert lines[begin + 1 : begin + 3] == [
-        "    main since the fork point: 4 turns; decided db: files",
-        "    docs: 1 turn",
+        "    main since the fork point: 7 messages; decided db: files",
+        "    docs: 1 message",
     ]
 
 
