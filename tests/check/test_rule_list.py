@@ -13,6 +13,7 @@ LEVELS = {
     "run/empty": ("error", "error", "error"),
     "run/incomplete": ("error", "error", "error"),
     "run/failed": ("error", "error", "error"),
+    "run/lossy": ("warning", "warning", "warning"),
     "order/tests-after-last-edit": ("error", "error", "error"),
     "order/tests-passed": ("error", "error", "error"),
     "order/push-after-tests": ("off", "error", "off"),
