@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from scopes.check.shell import parse_commands
 from scopes.check.shell_command import Command
-from scopes.history.usage import Tokens
-from scopes.ids import ConversationId, MessageId
-from scopes.importers.formats.events import RunEnd
-from scopes.model.file_edits import FileEdit
-from scopes.model.message import Part
+
+if TYPE_CHECKING:
+    from scopes.history.usage import Tokens
+    from scopes.ids import ConversationId, MessageId
+    from scopes.importers.formats.events import RunEnd
+    from scopes.model.file_edits import FileEdit
+    from scopes.model.message import Part
 
 Outcome: TypeAlias = Literal["ok", "failed", "denied", "open"]
 
 
 class RunSource(NamedTuple):
-    """One transcript of a run; a `stream` is what a headless agent prints, a `session` is the file that it keeps."""
+    """One transcript of a run; a `stream` is what a headless agent prints, a `session` is the file that it keeps.
+
+    digest: the SHA-256 of its bytes
+    """
 
     path: str
     format: str
     kind: Literal["stream", "session"]
+    digest: str = ""
 
 
 class Text(NamedTuple):
