@@ -96,6 +96,17 @@ def clean(text: str) -> str:
     return UNSAFE.sub(_sign, text.replace("\r\n", "\n"))
 
 
+def escape_runner_commands(text: str, *, as_json: bool = False) -> str:
+    """Return a text in which the runner of GitHub Actions finds no command; `as_json` is for JSON on any lines.
+
+    The runner reads both standard streams. A command begins a line with `::`, also after blanks, or is `##[...]`
+    anywhere in a line.
+    """
+    if as_json:
+        return text.replace("##[", "\\u0023#[")
+    return re.sub(r"(?m)^(\s*):(?=:)", r"\1\\:", text).replace("##[", "##\\[")
+
+
 def clean_line(text: str) -> str:
     """Clean a text and replace each run of tabs and newlines by one space."""
     if text.isascii() and text.isprintable():  # nearly every cell, in a tenth of the time

@@ -10,7 +10,7 @@ from scopes.check.findings import Finding, Verdict, is_at_least, redacted
 from scopes.check.judge import Judge
 from scopes.check.locate import locate_events
 from scopes.check.policy import Policy
-from scopes.check.run import Run
+from scopes.check.run import Run, RunSource
 from scopes.check.run_reader import read_run
 from scopes.history.conversations import Scope
 from scopes.ids import ConversationId
@@ -23,13 +23,14 @@ MISSING = "run/missing"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedRun:
-    """The verdicts about one run, in the order of the rules."""
+    """The verdicts about one run, in the order of the rules; `sources` are the transcripts that it was read from."""
 
     name: str
     conversation: ConversationId | None
     title: str | None
     calls: int
     verdicts: tuple[Verdict, ...]
+    sources: tuple[RunSource, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -42,6 +43,7 @@ class Checked(Result):
     """The verdicts about all runs. It fails if a finding that counts is at least as severe as `fail_on`.
 
     policy, lines: the file of the policy, and the line of each rule in it
+    own_rules: the text of each rule that the policy defines, by id
     unknown_fails: a rule at such a level that cannot be judged fails too
     """
 
@@ -50,6 +52,7 @@ class Checked(Result):
     unknown_fails: bool = False
     policy: str | None = None
     lines: Mapping[str, int] = field(default_factory=dict)
+    own_rules: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def failures(self) -> tuple[Finding, ...]:
@@ -115,6 +118,7 @@ def check(
         unknown_fails=unknown_fails,
         policy=policy.path,
         lines={**policy.lines, **{rule.id: rule.line for rule in policy.own_rules}},
+        own_rules={rule.id: rule.expect for rule in policy.own_rules},
         notes=tuple(judge.notes()),
     )
 
@@ -144,6 +148,7 @@ def _checked(run: Run, verdicts: list[Verdict]) -> CheckedRun:
         title=run.title,
         calls=len(run.calls),
         verdicts=tuple(verdicts),
+        sources=run.sources,
     )
 
 

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from scopes.check.shell import parse_commands
 from scopes.check.shell_command import Command
-from scopes.history.usage import Tokens
-from scopes.ids import ConversationId, MessageId
-from scopes.importers.formats.events import RunEnd
-from scopes.model.file_edits import FileEdit
-from scopes.model.message import Part
+
+if TYPE_CHECKING:
+    from scopes.history.usage import Tokens
+    from scopes.ids import ConversationId, MessageId
+    from scopes.importers.formats.events import RunEnd
+    from scopes.model.file_edits import FileEdit
+    from scopes.model.message import Part
 
 Outcome: TypeAlias = Literal["ok", "failed", "denied", "open"]
 
 
 class RunSource(NamedTuple):
-    """One transcript of a run; a `stream` is what a headless agent prints, a `session` is the file that it keeps."""
+    """One transcript of a run; a `stream` is what a headless agent prints, a `session` is the file that it keeps.
+
+    digest: the SHA-256 of its bytes
+    """
 
     path: str
     format: str
     kind: Literal["stream", "session"]
+    digest: str = ""
 
 
 class Text(NamedTuple):
@@ -33,6 +39,15 @@ class Text(NamedTuple):
     author: str
     author_kind: str
     text: str
+
+
+class RunPart(NamedTuple):
+    """Any part of a message; `number` is the position of the last call or text of the run up to it."""
+
+    number: int
+    message: MessageId
+    author: str
+    part: Part
 
 
 @dataclass(frozen=True)
@@ -83,6 +98,7 @@ class Run:
     name: the conversation, or the path that was given
     directory: the workspace: the first working directory of the transcript
     calls, texts: each once, in the order in which they happened; calls of a sub-agent follow the call that started it
+    parts: all parts of all messages, those of calls and texts included; the document of a typed message is one of them
     end: None if no event stream of the run has an end record
     tokens: recorded usage, of each answer once; None if none is recorded
     answers: messages of agents
@@ -101,6 +117,7 @@ class Run:
     seconds: float | None = None
     models: tuple[str, ...] = ()
     answers: int = 0
+    parts: tuple[RunPart, ...] = ()
 
     @property
     def final_text(self) -> Text | None:

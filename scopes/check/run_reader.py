@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from scopes.check.run import Call, Outcome, Run, Text
+from scopes.check.run import Call, Outcome, Run, RunPart, Text
 from scopes.check.transcripts import Transcripts, read_transcripts
 from scopes.history.conversations import Scope, walk_messages
 from scopes.history.messages import MessageHeader
@@ -62,6 +62,7 @@ def read_run(repository: Repository, scope: Scope, name: str | None = None) -> R
         seconds=builder.seconds,
         models=tuple(dict.fromkeys(builder.models)),
         answers=builder.answers,
+        parts=tuple(builder.parts),
     )
 
 
@@ -109,6 +110,7 @@ class _Builder:
         self._transcripts = transcripts
         self._last: Message | None = None
         self.texts: list[Text] = []
+        self.parts: list[RunPart] = []
         self.tokens: list[Any] = []
         self.models: list[str] = []
         self.answers = 0
@@ -148,17 +150,24 @@ class _Builder:
         self._directory = cwd if isinstance(cwd, str) else self._directory
         if message.author.kind in {"agent", "system"} and not sub_agent:
             self._last = message
+        self._add_parts(message, sub_agent=sub_agent)
+        if message.payload is not None:
+            self.parts.append(RunPart(self._number, message.id, message.author.name, Part("raw", message.payload)))
+
+    def _add_parts(self, message: Message, *, sub_agent: bool) -> None:
         known = {call[4].fields.get("call_id") for call in self._calls[-64:]}
+        name = message.author.name
         for part in message.parts:
             call_id = part.fields.get("call_id")
             if part.type == "tool_call" and (not isinstance(call_id, str) or call_id not in known):
                 self._number += 1
-                self._calls.append((self._number, message.id, message.author.name, sub_agent, part, self._directory))
+                self._calls.append((self._number, message.id, name, sub_agent, part, self._directory))
             elif part.type == "tool_result" and isinstance(call_id, str):
                 self._results.setdefault(call_id, part)
             elif part.type == "text":
                 self._number += 1
-                self.texts.append(Text(self._number, message.id, message.author.name, message.author.kind, part.text))
+                self.texts.append(Text(self._number, message.id, name, message.author.kind, part.text))
+            self.parts.append(RunPart(self._number, message.id, name, part))
 
     def calls(self) -> Iterator[Call]:
         """Yield the calls with their results."""

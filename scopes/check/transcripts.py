@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 from scopes.check.run import RunSource
@@ -98,7 +98,8 @@ def read_transcripts(repository: Repository, scope: Scope) -> Transcripts:
         record = _read_record(repository, Oid(value))
         if root is None or root not in {record.root, *record.more_roots}:
             continue
-        sources.append(RunSource(record.path, record.format, "stream" if is_stream_part(record.part) else "session"))
+        kind: Literal["stream", "session"] = "stream" if is_stream_part(record.part) else "session"
+        sources.append(RunSource(record.path, record.format, kind, record.digest))
         if is_stream_part(record.part):
             streams += _read_streams(repository, Oid(value), record, root)
     streams.sort(key=lambda stream: stream.order)

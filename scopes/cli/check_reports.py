@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from scopes import __version__
@@ -12,18 +12,22 @@ from scopes.check.check import Checked
 from scopes.cli.invocation import Invocation
 from scopes.errors import Inaccessible, Invalid, ScopesError
 from scopes.exporters.atomic_save import write_file
+from scopes.render.dispatch import render_text
 from scopes.render.json_line import result_line
 from scopes.render.reports.github import stop_commands, write_github
 from scopes.render.reports.gitlab import write_gitlab
 from scopes.render.reports.junit import write_junit
 from scopes.render.reports.markdown import write_markdown
 from scopes.render.reports.sarif import write_sarif
+from scopes.render.view import PlainView
+from scopes.sanitize import escape_runner_commands
 
 FORMATS = ("text", "json", "sarif", "junit", "github", "gitlab", "markdown")
 _WRITERS: dict[str, Callable[[Checked], str]] = {
     "json": result_line, "junit": write_junit, "github": write_github, "gitlab": write_gitlab,
     "markdown": write_markdown,
 }  # fmt: skip
+_AS_JSON = ("json", "sarif", "gitlab")
 _MAX_SUMMARY = 1_000_000  # bytes; GitHub refuses a step summary of 1 MiB
 
 
@@ -58,44 +62,59 @@ def show_checked(invocation: Invocation, checked: Checked, reports: Sequence[Rep
     """Write all reports and return the exit code: that of the check, or 8 if a report could not be written.
 
     Standard output has the report without a path, else the usual one. In GitHub Actions the text stands between lines
-    that stop commands, since an agent may have written `::set-output` into it; annotations and the summary of the step
-    are written too.
+    that stop commands, since an agent may have written `::set-output` into it, and annotations follow; the summary of
+    the step is always written.
     """
-    errors: list[ScopesError] = []
-    for report in reports:
-        if report.path is not None:
-            try:
-                text = _text_of(invocation, checked) if report.format == "text" else _render(report.format, checked)
-                write_file(report.path, [text.encode("utf-8", "replace")], force=True)
-            except ScopesError as error:
-                errors.append(error)
+    errors = list(_write_files(checked, reports))
     in_actions = invocation.environ.get("GITHUB_ACTIONS") == "true"
     printed = next((report.format for report in reports if report.path is None), None)
-    if printed in {None, "text"}:
-        _show_text(invocation, checked, in_actions=in_actions)
+    if printed not in {None, "text"}:
+        _print_report(invocation, checked, printed or "", in_actions=in_actions)
+    elif in_actions:
+        _show_in_actions(invocation, checked)
     else:
-        invocation.stdout.write(_render(printed or "", checked))
-    if in_actions and not any(report.format == "github" for report in reports) and not invocation.json:
-        invocation.stdout.write(write_github(checked))
-        _append_summary(invocation.environ, checked)
+        invocation.show(checked)
+    if in_actions:
+        errors += _append_summary(invocation.environ, checked)
     if errors:
         raise Inaccessible(f"a report was not written: {errors[0].message}", hint=errors[0].hint)
     return checked.exit_code
 
 
-def _show_text(invocation: Invocation, checked: Checked, *, in_actions: bool) -> None:
-    if not in_actions or invocation.json:
-        invocation.show(checked)
+def _write_files(checked: Checked, reports: Sequence[Report]) -> Iterator[ScopesError]:
+    """Write the reports that have a path; yield the error of each that cannot be written."""
+    for report in reports:
+        if report.path is not None:
+            try:
+                write_file(report.path, [_render(report.format, checked).encode("utf-8", "replace")], force=True)
+            except ScopesError as error:
+                yield error
+
+
+def _print_report(invocation: Invocation, checked: Checked, name: str, *, in_actions: bool) -> None:
+    text = _render(name, checked)
+    if in_actions and name != "github":
+        text = escape_runner_commands(text, as_json=name in _AS_JSON)
+    invocation.stdout.write(text)
+    for note in checked.notes:
+        invocation.output().note(note)
+
+
+def _show_in_actions(invocation: Invocation, checked: Checked) -> None:
+    """Show the text without commands to the runner, and annotations below it; data for a program has neither."""
+    if invocation.wants_data:
+        text = _capture(invocation, checked)
+        invocation.stdout.write(escape_runner_commands(text, as_json=invocation.json))
         return
     token = secrets.token_hex(16)
-    before, _, after = stop_commands("", token).partition("\n")
+    before, after = stop_commands("\n", token).split("\n\n")
     invocation.stdout.write(f"{before}\n")
     invocation.show(checked)
     invocation.stdout.flush()
-    invocation.stdout.write(after.lstrip("\n"))
+    invocation.stdout.write(f"{after}{write_github(checked)}")
 
 
-def _text_of(invocation: Invocation, checked: Checked) -> str:
+def _capture(invocation: Invocation, checked: Checked) -> str:
     """Return what `show` would print into a file."""
     stdout, invocation.stdout = invocation.stdout, io.StringIO()
     try:
@@ -108,14 +127,19 @@ def _text_of(invocation: Invocation, checked: Checked) -> str:
 def _render(name: str, checked: Checked) -> str:
     if name == "sarif":
         return write_sarif(checked, __version__)
+    if name == "text":
+        text = io.StringIO()
+        render_text(checked, PlainView(text.write))
+        return text.getvalue()
     return _WRITERS[name](checked)
 
 
-def _append_summary(environ: Mapping[str, str], checked: Checked) -> None:
+def _append_summary(environ: Mapping[str, str], checked: Checked) -> Iterator[ScopesError]:
+    """Append the report to the summary of the step; yield the error if that fails."""
     path = environ.get("GITHUB_STEP_SUMMARY")
     if path:
         try:
             with open(path, "a", encoding="utf-8", errors="replace") as file:
                 file.write(write_markdown(checked, _MAX_SUMMARY))
         except OSError as error:
-            raise Inaccessible(f"cannot write the step summary {path}: {error.strerror}") from error
+            yield Inaccessible(f"cannot write the step summary {path}: {error.strerror}")

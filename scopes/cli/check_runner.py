@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from scopes.check.baseline import read_baseline
 from scopes.check.check import Checked, check
+from scopes.check.findings import Finding
 from scopes.check.policy import FAIL_ON, PRESETS, Policy, parse_policy
 from scopes.check.rules.base import FILE_NAME
 from scopes.check.rules.registry import RULES
@@ -98,7 +99,7 @@ def check_runs(
     paths, names = split_targets(targets)
     known = read_known(options.baseline)
     with open_runs(invocation, paths, names, wanted) as runs, _progress(invocation, runs) as on_progress:
-        return check(
+        checked = check(
             runs.repository,
             runs.scopes,
             policy,
@@ -108,6 +109,27 @@ def check_runs(
             unknown_fails=options.unknown_fails,
             on_progress=on_progress,
         )
+    return with_relative_paths(checked, invocation.cwd)
+
+
+def with_relative_paths(checked: Checked, directory: str) -> Checked:
+    """Return the verdicts with paths of transcripts below a directory relative to it; others stay absolute."""
+    prefix = directory.rstrip("/") + "/"
+
+    def shorten(finding: Finding) -> Finding:
+        events = (each._replace(path=each.path and each.path.removeprefix(prefix)) for each in finding.events)
+        return finding._replace(events=tuple(events))
+
+    runs = tuple(
+        replace(
+            run,
+            name=run.name.removeprefix(prefix),
+            sources=tuple(each._replace(path=each.path.removeprefix(prefix)) for each in run.sources),
+            verdicts=tuple(each._replace(findings=tuple(map(shorten, each.findings))) for each in run.verdicts),
+        )
+        for run in checked.runs
+    )
+    return replace(checked, runs=runs)
 
 
 def _progress(invocation: Invocation, runs: Runs) -> AbstractContextManager[Callable[[int], None]]:

@@ -116,7 +116,7 @@ def _renamed_conversations(operation: Operation) -> set[tuple[ConversationId, Co
 def _walk_merges(repository: Repository, conversation: ConversationId) -> Iterator[_EndedConflict]:
     tips = list_branch_tips(repository, conversation)
     walked = set[Oid]()
-    for name in sorted(tips, key=lambda name: (name != "main", name)):
+    for name in sorted(tips, key=lambda name: (name != "main", name.startswith(f"{PURPOSE}/"), name)):
         for commit in walk_newest_first(repository, [tips[name]], walked):
             walked.add(commit.oid)
             records = (
@@ -125,8 +125,10 @@ def _walk_merges(repository: Repository, conversation: ConversationId) -> Iterat
                 else []
             )
             if records:
+                held = holding(repository, conversation, name, tips[name])
                 ended = replace(
-                    holding(repository, conversation, name, tips[name]),
+                    held,
+                    target=with_sides(held, tips).target,
                     source=_source_of(repository, commit, name, tips),
                     target_tip=commit.parents[0],
                     source_tip=commit.parents[1],

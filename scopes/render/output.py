@@ -14,7 +14,7 @@ from scopes.render.stream import OutputStream
 from scopes.render.view import PlainView, View, Write
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.result import Note, RawDocument, Result, Stream
-from scopes.sanitize import clean, clean_line
+from scopes.sanitize import clean, clean_line, escape_runner_commands
 
 if TYPE_CHECKING:
     from scopes.render.pager import Pager
@@ -108,7 +108,7 @@ class Output:
         else:
             text = self._labeled("error", "bad", error.message)
             text += self._hints(error.hint) if self.settings.hints else ""
-        self.stderr.stream.write(text)
+        self.stderr.stream.write(self._without_commands(text))
         self.stderr.stream.flush()
 
     def page(self, text: str) -> None:
@@ -220,10 +220,15 @@ class Output:
         if self.settings.quiet:
             return
         try:
-            self.stderr.stream.write(text + (self._hints(hint) if self.settings.hints else ""))
+            self.stderr.stream.write(self._without_commands(text + (self._hints(hint) if self.settings.hints else "")))
             self.stderr.stream.flush()
         except OSError:
             return
+
+    def _without_commands(self, text: str) -> str:
+        """Return a text for standard error, in which the runner of GitHub Actions looks for commands too."""
+        in_actions = self._environ.get("GITHUB_ACTIONS") == "true"
+        return escape_runner_commands(text, as_json=self.settings.json) if in_actions else text
 
     def _hints(self, hint: str | None) -> str:
         return "".join(self._labeled("hint", "dim", line) for line in clean(hint or "").splitlines())

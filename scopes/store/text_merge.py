@@ -57,7 +57,8 @@ class _MemoryObjects(pygit2.OdbBackend):
 
 def diff_texts(old: str, new: str, old_name: str, new_name: str) -> str:
     """Return the unified diff of two texts; empty if they are equal."""
-    patch = pygit2.Patch.create_from(_encode(old), _encode(new))
+    one, two = _encode(old), _encode(new)  # libgit2 reads them until the text is made: they must not be freed before
+    patch = pygit2.Patch.create_from(one, two)
     text = (patch.data or b"").decode("utf-8", "replace")
     start = text.find("@@ ")
     return f"--- {old_name}\n+++ {new_name}\n{text[start:]}" if start >= 0 else ""
@@ -65,7 +66,8 @@ def diff_texts(old: str, new: str, old_name: str, new_name: str) -> str:
 
 def list_line_changes(old: str, new: str) -> list[LineChange]:
     """Return the changed lines between two texts, without context, in order."""
-    patch = pygit2.Patch.create_from(_encode(old), _encode(new), context_lines=0)
+    one, two = _encode(old), _encode(new)
+    patch = pygit2.Patch.create_from(one, two, context_lines=0)
     return [LineChange(hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines) for hunk in patch.hunks]
 
 

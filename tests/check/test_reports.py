@@ -46,7 +46,7 @@ def test_no_report_has_a_secret_or_a_control_character(checked, name):
 def test_sarif_points_into_the_repository_and_names_the_transcript_too(checked):
     (run,) = json.loads(write_sarif(checked, "1.0"))["runs"]
     rules = [result["ruleId"] for result in run["results"]]
-    assert rules == ["order/tests-after-last-edit", "order/tests-passed", "shell/opaque"]
+    assert rules == ["order/tests-after-last-edit", "order/tests-passed", "secrets/in-transcript", "shell/opaque"]
     first = run["results"][0]
     assert first["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "src/app.py"
     assert len(first["relatedLocations"]) == 2
@@ -65,7 +65,7 @@ def test_an_unknown_verdict_is_open_in_sarif_and_skipped_in_junit(repository):
 def test_junit_has_a_suite_for_each_run_and_a_case_for_each_rule(checked):
     (suite,) = ET.fromstring(write_junit(checked))
     cases = {case.get("name"): case for case in suite}
-    assert suite.get("failures") == "2"
+    assert suite.get("failures") == "3"
     assert cases["order/tests-passed"].find("failure").get("message") == "the last test run failed with exit code 1"
     assert cases["run/empty"].find("failure") is None
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import io
 import re
-import shutil
 import sys
 
 from scopes.cli.main import main
 from scopes.cli.table import TABLE
 from tests.cli.conversation import Conversation
+from tests.support.snapshot import take_snapshot
 
 CONV = "conv-001"
 _RANDOM = re.compile(r"(?<![a-z0-9-])(?:[0-9a-f]{40}|[a-z2-7]{26})(?![a-z0-9-])|\b[0-9a-f]{12}\b")
@@ -96,10 +96,12 @@ def _request(world, source, title, *words):
 
 
 def copy_world(world, directory):
-    """Return a copy of a world whose store is elsewhere."""
+    """Return a copy of a world whose store is elsewhere; the store of the world is read once."""
+    if "snapshot" not in world.__dict__:
+        world.snapshot = take_snapshot(world.store)
     copied = object.__new__(Conversation)
     copied.__dict__ |= world.__dict__ | {"store": str(directory / "store.git")}
-    shutil.copytree(world.store, copied.store)
+    world.snapshot.write(copied.store)
     return copied
 
 

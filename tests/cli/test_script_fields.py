@@ -9,13 +9,18 @@ import pytest
 from scopes.cli.schemas import read_rows
 from scopes.render.fields import cell_text, find_value
 from tests.cli.contract import COMMANDS, CONV, WRITES, path_of, words_of
+from tests.support.examples import spread
 
 every_command = pytest.mark.parametrize("name", COMMANDS)
-# `context` has a --format of its own.
-every_template = pytest.mark.parametrize("name", [name for name in COMMANDS if name != "context --diff"])
+WITH_TEMPLATES = [name for name in COMMANDS if name != "context --diff"]  # which has a --format of its own
 WITH_COLUMNS = [name for name in COMMANDS if read_rows(path_of(name)).columns]
 # The columns of a command that one of its forms does not print: `decisions --candidates` prints other rows.
 COLUMNS_OF = {"decisions --candidates": ("id", "text", "branch", "why", "author", "time")}
+
+
+def some(names, shift, count=4):
+    """Return the mark of a test for some of the commands, for all of them in a thorough run."""
+    return pytest.mark.parametrize("name", spread(list(names), count, shift))
 
 
 def with_options(words, *options):
@@ -57,7 +62,7 @@ def test_bare_fields_lists_every_field_of_the_rows(world, name):
     assert set(columns_of(name)) <= set(listed)
 
 
-@every_command
+@some(COMMANDS, 0)
 def test_every_listed_field_can_be_selected_and_the_order_is_kept(world, name):
     names = read_rows(path_of(name)).names
     rows = rows_of(world, name)
@@ -68,7 +73,7 @@ def test_every_listed_field_can_be_selected_and_the_order_is_kept(world, name):
     assert [cells[::-1] for cells in forward] == backward
 
 
-@every_command
+@some(COMMANDS, 1)
 def test_a_cell_is_the_value_of_the_json(world, name):
     """A field that only the table has is the cell of the table."""
     rows = rows_of(world, name)
@@ -82,7 +87,7 @@ def test_a_cell_is_the_value_of_the_json(world, name):
                 assert cell == cell_text(value), field
 
 
-@every_command
+@some(COMMANDS, 2)
 def test_json_rows_have_the_selected_fields_in_their_order(world, name):
     rows = rows_of(world, name)
     names = [field for field in rows[0] if field not in {"scopes", "kind", "notes"}][::-1]
@@ -100,7 +105,7 @@ def test_the_columns_are_the_row_in_a_pipe(world, name):
     assert cells_of(world, name, "--format", template) == piped
 
 
-@every_template
+@some(WITH_TEMPLATES, 0)
 def test_a_template_of_all_fields_has_the_cells_of_fields(world, name):
     fields = read_rows(path_of(name)).fields
     template = "\\t".join(f"<{{{field}}}>" for field in fields)
@@ -108,7 +113,7 @@ def test_a_template_of_all_fields_has_the_cells_of_fields(world, name):
     assert cells_of(world, name, "--format", template) == expected
 
 
-@every_template
+@some(WITH_TEMPLATES, 1)
 def test_nul_ends_every_row_of_fields(world, name):
     fields = ",".join(list(rows_of(world, name)[0])[-2:])
     expected = cells_of(world, name, "--fields", fields)
@@ -140,7 +145,7 @@ NEAR = {
 
 @pytest.mark.parametrize(
     ("name", "option"),
-    [(name, "--fields") for name in COMMANDS] + [(name, "--format") for name in COMMANDS if name != "context --diff"],
+    [(name, "--fields") for name in COMMANDS] + [(name, "--format") for name in WITH_TEMPLATES],
 )
 def test_an_unknown_field_is_refused_with_the_nearest_and_all_others(world, name, option):
     wrong, near = NEAR[name]

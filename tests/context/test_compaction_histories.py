@@ -31,7 +31,7 @@ from tests.support.examples import examples
 from tests.support.history import history, say, texts
 from tests.support.store import files_of, make_store
 
-COUNTER = SimpleNamespace(method="exact", count=len)
+COUNTER = SimpleNamespace(method="exact", count=len, prepare=list)
 CAROL = Author("carol", "human")
 MAIN = "conv-001/main"
 

@@ -17,7 +17,7 @@ from scopes.tokens.rank_files import RankFilePaths
 from tests.support.diffs import apply_lines
 from tests.support.history import history, say
 
-COUNTER = SimpleNamespace(method="exact", count=len)
+COUNTER = SimpleNamespace(method="exact", count=len, prepare=list)
 
 
 def compare(repository, *names, **options):

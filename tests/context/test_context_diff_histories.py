@@ -28,7 +28,7 @@ from tests.support.examples import examples
 from tests.support.history import history, say
 from tests.support.store import files_of, make_store
 
-COUNTER = SimpleNamespace(method="exact", count=len)
+COUNTER = SimpleNamespace(method="exact", count=len, prepare=list)
 CAROL = Author("carol", "human")
 
 

@@ -32,4 +32,4 @@ def words(text):
     return len(text.split())
 
 
-WORDS = SimpleNamespace(method="exact", count=words)
+WORDS = SimpleNamespace(method="exact", count=words, prepare=list)

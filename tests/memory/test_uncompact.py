@@ -23,7 +23,7 @@ from tests.support.history import say
 from tests.support.store import files_of
 
 CONVERSATION, CAROL = "conv-001", Author("carol", "human")
-COUNTER = SimpleNamespace(method="exact", count=len)
+COUNTER = SimpleNamespace(method="exact", count=len, prepare=list)
 
 
 def turns(repository):

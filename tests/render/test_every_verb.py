@@ -83,7 +83,7 @@ def estimated(repo):
     return choose_tokenizer(RankFilePaths(repo.path + ".cache"))
 
 
-COUNTER = SimpleNamespace(method="exact", count=len)
+COUNTER = SimpleNamespace(method="exact", count=len, prepare=list)
 READS = {
     "list": lambda repo: list_conversations(repo, complete=True),
     "show": lambda repo: show(repo, SAMPLE, include_hidden=True),

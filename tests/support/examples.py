@@ -19,6 +19,16 @@ def examples(count: int = DEFAULT) -> int:
     return count if is_thorough() else min(count, max(MINIMUM, count // 8))
 
 
+def spread(values: Sequence[Value], count: int, shift: int) -> list[Value]:
+    """Return all values in a thorough run; otherwise `count` of them at equal distances, from position `shift` on.
+
+    Tests that take other positions of the same values cover all of them together, each with some of the values.
+    """
+    if is_thorough() or len(values) <= count:
+        return list(values)
+    return [values[(shift + number * len(values) // count) % len(values)] for number in range(count)]
+
+
 def is_thorough() -> bool:
     """Return True if the run is to be thorough: `TEST_EXAMPLES=all`."""
     return os.environ.get("TEST_EXAMPLES") == "all"

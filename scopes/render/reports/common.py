@@ -9,6 +9,7 @@ from typing import NamedTuple
 from scopes import sanitize
 from scopes.check.check import Checked, CheckedRun
 from scopes.check.findings import LEVELS, Event, Finding
+from scopes.check.rules.base import FILE_NAME
 
 _BACKQUOTES = re.compile(r"`+")
 
@@ -60,6 +61,23 @@ def explain(row: Row) -> Iterator[str]:
 def place_of(event: Event) -> str:
     """Return the line of the transcript of an event, else its message."""
     return f"{event.path}:{event.line}" if event.path is not None else f"message {event.message[:8]}"
+
+
+def place_in_repository(checked: Checked, rule: str, finding: Finding | None = None) -> tuple[str, int]:
+    """Return the file and the line at which a CI system shows a finding, or a verdict without one.
+
+    An annotation of a file outside the repository is shown nowhere, so it is the file that the finding is about if that
+    is in the repository, else the rule in the policy.
+    """
+    if finding is not None and finding.file is not None and _is_inside(finding.file):
+        return finding.file, finding.file_line or 1
+    policy = (checked.policy or FILE_NAME).rpartition(":")[2]
+    return (policy, checked.lines.get(rule, 1)) if _is_inside(policy) else (FILE_NAME, 1)
+
+
+def _is_inside(path: str) -> bool:
+    outside = path.startswith(("/", "~", "\\")) or ":" in path[:3] or ".." in path.replace("\\", "/").split("/")
+    return bool(path) and not outside
 
 
 def fenced(text: str) -> str:

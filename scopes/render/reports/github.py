@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from scopes.check.check import Checked
-from scopes.check.rules.base import FILE_NAME
-from scopes.render.reports.common import list_rows
+from scopes.render.reports.common import list_rows, place_in_repository
 
 _MAX_OF_A_KIND = 10  # the runner shows ten annotations of a kind in a step
 _KINDS = {"error": "error", "warning": "warning", "note": "notice"}
@@ -18,9 +17,7 @@ def write_github(checked: Checked) -> str:
         shown = rows if len(rows) <= _MAX_OF_A_KIND else rows[: _MAX_OF_A_KIND - 1]
         for row in shown:
             finding = row.finding
-            inside = finding.file is not None and not finding.file.startswith(("/", "~", ".."))
-            path = finding.file if inside and finding.file else (checked.policy or FILE_NAME).rpartition(":")[2]
-            line = (finding.file_line if inside else checked.lines.get(finding.rule)) or 1
+            path, line = place_in_repository(checked, finding.rule, finding)
             place = f"file={_property(path)},line={line},title={_property(finding.rule)}"
             lines.append(f"::{kind} {place}::{_data(f'{finding.message} ({row.run.name})')}")
         if len(shown) < len(rows):

@@ -6,8 +6,7 @@ import json
 from hashlib import sha256
 
 from scopes.check.check import Checked
-from scopes.check.rules.base import FILE_NAME
-from scopes.render.reports.common import list_rows
+from scopes.render.reports.common import list_rows, place_in_repository
 
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "info", "off": "info"}
 
@@ -17,16 +16,14 @@ def write_gitlab(checked: Checked) -> str:
     rows = []
     for row in list_rows(checked, counting=True):
         finding = row.finding
-        inside = finding.file is not None and not finding.file.startswith(("/", "~", ".."))
-        path = finding.file if inside and finding.file else (checked.policy or FILE_NAME).rpartition(":")[2]
-        line = finding.file_line if inside else checked.lines.get(finding.rule)
+        path, line = place_in_repository(checked, finding.rule, finding)
         rows.append(
             {
                 "description": f"{finding.message} ({row.run.name})",
                 "check_name": finding.rule,
                 "fingerprint": sha256(f"{row.run.name}\n{finding.fingerprint}".encode("utf-8", "replace")).hexdigest(),
                 "severity": _SEVERITIES[finding.level],
-                "location": {"path": path, "lines": {"begin": line or 1}},
+                "location": {"path": path, "lines": {"begin": line}},
             }
         )
     return json.dumps(rows, indent=1, ensure_ascii=True) + "\n"

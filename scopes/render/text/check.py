@@ -22,14 +22,11 @@ _STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
 
 @render_text.register
 def render_checked(result: Checked, view: View) -> None:
-    """Write each finding with the events that decided it, then what could not be judged, and a summary."""
+    """Write the findings of each run below its name, then what could not be judged, and a summary."""
     for run in result.runs:
-        for finding in run.findings:
-            _write_finding(run, finding, view)
-    for run in result.runs:
-        for verdict in run.verdicts:
-            if verdict.status == "unknown":
-                view.line(Span("unknown  ", "dim"), Span(verdict.rule), f"  {run.name}: {verdict.reason}")
+        if run.findings:
+            _write_run(run, view)
+    _write_unknown(result, view)
     found = sum(len(run.findings) for run in result.runs)
     passed = sum(verdict.status == "pass" for run in result.runs for verdict in run.verdicts)
     unknown = len(result.unknown)
@@ -39,19 +36,42 @@ def render_checked(result: Checked, view: View) -> None:
     )
 
 
-def _write_finding(run: CheckedRun, finding: Finding, view: View) -> None:
+def _write_run(run: CheckedRun, view: View) -> None:
+    """Write the name of the run and its transcript, if it has one, and the findings with lines of that."""
+    paths = {event.path for finding in run.findings for event in finding.events if event.path is not None}
+    path = paths.pop() if len(paths) == 1 else None
+    other = Span(f"  {path}", "dim") if path not in {None, run.name} else ""
+    view.line(Span(run.name or "no run", "heading"), other)
+    for finding in run.findings:
+        _write_finding(finding, path, view)
+
+
+def _write_finding(finding: Finding, path: str | None, view: View) -> None:
     level = Span(f"{finding.level:<8}", _STYLES.get(finding.level, "dim"))
     tail = " (refused or failed)" if finding.attempted else ""
     if finding.suppressed is not None:
         tail = f" (accepted: {finding.suppressed})"
     elif finding.known:
         tail = " (in the baseline)"
-    view.line(level, " ", Span(finding.rule, "key"), f"  {run.name}: {finding.message}{tail}")
+    view.sentence(level, " ", Span(finding.rule, "key"), f"  {finding.message}{tail}", indent=2)
     for event in finding.events:
-        place = f"{event.path}:{event.line}" if event.path else event.message
-        view.line("    ", Span(place, "dim"), f"  {event.text}")
+        place = f"line {event.line}" if event.path == path else f"{event.path}:{event.line}"
+        view.sentence(Span(place if event.path else event.message, "dim"), f"  {event.text}", indent=6)
     if finding.cure:
-        view.line("    ", Span(f"to allow it: {finding.cure}", "dim"))
+        view.sentence(Span(f"to allow it: {finding.cure}", "dim"), indent=6)
+
+
+def _write_unknown(result: Checked, view: View) -> None:
+    """Write one line for each rule and reason, with the number of its runs."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for run in result.runs:
+        for verdict in run.verdicts:
+            if verdict.status == "unknown":
+                groups.setdefault((verdict.rule, verdict.reason), []).append(run.name)
+    for (rule, reason), names in groups.items():
+        where = names[0] if len(names) == 1 else counted(len(names), "run")
+        tail = f" ({where})" if len(result.runs) > 1 else ""
+        view.sentence(Span("unknown  ", "dim"), Span(rule), f"  {reason}{tail}")
 
 
 @render_text.register

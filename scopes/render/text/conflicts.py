@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby, zip_longest
 from operator import attrgetter
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scopes.history.messages import display_time
 from scopes.merge.conflict_keys import can_have_value, display_key
@@ -228,8 +228,9 @@ def _write_sides(result: ConflictView, view: View) -> None:
     row, conflict, texts = result.row, result.row.conflict, result.texts
     wide = view.terminal and view.width >= _CONFLICT_VIEW_WIDE
     width = (view.width - len(_BETWEEN.text)) // 2 if wide else view.width
-    target = _side(view, "Target: ", row.target, conflict.key, conflict.target, texts, width)
-    source = _side(view, "Source: ", row.source, conflict.key, conflict.source, texts, width)
+    patches = ("", "") if result.file is None else (result.file.target_patch, result.file.source_patch)
+    target = _side(view, "Target: ", row.target, conflict.key, conflict.target, texts, width, patches[0])
+    source = _side(view, "Source: ", row.source, conflict.key, conflict.source, texts, width, patches[1])
     view.line()
     if wide:
         _write_columns(view, target, source, width)
@@ -260,18 +261,34 @@ def _side(  # noqa: PLR0917 - a heading, its content and the width
     positions: Sequence[Position],
     texts: Mapping[str, str],
     width: int,
+    patch: str = "",
 ) -> Iterator[Line]:
-    """Yield the lines of one side: for each position its value, agent and confidence, and the text of its message."""
+    """Yield the lines of one side: for each position its value, agent and confidence, and the text of its message.
+
+    `patch` is what the side changed in a file: the numbers of its lines stand for a content that is not recorded.
+    """
     yield from _cut(view, (Span(word, "key"), Span(branch, "branch")), width)
     if not positions:
         yield _INDENT, Span("nothing", "dim")
     for position in positions:
-        value = claim_text(key, position.value)
+        value = _value_text(key, position.value, patch)
         yield from _folded(view, value, _INDENT, width, "heading")
         yield from _cut(view, (_INDENT, *_attribution(view, position)), width)
         text = texts.get(position.message or "", "")
         if text and text != value:
             yield from _folded(view, text, _INDENT + "  ", width, "dim")
+
+
+def _value_text(key: str, value: Any, patch: str) -> str:
+    """Return the value of a side; with a patch, an edit of a file as `edit, +3 -1`."""
+    match value:
+        case {"content": _} | {"derived": _} | {"operation": "delete"}:
+            pass
+        case {"operation": str(operation)} if patch:
+            lines = patch.split("\n")[2 if patch.startswith("--- ") else 0 :]
+            added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
+            return f"{operation}, +{added} -{removed}"
+    return claim_text(key, value)
 
 
 def _attribution(view: View, position: Position) -> Iterator[str | Span]:
@@ -308,7 +325,7 @@ def _write_resolution(conflict: Conflict, resolution: Resolution, view: View) ->
     """Write how the conflict was resolved (S4-57)."""
     view.line()
     what = claim_text(conflict.key, resolution.value) if resolution.choice == "value" else f"took {resolution.choice}"
-    write_field(view, "Resolved", what, f" ({resolution.strategy}) by ", Span(resolution.actor, "agent"))
+    write_field(view, "Resolved", what, f"{_strategy(resolution)} by ", Span(resolution.actor, "agent"))
     if resolution.reason:
         write_field(view, "Reason", resolution.reason)
     if resolution.reused is not None:
@@ -320,7 +337,12 @@ def _write_resolution(conflict: Conflict, resolution: Resolution, view: View) ->
         write_field(view, "Rejected", claim_text(conflict.key, value))
     for other in resolution.also:
         because = f": {other.reason}" if other.reason else ""
-        write_field(view, "Also", f"took {other.choice} ({other.strategy}) by ", Span(other.actor, "agent"), because)
+        write_field(view, "Also", f"took {other.choice}{_strategy(other)} by ", Span(other.actor, "agent"), because)
+
+
+def _strategy(resolution: Resolution) -> str:
+    """Return ` (automatic)`; nothing for what somebody resolved by hand: their name follows."""
+    return "" if resolution.strategy == "manual" else f" ({resolution.strategy})"
 
 
 def _write_next_steps(row: ConflictRow, sides: Sequence[str], view: View) -> None:

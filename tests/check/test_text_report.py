@@ -1,0 +1,96 @@
+"""The text of `scopes check`: paths once and relative, and one line for what could not be judged in many runs."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+
+import pytest
+
+from scopes.check.check import Checked, CheckedRun
+from scopes.check.findings import Event, Finding, Verdict
+from scopes.check.run import RunSource
+from scopes.cli.check_runner import with_relative_paths
+from scopes.render.dispatch import render_text
+from scopes.render.terminal import TerminalView
+from scopes.render.view import PlainView
+from tests.cli.conversation import Conversation
+
+PATH = "/home/dev/shop/logs/agent.jsonl"
+LATE = Finding(
+    "order/tests-after-last-edit", "error", "the last test run is before the last edit",
+    (Event(3, "k3x9q2mf5a7b2c4d6e2f3g4h5i", "src/app.py", PATH, 15), Event(1, "sd7mnkyn5a7b2c4d6e2f3g4h5i", "pytest", PATH, 10)),
+    cure="run the tests after the last edit, or limit `paths` to the files that the tests can see",
+)  # fmt: skip
+UNKNOWN = Verdict("order/tests-passed", "error", "unknown", "no test ran")
+
+
+def checked_runs(count=1, name=PATH):
+    runs = [
+        CheckedRun(
+            name=name if count == 1 else f"{name}.{number}",
+            conversation=None,
+            title=None,
+            calls=2,
+            verdicts=(Verdict(LATE.rule, "error", "fail", findings=(LATE,)), UNKNOWN) if number == 0 else (UNKNOWN,),
+            sources=(RunSource(PATH, "codex", "session"),),
+        )
+        for number in range(count)
+    ]
+    return Checked(runs=tuple(runs))
+
+
+def text_of(checked, width=None):
+    text = StringIO()
+    render_text(checked, PlainView(text.write) if width is None else TerminalView(text.write, width=width, color=False))
+    return text.getvalue()
+
+
+def test_the_path_is_a_heading_relative_to_the_directory_and_findings_have_lines():
+    assert text_of(with_relative_paths(checked_runs(), "/home/dev/shop")).splitlines()[:4] == [
+        "logs/agent.jsonl",
+        "  error    order/tests-after-last-edit  the last test run is before the last edit",
+        "      line 15  src/app.py",
+        "      line 10  pytest",
+    ]
+
+
+def test_a_path_elsewhere_stays_absolute():
+    assert with_relative_paths(checked_runs(), "/home/dev/sho") == checked_runs()
+    assert with_relative_paths(checked_runs(), "/").runs[0].name == PATH[1:]
+
+
+def test_a_stored_conversation_is_named_with_its_transcript():
+    lines = text_of(checked_runs(name="conv-001")).splitlines()
+    assert lines[0] == f"conv-001  {PATH}"
+    assert "      line 15  src/app.py" in lines
+
+
+def test_what_cannot_be_judged_is_one_line_for_each_rule_and_reason():
+    lines = text_of(checked_runs(300)).splitlines()
+    assert lines[-2] == "unknown  order/tests-passed  no test ran (300 runs)"
+    assert len(lines) == 7
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_nothing_is_wider_than_the_terminal(width):
+    assert max(map(len, text_of(with_relative_paths(checked_runs(), "/home/dev/shop"), width).splitlines())) <= width
+
+
+def test_a_transcript_is_named_relative_to_the_current_directory_in_all_reports(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "logs").mkdir()
+    records = [
+        {"type": "thread.started", "thread_id": "0199a1b2-0000-7000-8000-000000000000"},
+        {"type": "turn.started"},
+        {"type": "item.completed", "item": {"id": "item_0", "type": "agent_message", "text": "Done."}},
+        {"type": "turn.failed", "error": {"message": "no"}},
+    ]
+    (tmp_path / "logs" / "agent.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
+    done = Conversation(tmp_path).run_main("check", "logs", "--report", "sarif=s.sarif", "--report", "junit=j.xml")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (1, "logs/agent.jsonl")
+    for text in (done.stdout, (tmp_path / "s.sarif").read_text(), (tmp_path / "j.xml").read_text()):
+        assert str(tmp_path) not in text
+    (run,) = json.loads((tmp_path / "s.sarif").read_text())["runs"]
+    assert run["artifacts"][0]["location"]["uri"] == "logs/agent.jsonl"
+    assert len(run["artifacts"][0]["hashes"]["sha-256"]) == 64
