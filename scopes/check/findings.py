@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.ids import MessageId
-from scopes.secret_patterns import redact
+from scopes.loading import load
 
 Level: TypeAlias = Literal["error", "warning", "note", "off"]
 LEVELS: Final[tuple[Level, ...]] = ("error", "warning", "note", "off")  # most severe first
@@ -84,6 +84,7 @@ def is_at_least(level: Level, limit: str) -> bool:
 
 def redacted(finding: Finding) -> Finding:
     """Return the finding without secrets: no report may publish what an agent wrote into its transcript."""
+    redact = load("scopes.secret_patterns:redact")
     return finding._replace(
         message=redact(finding.message),
         match=None if finding.match is None else redact(finding.match),

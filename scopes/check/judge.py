@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from scopes.check.findings import Finding, Level, Verdict, lower
@@ -29,11 +29,17 @@ class Judge:
         self._runs = 0
         self._suppressions = Suppressions(policy.suppressions)
 
-    def verdicts(self, run: Run) -> list[Verdict]:
-        """Return the verdicts about a run, in the order of the rules; those of the policy come last."""
+    def verdicts(self, run: Run, is_wanted: Callable[[str], bool] = lambda _: True) -> list[Verdict]:
+        """Return the verdicts of the wanted rules about a run, in their order; those of the policy come last."""
         self._runs += 1
-        found = [_judge(rule, run, self._policy) for rule in RULES.values() if applies(rule, self._policy)]
-        found += [self._judge_own(rule, run) for rule in self._policy.own_rules if rule.level != "off"]
+        found = [
+            _judge(rule, run, self._policy)
+            for rule in RULES.values()
+            if is_wanted(rule.id) and applies(rule, self._policy)
+        ]
+        found += [
+            self._judge_own(rule, run) for rule in self._policy.own_rules if is_wanted(rule.id) and rule.level != "off"
+        ]
         return [self._suppressions.apply(with_fingerprints(run, verdict)) for verdict in found]
 
     def notes(self) -> Iterator[Note]:

@@ -7,13 +7,13 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from difflib import get_close_matches
 from typing import Any, NamedTuple, TypeVar
 
 from scopes.check.findings import LEVELS, Level
 from scopes.check.own_rules import Expectation, matches_line, parse_expectation
 from scopes.check.rules.base import Parameter
 from scopes.errors import Invalid
+from scopes.loading import load
 
 PRESETS = ("recommended", "strict", "read-only")
 _OWN_RULE_KEYS = ("id", "level", "expect", "message", "match", "not_match", "scope")
@@ -218,7 +218,7 @@ class _Reader:
 
     def _require_known(self, key: str, known: Sequence[str], text: str) -> None:
         if key not in known:
-            near = get_close_matches(key, known, 1)
+            near = load("difflib:get_close_matches")(key, known, 1)
             raise self._mistake(key, f"{text} {key!r}", f"did you mean {near[0]!r}?" if near else None)
 
     def _mistake(self, key: str, text: str, hint: str | None = None, *, number: int = 0) -> Invalid:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import sys
 
+from scopes.check.hook import AGENTS
+from scopes.check.policy import FAIL_ON, PRESETS
 from scopes.cli.command_docs import DOCS_FILE, CommandDocs, ParameterDocs, dump_docs
 from scopes.cli.completion_scripts import SCRIPTS
 from scopes.cli.inspect_command import inspect_command
@@ -33,6 +35,9 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "--state": (*REQUEST_STATES, "all"),
     "--purpose": PURPOSES,
     "--level": ("store", "user"),
+    "check --hook": AGENTS,
+    "check --preset": PRESETS,
+    "check --fail-on": FAIL_ON,
 }
 _AGENT_OPTIONS = {"--as", "--author", "--agent", "--to", "--participant"}
 SCRIPT_NAMES = {"bash": "scopes.bash", "zsh": "_scopes", "fish": "scopes.fish"}

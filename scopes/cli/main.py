@@ -15,6 +15,8 @@ from scopes.loading import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scopes.cli.command_line import CommandLine
     from scopes.cli.invocation import Invocation
     from scopes.cli.table import Table
@@ -34,21 +36,43 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
     if arguments[:1] == ["__complete"]:
         load("scopes.cli.completion:answer")(table, arguments[1:], os.environ)
     _open_missing_streams()
+    if arguments[:1] == ["check"] and any(word.startswith("--hook") for word in arguments):
+        values = load("scopes.cli.check_hook:parse_words")(arguments)
+        if values is not None:
+            return _end(_run_hook(values), argv)
     invocation: Invocation = load("scopes.cli.invocation:Invocation")(arguments, os.environ)
     if invocation.debug:
-        return _end(load("scopes.cli.debug:run_with_timing")(lambda: _run(table, invocation)), argv)
-    return _end(_run(table, invocation), argv)
+        return _end(load("scopes.cli.debug:run_with_timing")(lambda: _run_command(table, invocation)), argv)
+    return _end(_run_command(table, invocation), argv)
 
 
-def _run(table: Table, invocation: Invocation) -> int:
+def _run_command(table: Table, invocation: Invocation) -> int:
     """Run the command and return its exit code; every exception becomes an error line."""
-    try:
+
+    def run() -> int:
         code = dispatch(table, invocation)
         invocation.stdout.flush()
+        return code
+
+    return _run(run, lambda error: _report(invocation, error))
+
+
+def _run_hook(values: dict[str, str]) -> int:
+    """Answer the hook of an agent; every exception becomes an answer."""
+    return _run(
+        lambda: int(load("scopes.cli.check_hook:run_hook")(os.environ, **values)),
+        lambda error: int(load("scopes.cli.check_hook:answer_failure")(os.environ, values["agent"], error)),
+    )
+
+
+def _run(action: Callable[[], int], report: Callable[[BaseException], int]) -> int:
+    """Return the exit code of an action, or that of the report of its exception."""
+    try:
+        code = action()
     except KeyboardInterrupt as interrupt:
-        code = _report(invocation, interrupt)
+        code = report(interrupt)
     except Exception as error:  # noqa: BLE001  the only one: every failure becomes an error line and an exit code
-        code = _report(invocation, error)
+        code = report(error)
     return code
 
 

@@ -26,6 +26,7 @@ SETTINGS = {
     "scopes.packThreshold": "loose objects that make a store pack itself (default 6000; your own configuration only)",
     "scopes.summarizer": "a program that writes the summaries (a command: your own configuration only)",
     "scopes.summarizerTimeout": "seconds that the summarizer may take (default 60)",
+    "scopes.check.hookFailure": "what 'check --hook' does if it fails: closed (default: deny the call) or open",
     "scopes.memoryEvery": "new messages after which 'memory update' adds an entry (default 4; 0: never)",
 }
 DEFAULTS = {
@@ -42,6 +43,7 @@ DEFAULTS = {
     "scopes.tightBudget": "500",
     "scopes.packThreshold": "6000",
     "scopes.summarizerTimeout": "60",
+    "scopes.check.hookFailure": "closed",
     "scopes.memoryEvery": "4",
 }
 CHOICES = {
@@ -50,6 +52,7 @@ CHOICES = {
     "scopes.color": ("auto", "always", "never"),
     "scopes.merge.rule.<type>": ("first", "second", "skip", "fail"),
     "scopes.merge.reuse": ("show", "apply", "off"),
+    "scopes.check.hookFailure": ("closed", "open"),
     "scopes.model.<name>.encoding": ("o200k_base", "cl100k_base"),
 }
 # Git's spellings of true and false.

@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 
 from scopes.check.explain import explain_rule, list_rules
+from scopes.check.hook import AGENTS
 from scopes.check.policy import FAIL_ON, PRESETS
 from scopes.check.rules.base import FILE_NAME
 from scopes.cli.arguments import OfProjects, Since, find_named_project
+from scopes.cli.check_hook import run_hook
 from scopes.cli.check_reports import FORMATS, parse_reports, show_checked
 from scopes.cli.check_rule_tests import run_rule_tests
 from scopes.cli.check_runner import CheckOptions, check_runs, read_policy
@@ -55,6 +57,10 @@ def check(
         str | None,
         typer.Option("--test", metavar="DIR", help="Test the rules instead, on transcripts with expectations"),
     ] = None,
+    hook: Annotated[
+        str | None,
+        typer.Option("--hook", metavar="AGENT", help=f"Answer the hook of an agent: {', '.join(AGENTS)}"),
+    ] = None,
     since: Since = None,
     project: OfProjects = None,
     listed: Annotated[bool, typer.Option("--list", help="List the rules with their levels instead")] = False,
@@ -83,6 +89,12 @@ def check(
     --test compares the findings in each transcript of DIR with its NAME.expect.toml, which has [[expect]] tables with
     `rule`, `at` (line of the transcript) and `status`: ruleid, ok, todoruleid or todook. A failed test exits with 2.
 
+    --hook is the command for an agent's hook before a tool call: PreToolUse of Claude Code and Codex, BeforeTool of
+    Gemini CLI. It judges the call by the rules that one call decides: level error denies it with the reason, warning
+    asks the user (Codex shows a message), and all else is left to the agent's own permissions. A hook that fails
+    denies the call, unless scopes.check.hookFailure is open. The policy is that of the project; --rules-from, or
+    --rules with a path outside of it, if the agent can write there.
+
     The exit code is 0 if nothing was found, 1 if there is a finding at the level of --fail-on (default: error), and 2
     if the policy has a mistake.
 
@@ -94,9 +106,12 @@ def check(
       scopes check --since yesterday --project .
       scopes check --explain order/tests-after-last-edit
       scopes check --test tests/rules
+      scopes check --hook claude-code --rules-from HEAD
       scopes check agent.jsonl --json
     """
     invocation: Invocation = context.obj
+    if hook is not None:
+        return run_hook(invocation.environ, hook, rules, rules_from, preset)
     if unknown not in {None, "fail"}:
         raise Invalid(f"--unknown {unknown!a} is not possible: use --unknown fail")
     reports = parse_reports(report or [])

@@ -1,0 +1,164 @@
+"""Judge one tool call before it runs, for the hooks of agents (`scopes check --hook`).
+
+Only rules that one call decides are judged: those about commands, files, tools and hosts, and own rules of the form
+`never A`. What needs the history of the run (its order, cost or end) is judged by `scopes check` afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from scopes.check.findings import Finding, is_at_least, redacted
+from scopes.check.judge import Judge
+from scopes.check.policy import Policy
+from scopes.check.run import Call, Run
+from scopes.check.workspace import resolve
+from scopes.errors import Invalid
+from scopes.ids import MessageId
+from scopes.model.file_edits import command_of, edits_of_call
+from scopes.model.message import Part
+
+AGENTS = ("claude-code", "codex", "gemini")
+MAX_INPUT = 1 << 20  # bytes
+_EVENTS = {"claude-code": "PreToolUse", "codex": "PreToolUse", "gemini": "BeforeTool"}
+# Variables with the directory in which the agent was started; `cwd` of the input follows its `cd`.
+_PROJECTS = {"claude-code": "CLAUDE_PROJECT_DIR", "gemini": "GEMINI_PROJECT_DIR"}
+_DIRECTORIES = ("workdir", "dir_path", "directory", "cwd")  # arguments with the directory of a shell command
+_RULES = ("shell/", "files/", "tools/undeclared", "net/", "secrets/read")
+_MAX_FINDINGS, _MAX_REASON = 5, 2000
+
+Action: TypeAlias = Literal["pass", "ask", "deny", "warn"]
+
+
+class HookInput(NamedTuple):
+    """The call that an agent is about to make; `project` is the directory in which the policy is looked for."""
+
+    agent: str
+    project: str
+    directory: str
+    call: Part
+
+
+class Decision(NamedTuple):
+    """The answer about a call; `warn` lets it run and shows the reason to the user."""
+
+    action: Action
+    reason: str = ""
+
+
+def parse_input(agent: str, data: bytes, environ: Mapping[str, str]) -> HookInput:
+    """Parse what an agent writes to the standard input of its hook before a tool call.
+
+    Raises:
+        Invalid: it is too large, not a JSON object in UTF-8, the input of another hook, or lacks a field.
+    """
+    if len(data) > MAX_INPUT:
+        raise Invalid(f"the input is larger than {MAX_INPUT >> 20} MiB")
+    try:
+        document = json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise Invalid("the input is not one JSON object in UTF-8") from error
+    if not isinstance(document, dict):
+        raise Invalid("the input is not a JSON object")
+    event = document.get("hook_event_name")
+    if event != _EVENTS[agent]:
+        raise Invalid(f"the input is not that of the hook {_EVENTS[agent]} of {agent}")
+    name, given, directory = (document.get(key) for key in ("tool_name", "tool_input", "cwd"))
+    if not isinstance(name, str) or not name or not isinstance(given, (dict, str)):
+        raise Invalid("the input has no tool_name with a tool_input")
+    if not isinstance(directory, str) or not os.path.isabs(directory) or "\0" in directory:
+        raise Invalid("the input has no absolute cwd")
+    key = "input" if isinstance(given, dict) else "input_text"
+    call = Part("tool_call", {"call_id": "hook", "name": name, key: given})
+    project = environ.get(_PROJECTS.get(agent, ""), "")
+    return HookInput(agent, project if os.path.isabs(project) else _find_project(directory), directory, call)
+
+
+def judge_call(wanted: HookInput, policy: Policy) -> Decision:
+    """Judge a call by the rules of a policy that one call decides.
+
+    A finding at the level `fail_on` or of the level error denies the call, a warning asks the user.
+    """
+    run = _run_of(wanted)
+    own = {rule.id for rule in policy.own_rules if rule.expectation.form == "never"}
+    verdicts = Judge(policy).verdicts(run, lambda rule: rule in own or rule.startswith(_RULES))
+    findings = [finding for verdict in verdicts for finding in verdict.findings if finding.counts]
+    denied = [each for each in findings if each.level == "error" or is_at_least(each.level, policy.fail_on)]
+    if denied:
+        return Decision("deny", _explain(denied))
+    warnings = [each for each in findings if each.level == "warning"]
+    return Decision("ask", _explain(warnings)) if warnings else Decision("pass")
+
+
+def format_answer(agent: str, decision: Decision) -> str:
+    """Return the JSON object that the agent reads from the standard output of its hook.
+
+    A call that passes gets no decision: `allow` would skip the agent's own permissions. Codex cannot ask the user in
+    a hook and ignores an answer that does, so that it gets a message.
+    """
+    action, reason = decision
+    if action == "pass":
+        return "{}"
+    if action == "warn" or (action == "ask" and agent == "codex"):
+        return json.dumps({"systemMessage": reason})
+    if agent == "gemini":
+        return json.dumps({"decision": action, "reason": reason, "systemMessage": reason})
+    answer = {"permissionDecision": action, "permissionDecisionReason": reason}
+    return json.dumps({"hookSpecificOutput": {"hookEventName": _EVENTS[agent], **answer}})
+
+
+def _find_project(directory: str) -> str:
+    """Return the top directory of the working tree that a directory is in; the directory itself if it is in none."""
+    folder = directory
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return directory
+        folder = parent
+    return folder
+
+
+def _run_of(wanted: HookInput) -> Run:
+    """Return a run with the one call, which has no result yet."""
+    given = wanted.call.fields.get("input")
+    directory = wanted.directory
+    shell = command_of(wanted.call)
+    if shell is not None and isinstance(given, dict):
+        directory = next(
+            (resolved for name in _DIRECTORIES if (resolved := _resolve(given.get(name), directory))), directory
+        )
+    message = MessageId("hook")
+    call = Call(
+        number=1,
+        message=message,
+        agent=wanted.agent,
+        sub_agent=False,
+        call=wanted.call,
+        result=None,
+        outcome="open",
+        exit_code=None,
+        directory=directory,
+        shell=shell,
+        edits=tuple(edits_of_call(wanted.call, {})),
+    )
+    return Run("hook", None, None, wanted.project, (call,), (), ())
+
+
+def _resolve(path: Any, directory: str) -> str | None:
+    return resolve(path, directory) if isinstance(path, str) and path else None
+
+
+def _explain(findings: list[Finding]) -> str:
+    """Return one line for each finding: the rule, what is wrong, the part that it matched, and how to allow it."""
+    lines = []
+    for finding in map(redacted, findings[:_MAX_FINDINGS]):
+        match = f" [{finding.match}]" if finding.match and finding.match not in finding.message else ""
+        wrapper = f" in {finding.wrapper}" if finding.wrapper else ""
+        cure = f"; to allow it: {finding.cure}" if finding.cure else ""
+        lines.append(f"{finding.rule}: {finding.message}{match}{wrapper}{cure}")
+    if len(findings) > _MAX_FINDINGS:
+        lines.append(f"and {len(findings) - _MAX_FINDINGS} more")
+    return "\n".join("".join(c if c.isprintable() else " " for c in line)[:_MAX_REASON] for line in lines)

@@ -1,0 +1,138 @@
+"""`scopes check --hook`: read a tool call from standard input and answer in the form of the agent.
+
+The agent waits for the answer before every call, so this path imports neither typer nor rich, and opens no store. A
+broken input, a mistake in the policy and any other failure deny the call, unless `scopes.check.hookFailure` is `open`:
+agents let a call run if its hook fails.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+from dataclasses import replace
+
+from scopes.check.hook import AGENTS, MAX_INPUT, Decision, format_answer, judge_call, parse_input
+from scopes.check.policy import PRESETS, Policy, parse_policy
+from scopes.check.rules.base import FILE_NAME
+from scopes.check.rules.registry import RULES
+from scopes.errors import Invalid, NotFound, ScopesError
+from scopes.loading import load
+from scopes.regular_file import read_regular
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_FLAGS = {"--hook": "agent", "--rules": "rules", "--rules-from": "revision", "--preset": "preset"}
+_MAX_POLICY = 1 << 20
+_SECONDS = 10.0  # to wait for the input
+_BLOCK = 2  # the exit code with which a hook of each agent blocks a call; the reason is on standard error
+
+
+def parse_words(words: Sequence[str]) -> dict[str, str] | None:
+    """Return the values of `check --hook AGENT` and its options; None if there are words for the ordinary parser."""
+    if not words or words[0] != "check":
+        return None
+    values: dict[str, str] = {}
+    rest = iter(words[1:])
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if name not in _FLAGS:
+            return None
+        given = value if equals else next(rest, None)
+        if given is None or _FLAGS[name] in values:
+            return None
+        values[_FLAGS[name]] = given
+    return values if values.get("agent") in AGENTS else None
+
+
+def run_hook(
+    environ: Mapping[str, str],
+    agent: str,
+    rules: str | None = None,
+    revision: str | None = None,
+    preset: str | None = None,
+) -> int:
+    """Answer the hook of an agent, and return the exit code; a failure is an answer too.
+
+    The policy is read from the project directory of the input, or from the commit `revision` of its repository.
+
+    Raises:
+        Invalid: there is no such agent.
+    """
+    if agent not in AGENTS:
+        raise Invalid(f"--hook {agent!a} is not possible: use one of {', '.join(AGENTS)}")
+    try:
+        wanted = parse_input(agent, _read_input(), environ)
+        decision = judge_call(wanted, _read_policy(wanted.project, rules, revision, preset))
+    except (ScopesError, OSError, ValueError, RecursionError) as error:
+        return answer_failure(environ, agent, error)
+    return _write(agent, decision)
+
+
+def answer_failure(environ: Mapping[str, str], agent: str, error: BaseException) -> int:
+    """Answer the hook of an agent if the call could not be judged, and return the exit code."""
+    text = error.message if isinstance(error, ScopesError) else f"{type(error).__name__}: {error}"
+    reason = f"scopes check --hook failed: {text}"
+    if _is_open(environ):
+        return _write(agent, Decision("warn", f"{reason}; the call was not checked"))
+    return _write(agent, Decision("deny", f"{reason}; the call is denied (scopes.check.hookFailure is closed)"))
+
+
+def _write(agent: str, decision: Decision) -> int:
+    try:
+        sys.stdout.write(format_answer(agent, decision) + "\n")
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        sys.stderr.write("scopes check --hook could not write its answer\n")
+        return _BLOCK
+    return 0
+
+
+def _is_open(environ: Mapping[str, str]) -> bool:
+    """Return True if the user's configuration lets calls run that could not be checked."""
+    try:
+        overrides = load("scopes.cli.invocation:Invocation")([], environ).overrides
+        config = load("scopes.store.config:Config")(load("scopes.store.config:user_config")(), overrides, "")
+        return bool(config.find("scopes.check.hookFailure") == "open")
+    except (ScopesError, OSError, ValueError):
+        return False
+
+
+def _read_input() -> bytes:
+    """Read standard input to its end, or one byte more than is allowed; wait for at most ten seconds."""
+    descriptor = sys.stdin.fileno()
+    end = time.monotonic() + _SECONDS
+    content = b""
+    while len(content) <= MAX_INPUT:
+        ready, _, _ = select.select([descriptor], [], [], max(0.0, end - time.monotonic()))
+        if not ready:
+            raise Invalid(f"the input did not end within {_SECONDS:.0f} seconds")
+        chunk = os.read(descriptor, MAX_INPUT + 1 - len(content))
+        if not chunk:
+            break
+        content += chunk
+    return content
+
+
+def _read_policy(project: str, rules: str | None, revision: str | None, preset: str | None) -> Policy:
+    """Return the policy of a project; the defaults if it has none and none was named."""
+    if preset is not None and preset not in PRESETS:
+        raise Invalid(f"--preset {preset!a} is not possible: use one of {', '.join(PRESETS)}")
+    path = rules or FILE_NAME
+    if revision is not None:
+        data = load("scopes.store.committed_file:read_committed_file")(project, revision, os.path.normpath(path))
+        name = f"{revision[:12]}:{path}"
+    else:
+        name = os.path.join(project, path)
+        try:
+            data = read_regular(name, _MAX_POLICY)
+        except FileNotFoundError:
+            data = None
+    if data is None and (rules is not None or revision is not None):
+        raise NotFound(f"there is no policy {name}")
+    known = {rule.id: rule.parameters for rule in RULES.values()}
+    policy = Policy() if data is None else parse_policy(data.decode("utf-8-sig"), name, known)
+    return policy if preset is None else replace(policy, preset=preset)

@@ -1,0 +1,202 @@
+"""`check --hook`: one call is judged before it runs, and the answer has the form of the agent."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from scopes.check.hook import Decision, format_answer, judge_call, parse_input
+from scopes.check.policy import Policy, parse_policy
+from scopes.cli.check_hook import _read_input, parse_words
+from scopes.errors import Invalid
+from tests.cli.running import PRODUCT, imported, scopes
+
+PUSH = "cd app && git push --force origin main"
+EVENTS = {"claude-code": "PreToolUse", "codex": "PreToolUse", "gemini": "BeforeTool"}
+
+
+def hook_input(agent="claude-code", tool="Bash", given=None, cwd="/home/dev/shop", **fields):
+    """Return the input of a hook as bytes."""
+    common = {"session_id": "s1", "transcript_path": "/home/dev/t.jsonl", "cwd": cwd, "permission_mode": "default"}
+    call = {"tool_name": tool, "tool_input": {"command": PUSH} if given is None else given, "tool_use_id": "t1"}
+    return json.dumps({**common, "hook_event_name": EVENTS[agent], **call, **fields}).encode()
+
+
+def decide(*, agent="claude-code", policy="", **given):
+    """Return the decision about a call, with a policy as text."""
+    parsed = parse_policy(policy, "p.toml", {}) if policy else Policy()
+    return judge_call(parse_input(agent, hook_input(agent, **given), {}), parsed)
+
+
+def run(data, *words, agent="claude-code", env=None):
+    """Run the hook and return its exit code and its answer."""
+    done = scopes("check", "--hook", agent, *words, table=PRODUCT, text=False, input=data, stdin=None, env=env)
+    assert done.stderr == b""
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_a_finding_of_level_error_denies_the_call_with_rule_match_and_cure():
+    decision = decide()
+    assert decision.action == "deny"
+    assert decision.reason.startswith("shell/force-push: ")
+    assert "[git push --force origin main]" in decision.reason
+    assert "; to allow it: push without force" in decision.reason
+
+
+@pytest.mark.parametrize(
+    ("given", "action"),
+    [
+        ({"given": {"command": "git status"}}, "pass"),
+        ({"tool": "Edit", "given": {"file_path": "/etc/passwd", "old_string": "a", "new_string": "b"}}, "deny"),
+        ({"tool": "Write", "given": {"file_path": ".claude/settings.json", "content": "{}"}}, "deny"),
+        ({"tool": "Write", "given": {"file_path": "/home/dev/shop/a.py", "content": ""}}, "pass"),
+        ({"tool": "Read", "given": {"file_path": "/home/dev/shop/a.py"}}, "pass"),
+        ({"agent": "codex", "tool": "apply_patch", "given": {"command": "*** Begin Patch\n*** Add File: ../x\n+a\n"}}, "deny"),
+        ({"agent": "codex", "tool": "apply_patch", "given": "*** Begin Patch\n*** Add File: .git/config\n+a\n"}, "deny"),
+        ({"agent": "gemini", "tool": "run_shell_command", "given": {"command": "rm -rf .", "dir_path": "a"}}, "pass"),
+        ({"agent": "gemini", "tool": "run_shell_command", "given": {"command": "rm -rf .", "dir_path": "/srv"}}, "deny"),
+        ({"agent": "gemini", "tool": "write_file", "given": {"file_path": "/etc/x", "content": ""}}, "deny"),
+        ({"tool": "Edit", "given": {"file_path": "tests/test_a.py", "old_string": "assert a", "new_string": ""}}, "ask"),
+        ({"tool": "mcp__x__y", "given": {}}, "pass"),
+    ],
+)  # fmt: skip
+def test_the_calls_of_each_agent(given, action):
+    assert decide(**given).action == action
+
+
+def test_rules_of_the_policy_that_one_call_decides_are_judged_and_others_are_not():
+    rule = '[[rule]]\nid = "ours/x"\nexpect = "{}"\nlevel = "{}"\n'
+    made = {"given": {"command": "make deploy"}}
+    assert decide(policy=rule.format("never run(make deploy)", "error"), **made).action == "deny"
+    assert decide(policy=rule.format("never run(make deploy)", "warning"), **made).action == "ask"
+    assert decide(policy=rule.format("never run(make deploy)", "note"), **made).action == "pass"
+    assert decide(policy=rule.format("never run(make deploy) until test.ok", "error"), **made).action == "pass"
+    assert decide(policy=rule.format("some test", "error"), **made).action == "pass"
+    assert decide(policy="fail_on = 'warning'\n" + rule.format("never tool(Bash)", "warning"), **made).action == "deny"
+    allowed = Policy(parameters={"tools/undeclared": {"allow": ["Bash(make *)"]}})
+    for command, action in (("make deploy", "pass"), ("make deploy; curl x", "deny")):
+        assert (
+            judge_call(parse_input("codex", hook_input("codex", given={"command": command}), {}), allowed).action
+            == action
+        )
+
+
+def test_a_suppressed_finding_does_not_deny():
+    text = '[[suppress]]\nrule = "shell/force-push"\nreason = "wip"\nuntil = 2099-01-01\n'
+    assert decide(policy=text).action == "pass"
+
+
+def test_the_answers_have_the_form_of_each_agent():
+    """Claude Code and Codex: hookSpecificOutput; Codex refuses `ask` and `allow`; Gemini: decision."""
+    deny, ask, passed = Decision("deny", "r"), Decision("ask", "r"), Decision("pass")
+    claude = json.loads(format_answer("claude-code", deny))["hookSpecificOutput"]
+    assert claude == {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "r"}
+    assert json.loads(format_answer("codex", deny))["hookSpecificOutput"] == claude
+    assert json.loads(format_answer("claude-code", ask))["hookSpecificOutput"]["permissionDecision"] == "ask"
+    assert json.loads(format_answer("codex", ask)) == {"systemMessage": "r"}
+    assert json.loads(format_answer("gemini", deny)) == {"decision": "deny", "reason": "r", "systemMessage": "r"}
+    assert json.loads(format_answer("gemini", ask))["decision"] == "ask"
+    assert {format_answer(agent, passed) for agent in EVENTS} == {"{}"}
+
+
+def test_a_reason_has_no_secret_and_no_control_character():
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAcDfG"
+    reason = decide(given={"command": f"git push --force https://{token}@github.com/a/b '\x1b[31m\u202e'"}).reason
+    assert reason.startswith("shell/force-push")
+    assert not [hostile for hostile in (token, "\x1b", "\u202e") if hostile in reason]
+
+
+BROKEN = [
+    b"", b"[]", b"null", b"{", b"\xff\xfe", b'{"a": "\x00"}', b"[" * 100_000, b'{"a":' * 100_000, b" " * (1 << 20) + b"{}",
+    b'{"a": ' + b"1" * 5000 + b"}", hook_input(hook_event_name="PostToolUse"), hook_input(tool_name=""), hook_input(tool_input=3),
+    hook_input(cwd="shop"), hook_input(cwd="/a\0b"), hook_input(cwd=None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("data", BROKEN, ids=range(len(BROKEN)))
+def test_a_broken_input_is_refused(data):
+    with pytest.raises(Invalid):
+        parse_input("claude-code", data, {})
+
+
+@pytest.mark.parametrize("command", ["a\0b", "\ud800", "'", "$(" * 5000, "rm -rf /" + "\n" * 10000])
+def test_hostile_commands_are_judged(command):
+    assert decide(given={"command": command}).action in {"pass", "deny", "ask"}
+
+
+def test_a_failure_denies_the_call_unless_the_user_configured_otherwise(tmp_path):
+    code, answer = run(b"{")
+    assert (code, answer["hookSpecificOutput"]["permissionDecision"]) == (0, "deny")
+    assert "not one JSON object" in answer["hookSpecificOutput"]["permissionDecisionReason"]
+    (tmp_path / "scopes-check.toml").write_text("fail_no = 'error'\n")
+    mistake = run(hook_input(cwd=str(tmp_path)), agent="claude-code")[1]
+    assert "did you mean" not in mistake
+    assert "a policy has no key 'fail_no'" in mistake["hookSpecificOutput"]["permissionDecisionReason"]
+    configured = os.path.join(os.environ["HOME"], ".gitconfig")
+    with open(configured, "a", encoding="utf-8") as file:
+        file.write('[scopes "check"]\n\thookFailure = open\n')
+    code, answer = run(b"{")
+    assert (code, list(answer)) == (0, ["systemMessage"])
+    assert "the call was not checked" in answer["systemMessage"]
+
+
+def test_an_unknown_agent_and_unknown_options_block_with_2():
+    for words in (("--hook", "emacs"), ("--hook", "codex", "--rulez", "x")):
+        done = scopes("check", *words, table=PRODUCT, input="{}", stdin=None)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr
+
+
+def test_the_policy_is_that_of_the_project_and_not_of_a_directory_below_it(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "scopes-check.toml").write_text('[[rule]]\nid = "ours/x"\nexpect = "never run(make **)"\n')
+    (tmp_path / "sub" / "scopes-check.toml").write_text("")
+    data = hook_input(cwd=str(tmp_path / "sub"), given={"command": "make"})
+    assert "ours/x" in json.dumps(run(data)[1])
+    assert run(data, "--rules", "sub/scopes-check.toml")[1] == {}
+    assert "there is no policy" in json.dumps(run(data, "--rules", "gone.toml")[1])
+    (tmp_path / "sub" / ".git").mkdir()
+    assert run(data)[1] == {}
+    assert "ours/x" in json.dumps(run(data, env={"CLAUDE_PROJECT_DIR": str(tmp_path)})[1])
+
+
+def test_with_a_revision_the_policy_that_an_agent_edited_has_no_effect(tmp_path):
+    def git(*words):
+        subprocess.run(["git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True, capture_output=True)  # fmt: skip
+
+    git("init", "-q")
+    policy = tmp_path / "scopes-check.toml"
+    policy.write_text('[[rule]]\nid = "ours/x"\nexpect = "never run(make **)"\n')
+    git("add", ".")
+    git("commit", "-qm", "x")
+    policy.write_text("")
+    data = hook_input(cwd=str(tmp_path), given={"command": "make"})
+    assert run(data)[1] == {}
+    assert "ours/x" in json.dumps(run(data, "--rules-from", "HEAD")[1])
+    assert "deny" in json.dumps(run(data, "--rules-from", "gone")[1])
+
+
+def test_nothing_heavy_is_imported():
+    modules = imported("check", "--hook", "claude-code")
+    assert "scopes.cli.check_hook" in modules
+    assert not modules & {"typer", "click", "rich", "pydantic", "tiktoken", "scopes.check.run_reader", "subprocess"}
+
+
+def test_words_for_the_ordinary_parser_are_left_to_it():
+    assert parse_words(["check", "--hook=codex", "--rules", "x"]) == {"agent": "codex", "rules": "x"}
+    for words in (["check", "--hook"], ["check", "--hook", "codex", "--help"], ["check", "--hook", "emacs"], ["list"]):
+        assert parse_words(words) is None
+
+
+def test_an_input_without_end_denies(monkeypatch):
+    reading, writing = os.pipe()
+    monkeypatch.setattr("scopes.cli.check_hook._SECONDS", 0.05)
+    with os.fdopen(reading) as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        with pytest.raises(Invalid, match="did not end"):
+            _read_input()
+    os.close(writing)
