@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+_GENERAL = frozenset({"assigned-secret", "auth-header", "url-password"})  # kinds that a more exact one replaces
 _MIN_DISTINCT = 10  # characters of a value behind a key such as `password =`
 
 
@@ -93,7 +94,10 @@ _PLACEHOLDER = re.compile(r"(?i)example|your[_-]|xxxx|\*\*\*\*|placeholder|chang
 
 def find_secrets(text: str) -> list[Secret]:
     """Return the possible secrets of a text, in order; they do not overlap. Placeholders are left out."""
-    found = sorted({*_walk_prefixes(text), *_walk_assigned(text)}, key=lambda each: (each.start, -each.end))
+    found = sorted(
+        {*_walk_prefixes(text), *_walk_assigned(text)},
+        key=lambda each: (each.start, -each.end, each.kind in _GENERAL, each.kind),
+    )
     kept: list[Secret] = []
     for each in found:
         if not kept or each.start >= kept[-1].end:

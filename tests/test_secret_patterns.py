@@ -75,6 +75,12 @@ def test_ids_hashes_code_and_placeholders_are_no_secrets(text):
     assert find_secrets(text) == []
 
 
+@pytest.mark.parametrize("before", ["password=", "API_KEY: ", "Authorization: Bearer "])
+def test_the_kind_of_a_prefix_is_preferred_to_that_of_the_key_in_front_of_it(before):
+    """Two patterns that match the same characters were ordered by chance."""
+    assert [each.kind for each in find_secrets(before + "sk_live_" + LETTERS[:24])] == ["stripe-key"]
+
+
 @given(st.text(max_size=300))
 def test_other_text_is_returned_unchanged(text):
     if not find_secrets(text):

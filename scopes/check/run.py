@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from scopes.check.shell import parse_commands
 from scopes.check.shell_command import Command
+from scopes.check.workspace import resolve
 
 if TYPE_CHECKING:
     from scopes.history.usage import Tokens
@@ -119,6 +120,28 @@ class Run:
     answers: int = 0
     parts: tuple[RunPart, ...] = ()
 
+    @cached_property
+    def workspaces(self) -> tuple[str, ...]:
+        """The workspace, worktrees that the agent added to it, and directories to which no `cd` of the agent led.
+
+        The last are those in which a user resumed the session, or to which the agent program moved it.
+        """
+        if self.directory is None:
+            return ()
+        found = {self.directory: None}
+        reached: set[str | None] = set()
+        for call in self.calls:
+            if call.directory is not None and not reached & {call.directory, None}:
+                found[call.directory] = None
+            for command in call.commands:
+                if command.program in {"cd", "pushd", "popd"}:
+                    target = next((word for word in command.words[1:] if not word.startswith("-")), None)
+                    known = target is not None and target in command.argv
+                    reached.add(resolve(target, command.directory) if target is not None and known else None)
+                if command.argv[:3] == ("git", "worktree", "add") and call.outcome == "ok":
+                    found.update(dict.fromkeys(_added_worktree(command)))
+        return tuple(found)
+
     @property
     def final_text(self) -> Text | None:
         """The last text of an agent."""
@@ -128,3 +151,15 @@ class Run:
     def is_stream_only(self) -> bool:
         """True if there are event streams and no session file: calls may be missing."""
         return bool(self.sources) and all(source.kind == "stream" for source in self.sources)
+
+
+def _added_worktree(command: Command) -> tuple[str, ...]:
+    """Return the directory of a worktree that `git worktree add` makes; nothing if the command line lacks it."""
+    words = iter(command.argv[3:])
+    for word in words:
+        if word in {"-b", "-B", "--reason"}:
+            next(words, None)
+        elif word is not None and not word.startswith("-"):
+            path = resolve(word, command.directory)
+            return () if path is None or path.startswith("~") else (path,)
+    return ()

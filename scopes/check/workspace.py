@@ -5,6 +5,7 @@ from __future__ import annotations
 import ntpath
 import posixpath
 import re
+from collections.abc import Sequence
 from types import ModuleType
 
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]|\\\\")
@@ -36,22 +37,23 @@ def relative_to(path: str, workspace: str | None) -> str | None:
     return path[len(prefix) :].replace("\\", "/") if inside.startswith(prefix) else None
 
 
-def path_in_workspace(path: str, directory: str | None, workspace: str | None) -> str | None:
-    """Return a path relative to the workspace, or as written if that is unknown; None if it is outside."""
-    if workspace is None:
+def path_in_workspaces(path: str, directory: str | None, workspaces: Sequence[str]) -> str | None:
+    """Return a path relative to its workspace, or as written if there is none; None if it is outside of all."""
+    if not workspaces:
         return path
-    resolved = resolve(path, directory or workspace)
-    return None if resolved is None else relative_to(resolved, workspace)
+    resolved = resolve(path, directory or workspaces[0])
+    inside = (None if resolved is None else relative_to(resolved, workspace) for workspace in workspaces)
+    return next((each for each in inside if each is not None), None)
 
 
-def is_outside(path: str, directory: str | None, workspace: str | None) -> bool | None:
-    """Return True if a path is outside the workspace; None if that is unknown."""
+def is_outside(path: str, directory: str | None, workspaces: Sequence[str]) -> bool | None:
+    """Return True if a path is outside of all workspaces; None if that is unknown."""
     if path.startswith("~"):
         return True
     resolved = resolve(path, directory)
-    if resolved is None or workspace is None:
+    if resolved is None or not workspaces:
         return None
-    return relative_to(resolved, workspace) is None
+    return all(relative_to(resolved, workspace) is None for workspace in workspaces)
 
 
 def _is_absolute(path: str) -> bool:

@@ -14,7 +14,7 @@ from scopes.check.policy import FAIL_ON, PRESETS
 from scopes.cli.command_docs import DOCS_FILE, CommandDocs, ParameterDocs, dump_docs
 from scopes.cli.completion_scripts import SCRIPTS
 from scopes.cli.inspect_command import inspect_command
-from scopes.cli.man_pages import command_page, page_name, root_page
+from scopes.cli.man_pages import command_page, page_name, read_manual, root_page
 from scopes.cli.option_rows import OPTIONS_FILE
 from scopes.cli.table import TABLE, Table
 from scopes.context.bisect_command import INPUTS
@@ -52,7 +52,7 @@ def generate(table: Table, settings: dict[str, str]) -> dict[str, str]:
     files[f"{PAGES}/scopes.1"] = root_page(table, settings.items())
     for path, each in docs.items():
         name = page_name(table, path)
-        files[f"{PAGES}/{name}.1"] = command_page(name, each)
+        files[f"{PAGES}/{name}.1"] = command_page(name, each, read_manual(path))
     rows = [row for path, each in docs.items() for row in _rows(" ".join(path), each)]
     rows += [
         "\t".join(("=", key, "", ",".join(CHOICES.get(name, ())), about))

@@ -1,7 +1,12 @@
-"""Manual pages in roff, from the same table and documentation as the help texts."""
+"""Manual pages in roff, from the same table and documentation as the help texts.
+
+A file `manual/COMMAND.txt` has further sections of the page of a command: a line `# TITLE` begins each, and the text is
+written as in a docstring. The generator alone reads it.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 from scopes import __version__
@@ -13,6 +18,7 @@ from scopes.cli.table import Table
 from scopes.cli.text_wrap import blocks
 
 Rows = Iterable[tuple[str, str]]
+MANUAL = os.path.join(os.path.dirname(__file__), "manual")
 
 
 def page_name(table: Table, path: tuple[str, ...]) -> str:
@@ -20,8 +26,17 @@ def page_name(table: Table, path: tuple[str, ...]) -> str:
     return "-".join(("scopes", *table.short_path(path)))
 
 
-def command_page(name: str, docs: CommandDocs) -> str:
-    """Return the page of one command."""
+def read_manual(path: tuple[str, ...]) -> str:
+    """Return the further sections of a command's page; an empty text if it has none."""
+    file = os.path.join(MANUAL, f"{path[-1]}.txt")
+    if not os.path.exists(file):
+        return ""
+    with open(file, encoding="utf-8") as stream:
+        return stream.read()
+
+
+def command_page(name: str, docs: CommandDocs, manual: str = "") -> str:
+    """Return the page of one command; `manual` has its further sections."""
     lines = [*_header(name, docs.summary.rstrip(".")), ".SH SYNOPSIS", *_usage(docs.usage, len(docs.spelling))]
     lines += [".SH DESCRIPTION", *_paragraphs("\n\n".join(filter(None, (docs.summary, docs.text))))]
     if docs.arguments:
@@ -30,6 +45,9 @@ def command_page(name: str, docs: CommandDocs) -> str:
     lines += _definitions((title.capitalize(), text) for title, text in rows_text(docs))
     lines += [".PP"] if docs.options or docs.fields else []
     lines += ["The global options are described in", ".BR scopes (1)."]
+    for section in f"\n{manual}".split("\n# ")[1:]:
+        title, _, text = section.partition("\n")
+        lines += [f".SH {_escape(title)}", *_paragraphs(text)]
     if docs.examples:
         lines += [".SH EXAMPLES", *_verbatim(docs.examples.splitlines())]
     lines += [".SH EXIT STATUS", "See", ".BR scopes (1).", ".SH SEE ALSO", ".BR scopes (1)"]

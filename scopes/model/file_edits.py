@@ -7,6 +7,7 @@ as absent.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -123,7 +124,7 @@ def command_of(call: Part) -> str | None:
         if isinstance(value, str):
             return value
         if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
-            return value[2] if len(value) == 3 and value[1] in {"-c", "-lc"} else " ".join(value)
+            return value[2] if len(value) == 3 and value[1] in {"-c", "-lc"} else shlex.join(value)
     return None
 
 

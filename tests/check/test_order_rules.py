@@ -60,3 +60,31 @@ def test_a_refused_push_is_reported_one_level_lower(repository):
     (run,) = judge(repository, run_of(repository, edit("a.py"), shell("git push", 1)), policy).runs
     (finding,) = (each for each in run.findings if each.rule == PUSH)
     assert (finding.attempted, finding.level) == (True, "warning")
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [shell("git push")],
+        [edit("README.md"), shell("git push")],
+        [edit("a.py"), shell("pytest"), edit("docs/usage.md"), shell("git push")],
+    ],
+)
+def test_a_push_without_an_edit_that_tests_can_see_is_not_judged(repository, steps):
+    assert verdict_of(judge(repository, run_of(repository, *steps), Policy(levels={PUSH: "error"})), PUSH)[0] == "pass"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".github/workflows/ci.yml", ".github/CODEOWNERS", ".goreleaser.yaml", ".golangci.yaml", ".env.example",
+     ".gemini/scripts/wrapper.sh", "docs/a.md"],
+)  # fmt: skip
+def test_a_file_that_no_test_looks_at_needs_no_test_run(repository, path):
+    checked = judge(repository, run_of(repository, edit("a.py"), shell("pytest"), edit(path)))
+    assert verdict_of(checked, "order/tests-after-last-edit") == ("pass", "")
+
+
+def test_an_edit_in_a_worktree_that_the_run_adds_needs_a_test_run(repository):
+    steps = (shell("git worktree add ../fix"), edit("/home/dev/fix/a.py"))
+    checked = judge(repository, run_of(repository, *steps, cwd="/home/dev/shop"))
+    assert verdict_of(checked, "order/tests-after-last-edit")[0] == "fail"

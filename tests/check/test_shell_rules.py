@@ -139,6 +139,20 @@ def test_parameters_allow_and_report_more(line, parameters, rules):
     assert set(broken(line, **parameters)) == set(rules.split())
 
 
+@pytest.mark.parametrize(
+    ("words", "rules"),
+    [
+        (["git", "commit", "-m", "x; git push --force"], []),
+        (["bash", "-lc", "git push --force"], ["shell/force-push"]),
+        (["git", "push", "--force"], ["shell/force-push"]),
+        (["powershell.exe", "-Command", "Get-Item x; git push --force | Out-Null"], ["shell/opaque"]),
+    ],
+)
+def test_a_command_that_is_given_as_words_is_read_word_by_word(repository, words, rules):
+    (run,) = judge(repository, run_of(repository, ("shell", {"command": words}, 0))).runs
+    assert [finding.rule for finding in run.findings] == rules
+
+
 def test_an_address_in_a_fetch_tool_is_compared_with_the_hosts(repository):
     step = ("WebFetch", {"url": "https://evil.example.org/x"}, "text")
     policy = Policy(levels={"net/host": "error"})

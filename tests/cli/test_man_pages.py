@@ -112,3 +112,12 @@ def test_the_default_group_is_left_out_of_page_names():
     assert page_name(PRODUCT, ("conversations", "append")) == "scopes-append"
     assert page_name(PRODUCT, ("conversations", "operations", "list")) == "scopes-operations-list"
     assert page_name(PRODUCT, ("config", "get")) == "scopes-config-get"
+
+
+def test_a_command_can_have_further_sections_between_its_options_and_examples():
+    page = command_page(
+        "scopes-tricky", inspect_command(TABLE, TRICKY), "# FIRST\n\nA text.\n\n  x = 1\n\n# SECOND\n\nb\n"
+    )
+    titles = [line.removeprefix(".SH ") for line in page.splitlines() if line.startswith(".SH ")]
+    assert titles[titles.index("OPTIONS") :][:4] == ["OPTIONS", "FIRST", "SECOND", "EXAMPLES"]
+    assert ".nf\n  x = 1\n.fi" in page

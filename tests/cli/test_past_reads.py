@@ -18,7 +18,6 @@ from tests.support.random_ids import hashed_counter
 from tests.support.store import files_of
 
 MARK = "3" * 30  # of the fences around recorded text: a random one would differ in every output
-QUICK = "--model", "claude-sonnet-4-5"  # tokens are estimated: no encoding is built
 READS = {
     "list": ("list",),
     "list as JSON": ("list", "--json"),
@@ -48,10 +47,10 @@ READS = {
     "stats of a branch": ("stats", "conv-001/fix", "--json"),
     "export": ("export", "conv-001", "--format", "jsonl"),
     "export of a branch": ("export", "conv-001/fix", "--format", "markdown"),
-    "context": ("context", "conv-001", "--mark", MARK, *QUICK),
-    "context of a small budget": ("context", "conv-001", "--mark", MARK, "--max-tokens", "90", *QUICK),
-    "context difference": ("context", "conv-001", "--diff", "main..fix", *QUICK),
-    "history": ("history", "conv-001", "--for-prompt", "--mark", MARK, *QUICK),
+    "context": ("context", "conv-001", "--mark", MARK),
+    "context of a small budget": ("context", "conv-001", "--mark", MARK, "--max-tokens", "90"),
+    "context difference": ("context", "conv-001", "--diff", "main..fix"),
+    "history": ("history", "conv-001", "--for-prompt", "--mark", MARK),
     "branch": ("branch", "conv-001"),
     "branch with hidden ones": ("branch", "conv-001", "--all", "--json"),
     "tag": ("tag", "conv-001"),
@@ -106,6 +105,14 @@ def make_conversation(path, patch):
 
 def read_newest(made):
     return made.run("operations", "list", "--json")["operations"][0]["id"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def estimated_tokens():
+    """Estimate tokens: building an encoding takes longer than a read."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scopes.tokens.choose.find_vocabulary", lambda paths, encoding: (None, ()))
+        yield
 
 
 @pytest.fixture(scope="module")

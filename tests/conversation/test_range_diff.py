@@ -16,7 +16,7 @@ from scopes.conversation.range_diff import range_diff
 from scopes.conversation.rebase import rebase
 from scopes.errors import Invalid, NotFound
 from scopes.model.message import Author
-from tests.support.examples import examples
+from tests.support.examples import examples, is_thorough
 from tests.support.history import history, say
 from tests.support.store import make_store
 
@@ -140,11 +140,12 @@ def test_pairs_by_content_do_not_cross_and_repeated_texts_stay_in_order():
 
 
 @pytest.mark.parametrize("texts", ["all equal", "all different", "similar"])
-def test_five_thousand_messages_on_each_side_are_paired_in_bounded_time(texts):
-    """The cost grows with the number of messages, not with its square."""
+def test_thousands_of_messages_on_each_side_are_paired_in_bounded_time(texts):
+    """The cost grows with the number of messages, not with its square: 20 seconds are allowed for 5,000."""
+    size = 5000 if is_thorough() or texts == "all equal" else 2000
 
     def run(side):
-        for number in range(5000):
+        for number in range(size):
             words = {
                 "all equal": ["ok"],
                 "all different": [f"{side}{number}", *(f"{side}{number}w{n}" for n in range(20))],
@@ -155,8 +156,8 @@ def test_five_thousand_messages_on_each_side_are_paired_in_bounded_time(texts):
     left, right = list(run("l")), list(run("r"))
     before = time.process_time()
     pairs = pair_messages(left, right)
-    assert time.process_time() - before < 20
-    assert len(pairs) == (0 if texts == "all different" else 5000)
+    assert time.process_time() - before < size / 250
+    assert len(pairs) == (0 if texts == "all different" else size)
 
 
 WORDS = st.lists(st.sampled_from(["fix", "test", "commit", "look again", "the parser is slow"]), max_size=5)

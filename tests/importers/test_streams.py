@@ -13,6 +13,7 @@ from scopes.history.messages import plain_message
 from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.verify_source import verify_source
+from tests.check.runs import judge, verdict_of
 from tests.importers.formats.claude_code.test_stream import RUN, answer, call, end, init, result, session_file, stream
 from tests.importers.reading import real_transcript
 from tests.importers.streams import calls_of, import_paths, runs_of
@@ -87,6 +88,13 @@ def test_a_stream_counts_no_more_once_its_session_file_has_caught_up(repository,
     import_paths(repository, *paths)
     assert calls_of(runs_of(repository)[0]) == CALLS
     assert import_paths(repository, *paths).operation is None
+
+
+def test_a_stream_alone_is_lossy_until_its_session_file_comes(repository, paths):
+    import_paths(repository, paths[0])
+    assert verdict_of(judge(repository, "conv-001"), "run/lossy")[0] == "fail"
+    import_paths(repository, paths[1])
+    assert verdict_of(judge(repository, "conv-001"), "run/lossy") == ("pass", "")
 
 
 def test_a_shorter_copy_of_a_stream_is_recognized(repository, paths, tmp_path):

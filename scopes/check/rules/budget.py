@@ -29,6 +29,11 @@ def _seconds(run: Run) -> float | None:
     return run.end.seconds if run.end is not None and run.end.seconds is not None else run.seconds
 
 
+def _number(value: float) -> str:
+    """Return a number with at most two decimals and without an exponent."""
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
+
+
 def _budget(name: str, limit: str, unit: str, measure: Callable[[Run], float | None], explanation: str) -> Rule:
     def judge(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
         wanted, used = settings.parameters[limit], measure(run)
@@ -36,7 +41,7 @@ def _budget(name: str, limit: str, unit: str, measure: Callable[[Run], float | N
             return Unknown(f"the transcript records no {unit}")
         if used <= wanted:
             return []
-        message = f"{used:,g} {unit}, at most {wanted:,g} allowed"
+        message = f"{_number(used)} {unit}, at most {_number(wanted)} allowed"
         return [Finding(f"budget/{name}", settings.level, message, cure=f"raise `{limit}`")]
 
     text = f"{explanation} Unknown if the transcript does not record it. Applies only if `{limit}` is set."

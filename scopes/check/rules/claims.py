@@ -47,7 +47,9 @@ RULES = (
         "off",
         "The final text does not say that tests pass if they do not",
         "Compares a sentence of the final text with the last test run. Off by default: most such sentences are true, "
-        "and a wrong accusation costs more than `order/tests-passed`, which needs no text.",
+        "and a wrong accusation costs more than `order/tests-passed`, which needs no text. It cannot read sentences in "
+        "other languages, nor see tests that a sub-agent or the user ran elsewhere. A suppression accepts a finding.",
         _judge_tests,
+        strict="warning",
     ),
 )

@@ -41,7 +41,7 @@ def _decide(command: Command, call: Call, run: Run, settings: Settings) -> str |
     for word, known in _targets(command):
         what = _judge_target(word, command.directory, workspace, settings.parameters["allow"], known=known)
         if what is not None:
-            return f"deletes {what}: {word}"
+            return f"deletes {what}: {' '.join(word.split())[:100]}"
     return None
 
 

@@ -205,5 +205,7 @@ PUSH = Rule(
     "push. `allow` accepts single commands, such as `git push origin agent/*`.",
     judge_commands("shell/push", _decide_push, "push yourself, or add the command to `allow`"),
     (ALLOW,),
+    strict="warning",
+    read_only="error",
 )
 RULES = (FORCE_PUSH, NO_VERIFY, HISTORY_LOSS, PUSH)

@@ -9,21 +9,27 @@ from scopes.check.globs import matches_command, matches_path
 from scopes.check.rules.base import Parameter, Rule, Settings, Unknown, event_of
 from scopes.check.rules.tests import list_tests
 from scopes.check.run import Call, Run
-from scopes.check.workspace import path_in_workspace
+from scopes.check.workspace import path_in_workspaces
 from scopes.model.message import FILE_WRITES
 
 _PATHS = Parameter("paths", ["**"], "the files whose edits the tests can see, relative to the workspace")
-_IGNORED = ["*.md", "*.rst", "*.txt", "*.adoc", "docs/**", "LICENSE*", "CHANGELOG*", ".gitignore", "**/.claude/**"]
+_IGNORED = [
+    "*.md", "*.mdx", "*.rst", "*.adoc", "*.txt", "docs/**", "LICENSE*", "CHANGELOG*", ".gitignore", ".gitattributes",
+    ".editorconfig", "*.example", "**/.claude/**", "**/.codex/**", "**/.gemini/**", "**/.cursor/**", ".github/**",
+    ".gitlab-ci.yml", ".circleci/**", ".pre-commit-config.yaml", ".goreleaser*", ".golangci*", ".prettierrc*",
+    "*.png", "*.jpg", "*.svg",
+]  # fmt: skip
 _IGNORE = Parameter("ignore", _IGNORED, "files among them that no test looks at")
 _PUSH = "git push **"
 
 
-def _last_edit(run: Run, settings: Settings) -> tuple[Call, str] | None:
+def _last_edit(run: Run, settings: Settings, before: int | None = None) -> tuple[Call, str] | None:
     """Return the last successful edit that tests can see, and its path; files outside the workspace are left out."""
     paths, ignored = settings.parameters["paths"], settings.parameters["ignore"]
     for call in reversed(run.calls):
-        for edit in call.edits if call.outcome == "ok" else ():
-            path = path_in_workspace(edit.path, call.directory, run.directory)
+        counts = call.outcome == "ok" and (before is None or call.number < before)
+        for edit in call.edits if counts else ():
+            path = path_in_workspaces(edit.path, call.directory, run.workspaces)
             if edit.op not in FILE_WRITES or path is None or any(matches_path(pattern, path) for pattern in ignored):
                 continue
             if any(matches_path(pattern, path) for pattern in paths):
@@ -80,15 +86,17 @@ def _judge_push_after_tests(run: Run, settings: Settings) -> Iterable[Finding] |
     for call in run.calls:
         if not any(matches_command(_PUSH, command) for command in call.commands):
             continue
-        edit = next((e for e in reversed(run.calls) if e.number < call.number and _writes(e)), None)
-        start = 0 if edit is None else edit.number
-        if not any(start < test.call.number < call.number for test in tests):
+        last = _last_edit(run, settings, call.number)
+        if last is None:
+            continue
+        edit, path = last
+        if not any(edit.number < test.call.number < call.number for test in tests):
             found.append(
                 Finding(
                     rule=PUSH_AFTER_TESTS.id,
                     level=settings.level,
                     message="pushed without a passed test run since the last edit",
-                    events=(event_of(call), *([event_of(edit)] if edit is not None else [])),
+                    events=(event_of(call), event_of(edit, path)),
                     attempted=call.attempted,
                     cure="run the tests before `git push`",
                 )
@@ -96,16 +104,14 @@ def _judge_push_after_tests(run: Run, settings: Settings) -> Iterable[Finding] |
     return found
 
 
-def _writes(call: Call) -> bool:
-    return call.outcome == "ok" and any(edit.op in FILE_WRITES for edit in call.edits)
-
-
 TESTS_AFTER_LAST_EDIT = Rule(
     "order/tests-after-last-edit",
     "error",
     "Tests run after the last edit",
     "The last successful edit of a file below `paths` must be followed by a test run, passed or not. A test run is a "
-    "command that matches a pattern of `tests`. It states an order; it does not say whether the agent claimed more.",
+    "command that matches a pattern of `tests`. It states an order; it does not say whether the agent claimed more. It "
+    "cannot see edits by shell commands, nor an edit that is undone later. `ignore` are files that no test looks at: "
+    "documentation, settings of agents, of linters and of the CI system.",
     _judge_tests_after_last_edit,
     (_PATHS, _IGNORE),
 )
@@ -113,14 +119,19 @@ TESTS_PASSED = Rule(
     "order/tests-passed",
     "error",
     "The last test run passes",
-    "Decided from the exit code of the last test run. Unknown if no test ran, or if the transcript has no exit code.",
+    "Decided from the exit code of the last test run. Unknown if no test ran, or if the transcript has no exit code. A "
+    "command line with further commands has one exit code for all of them. It cannot see what a passing test tests; "
+    "`tests` of the policy are the commands that count.",
     _judge_tests_passed,
 )
 PUSH_AFTER_TESTS = Rule(
     "order/push-after-tests",
     "off",
     "A push follows a passed test run",
-    "Between the last edit and each `git push` there must be a test run that passed.",
+    "Between the last edit of a file below `paths` and each `git push` there must be a test run that passed. A push "
+    "before any such edit is not judged. It cannot see edits of an earlier session, nor by shell commands.",
     _judge_push_after_tests,
+    (_PATHS, _IGNORE),
+    strict="error",
 )
 RULES = (TESTS_AFTER_LAST_EDIT, TESTS_PASSED, PUSH_AFTER_TESTS)

@@ -35,6 +35,13 @@ def _judge_failed(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
     return [Finding(FAILED.id, settings.level, message, (event_of_text(text),) if text else ())]
 
 
+def _judge_lossy(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
+    if not run.is_stream_only:
+        return []
+    message = "there is only an event stream, which may lack calls: rules that need all calls are unknown"
+    return [Finding(LOSSY.id, settings.level, message, cure="check the session file that the agent kept as well")]
+
+
 EMPTY = Rule(
     "run/empty",
     "error",
@@ -60,4 +67,12 @@ FAILED = Rule(
     _judge_failed,
     needs_calls=False,
 )
-RULES = (EMPTY, INCOMPLETE, FAILED)
+LOSSY = Rule(
+    "run/lossy",
+    "warning",
+    "The run has a session file",
+    "What a headless agent prints leaves out refused calls, and with some agents exit codes or all calls.",
+    _judge_lossy,
+    needs_calls=False,
+)
+RULES = (EMPTY, INCOMPLETE, FAILED, LOSSY)

@@ -50,15 +50,16 @@ _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)(?:\}|:[-=])|(\w+))")
 def _judge_transcript(run: Run, settings: Settings) -> Iterable[Finding]:
     """Return one finding for each secret, at the first message that has it; its value goes into no finding."""
     allowed: Sequence[str] = settings.parameters["allow"]
-    places: dict[tuple[str, str], list[tuple[RunPart, str]]] = {}
+    places: dict[str, list[tuple[RunPart, str]]] = {}
     for each, text in _walk_texts(run):
         for secret in find_secrets(text):
             value = text[secret.start : secret.end]
             if not any(matches_word(pattern, value) or pattern == secret.kind for pattern in allowed):
-                places.setdefault((secret.kind, value), []).append((each, each.part.type.replace("_", " ")))
-    for (kind, value), found in places.items():
+                places.setdefault(value, []).append((each, secret.kind))
+    for value, found in places.items():
         messages = {each.message for each, _ in found}
-        first, what = found[0]
+        first, kind = found[0]
+        what = first.part.type.replace("_", " ")
         shown = f"{kind} {value[: min(_SHOWN, len(value) // 4)]}..."
         count = f", in {len(messages)} messages" if len(messages) > 1 else ""
         yield Finding(

@@ -113,6 +113,8 @@ INSTALL = Rule(
     "such as `npm ci`.",
     judge_commands("shell/install", _decide_install, "prepare the packages before the agent runs, or use `allow`"),
     (ALLOW, Parameter("commands", _INSTALLING, "patterns of commands that install")),
+    strict="warning",
+    read_only="error",
 )
 OPAQUE = Rule(
     "shell/opaque",
@@ -124,5 +126,7 @@ OPAQUE = Rule(
     "written.",
     judge_commands("shell/opaque", _decide_opaque, "write the commands out, or add the command to `allow`"),
     (Parameter("allow", _READABLE, "commands that are known to be harmless"),),
+    strict="warning",
+    read_only="warning",
 )
 RULES = (PIPE_TO_SHELL, PRIVILEGE, PUBLISH, INSTALL, OPAQUE)

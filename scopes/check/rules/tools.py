@@ -137,14 +137,17 @@ RULES = (
         DENIED,
         "warning",
         "No call was refused",
-        "A refused call shows that the agent tried something that it may not do, or that it may do too little.",
+        "A refused call shows that the agent tried something that it may not do, or that it may do too little. Decided "
+        "from the results of calls and from the end record of the event stream. It cannot see who refused: the user, "
+        "the permissions, or a sandbox. A suppression accepts a finding.",
         _judge_denied,
     ),
     Rule(
         FAILURES,
         "warning",
         "Few calls fail",
-        "Reports a run in which more than `max_share` of at least `min_calls` calls failed.",
+        "Reports a run in which more than `max_share` of at least `min_calls` calls failed: the result is an error, or "
+        "the exit code is not 0. It cannot see that a program such as grep fails when it finds nothing.",
         _judge_failures,
         (
             Parameter("max_share", 0.5, "the allowed share of failed calls, from 0 to 1"),
@@ -155,8 +158,10 @@ RULES = (
         LOOP,
         "warning",
         "The agent does not repeat itself",
-        "Reports a call that is made more than `max_repeats` times in a row with the same input and the same result.",
+        "Reports a call that is made more than `max_repeats` times in a row with the same input and the same result. "
+        "It cannot see a loop of several calls, nor one whose output has a time in it.",
         _judge_loop,
         (Parameter("max_repeats", 4, "how often in a row"),),
+        strict="error",
     ),
 )

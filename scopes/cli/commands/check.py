@@ -58,8 +58,11 @@ def check(
     day. In a CI job for a change it is read from the commit that the change is based on, so that an agent cannot change
     its own rules; --rules-from names another commit.
 
-    A rule of your own says what a run must have or must not have; the manual page of scopes-check lists the forms. For
-    example: expect = "never run(git push **) until test.ok"
+    A rule of your own says what a run must have or must not have, for example: expect = "never run(git push **) until
+    test.ok". Forms: never A, never A until B, never A after B, some A, A needs B before, A needs B after, last A after
+    last B, at most N A. Events: run(WORDS), edit(GLOB), read(GLOB), tool(NAME, key=GLOB), fetch(HOST), text(/REGEX/),
+    agent(TYPE) and test, each with .ok, .failed or .denied if wanted, and | between alternatives. The manual page of
+    scopes-check explains them, and has jobs for GitHub, GitLab, Jenkins and pre-commit.
 
     --report writes further reports, whatever the verdict. In GitHub Actions annotations and the summary of the step are
     written by themselves. Secrets are redacted in all of them.
