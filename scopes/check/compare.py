@@ -15,7 +15,7 @@ from scopes.check.rules.base import Settings
 from scopes.check.rules.files import list_writes
 from scopes.check.rules.tests import list_tests
 from scopes.check.run import Call, Run
-from scopes.check.workspace import path_in_workspace
+from scopes.check.workspace import relative_to, resolve
 from scopes.conversation.diff_lines import diff_lines
 from scopes.result import Result
 from scopes.secret_patterns import redact
@@ -169,7 +169,8 @@ def _tools(run: Run) -> Iterable[str]:
 def _files(run: Run) -> Iterable[str]:
     """Yield the files that a run writes, relative to the workspace where they are in it."""
     for write in list_writes(run):
-        yield path_in_workspace(write.path, write.directory, run.directory) or write.path
+        path = resolve(write.path, write.directory or run.directory)
+        yield (None if path is None else relative_to(path, run.directory)) or write.path
 
 
 def _commands(run: Run) -> Iterable[str]:
