@@ -101,7 +101,7 @@ DOCUMENTS = {
     "conversations operations show": "operation",
     "init": "init",
     "verify": "verification certificate",
-    "check": "check rule-list rule-explained rule-tests",
+    "check": "check rule-list rule-explained rule-tests run-comparison",
     "repair": "repair",
     "gc": "gc",
     "doctor": "doctor",

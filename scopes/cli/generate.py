@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
+from scopes.check.compare import MODES
 from scopes.check.hook import AGENTS
 from scopes.check.policy import FAIL_ON, PRESETS
 from scopes.cli.command_docs import DOCS_FILE, CommandDocs, ParameterDocs, dump_docs
@@ -36,6 +37,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "--purpose": PURPOSES,
     "--level": ("store", "user"),
     "check --hook": AGENTS,
+    "check --compare-mode": MODES,
     "check --preset": PRESETS,
     "check --fail-on": FAIL_ON,
 }

@@ -27,6 +27,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.context.history_block": "context",
     "scopes.context.result": "context",
     "scopes.tokens.status": "tokens",
+    "scopes.check.compare": "check",
     "scopes.check.explain": "check",
     "scopes.check.rule_tests": "check",
     "scopes.conversation.abandon": "branch",

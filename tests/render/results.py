@@ -6,6 +6,7 @@ from dataclasses import replace
 from hashlib import sha1
 
 from scopes.check.check import Checked, CheckedRun
+from scopes.check.compare import Amount, RunComparison, Use
 from scopes.check.explain import ParameterRow, RuleExplained, RuleList, RuleRow
 from scopes.check.findings import Event, Verdict
 from scopes.check.findings import Finding as CheckFinding
@@ -705,6 +706,14 @@ CHECKED = Checked(
         ),
     ),
 )  # fmt: skip
+COMPARED = RunComparison(
+    old="before.jsonl", new="conv-042", mode="strict", differs=True,
+    amounts=(Amount("calls", 2, 12), Amount("cost in USD", None, 0.125), Amount("seconds", 61.0, 3600)),
+    tools=(Use("Bash", 2, 4), Use("Edit", 1, 1)), files=(Use("src/app.py", 0, 1),), commands=(Use("git push", 1, 0),),
+    order=("@@ -1,2 +1,2 @@", " Bash: pytest -q", "-Bash: git push", "+Edit {\"file_path\": \"./src/app.py\"}"),
+    only_old=("Bash: git push",), only_new=('Edit {"file_path": "./src/app.py"}',),
+    tests_old=(), tests_new=("failed", "passed"),
+)  # fmt: skip
 SAMPLES = {
     "diff": {
         "diff": DIFFERENCE,
@@ -888,6 +897,10 @@ SAMPLES = {
     "check": {
         "rules": RuleList(rules=(RULE, replace(RULE, id="ours/x", level="off", own=True, parameters=()))),
         "rule": RuleExplained(rule=RULE),
+        "compared": COMPARED,
+        "compared-equal": replace(
+            COMPARED, differs=False, mode="superset", order=(), only_old=(), only_new=(), files=(), tools=(), commands=()
+        ),
         "tests": RuleTests(
             tests=("push", "quiet"),
             cases=(

@@ -10,13 +10,17 @@ from scopes.render.text.phrases import counted
 from scopes.render.view import Column, Span, View
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scopes.check.check import Checked, CheckedRun
+    from scopes.check.compare import RunComparison, Use
     from scopes.check.explain import RuleExplained, RuleList
     from scopes.check.findings import Finding
     from scopes.check.rule_tests import RuleTests
     from scopes.render.color import Style
 
 _RESULTS: dict[str, Style] = {"fail": "bad", "todo": "warn", "pass": "good"}
+_SIGNS: dict[str, Style] = {"-": "bad", "+": "good", "@": "dim"}
 _STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
 
 
@@ -125,3 +129,37 @@ def render_rule_tests(result: RuleTests, view: View) -> None:
     word = Span("failed", "bad") if result.failed else Span("passed", "good")
     counts = [f"{sum(case.result == name for case in result.cases)} {name}" for name in ("pass", "fail", "todo")]
     view.line(word, f": {counted(len(result.tests), 'test')}, {', '.join(counts)}")
+
+
+@render_text.register
+def render_run_comparison(result: RunComparison, view: View) -> None:
+    """Write the numbers of both runs, what they used differently, and the calls as a diff."""
+    view.line(Span("- ", "bad"), result.old)
+    view.line(Span("+ ", "good"), result.new)
+    columns = (Column("What", flexible=True), Column("Old", align="right"), Column("New", align="right"))
+    view.rows(columns, [(each.name, _amount(each.old), _amount(each.new)) for each in result.amounts])
+    for name, tests in (("old run", result.tests_old), ("new run", result.tests_new)):
+        view.line(Span(f"tests of the {name}: ", "dim"), ", ".join(tests) or "none ran")
+    for name, uses in (("Tool", result.tools), ("File written", result.files), ("Command", result.commands)):
+        _write_uses(name, uses, view)
+    for line in result.order:
+        view.line(Span(line, _SIGNS.get(line[:1], "")))
+    word = Span("different", "bad") if result.differs else Span("equal", "good")
+    view.line(
+        word,
+        f" ({result.mode}): {len(result.only_old)} calls only in the old run, "
+        f"{len(result.only_new)} only in the new one",
+    )
+
+
+def _write_uses(name: str, uses: Iterable[Use], view: View) -> None:
+    """Write a table of what the runs used differently often; nothing if there is none."""
+    rows = [(use.name, str(use.old), str(use.new)) for use in uses if use.old != use.new]
+    if rows:
+        view.rows(
+            (Column(name, "key", flexible=True), Column("Old", align="right"), Column("New", align="right")), rows
+        )
+
+
+def _amount(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:,.4f}".rstrip("0").rstrip(".")

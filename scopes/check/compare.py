@@ -1,0 +1,182 @@
+"""Compare two runs of one task: tools, calls and their order, files, commands, tests, cost, tokens and time."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from scopes.check.policy import Policy
+from scopes.check.rules.base import Settings
+from scopes.check.rules.files import list_writes
+from scopes.check.rules.tests import list_tests
+from scopes.check.run import Call, Run
+from scopes.check.workspace import relative_to, resolve
+from scopes.conversation.diff_lines import diff_lines
+from scopes.result import Result
+from scopes.secret_patterns import redact
+
+MODES = ("strict", "unordered", "subset", "superset")  # the words of agentevals
+_MAX_TEXT = 300  # characters of a call
+
+
+class Amount(NamedTuple):
+    """A number of each run, such as its calls or its cost; None if it is unknown."""
+
+    name: str
+    old: float | None
+    new: float | None
+
+
+class Use(NamedTuple):
+    """How often each run used a tool, wrote a file or ran a command."""
+
+    name: str
+    old: int
+    new: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunComparison(Result):
+    """Two runs side by side; a call counts with its arguments, the workspace in them replaced by `.`.
+
+    order: unified diff of the calls in their order; empty if they are equal
+    only_old, only_new: the calls that the other run lacks, each as often as it lacks them
+    tests_old, tests_new: the test runs in order, each passed, failed or unknown
+    """
+
+    old: str
+    new: str
+    mode: str
+    differs: bool
+    amounts: tuple[Amount, ...]
+    tools: tuple[Use, ...]
+    files: tuple[Use, ...]
+    commands: tuple[Use, ...]
+    order: tuple[str, ...]
+    only_old: tuple[str, ...]
+    only_new: tuple[str, ...]
+    tests_old: tuple[str, ...]
+    tests_new: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """One if the runs differ in the mode."""
+        return int(self.differs)
+
+
+def compare_runs(first: Run, second: Run, mode: str, policy: Policy) -> RunComparison:
+    """Compare a run with an earlier one, the first.
+
+    The mode decides whether they differ: `strict` needs the same calls in the same order, `unordered` in any order;
+    `subset` allows the second run no call that the first lacks, `superset` needs each call of the first in the second.
+    """
+    old, new = ([describe_call(call, run) for call in run.calls] for run in (first, second))
+    missing, added = Counter(old) - Counter(new), Counter(new) - Counter(old)
+    differs = {
+        "strict": old != new,
+        "unordered": bool(missing or added),
+        "subset": bool(added),
+        "superset": bool(missing),
+    }
+    settings = Settings("error", {}, policy.tests, policy.tools_as_test)
+    tests = [tuple(_WORDS[test.passed] for test in list_tests(run, settings)) for run in (first, second)]
+    return RunComparison(
+        old=first.name,
+        new=second.name,
+        mode=mode,
+        differs=differs[mode],
+        amounts=tuple(_amounts(first, second)),
+        tools=_uses(_tools, first, second),
+        files=_uses(_files, first, second),
+        commands=_uses(_commands, first, second),
+        order=() if old == new else diff_lines([_shown(text) for text in old], [_shown(text) for text in new]),
+        only_old=tuple(_shown(text) for text in missing.elements()),
+        only_new=tuple(_shown(text) for text in added.elements()),
+        tests_old=tests[0],
+        tests_new=tests[1],
+    )
+
+
+_WORDS = {True: "passed", False: "failed", None: "unknown"}
+
+
+def describe_call(call: Call, run: Run) -> str:
+    """Return a call as its tool and arguments, equal for equal calls of runs in different workspaces.
+
+    Of a shell call only the command counts: agents describe it in other words each time.
+    """
+    replace = _replacer(run)
+    if call.shell is not None:
+        return f"{call.name}: {replace(call.shell)}"
+    given = _replaced(call.call.fields.get("input", call.call.fields.get("input_text")), replace)
+    return f"{call.name} {json.dumps(given, sort_keys=True, ensure_ascii=False, default=str)}"
+
+
+def _replacer(run: Run) -> Callable[[str], str]:
+    if not run.directory or len(run.directory.rstrip("/\\")) < 2:
+        return str
+    pattern = re.compile(re.escape(run.directory.rstrip("/\\")) + r"(?![\w.-])")
+    return partial(pattern.sub, ".")
+
+
+def _replaced(value: Any, replace: Callable[[str], str]) -> Any:
+    """Return a JSON value with all its texts replaced."""
+    if isinstance(value, str):
+        return replace(value)
+    if isinstance(value, dict):
+        return {name: _replaced(each, replace) for name, each in value.items()}
+    return [_replaced(each, replace) for each in value] if isinstance(value, list) else value
+
+
+def _shown(text: str) -> str:
+    text = redact(" ".join(text.split()))
+    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
+
+
+def _amounts(first: Run, second: Run) -> Iterable[Amount]:
+    pairs: Sequence[tuple[str, Callable[[Run], float | None]]] = (
+        ("calls", lambda run: len(run.calls)),
+        ("failed calls", lambda run: sum(call.outcome == "failed" for call in run.calls)),
+        ("denied calls", lambda run: sum(call.outcome == "denied" for call in run.calls)),
+        ("answers", lambda run: run.answers),
+        ("input tokens", lambda run: None if run.tokens is None else run.tokens.input),
+        ("output tokens", lambda run: None if run.tokens is None else run.tokens.output),
+        ("cost in USD", lambda run: None if run.end is None else run.end.cost_usd),
+        ("seconds", _seconds),
+    )
+    for name, read in pairs:
+        yield Amount(name, read(first), read(second))
+
+
+def _seconds(run: Run) -> float | None:
+    return run.seconds if run.end is None or run.end.seconds is None else run.end.seconds
+
+
+def _uses(read: Callable[[Run], Iterable[str]], first: Run, second: Run) -> tuple[Use, ...]:
+    old, new = Counter(read(first)), Counter(read(second))
+    return tuple(Use(_shown(name), old[name], new[name]) for name in sorted(old.keys() | new.keys()))
+
+
+def _tools(run: Run) -> Iterable[str]:
+    return (call.name for call in run.calls)
+
+
+def _files(run: Run) -> Iterable[str]:
+    """Yield the files that a run writes, relative to the workspace where they are in it."""
+    for write in list_writes(run):
+        path = resolve(write.path, write.directory or run.directory)
+        yield (None if path is None else relative_to(path, run.directory)) or write.path
+
+
+def _commands(run: Run) -> Iterable[str]:
+    """Yield the program of each command, with its first operand for programs that have subcommands."""
+    for call in run.calls:
+        for command in call.commands:
+            words = [word or "?" for word in command.argv[:2]]
+            is_subcommand = len(words) > 1 and re.fullmatch(r"[a-z][a-z-]*", words[1]) is not None
+            yield " ".join([command.program or "?", *words[1:]]) if is_subcommand else command.program or "?"

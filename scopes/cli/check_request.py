@@ -1,0 +1,112 @@
+"""Which of its tasks `scopes check` does: check runs, list or explain the rules, test them, or compare two runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+import typer
+
+from scopes.check.compare import MODES
+from scopes.check.explain import explain_rule, list_rules
+from scopes.check.hook import AGENTS
+from scopes.check.policy import FAIL_ON, PRESETS, Policy
+from scopes.check.rules.base import FILE_NAME
+from scopes.cli.arguments import find_named_project
+from scopes.cli.check_compare import compare_targets
+from scopes.cli.check_reports import FORMATS, parse_reports, show_checked
+from scopes.cli.check_rule_tests import run_rule_tests
+from scopes.cli.check_runner import CheckOptions, check_runs
+from scopes.cli.invocation import Invocation
+from scopes.clock import now_nanoseconds, parse_date
+from scopes.conversation.list_filter import ListFilter
+from scopes.errors import Invalid
+
+Targets = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="PATH|CONV", help="Transcripts, folders or stored conversations (default: all stored)"),
+]
+Rules = Annotated[str | None, typer.Option("--rules", metavar="FILE", help=f"The policy (default: {FILE_NAME} here)")]
+RulesFrom = Annotated[
+    str | None, typer.Option("--rules-from", metavar="REV", help="The commit from which the policy is read")
+]
+Preset = Annotated[
+    str | None, typer.Option("--preset", metavar="NAME", help=f"Levels of the rules: {', '.join(PRESETS)}")
+]
+FailOn = Annotated[
+    str | None, typer.Option("--fail-on", metavar="LEVEL", help=f"Fail from this level on: {', '.join(FAIL_ON)}")
+]
+UnknownFails = Annotated[
+    str | None, typer.Option("--unknown", metavar="fail", help="Fail also on rules that cannot be judged")
+]
+Baseline = Annotated[
+    str | None, typer.Option("--baseline", metavar="FILE", help="An earlier report; its findings do not count")
+]
+AgentExit = Annotated[
+    int | None, typer.Option("--agent-exit", metavar="CODE", help="The exit code of the agent; not 0 is a finding")
+]
+Reports = Annotated[
+    list[str] | None,
+    typer.Option("--report", metavar="FORMAT[=PATH]", help=f"Also write a report: {', '.join(FORMATS)}"),
+]
+Test = Annotated[
+    str | None,
+    typer.Option("--test", metavar="DIR", help="Test the rules instead, on transcripts with expectations"),
+]
+Hook = Annotated[
+    str | None, typer.Option("--hook", metavar="AGENT", help=f"Answer the hook of an agent: {', '.join(AGENTS)}")
+]
+Compare = Annotated[
+    str | None, typer.Option("--compare", metavar="PATH|CONV", help="Compare a run with this earlier one instead")
+]
+CompareMode = Annotated[
+    str | None, typer.Option("--compare-mode", metavar="MODE", help=f"When two runs differ: {', '.join(MODES)}")
+]
+Listed = Annotated[bool, typer.Option("--list", help="List the rules with their levels instead")]
+Explain = Annotated[
+    str | None, typer.Option("--explain", metavar="RULE", help="Explain one rule and its parameters instead")
+]
+
+
+class CheckRequest(NamedTuple):
+    """The arguments of `scopes check`, except those about the policy."""
+
+    targets: Sequence[str]
+    unknown: str | None
+    baseline: str | None
+    agent_exit: int | None
+    reports: Sequence[str]
+    since: str | None
+    projects: Sequence[str]
+    listed: bool
+    explain: str | None
+    test: str | None
+    compare: str | None
+    compare_mode: str | None
+
+
+def answer_request(invocation: Invocation, policy: Policy, request: CheckRequest) -> int:
+    """Do what was asked for, show the result, and return the exit code.
+
+    Raises:
+        Invalid: an option has an unknown value.
+        NotFound, Ambiguous: a target or a rule does not exist.
+    """
+    if request.unknown not in {None, "fail"}:
+        raise Invalid(f"--unknown {request.unknown!a} is not possible: use --unknown fail")
+    reports = parse_reports(request.reports)
+    if request.listed:
+        return invocation.show(list_rules(policy))
+    if request.explain is not None:
+        return invocation.show(explain_rule(policy, request.explain))
+    if request.test is not None:
+        return invocation.show(run_rule_tests(invocation, request.test, policy))
+    if request.compare is not None:
+        compared = compare_targets(invocation, request.compare, request.targets, request.compare_mode, policy)
+        return invocation.show(compared)
+    wanted = ListFilter(
+        since=None if request.since is None else parse_date(request.since, now_nanoseconds()),
+        projects=tuple(find_named_project(invocation, path) for path in request.projects),
+    )
+    options = CheckOptions(request.baseline, request.agent_exit, unknown_fails=request.unknown is not None)
+    return show_checked(invocation, check_runs(invocation, request.targets, wanted, policy, options), reports)
