@@ -37,7 +37,7 @@ def test_a_long_pause_is_a_note(limited):
     early = plain_message("carol", "hello")
     append(limited, "conv-001", early)
     later = append(limited, "conv-001", replace(plain_message("carol", "again"), time="2026-01-02T00:00:00Z"))
-    assert [note.text.split(" for ")[0] for note in later.notes] == ["the branch was idle"]
+    assert [note.text.split(" for ")[0] for note in later.notes] == ["the conversation was idle"]
 
 
 def test_without_limits_nothing_is_counted(repository):
