@@ -19,6 +19,7 @@ from scopes.store.repository import library_versions
 from tests.benchmarks import (
     appending,
     bulk,
+    checking,
     contexts,
     importing,
     listing,
@@ -40,6 +41,7 @@ GROUPS: dict[str, Callable[[Workspace], Iterator[Row]]] = {
     "append": appending.measure,
     "bulk": bulk.measure,
     "import": importing.measure,
+    "check": checking.measure,
     "read": reading.measure,
     "list": listing.measure,
     "merge": merging.measure,

@@ -17,6 +17,7 @@ from scopes.check.run import Call, Run
 from scopes.model.message import Part
 from tests.check.runs import judge, run_of, shell, verdict_of
 from tests.check.shell_lines import DELETION, EFFECTS, GIT, HOSTS, OPAQUE
+from tests.importers.reading import TRANSCRIPTS
 
 WORKSPACE = "/home/carol/shop"
 SHORT = {
@@ -25,7 +26,14 @@ SHORT = {
     "?": "shell/opaque",
     "host": "net/host",
 }
-TRICKY = Path(__file__).parent / "tricky_commands.jsonl"
+TRICKY = Path(TRANSCRIPTS).parent / "harness" / "tricky-commands.jsonl"  # of the workspace, where there is one
+
+
+def read_lines(path):
+    """Return the lines of a file; none if it does not exist."""
+    return path.read_text().splitlines() if path.exists() else []
+
+
 LINES = [*GIT, *DELETION, *EFFECTS, *OPAQUE, *HOSTS]
 BREACHES = [line for line, rules in LINES if rules and rules != "?" and "\n" not in line and "if test" not in line]
 WRAPPERS = [
@@ -65,7 +73,8 @@ def test_a_command_line_breaks_exactly_these_rules(line, rules):
     assert set(broken(line)) == set(rules.split())
 
 
-@pytest.mark.parametrize("case", [json.loads(line) for line in TRICKY.read_text().splitlines()[1:]])
+@pytest.mark.skipif(not TRICKY.exists(), reason="no list of commands")
+@pytest.mark.parametrize("case", [json.loads(line) for line in read_lines(TRICKY)[1:]])
 def test_a_deletion_that_runs_is_read_or_the_command_is_opaque(case):
     """What nobody can tell from the text alone is opaque, never fine; text in quotes does not run."""
     run = Call(
