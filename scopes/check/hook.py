@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scopes.check.findings import Finding, is_at_least, redacted
@@ -110,6 +111,14 @@ def format_answer(agent: str, decision: Decision) -> str:
     return json.dumps({"hookSpecificOutput": {"hookEventName": _EVENTS[agent], **answer}})
 
 
+class _CallRun(Run):
+    """A run of one call, whose directory may be the result of an earlier `cd`: the project is the only workspace."""
+
+    @cached_property
+    def workspaces(self) -> tuple[str, ...]:
+        return () if self.directory is None else (self.directory,)
+
+
 def _find_project(directory: str) -> str:
     """Return the top directory of the working tree that a directory is in; the directory itself if it is in none."""
     folder = directory
@@ -144,7 +153,7 @@ def _run_of(wanted: HookInput) -> Run:
         shell=shell,
         edits=tuple(edits_of_call(wanted.call, {})),
     )
-    return Run("hook", None, None, wanted.project, (call,), (), ())
+    return _CallRun("hook", None, None, wanted.project, (call,), (), ())
 
 
 def _resolve(path: Any, directory: str) -> str | None:

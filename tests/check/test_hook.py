@@ -200,3 +200,11 @@ def test_an_input_without_end_denies(monkeypatch):
         with pytest.raises(Invalid, match="did not end"):
             _read_input()
     os.close(writing)
+
+
+def test_a_directory_that_an_earlier_call_entered_is_no_workspace():
+    data = hook_input(tool="Write", given={"file_path": "/etc/passwd", "content": ""}, cwd="/etc")
+    assert (
+        judge_call(parse_input("claude-code", data, {"CLAUDE_PROJECT_DIR": "/home/dev/shop"}), Policy()).action
+        == "deny"
+    )
