@@ -119,7 +119,7 @@ def check(
         policy=policy.path,
         lines={**policy.lines, **{rule.id: rule.line for rule in policy.own_rules}},
         own_rules={rule.id: rule.expect for rule in policy.own_rules},
-        notes=tuple(judge.notes()),
+        notes=(*policy.notes, *judge.notes()),
     )
 
 

@@ -13,6 +13,7 @@ from scopes.check.findings import LEVELS, Level
 from scopes.check.own_rules import Expectation, matches_line, parse_expectation
 from scopes.check.rules.base import Parameter
 from scopes.errors import Invalid
+from scopes.result import Note
 from scopes.loading import load
 
 PRESETS = ("recommended", "strict", "read-only")
@@ -66,6 +67,7 @@ class Policy:
     levels: by rule id; rules that are not there have their default level
     parameters: by rule id
     lines: line of the table of each rule in the file, from 1
+    notes: what the user should know about where it comes from
     """
 
     path: str | None = None
@@ -78,6 +80,7 @@ class Policy:
     own_rules: tuple[OwnRule, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
     tools_as_test: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def parse_policy(text: str, path: str, known_rules: Mapping[str, Sequence[Parameter]]) -> Policy:

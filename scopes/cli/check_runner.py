@@ -70,6 +70,7 @@ def read_policy(
     text, name = _read_policy_text(invocation, path, revision)
     known = {rule.id: rule.parameters for rule in RULES.values()}
     policy = Policy() if text is None else parse_policy(text, name, known)
+    policy = replace(policy, notes=_notes_on_base(invocation, path, revision))
     policy = policy if fail_on is None else replace(policy, fail_on=fail_on)
     return policy if preset is None else replace(policy, preset=preset)
 
@@ -192,6 +193,15 @@ def _read_policy_text(invocation: Invocation, path: str | None, revision: str | 
     if data is None and path is not None:
         raise NotFound(f"there is no {name} in {revision}", hint="commit the policy there, or leave out --rules-from")
     return None if data is None else _decoded(data, name), f"{revision[:12]}:{name}"
+
+
+def _notes_on_base(invocation: Invocation, path: str | None, revision: str | None) -> tuple[Note, ...]:
+    """Return a note if the commit that a change is based on is not in this clone: the agent may have written the policy."""
+    wanted = any(invocation.environ.get(variable) for variable, _ in _BASES)
+    if path is not None or revision is not None or not wanted or _find_base(invocation) is not None:
+        return ()
+    text = "the commit that the change is based on is not in this clone: the policy of the working tree is used"
+    return (Note(text, "clone with the whole history (fetch-depth: 0), or name a commit with --rules-from"),)
 
 
 def _find_base(invocation: Invocation) -> str | None:

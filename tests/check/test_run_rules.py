@@ -27,6 +27,13 @@ def test_a_run_without_an_answer_and_without_a_call_is_empty(repository):
     assert verdict_of(checked, "run/empty") == ("fail", "the run has 1 tool calls, at least 2 wanted")
 
 
+def test_a_run_that_went_on_after_a_call_without_a_result_is_complete(repository):
+    """Results are dropped at a compaction, and a web search of Codex has none."""
+    search = ("web_search", {"query": "x"}, None)
+    for steps in ([search, shell("make")], [search, "I found it."]):
+        assert verdict_of(judge(repository, run_of(repository, *steps)), "run/incomplete") == ("pass", "")
+
+
 def test_a_call_without_a_result_means_that_the_run_was_cut_off(repository):
     checked = judge(repository, run_of(repository, shell("make"), ("Bash", {"command": "make all"}, None)))
     assert verdict_of(checked, "run/incomplete") == ("fail", "a tool call has no result: the run was cut off")

@@ -18,7 +18,9 @@ def _judge_empty(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
 
 
 def _judge_incomplete(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
-    unanswered = [call for call in run.calls if call.outcome == "open"]
+    later = [call.number for call in run.calls if call.outcome != "open"]
+    later += [text.number for text in run.texts if text.author_kind == "agent"]
+    unanswered = [call for call in run.calls if call.outcome == "open" and call.number > max(later, default=0)]
     if unanswered:
         message = "a tool call has no result: the run was cut off"
         return [Finding(INCOMPLETE.id, settings.level, message, (event_of(unanswered[-1]),))]
@@ -55,7 +57,8 @@ INCOMPLETE = Rule(
     "run/incomplete",
     "error",
     "The run came to its end",
-    "An event stream must have its end record, and every tool call a result.",
+    "An event stream must have its end record, and the last tool call a result. A call without a result after which "
+    "the run went on is no breach: agents drop results at a compaction, and of some tools they record none.",
     _judge_incomplete,
     needs_calls=False,
 )
