@@ -13,8 +13,8 @@ from scopes.check.findings import LEVELS, Level
 from scopes.check.own_rules import Expectation, matches_line, parse_expectation
 from scopes.check.rules.base import Parameter
 from scopes.errors import Invalid
-from scopes.result import Note
 from scopes.loading import load
+from scopes.result import Note
 
 PRESETS = ("recommended", "strict", "read-only")
 _OWN_RULE_KEYS = ("id", "level", "expect", "message", "match", "not_match", "scope")

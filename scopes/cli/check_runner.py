@@ -24,6 +24,7 @@ from scopes.history.revisions import conversation_ids
 from scopes.importers.import_sources import ImportOptions
 from scopes.regular_file import read_regular
 from scopes.render.progress import progress
+from scopes.result import Note
 from scopes.store.committed_file import find_merge_base, read_committed_file
 from scopes.store.overlay import empty_store
 from scopes.store.projects import Project
@@ -196,7 +197,7 @@ def _read_policy_text(invocation: Invocation, path: str | None, revision: str | 
 
 
 def _notes_on_base(invocation: Invocation, path: str | None, revision: str | None) -> tuple[Note, ...]:
-    """Return a note if the commit that a change is based on is not in this clone: the agent may have written the policy."""
+    """Return a note if the base of the change is not in this clone: an agent may have written the rules."""
     wanted = any(invocation.environ.get(variable) for variable, _ in _BASES)
     if path is not None or revision is not None or not wanted or _find_base(invocation) is not None:
         return ()
