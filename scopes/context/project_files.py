@@ -19,7 +19,7 @@ from scopes.context.secrets import may_hold_secrets
 from scopes.store.ignored import IgnoreRules, rule_files
 
 _MAX_BYTES = 4 << 20
-_CONTENT_UNKNOWN = "its content at that time is not known"
+_CONTENT_UNKNOWN = "with unknown content at that time"
 _PRIVATE = "may hold secrets, by its name"
 _RULES_UNKNOWN = "git may ignore it: the rules for that cannot be read"
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -13,14 +13,15 @@ from scopes.history.messages import MessageHeader, read_message
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path, shown_key
 from scopes.merge.divergence import state_of
+from scopes.merge.records import open_conflicts_at
 from scopes.merge.resolution_lines import may_be_resolution, resolved_values
 from scopes.merge.spellings import group_by_topic
 from scopes.merge.statements import withdrawn_topic
 from scopes.model import encoding
-from scopes.model.conflicts import DECISIONS, decode_resolution
+from scopes.model.conflicts import DECISIONS, Conflict, decode_resolution
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
-from scopes.result import Result
+from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.repository import Repository
 from scopes.store.trees import find_entry, read_blob, walk_blobs
@@ -143,6 +144,7 @@ def decisions(repository: Repository, where: str) -> DecisionList:
     scope = resolve_scope(repository, where)
     active = ConversationHandle(repository, scope.conversation).active_branch.tip
     tip = active if scope.branch is None else scope.tips[scope.branch]
+    disputed = [each for each in open_conflicts_at(repository, tip) if group_of(each.key) == DECISIONS]
     several = len(scope.tips) > 1
     in_history = {commit.oid for commit in walk_newest_first(repository, [tip])} if several else None
     claims = _Claims(repository)
@@ -163,7 +165,18 @@ def decisions(repository: Repository, where: str) -> DecisionList:
     ends = _Withdrawals(repository, tip, tuple(scope.tips.values()), listed, notices)
     found = tuple(replace(row, withdrawn=ends.include(row)) for row in listed)
     found = tuple(_one_row_per_topic(found, in_history))
-    return DecisionList(conversation=scope.conversation, decisions=found, branch=scope.branch)
+    return DecisionList(
+        conversation=scope.conversation,
+        decisions=found,
+        branch=scope.branch,
+        notes=tuple(_note_dispute(scope.conversation, each) for each in disputed),
+    )
+
+
+def _note_dispute(conversation: ConversationId, conflict: Conflict) -> Note:
+    """Return a note on a decision that two sides of a merge in progress made differently: neither is superseded yet."""
+    text = f"the conflict about {shown_key(conflict.key)} is open: until then the target's decision is in effect"
+    return Note(text, f"resolve it: scopes conflicts show {conversation} {conflict.id[:8]}")
 
 
 def _in_effect(rows: list[DecisionRow], claims: _ClaimsByTopic) -> Iterator[DecisionRow]:

@@ -133,7 +133,7 @@ def test_at_an_earlier_message_only_content_with_the_recorded_hash_is_used(repos
     touch(repository, "unknown.py")
     result = built(repository, exact, tmp_path, at="main")
     assert paths(result) == ["same.py"]
-    assert set(reasons(result).values()) == {"its content at that time is not known"}
+    assert set(reasons(result).values()) == {"with unknown content at that time"}
 
 
 @pytest.mark.parametrize("tokens", [100, 499])

@@ -203,3 +203,14 @@ def test_on_a_branch_with_a_claim_for_each_spelling_the_one_stated_last_is_in_ef
         (first, "files", False, (second,)),
         (second, "SQLite", True, (first,)),
     ]
+
+
+def test_an_open_conflict_about_a_decision_is_a_note(repository):
+    """Until somebody has decided, the later decision is not superseded by the earlier one."""
+    history(repository, "main: a", "idea: b")
+    for name, value in (("main", "sqlite"), ("idea", "mysql")):
+        decide(repository, "auth", value, where=f"conv/{name}")
+    merge(repository, "conv", "idea", target="main")
+    (note,) = decisions(repository, "conv").notes
+    assert note.text.startswith("the conflict about decisions/auth is open")
+    assert decisions(repository, "conv/idea").notes == ()

@@ -53,11 +53,13 @@ def compare_words(left: str, right: str) -> tuple[tuple[Span, ...], tuple[Span, 
 
 
 def _write_counts(result: Difference, view: View) -> None:
+    both = [claim for claim in result.claims if claim.changed_in is None]
     rows = (
         (f"only in {result.left.name}", counted(len(result.only_left), "message")),
         (f"only in {result.right.name}", counted(len(result.only_right), "message")),
         ("changed", counted(len(result.changed), "message")),
-        ("claims that differ", counted(len(result.claims), "claim")),
+        ("claims that differ", counted(len(both), "claim")),
+        ("claims of one side", counted(len(result.claims) - len(both), "claim")),
     )
     if view.terminal:
         width = max(len(name) for name, _ in rows)
@@ -121,7 +123,7 @@ def _write_claims(view: View, claims: Sequence[ChangedClaim]) -> None:
     equal = [claim for claim in claims if claim.in_left and claim.in_right and _left_text(claim) == _right_text(claim)]
     claims = [claim for claim in claims if claim not in equal]
     if equal:
-        _write_heading(view, f"Changed on both sides, the resulting content is not recorded: {len(equal):,}")
+        _write_heading(view, f"Changed on both sides (merge --dry-run compares the contents): {len(equal):,}")
     for claim in equal:
         view.line(*truncate_line((Span(_claim_name(claim), "heading"),), view.width - 2), indent=2)
     both = [claim for claim in claims if claim.in_left and claim.in_right]

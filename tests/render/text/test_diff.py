@@ -34,8 +34,8 @@ def test_only_what_both_sides_changed_differs_and_the_rest_is_counted():
     )
     lines = seen_lines(replace(DIFFERENCE, claims=claims, changed=()))
     assert "Claims that differ: 1" in lines
-    assert "Changed on both sides, the resulting content is not recorded: 1" in lines
-    assert lines[lines.index("Changed on both sides, the resulting content is not recorded: 1") + 1] == "  files/c.py"
+    assert "Changed on both sides (merge --dry-run compares the contents): 1" in lines
+    assert lines[lines.index("Changed on both sides (merge --dry-run compares the contents): 1") + 1] == "  files/c.py"
     assert "Changed only in main: 2 files" in lines
     assert "Changed only in fix: 1 decision" in lines
     start = lines.index("Changed only in main: 2 files") + 1
