@@ -115,15 +115,28 @@ def compare_files(
     for key in names:
         earlier = before.get(key, ())
         text = follow_steps(earlier, find_first_text(earlier)).text if earlier else None
-        found.append(compare_steps(key, sides[key][0], sides[key][1], text))
+        recorded = _has_edit(steps[0].get(key, ())), _has_edit(steps[1].get(key, ()))
+        found.append(compare_steps(key, sides[key][0], sides[key][1], text, recorded=recorded))
     return sorted(found, key=lambda each: each.path)
 
 
+def _has_edit(steps: Iterable[Step]) -> bool:
+    return any(step.edit is None or step.edit.op != "read" for step in steps)
+
+
 def compare_steps(
-    key: str, target_steps: Sequence[Step], source_steps: Sequence[Step], before: str | None = None
+    key: str,
+    target_steps: Sequence[Step],
+    source_steps: Sequence[Step],
+    before: str | None = None,
+    *,
+    recorded: tuple[bool, bool] = (True, True),
 ) -> FileComparison:
-    """Compare the steps of both sides on one file; `before` is its text in the history of the merge base, if known."""
-    found = _compare_steps(key, target_steps, source_steps, before)
+    """Compare the steps of both sides on one file; `before` is its text in the history of the merge base, if known.
+
+    A side changed the file without a recorded edit if `recorded` is false for it: its text is unknown.
+    """
+    found = _compare_steps(key, target_steps, source_steps, before, recorded)
     formatters = dict.fromkeys(side.formatter for side in (found.target, found.source) if side.formatter is not None)
     if not formatters or found.outcome == "unknown":
         return found
@@ -132,16 +145,26 @@ def compare_steps(
 
 
 def _compare_steps(
-    key: str, target_steps: Sequence[Step], source_steps: Sequence[Step], before: str | None
+    key: str,
+    target_steps: Sequence[Step],
+    source_steps: Sequence[Step],
+    before: str | None,
+    recorded: tuple[bool, bool],
 ) -> FileComparison:
     first = [find_first_text(steps) for steps in (target_steps, source_steps)]
     base = _find_base([target_steps, source_steps])
     if base is None:
         base = first[0] if before is None or first[0] is not None else before
     target, source = follow_steps(target_steps, base), follow_steps(source_steps, base)
+    if not all(recorded):
+        target, source = (
+            side if known else replace(side, text=None, unknown=NOT_RECORDED, hunks=None)
+            for side, known in zip((target, source), recorded, strict=True)
+        )
     shape = partial(FileComparison, key=key, path=path_of(key), target=target, source=source, base=base)
     if target.text is None or source.text is None:
-        continued = _compare_continued(shape, first, (target, source), (target_steps, source_steps))
+        sides, steps = (target, source), (target_steps, source_steps)
+        continued = _compare_continued(shape, first, sides, steps) if all(recorded) else None
         misfit = any(side.text is None and side.hunks is not None for side in (target, source))
         if continued is None and misfit and base is not None and base in first:
             return shape(outcome="unknown", note=_ONE_UNKNOWN)

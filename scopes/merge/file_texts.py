@@ -186,8 +186,14 @@ def _edits(call: SideCall) -> list[FileEdit]:
 
 
 def _limited(steps: list[Step]) -> list[Step]:
-    """Return the first step and the last ones: they decide about the texts at the merge base and at the tip."""
-    return steps if len(steps) <= _MAX_EDITS else [steps[0], *steps[1 - _MAX_EDITS :]]
+    """Return the first step and the last ones: they decide about the texts at the merge base and at the tip.
+
+    A step between them makes the text unknown, until one of the last ones records the whole text.
+    """
+    if len(steps) <= _MAX_EDITS:
+        return steps
+    cut = Step(steps[1].message, steps[1].agent, f"more than {_MAX_EDITS} edits", time=steps[1].time)
+    return [steps[0], cut, *steps[2 - _MAX_EDITS :]]
 
 
 def _structured_of(call: SideCall, records: Iterable[bytes]) -> dict[str, Any]:

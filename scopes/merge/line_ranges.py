@@ -52,8 +52,14 @@ def overlapping_ranges(
     )
     if texts is None:
         return tuple(found)
-    lines = [text.splitlines() for text in texts]
+    lines = [_split(text) for text in texts]
     return tuple(each for each in found if _slice(lines[0], each.target) != _slice(lines[1], each.source))
+
+
+def _split(text: str) -> list[str]:
+    """Return the lines of a text as git counts them: form feeds and other separators of Unicode end no line."""
+    lines = text.split("\n")
+    return lines if lines[-1] else lines[:-1]
 
 
 def _slice(lines: Sequence[str], wanted: tuple[int, int] | None) -> Sequence[str]:
@@ -66,7 +72,7 @@ def list_moved_changes(first: tuple[str, str], source: str) -> list[LineChange]:
     A change that this text has already is left out. One at lines that differ in it replaces all of these lines.
     """
     between = list_line_changes(first[1], first[0])
-    old_lines, new_lines = first[0].splitlines(), source.splitlines()
+    old_lines, new_lines = _split(first[0]), _split(source)
     found: list[LineChange] = []
     for change in list_line_changes(first[1], source):
         start, end = _start(change), _start(change) + change.old_lines

@@ -30,6 +30,7 @@ from scopes.model.agent_tools import (
 from scopes.model.message import FileTouch, Part
 
 MAX_EDITS = 200  # of one call
+MAX_RESULT = 8 << 20  # characters of a text after a replacement: three of "a" by 3,000 letters each would need 27 GB
 _BEGINNING, _MOVE = "*** Begin Patch", "*** Move to: "
 _NO_CONTENT = ("*** End of File", "*** End Patch")
 _OPERATIONS = {"add": "create", "edit": "edit", "delete": "delete"}  # by the verbs of PATCH_MARKS
@@ -58,6 +59,9 @@ class Replacement(NamedTuple):
     all: bool = False
     block: bool = False
     heading: str = ""
+
+
+_TOO_MANY = Replacement("\0", "\0")  # is in no text, so that a call with too many edits makes the text unknown
 
 
 class FileEdit(NamedTuple):
@@ -159,7 +163,7 @@ def revert_edit(edit: FileEdit, text: str) -> str | None:
 
 
 def _replace(text: str, replacements: Iterable[Replacement]) -> str | None:
-    """Replace texts one after the other; None if one of them is not there."""
+    """Replace texts one after the other; None if one of them is not there, or the text would become too long."""
     crlf = "\r\n" in text
     position = 0
     for replacement in replacements:
@@ -173,11 +177,20 @@ def _replace(text: str, replacements: Iterable[Replacement]) -> str | None:
                 return None
             text = text[:position] + new + text[position + len(old) :]
             position += len(new)
-        elif old not in text or (text and not old):
+        elif (
+            old not in text
+            or (text and not old)
+            or len(text) + (text.count(old) if replacement.all else 1) * (len(new) - len(old)) > MAX_RESULT
+        ):
             return None
         else:
             text = text.replace(old, new, -1 if replacement.all else 1)
     return text
+
+
+def _grown(text: str, old: str, new: str, replacement: Replacement) -> int:
+    """Return the length of a text after a replacement."""
+    return len(text) + (text.count(old) if replacement.all else 1) * (len(new) - len(old))
 
 
 def _find_heading(text: str, heading: str, start: int) -> int:
@@ -293,7 +306,10 @@ def _read_blocks(lines: list[str]) -> Iterator[Replacement]:
 
 def _read_replacements(arguments: Mapping[str, Any]) -> Iterator[Replacement]:
     documents = [each for name in EDIT_LISTS for each in _list(arguments.get(name))]
-    for document in [arguments, *documents[:MAX_EDITS]]:
+    if len(documents) > MAX_EDITS:
+        yield _TOO_MANY
+        return
+    for document in [arguments, *documents]:
         for old_name, new_name, every in REPLACEMENTS:
             fields = _object(document)
             old, new = _string(fields.get(old_name)), _string(fields.get(new_name))
