@@ -155,7 +155,8 @@ class Conversation(ComparingConversation):
         branch: the branch to append to; default: the candidate's.
 
         Raises:
-            NotFound, Ambiguous: no candidate has the id, or several do; or it was accepted or dismissed.
+            NotFound, Ambiguous: no candidate has the id, or several do.
+            Refused: it was accepted or dismissed already.
             Invalid: the topic is empty.
         """
         who = self._author(author)
@@ -167,7 +168,8 @@ class Conversation(ComparingConversation):
         """Take a candidate off the list; its message stays as it is.
 
         Raises:
-            NotFound, Ambiguous: no candidate has the id, or several do; or it was accepted or dismissed.
+            NotFound, Ambiguous: no candidate has the id, or several do.
+            Refused: it was accepted or dismissed already.
         """
         return dismiss_candidate(self.repository, self.id, candidate, reason=reason, author=self._author(author))
 

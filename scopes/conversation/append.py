@@ -27,7 +27,8 @@ class MessageAppended(Result):
 
     `parent` is set if the branch was created with the message: the branch it begins on. It is active then, and
     `operation` created both. `start` is the message at which it begins, unless that is the tip of `parent`.
-    `remaining_turns` is set if the setting `scopes.maxTurns` is: how many messages the conversation may still get.
+    `remaining_turns` is set if one message was appended and there is a setting `scopes.maxTurns`: how many messages the
+    branch may still get.
     """
 
     id: MessageId
@@ -107,16 +108,14 @@ def check_limits(repository: Repository, oid: Oid) -> tuple[int | None, tuple[No
     if limit:
         count = count_messages(walk_newest_first(repository, [oid]))
         remaining = max(0, limit - count)
-        if count > limit:
-            text = f"the conversation has {count} messages, more than scopes.maxTurns ({limit})"
+        if count >= limit:
+            text = f"the history of the branch has {count} of {limit} messages (scopes.maxTurns)"
             notes.append(Note(text, "continue in a new one: scopes conv new"))
     if idle_limit:
         commit = read_commit(repository, oid)
         idle = commit.time - read_commit(repository, commit.parents[0]).time if commit.parents else 0
         if idle > idle_limit:
-            notes.append(
-                Note(f"the conversation was idle for {idle} seconds, longer than scopes.idleSeconds ({idle_limit})")
-            )
+            notes.append(Note(f"the branch was idle for {idle} seconds, longer than scopes.idleSeconds ({idle_limit})"))
     return remaining, tuple(notes)
 
 

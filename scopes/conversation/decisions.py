@@ -169,14 +169,14 @@ def decisions(repository: Repository, where: str) -> DecisionList:
         conversation=scope.conversation,
         decisions=found,
         branch=scope.branch,
-        notes=tuple(_note_dispute(scope.conversation, each) for each in disputed),
+        notes=tuple(_note_open_conflict(scope.conversation, each) for each in disputed),
     )
 
 
-def _note_dispute(conversation: ConversationId, conflict: Conflict) -> Note:
+def _note_open_conflict(conversation: ConversationId, conflict: Conflict) -> Note:
     """Return a note on a decision that two sides of a merge in progress made differently: neither is superseded yet."""
-    text = f"the conflict about {shown_key(conflict.key)} is open: until then the target's decision is in effect"
-    return Note(text, f"resolve it: scopes conflicts show {conversation} {conflict.id[:8]}")
+    text = f"the conflict about {shown_key(conflict.key)} is open: until it is resolved the target prevails"
+    return Note(text, f"see: scopes conflicts show {conversation} {conflict.id[:8]}")
 
 
 def _in_effect(rows: list[DecisionRow], claims: _ClaimsByTopic) -> Iterator[DecisionRow]:

@@ -6,6 +6,7 @@ about: the operation of a merge records it, and what other commands or machines 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from scopes.clock import new_id, now
@@ -163,7 +164,7 @@ def show_merge_request(repository: Repository, conversation: str, name: str) -> 
     if row.state != OPEN:
         return view
     if view.gone:
-        return replace(view, problem=f"branch {', '.join(view.gone)} does not exist")
+        return replace(view, problem=_describe_missing(view.gone))
     stopped = [each.branch for each in list_in_progress(repository, handle.id) if (each.source, each.target) == names]
     try:
         outcome = merge(repository, handle.id, request.source, target=request.target, dry_run=True)
@@ -214,6 +215,10 @@ def close_merge_request(
             raise Refused(f"merge request {request.number} is already {row.state}", hint=hint)
         why = reason.strip() or None
         return _store(handle, replace(request, state=CLOSED, ended=now(), ended_by=closer.name, reason=why), "closed")
+
+
+def _describe_missing(names: Sequence[BranchName]) -> str:
+    return f"branch {names[0]} does not exist" if len(names) == 1 else f"branches {', '.join(names)} do not exist"
 
 
 def _read_mergeable(handle: ConversationHandle, name: str) -> MergeRequest:

@@ -93,7 +93,7 @@ class CandidateDismissed(Result):
 
 
 class _Acceptance(NamedTuple):
-    """A decision that accepts a candidate and is in force on a branch."""
+    """A decision that accepts a candidate and is not retracted on every branch."""
 
     candidate: str
     message: MessageId

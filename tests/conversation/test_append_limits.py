@@ -28,7 +28,9 @@ def test_what_is_left_is_reported_and_nothing_is_refused(limited):
     results = [append(limited, "conv-001", plain_message("carol", str(number))) for number in range(3)]
     assert [result.remaining_turns for result in results] == [1, 0, 0]
     assert [[note.text for note in result.notes] for result in results] == [
-        [], [], ["the conversation has 3 messages, more than scopes.maxTurns (2)"],
+        [],
+        ["the history of the branch has 2 of 2 messages (scopes.maxTurns)"],
+        ["the history of the branch has 3 of 2 messages (scopes.maxTurns)"],
     ]  # fmt: skip
 
 
@@ -37,7 +39,7 @@ def test_a_long_pause_is_a_note(limited):
     early = plain_message("carol", "hello")
     append(limited, "conv-001", early)
     later = append(limited, "conv-001", replace(plain_message("carol", "again"), time="2026-01-02T00:00:00Z"))
-    assert [note.text.split(" for ")[0] for note in later.notes] == ["the conversation was idle"]
+    assert [note.text.split(" for ")[0] for note in later.notes][-1] == "the branch was idle"
 
 
 def test_without_limits_nothing_is_counted(repository):

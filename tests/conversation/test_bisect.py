@@ -201,5 +201,5 @@ def test_the_steps_are_the_runs_in_their_order_with_their_verdicts(repository, d
     shown = {("root" if step.point.head is None else step.point.head.subject): step.verdict for step in found.steps}
     assert {verdict for name, verdict in shown.items() if name in {"root", *"abcdf"}} == {"good"}
     assert {verdict for name, verdict in shown.items() if name in set("ghij")} == {"bad"}
-    assert shown.get("e", "skip") == "skip"
+    assert shown["e"] == "skip"
     assert len(shown) == len(found.steps)

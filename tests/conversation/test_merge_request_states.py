@@ -351,7 +351,7 @@ def test_both_branches_may_be_gone(repository, branches):
     opened(repository, target="rel")
     for name in ("fix", "rel"):
         delete_branch(repository, "conv-001", name, force=True)
-    assert shown(repository).problem == "branch fix, rel does not exist"
+    assert shown(repository).problem == "branches fix, rel do not exist"
 
 
 def test_an_abandoned_source_can_still_be_merged(repository, branches):

@@ -14,7 +14,7 @@ from scopes.conversation.rename import rename_branch, rename_conversation
 from scopes.conversation.resolve import escalate_conflict, resolve_conflict
 from scopes.conversation.rewind import rewind
 from scopes.conversation.undo import undo
-from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
+from scopes.errors import Conflicted, NotFound, Refused
 from scopes.merge.replay_control import ReplayConflicted
 from scopes.model.message import Author
 from tests.merge.test_reuse import with_settings
@@ -385,5 +385,5 @@ def test_conflicts_of_all_conversations_are_listed_with_their_endings(repository
 @pytest.mark.parametrize("name", ["9", "ffffffffffff", "decisions/nothing", ""])
 def test_a_conflict_that_never_was_is_not_found(repository, branches, name):
     merge(repository, "conv-001", "fix", target="main", options=OURS)
-    with pytest.raises((NotFound, Ambiguous), match="there is no conflict"):
+    with pytest.raises(NotFound, match="there is no conflict"):
         show_conflict(repository, "conv-001", name)

@@ -130,7 +130,7 @@ def test_each_topic_has_a_question_of_its_own(repository):
     assert (asked, decided(repository, "conv-001/fix")) == (2, ["main", "main"])
 
 
-def test_a_repetition_in_another_spelling_of_the_topic_is_the_same_question(repository):
+def test_a_repetition_of_a_topic_of_two_words_is_the_same_question(repository):
     history(repository, "main: a", "fix@a:")
     decide(repository, "conv-001/main", "pg", topic="Data Base")
     decide(repository, "conv-001/fix", "my", topic="Data Base")

@@ -30,7 +30,12 @@ def changes(
     ] = None,
     branch: Annotated[
         str | None,
-        typer.Option("--branch", "--version", metavar="BRANCH", help="Only this branch and  its history"),
+        typer.Option(
+            "--branch",
+            "--version",
+            metavar="BRANCH",
+            help="Only the messages in the history of this branch, and its own changes",
+        ),
     ] = None,
 ) -> int:
     """List every change of a conversation and its cause.

@@ -49,7 +49,7 @@ def conflicts_list(
 
     With --all also those that have ended: resolved by hand, by a rule, by the strategy or as before. Those of a merge
     are in the history; what a rebase or cherry-pick resolved by itself, and what was aborted, is found in the operation
-    log. A question that several merges answered is one row, with all answers; where it is open, that is another row.
+    log. A conflict that several merges resolved is one row with all resolutions; where it is open, it has another.
     Not listed are the conflicts of merges that were undone, of dry runs, and of branches that were deleted or rewound
     behind the merge.
 

@@ -81,8 +81,8 @@ def decisions_accept(
     """Make a decision of a sentence that states one.
 
     Appends a decision with the text of the candidate, which names the message it came from. From then on merges compare
-    it with other decisions on the same topic. A candidate is accepted once, on whichever branch. `scopes undo` takes it
-    back.
+    it with other decisions on the same topic. A candidate can be accepted only once in a conversation.
+    `scopes undo` takes it back.
 
     Examples:
       scopes decisions accept conv-001 3f2a9c1e.1 --topic database
