@@ -23,7 +23,7 @@ from scopes.merge.requests import has_ancestor, state_now
 from scopes.model.conflicts import Conflict
 from scopes.model.merge_request import CLOSED, MERGED, OPEN, REQUEST_STATES, MergeRequest
 from scopes.model.message import Author
-from scopes.result import Result
+from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor, list_new_commits
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -142,10 +142,13 @@ def list_merge_requests(
     if wanted not in {*REQUEST_STATES, "all"}:
         raise Invalid(f"{wanted!a} is not a state of a merge request", hint=f"states: {', '.join(REQUEST_STATES)}, all")
     store = StoreHandle(repository)
-    handles = store.conversations() if conversation is None else [store.conversation(conversation)]
+    handles = list(store.conversations()) if conversation is None else [store.conversation(conversation)]
     rows = [row for handle in handles for row in _rows(handle) if wanted in {row.state, "all"}]
     rows.sort(key=lambda row: (row.request.opened, row.conversation, row.request.number), reverse=True)
-    return MergeRequestList(rows=tuple(rows))
+    damaged = [handle.id for handle in handles if handle.metadata.damaged]
+    text = "a damaged merge request of {} is left out"
+    notes = tuple(Note(text.format(conversation), "see: scopes verify") for conversation in damaged)
+    return MergeRequestList(rows=tuple(rows), notes=notes)
 
 
 def show_merge_request(repository: Repository, conversation: str, name: str) -> MergeRequestView:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scopes.clock import now_nanoseconds
+from scopes.errors import Corrupt
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model import encoding
 from scopes.model.conversation import ABANDONED, MERGED, BranchEntry, decode_branch_entry, encode_branch_entry
@@ -34,7 +35,8 @@ class Metadata:
     """The metadata of a conversation; `commit` is the commit that it was read from.
 
     `directory` is where the conversation was started; imported ones have it in their root. `dismissed` are the ids of
-    decision candidates that are not listed any more.
+    decision candidates that are not listed any more. `damaged` are the paths of merge requests that cannot be read: one
+    of them must not block what else the conversation is for.
     """
 
     commit: Oid | None = None
@@ -45,6 +47,7 @@ class Metadata:
     directory: str | None = None
     requests: Mapping[str, MergeRequest] = field(default_factory=dict)  # by id
     dismissed: frozenset[str] = frozenset()
+    damaged: frozenset[str] = frozenset()
 
 
 def read_metadata(repository: Repository, conversation: ConversationId) -> Metadata:
@@ -64,6 +67,7 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
     branches: dict[BranchName, BranchEntry] = {}
     requests: dict[str, MergeRequest] = {}
     dismissed: set[str] = set()
+    damaged: set[str] = set()
     for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
         if path == TITLE:
             title = _decode_line(read_blob(objects, oid))
@@ -77,11 +81,24 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
             name = BranchName(decode_component(path[len(_BRANCHES) :]))
             branches[name] = decode_branch_entry(read_blob(objects, oid))
         elif path.startswith(_REQUESTS):
-            request = decode_merge_request(read_blob(objects, oid))
-            requests[request.id] = request
+            request = _decode_request(read_blob(objects, oid))
+            if request is not None:
+                requests[request.id] = request
+            else:
+                damaged.add(path)
         elif path.startswith(_DISMISSED):
             dismissed.add(decode_component(path[len(_DISMISSED) :]))
-    return Metadata(commit, title, archived, tags, branches, directory, requests, frozenset(dismissed))
+    return Metadata(
+        commit, title, archived, tags, branches, directory, requests, frozenset(dismissed), frozenset(damaged)
+    )
+
+
+def _decode_request(data: bytes) -> MergeRequest | None:
+    """Decode a merge request; None if it is damaged."""
+    try:
+        return decode_merge_request(data)
+    except Corrupt:
+        return None
 
 
 def read_tags(repository: Repository, conversation: ConversationId) -> dict[str, Oid]:

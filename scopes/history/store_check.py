@@ -84,16 +84,14 @@ def _metadata_defects(repository: Repository, tips: Mapping[str, Oid]) -> Iterat
     """Decode the metadata of every conversation as it is now: branch entries, merge requests, tags."""
     for ref, commit in tips.items():
         if ref.startswith(refs.META):
+            where = f"{ref.removeprefix(refs.META)}: metadata"
+            cure = "find the operation that wrote it, to undo it: scopes operations list"
             try:
-                read_metadata_at(repository, commit)
+                damaged = read_metadata_at(repository, commit).damaged
             except ScopesError as error:
-                where = f"{ref.removeprefix(refs.META)}: metadata"
-                yield Finding(
-                    "error",
-                    where,
-                    error.message,
-                    "find the operation that wrote it, to undo it: scopes operations list",
-                )
+                yield Finding("error", where, error.message, cure)
+            else:
+                yield from (Finding("error", where, "a merge request is damaged", cure) for _ in damaged)
 
 
 def _message_defects(repository: Repository, branch: str, tip: Oid, seen: set[Oid]) -> Iterator[Finding]:

@@ -15,8 +15,9 @@ from scopes.conversation.merge_requests import (
     open_merge_request,
     show_merge_request,
 )
+from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
-from scopes.errors import Ambiguous, Corrupt, NotFound, ScopesError
+from scopes.errors import Ambiguous, NotFound, ScopesError
 from scopes.history.metadata import read_metadata, write_metadata
 from scopes.history.transaction import Transaction
 from scopes.model.message import Author
@@ -120,24 +121,28 @@ def test_a_tip_that_is_no_commit_of_the_store_counts_as_rewritten(repository, br
         {"source_tip": "main"}, {"source_tip": "F" * 40}, {"source_tip": ...},
     ],
 )  # fmt: skip
-def test_a_damaged_request_is_refused_and_verify_finds_it(repository, branches, changes):
-    """The hint of the error is `scopes verify`, which found nothing. Messages are appended and read all the same."""
+def test_a_damaged_request_is_left_out_and_verify_finds_it(repository, branches, changes):
+    """It blocks nothing else: messages are appended, branches are merged, and undo works."""
     received(repository, document(branches, **changes))
-    with pytest.raises(Corrupt, match="merge request is damaged") as error:
-        list_merge_requests(repository, "conv-001")
-    assert error.value.hint == "see: scopes verify"
+    listed = list_merge_requests(repository, "conv-001")
+    assert listed.rows == ()
+    assert [(note.text, note.hint) for note in listed.notes] == [
+        ("a damaged merge request of conv-001 is left out", "see: scopes verify")
+    ]
     (finding,) = verify(repository).findings
     assert (finding.where, finding.problem) == ("conv-001: metadata", "a merge request is damaged")
     say(repository, "conv-001/main", "still possible")
     assert texts(repository, "conv-001/main")[-1] == "still possible"
+    merge(repository, "conv-001", "fix", target="main")
+    undo(repository)
+    assert texts(repository, "conv-001/main")[-1] == "still possible"
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[]", b"null", b"{", b'{"v":1}', b"[" * 5000, b"x" * 100_000])
-def test_what_is_no_document_is_refused_as_corrupt(repository, branches, content):
+def test_what_is_no_document_is_left_out(repository, branches, content):
     received(repository, content)
-    with pytest.raises(Corrupt) as error:
-        list_merge_requests(repository, "conv-001")
-    assert error.value.exit_code == 7
+    listed = list_merge_requests(repository, "conv-001")
+    assert (listed.rows, len(listed.notes)) == ((), 1)
 
 
 def test_a_huge_number_is_shown_and_the_next_one_is_greater(repository, branches):
@@ -150,8 +155,7 @@ def test_a_huge_number_is_shown_and_the_next_one_is_greater(repository, branches
 def test_a_number_too_long_for_python_is_a_damaged_request(repository, branches):
     data = json.dumps(document(branches)).replace('"number": 1', '"number": ' + "9" * 5000).encode()
     received(repository, data)
-    with pytest.raises(Corrupt):
-        list_merge_requests(repository, "conv-001")
+    assert len(list_merge_requests(repository, "conv-001").notes) == 1
 
 
 def test_unknown_fields_survive_a_merge_and_a_close(repository, branches):

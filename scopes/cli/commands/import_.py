@@ -82,12 +82,9 @@ def import_(
       scopes conv import
       scopes conv import ~/.claude/projects/-home-carol-shop
       curl -s "$URL" | scopes conv import -
-      scopes conv import run.jsonl --strict --title "Nightly run"
       scopes conv import --dry-run --since '7 days ago'
       scopes conv import ~/.codex/sessions --report
-      scopes conv import --all-projects
       scopes conv import --project ~/work/shop --project ~/work/site
-      scopes conv import --sample
       scopes conv import --sample-sessions
     """
     invocation: Invocation = context.obj
