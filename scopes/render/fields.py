@@ -43,7 +43,7 @@ def find_rows_key(document: Row) -> str | None:
     kind = str(document["kind"])
     if kind in _ROWS:
         return _ROWS[kind]
-    lists = [key for key, value in document.items() if isinstance(value, list)]
+    lists = [key for key, value in document.items() if isinstance(value, list) and key not in _ENVELOPE]
     return lists[-1] if kind.endswith("-list") and lists else None
 
 
