@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,12 +86,7 @@ def test_other_text_is_returned_unchanged(text):
 
 
 @pytest.mark.parametrize("piece", ["-eyJ", "eyJa.", "://a:", "sk-", "-----BEGIN ", "password=", ":AA", "Bearer ", "a1"])
-def test_the_time_is_linear_in_the_text(piece):
-    """An expression without bounds took 5.8 seconds for 200 kB."""
-    times = []
-    for size in (50_000, 200_000):
-        text = piece * (size // len(piece))
-        start = time.process_time()
-        find_secrets(text)
-        times.append(time.process_time() - start)
-    assert times[1] < 12 * times[0] + 0.5
+@pytest.mark.timeout(60)
+def test_a_megabyte_that_begins_like_secrets_is_scanned_in_time(piece):
+    """An expression without bounds took 5.8 seconds for 200 kB, and 25 times as long for five times as much."""
+    assert find_secrets(piece * (1_000_000 // len(piece))) == []

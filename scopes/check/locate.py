@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scopes.check.findings import Finding, Verdict
+from scopes.check.transcripts import walk_sources
 from scopes.history.conversations import Scope
 from scopes.history.revisions import find_root_commit
-from scopes.history.sources import SOURCES, find_message_spans, read_source_record, walk_chunks
+from scopes.history.sources import walk_chunks, walk_spans
 from scopes.ids import MessageId, Oid
 from scopes.store.repository import Repository
 
@@ -36,16 +37,11 @@ def _located(finding: Finding, places: dict[MessageId, tuple[str, int]]) -> Find
 def _find_places(repository: Repository, scope: Scope, wanted: set[MessageId]) -> dict[MessageId, tuple[str, int]]:
     root = find_root_commit(repository, scope.conversation)
     places: dict[MessageId, tuple[str, int]] = {}
-    for _, value in sorted(repository.list_refs(SOURCES).items()):
-        source = Oid(value)
-        record = read_source_record(repository, source)
-        if root not in {record.root, *record.more_roots}:
-            continue
-        offsets: dict[int, MessageId] = {}
-        for message in wanted - places.keys():
-            spans = find_message_spans(repository, source, message)
-            if spans:
-                offsets[spans[0][0]] = message
+    for source, record in walk_sources(repository, root):
+        starts: dict[str, int] = {}
+        for offset, _, message in sorted(walk_spans(repository, source, wanted - places.keys())):
+            starts.setdefault(message, offset)
+        offsets = {offset: MessageId(message) for message, offset in starts.items()}
         for message, line in _lines(repository, source, offsets).items():
             places[message] = record.path, line
     return places

@@ -94,18 +94,23 @@ def read_transcripts(repository: Repository, scope: Scope) -> Transcripts:
     root = find_root_commit(repository, scope.conversation)
     sources: list[RunSource] = []
     streams: list[Stream] = []
-    for _, value in sorted(repository.list_refs(SOURCES).items()):
-        record = _read_record(repository, Oid(value))
-        if root is None or root not in {record.root, *record.more_roots}:
-            continue
+    for commit, record in walk_sources(repository, root):
         kind: Literal["stream", "session"] = "stream" if is_stream_part(record.part) else "session"
         sources.append(RunSource(record.path, record.format, kind, record.digest))
-        if is_stream_part(record.part):
-            streams += _read_streams(repository, Oid(value), record, root)
+        if root is not None and is_stream_part(record.part):
+            streams += _read_streams(repository, commit, record, root)
     streams.sort(key=lambda stream: stream.order)
     ends = [stream.end for stream in streams if stream.end is not None]
     denials = frozenset(each for end in ends for each in end.denials)
     return Transcripts(tuple(sources), tuple(streams), denials)
+
+
+def walk_sources(repository: Repository, root: Oid | None) -> Iterator[tuple[Oid, SourceRecord]]:
+    """Yield the sources that were imported into the conversation with this root, as commits and records."""
+    for _, value in sorted(repository.list_refs(SOURCES).items()):
+        record = _read_record(repository, Oid(value))
+        if root is not None and root in {record.root, *record.more_roots}:
+            yield Oid(value), record
 
 
 def _read_record(repository: Repository, commit: Oid) -> SourceRecord:

@@ -131,7 +131,7 @@ def read_records(
             record = read_source_record(repository, source)
             if record.root not in roots and not any(root in roots for root in record.more_roots):
                 continue
-        spans = sorted(_walk_spans(repository, source, messages))
+        spans = sorted(walk_spans(repository, source, messages))
         pieces = read_spans(walk_chunks(repository, source), [(offset, length) for offset, length, _ in spans])
         for (_, length, message), data in zip(spans, pieces, strict=False):
             known = found.setdefault(message, [])
@@ -140,7 +140,7 @@ def read_records(
     return found
 
 
-def _walk_spans(objects: Objects, commit: Oid, messages: Container[str]) -> Iterator[tuple[int, int, str]]:
+def walk_spans(objects: Objects, commit: Oid, messages: Container[str]) -> Iterator[tuple[int, int, str]]:
     """Yield offset, length and message of the segments of a stored source that became one of some messages."""
     for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
         page = read_blob(objects, oid) if path.startswith(SEGMENTS) else b""

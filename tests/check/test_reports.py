@@ -43,6 +43,14 @@ def test_no_report_has_a_secret_or_a_control_character(checked, name):
     assert "\u202e" not in text
 
 
+@pytest.mark.parametrize("before", range(440, 500, 6))
+def test_a_secret_is_redacted_before_a_cut_halves_it(repository, before):
+    """The text of an event has 500 characters, and half a token is no token to a pattern."""
+    line = f"pytest {'x' * before} {TOKEN} y"
+    checked = judge(repository, run_of(repository, shell(line, 1), cwd="/home/dev/shop"))
+    assert TOKEN[:8] not in write_sarif(checked, "1.0")
+
+
 def test_sarif_points_into_the_repository_and_names_the_transcript_too(checked):
     (run,) = json.loads(write_sarif(checked, "1.0"))["runs"]
     rules = [result["ruleId"] for result in run["results"]]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from scopes.check.findings import Event, Finding, Level
 from scopes.check.run import Call, Run, Text
+from scopes.secret_patterns import redact
 
 FILE_NAME = "scopes-check.toml"
 MAX_TEXT = 500  # characters of an event's text
@@ -62,12 +63,12 @@ class Rule(NamedTuple):
 
 
 def event_of(call: Call, text: str | None = None) -> Event:
-    """Return the event of a call, with its command, path or name as text."""
+    """Return the event of a call with its command, path or name; secrets are redacted before the text is cut."""
     if text is None:
         text = call.shell or ", ".join(edit.path for edit in call.edits) or call.name
-    return Event(call.number, call.message, text[:MAX_TEXT])
+    return Event(call.number, call.message, redact(text)[:MAX_TEXT])
 
 
 def event_of_text(text: Text, match: str | None = None) -> Event:
     """Return the event of a text."""
-    return Event(text.number, text.message, (match or text.text)[:MAX_TEXT])
+    return Event(text.number, text.message, redact(match or text.text)[:MAX_TEXT])

@@ -11,6 +11,7 @@ from scopes.check.globs import matches_command, matches_word
 from scopes.check.rules.base import Judge, Parameter, Settings, event_of
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
+from scopes.secret_patterns import redact
 
 MAX_MATCH = 300  # characters
 SCRATCH = ["/tmp/**", "/var/tmp/**", "/private/tmp/**", "/var/folders/**", "/private/var/folders/**", "/dev/shm/**"]  # noqa: S108
@@ -59,7 +60,7 @@ def judge_commands(rule: str, decide: Decide, cure: str) -> Judge:
 def match_of(command: Command, call: Call) -> str:
     """Return the words of a command if the text of the call has them like that, else the text of the command."""
     words = " ".join(command.words)
-    return (words if words and words in (call.shell or "") else command.text)[:MAX_MATCH]
+    return redact(words if words and words in (call.shell or "") else command.text)[:MAX_MATCH]
 
 
 def matches_any(patterns: Sequence[str], command: Command) -> bool:

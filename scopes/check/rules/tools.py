@@ -12,6 +12,7 @@ from scopes.check.rules.base import Parameter, Rule, Settings, Unknown, event_of
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
 from scopes.model.agent_tools import SHELLS
+from scopes.secret_patterns import redact
 
 _ALLOWED = re.compile(r"([\w*.-]+)(?:\((.*)\))?", re.DOTALL)
 _SHELL = "Bash"  # stands for the shell tool of every agent, as in Claude Code's permissions
@@ -30,7 +31,7 @@ def _judge_undeclared(run: Run, settings: Settings) -> Iterable[Finding] | Unkno
                 Finding(
                     UNDECLARED,
                     settings.level,
-                    f"{text.splitlines()[0][:80] if text else call.name} is not declared",
+                    f"{redact(text).splitlines()[0][:80] if text else call.name} is not declared",
                     (event_of(call),),
                     match=text,
                     attempted=call.attempted,
