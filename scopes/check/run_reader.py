@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from scopes.check.run import Call, Outcome, Run, RunPart, Text
-from scopes.check.transcripts import Transcripts, read_transcripts
+from scopes.check.transcripts import Transcripts, find_session_directory, read_transcripts
 from scopes.history.conversations import Scope, walk_messages
 from scopes.history.messages import MessageHeader
 from scopes.history.revisions import find_directory
@@ -37,7 +37,7 @@ def read_run(repository: Repository, scope: Scope, name: str | None = None) -> R
     messages = list(walk_messages(repository, scope))
     messages.sort(key=lambda entry: _stream_number(entry[1], transcripts, has_session=has_session))
     entries = _in_order(messages)
-    directory = find_directory(repository, scope.conversation)
+    directory = find_directory(repository, scope.conversation) or find_session_directory(repository, scope)
     builder = _Builder(directory, transcripts)
     of_file = [message for (_, message), _ in entries if not (has_session and STREAM in message.extra)]
     known = KnownCalls()

@@ -17,6 +17,7 @@ from scopes.history.sources import SOURCES, SourceRecord, read_source_record
 from scopes.history.usage import Tokens
 from scopes.ids import MessageId, Oid
 from scopes.importers.archive import walk_segments
+from scopes.importers.formats.base import Format, read_session
 from scopes.importers.formats.events import Draft, Ending, RunEnd, Session
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.identity import source_key
@@ -121,9 +122,24 @@ def _read_record(repository: Repository, commit: Oid) -> SourceRecord:
     return records[commit]
 
 
+def find_session_directory(repository: Repository, scope: Scope) -> str | None:
+    """Return the working directory of the first session file; the root of a stream that came first does not have it."""
+    for commit, record in walk_sources(repository, find_root_commit(repository, scope.conversation)):
+        chosen = None if is_stream_part(record.part) else _find_format(record)
+        if chosen is not None:
+            session = read_session(chosen, StoredCopy(record.path, record.size, repository, commit))
+            if session is not None and session.cwd is not None:
+                return session.cwd
+    return None
+
+
+def _find_format(record: SourceRecord) -> Format | None:
+    return next((known for known in FORMATS if known.name == record.format), None)
+
+
 def _read_streams(repository: Repository, commit: Oid, record: SourceRecord, root: Oid) -> Iterator[Stream]:
     """Yield the streams in one archived source whose messages went to the conversation with this root."""
-    chosen = next((known for known in FORMATS if known.name == record.format), None)
+    chosen = _find_format(record)
     if chosen is None:
         return
     messages = frozenset(segment.message for segment in walk_segments(repository, commit) if segment.message)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from scopes.importers.formats.codex.format import Codex
 from scopes.importers.formats.events import Session
 from tests.importers.reading import drafts, events_of, states, unparsed
@@ -115,3 +117,18 @@ def test_a_stream_whose_last_turn_has_no_end_has_no_end(repository, tmp_path):
     (tmp_path / "out.jsonl").write_bytes(stream(*started(), *command(0, "ls", 0), completed(), *started()))
     import_paths(repository, tmp_path / "out.jsonl")
     assert runs_of(repository)[0].end is None
+
+
+@pytest.mark.parametrize("order", [("out", "rollout"), ("rollout", "out")])
+def test_the_workspace_is_that_of_the_session_file_whichever_came_first(repository, tmp_path, order):
+    """A stream does not say where the agent ran, and `check agent.jsonl ~/.codex/sessions` imports it first."""
+    (tmp_path / "out.jsonl").write_bytes(stream(*started(), *command(0, "ls", 0), completed()))
+    meta = {"id": THREAD, "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/home/dev/shop", "cli_version": "0.169.0"}
+    prompt = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "List the files."}]}
+    records = [("session_meta", meta), ("response_item", prompt)]
+    lines = [{"timestamp": "2026-01-01T00:00:01.000Z", "type": kind, "payload": each} for kind, each in records]
+    (tmp_path / "rollout.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    for name in order:
+        import_paths(repository, tmp_path / f"{name}.jsonl")
+    (run,) = runs_of(repository)
+    assert run.directory == "/home/dev/shop"
