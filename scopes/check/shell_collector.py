@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from scopes.check.shell_command import Command, Redirection
-from scopes.check.shell_state import State, Word
+from scopes.check.shell_state import Function, State, Word
 from scopes.check.shell_unwrap import Input, find_unread, item_of
 from scopes.check.shell_words import known_output
 from scopes.check.shell_wrappers import program_of
@@ -29,6 +29,7 @@ class Frame(NamedTuple):
     wrappers: tuple[str, ...] = ()
     environment: tuple[tuple[str, str | None], ...] = ()
     depth: int = 0
+    calls: tuple[Function, ...] = ()  # functions that are running, the outermost first
 
 
 class Collector:

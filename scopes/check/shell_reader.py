@@ -234,7 +234,7 @@ class Reader:
         function = frame.state.functions.get(name or "")
         if frame.depth > MAX_DEPTH:
             self._log.report(text, frame.state.directory, "it is nested too deeply", frame)
-        elif function is not None and f"{name}()" not in frame.wrappers:
+        elif function is not None and function not in frame.calls:
             self._call(function, words, frame)
             self._log.attach(start, files, frame)
         elif steps := unwrap(words, frame.input):
@@ -270,7 +270,12 @@ class Reader:
         self._log.attach(start, files, frame)
 
     def _call(self, function: Function, words: tuple[Word, ...], frame: Frame) -> None:
-        inner = frame._replace(source=function.source, wrappers=(*frame.wrappers, f"{words[0].text}()"))
+        inner = frame._replace(
+            source=function.source,
+            wrappers=(*frame.wrappers, f"{words[0].text}()"),
+            depth=frame.depth + 1,
+            calls=(*frame.calls, function),
+        )
         frame.state.arguments, before = words, frame.state.arguments
         self._statement(function.body, inner)
         frame.state.arguments = before

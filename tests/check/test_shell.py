@@ -70,6 +70,8 @@ def test_words_are_read_as_a_shell_reads_them(line, argv):
         ("x=(b c); a \"${x[@]}\" ${x[0]}", ["a b c ?"]),
         ("f() { a $1 $2; }; f b; f c d", ["a b", "a c d"]),
         ("f() { f; a; }; f", ["f", "a"]),
+        ("f() { f() { a; }; f; }; f", ["a"]),  # the new body runs
+        ("f() { f() { f; }; f; }; f", ["f"]),
         ("bash -c 'a $0 $1' b c", ["a b c"]),
         ("x=b; bash -c \"a $x\"", ["a b"]),
         ("read x; a $x", ["read x", "a ?"]),

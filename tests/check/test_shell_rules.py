@@ -37,12 +37,12 @@ def read_lines(path):
 LINES = [*GIT, *DELETION, *EFFECTS, *OPAQUE, *HOSTS]
 BREACHES = [line for line, rules in LINES if rules and rules != "?" and "\n" not in line and "if test" not in line]
 WRAPPERS = [
-    "bash -c {quoted}", "sh -lc {quoted}", "eval {quoted}", "sudo -u bob sh -c {quoted}", "({line})", "{{ {line}; }}",
+    "bash -c {quoted}", "sh -lc {quoted}", "eval {quoted}", "sudo -u bob sh -c {quoted}", "( {line} )", "{{ {line}; }}",
     "env A=b bash -c {quoted}", "timeout 5 nice -n 3 sh -c {quoted}", "bash <<'EOF'\n{line}\nEOF", "bash <<< {quoted}",
-    "true && {line}", "false; {line}", "echo \"$({line})\"", "if true; then {line}; fi", "f() {{ {line}; }}; f",
-    "while read -r x; do {line}; done < list", "cat <<EOF\n$({line})\nEOF", "trap {quoted} EXIT", "x=$({line})",
+    "true && {line}", "false; {line}", "echo \"$( {line} )\"", "if true; then {line}; fi", "f() {{ {line}; }}; f",
+    "while read -r x; do {line}; done < list", "cat <<EOF\n$( {line} )\nEOF", "trap {quoted} EXIT", "x=$( {line} )",
     "busybox sh -c {quoted}", "find x -exec sh -c {quoted} _ {{}} +", "watch {quoted}", "echo {quoted} | bash",
-    "nohup setsid bash -c {quoted} &", "diff <({line}) b", "ls | xargs -I{{}} sh -c {quoted}", "git bisect run sh -c {quoted}",
+    "nohup setsid bash -c {quoted} &", "diff <( {line} ) b", "ls | xargs -I{{}} sh -c {quoted}", "git bisect run sh -c {quoted}",
 ]  # fmt: skip
 QUOTES = [
     "echo {quoted}", "git commit -m {quoted}", "cat <<'EOF' > notes\n{line}\nEOF", "# {line}\nls", "grep -F {quoted} x",
@@ -102,6 +102,8 @@ def test_a_wrapped_command_breaks_the_same_rules(line, wrappers):
     for wrapper in wrappers:
         if "\n" in wrapped and ("<<" in wrapper or "\n" not in wrapper):
             continue  # a heredoc ends at its own line
+        if "{}" in wrapped and "{{}}" in wrapper:
+            continue  # find and xargs replace the inner braces as well
         wrapped = wrapper.format(line=wrapped, quoted=shlex.quote(wrapped))
     assert set(broken(line)) <= set(broken(wrapped))
 
