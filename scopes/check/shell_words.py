@@ -33,6 +33,7 @@ _ESCAPES = {
 _ANSI_C = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|u[0-9a-fA-F]{1,4}|.)", re.DOTALL)
 _SPECIAL = re.compile(r"""[\\'"$`<>(]""")
 _PRINTERS = {"echo", "printf", "mktemp"}
+_ALL_ITEMS = re.compile(r"\$\{?(?:(?P<array>\w+)\[)?(?P<all>[@*])\]?\}?")
 _NAME = re.compile(r"\$\{?(\w+|[@*#?$!-])\}?")
 
 
@@ -52,6 +53,8 @@ class WordReader:
     def expand(self, node: Node) -> list[Word]:
         """Return the words that a word of the source becomes: none, one or several."""
         kind = node.type
+        if kind == "command_name" and node.named_child_count == 1:
+            return self.expand(node.named_children[0])
         if kind in {"word", "raw_string", "command_name"}:  # most words: nothing is expanded in them
             raw = text_of(node, self._source)
             if not _SPECIAL.search(raw):
@@ -62,11 +65,9 @@ class WordReader:
             return spliced
         word = self.read(node)
         unquoted = node.type in _EXPANSIONS or node.type == "command_substitution"
-        if node.type in {"command_name", "concatenation"}:
+        if node.type == "concatenation":
             unquoted = any(self._has_blank(child) for child in node.children)
-        if unquoted and word.value is not None and (not word.value or any(char.isspace() for char in word.value)):
-            return [Word(piece, piece) for piece in word.value.split()]
-        return [word]
+        return _split(word) if unquoted else [word]
 
     def source_of(self, node: Node) -> str:
         """Return the source text of a node."""
@@ -156,14 +157,22 @@ class WordReader:
         return isinstance(value, Word) and any(char.isspace() for char in value.text)
 
     def _splice(self, node: Node) -> list[Word] | None:
-        """Return the items of `"$@"` and `"${ARRAY[@]}"`; None for other words."""
+        """Return the items of `"$@"` and `"${ARRAY[@]}"`; None for other words.
+
+        Without quotes items are split at blanks; `"$*"` and `"${ARRAY[*]}"` are one word.
+        """
         raw = text_of(node, self._source) if node.end_byte - node.start_byte < 200 else ""
-        raw = raw[1:-1] if raw.startswith('"') and raw.endswith('"') else raw
-        if raw in {"$@", "${@}", "$*"}:
-            return None if self._state.arguments is None else list(self._state.arguments[1:])
-        match = re.fullmatch(r"\$\{(\w+)\[[@*]\]\}", raw)
-        value = self._state.variables.get(match[1]) if match else None
-        return list(value) if isinstance(value, list) else None
+        quoted = raw.startswith('"') and raw.endswith('"')
+        match = _ALL_ITEMS.fullmatch(raw[1:-1] if quoted else raw)
+        if match is None:
+            return None
+        value = self._state.variables.get(match["array"]) if match["array"] else self._state.arguments
+        if value is None or isinstance(value, Word):
+            return None
+        items = tuple(value) if match["array"] else tuple(value[1:])
+        if quoted:
+            return list(items) if match["all"] == "@" else [_joined(items)]
+        return [piece for item in items for piece in _split(item)]
 
     def run_inner(self, node: Node) -> tuple[str, ...]:
         """Run the command substitutions inside a node of any type; return their programs."""
@@ -224,6 +233,13 @@ def _find_substitutions(node: Node) -> Iterator[Node]:
             yield current
         else:
             pending.extend(reversed(current.children))
+
+
+def _split(word: Word) -> list[Word]:
+    """Return the words that a value without quotes becomes; an unknown value counts as one."""
+    if word.value is not None and (not word.value or any(char.isspace() for char in word.value)):
+        return [Word(piece, piece) for piece in word.value.split()]
+    return [word]
 
 
 def _joined(words: tuple[Word, ...]) -> Word:
