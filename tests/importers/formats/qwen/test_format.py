@@ -110,7 +110,7 @@ def test_an_answer_without_readable_tokens_has_none(usage):
 
 
 @pytest.mark.parametrize(
-    ("told", "failed"),
+    ("reported", "failed"),
     [
         ({"callId": "c1", "status": "error"}, True),
         ({"callId": "c1", "status": "cancelled"}, True),
@@ -123,8 +123,8 @@ def test_an_answer_without_readable_tokens_has_none(usage):
         (None, False),
     ],
 )
-def test_a_result_has_the_failure_that_the_record_around_it_tells(told, failed):
-    draft = drafts(read(PROMPT, CALLS, result(toolCallResult=told)))[-1]
+def test_a_result_has_the_failure_of_the_record_around_it(reported, failed):
+    draft = drafts(read(PROMPT, CALLS, result(toolCallResult=reported)))[-1]
     assert draft.parts[0].fields["is_error"] is failed
 
 
