@@ -82,7 +82,7 @@ def test_answers_without_the_id_of_a_message_are_one_answer():
     assert (len(draft.parts), draft.native_ids) == (3, ())
 
 
-def test_parts_without_ids_are_told_apart_by_their_place():
+def test_parts_without_ids_differ_by_their_place():
     (draft,) = drafts(read(*events(*[{**TEXT, "id": None}] * 3)))
     assert len(draft.parts) == 3
 
