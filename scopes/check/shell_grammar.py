@@ -20,6 +20,8 @@ _ARGUMENTS = re.compile(rb"""(<<-?[ ]?(['"]?)\w{1,80}\2)(?=[ ]+[^\s|&;<])((?:>&|
 _STATEMENTS = re.compile(
     rb"""(<<-?[ ]?(['"]?)(\w{1,80})\2[^\n;]{0,2000});([^\n]{0,2000})\n((?:[^\n]{0,2000}\n){0,2000}?[\t]*)\3(?=\n|$)"""
 )
+_ANSI_C = re.compile(rb"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_PAIR = re.compile(rb"\\(.)", re.DOTALL)
 
 
 class Grammar:
@@ -29,12 +31,15 @@ class Grammar:
         self._deadline = process_time() + MAX_SECONDS
 
     def parse(self, source: bytes) -> tuple[bytes, Node | None]:
-        """Return the tree of a text, and the text that its positions refer to; None if it takes too long.
+        r"""Return the tree of a text, and the text that its positions refer to; None if it takes too long.
 
         Arguments and `; command` behind a heredoc on its first line are an error to the grammar. Such a text is parsed
         again with the arguments in front of the heredoc and the command behind its end. Between pipelines with `2>&1`
-        the grammar takes an end of line for a blank: then it is parsed again with `;` at that place.
+        the grammar takes an end of line for a blank: then it is parsed again with `;` at that place. In `$'...\\'` it
+        takes the quote for an escaped one, so that a backslash is written as `\x5c`.
         """
+        if b"$'" in source and b"\\\\" in source:
+            source = _ANSI_C.sub(lambda match: _PAIR.sub(_escape_backslash, match[0]), source)
         tree = self._parse(source)
         for _ in range(MAX_ROUNDS if b"|" in source and b">&" in source and b"\n" in source else 0):
             places = [] if tree is None else sorted(_missed_ends(tree, source))
@@ -60,6 +65,10 @@ class Grammar:
             _parser().reset()
             return None
         return tree.root_node
+
+
+def _escape_backslash(pair: re.Match[bytes]) -> bytes:
+    return rb"\x5c" if pair[1] == b"\\" else pair[0]
 
 
 def _missed_ends(tree: Node, source: bytes) -> Iterator[int]:

@@ -181,9 +181,11 @@ def _unwrap_xargs(words: tuple[Word, ...], given: Input | None) -> list[Step]:
         return []
     item = given.item if given is not None and given.item is not None else _ITEM
     token = options.value(("-I", "-J", "--replace"))
-    if token is not None and token.text:
-        return [Step("xargs", tuple(_replaced(word, token.text, item) for word in inner))]
     text = given.script.value if given is not None and given.script is not None else None
+    if token is not None and token.text:
+        rows = [row.lstrip() for row in text.splitlines() if row.strip()][:100] if text is not None else []
+        rounds = [Word(row, row) for row in rows] or [item]
+        return [Step("xargs", tuple(_replaced(word, token.text, each) for word in inner)) for each in rounds]
     items = tuple(Word(each, each) for each in text.split()[:100]) if text is not None else (item,)
     return [Step("xargs", (*inner, *items))]
 
