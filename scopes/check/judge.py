@@ -42,6 +42,10 @@ class Judge:
         ]
         return [self._suppressions.apply(with_fingerprints(run, verdict)) for verdict in found]
 
+    def suppress(self, verdict: Verdict) -> Verdict:
+        """Return a verdict about a missing run, with its findings marked that a suppression covers."""
+        return self._suppressions.apply(verdict)
+
     def notes(self) -> Iterator[Note]:
         """Yield a note for each own rule and each suppression that never applied."""
         for rule in self._policy.own_rules if self._runs else ():

@@ -38,6 +38,7 @@ class Reader:
             "pipeline": lambda node, frame, tail: self._pipe(_stages(node), frame, tail, None),
             "list": self._list,
             "redirected_statement": self._redirected,
+            "declaration_command": self._declare,
             "negated_command": lambda node, frame, tail: self._all(node.named_children, frame, tail),
         }
         self._compounds: dict[str, Callable[[Node, Frame], None]] = {
@@ -51,7 +52,6 @@ class Reader:
             "for_statement": self._for,
             "function_definition": self._function,
             "variable_assignment": self._assign,
-            "declaration_command": lambda node, frame: declare(node, frame.state, self._reader(frame)),
             "unset_command": lambda node, frame: unset(node, frame.state, self._reader(frame)),
         }
 
@@ -226,6 +226,24 @@ class Reader:
 
     def _assign(self, node: Node, frame: Frame) -> None:
         assign(node, frame.state, self._reader(frame))
+
+    def _declare(self, node: Node, frame: Frame, tail: Redirections) -> None:
+        """Read `export` and the like; without an operand, or with -p, it prints variables, and is a command."""
+        start = len(self._log.commands)
+        reader = self._reader(frame)
+        if any(child.type == "variable_assignment" for child in node.named_children):
+            declare(node, frame.state, reader)
+        else:
+            name = text_of(node.children[0], frame.source)
+            words = [Word(name, name)]
+            for child in node.named_children:
+                text = text_of(child, frame.source)
+                words += [Word(text, text)] if child.type == "variable_name" else self._expand([child], frame)
+            options = [word.text for word in words[1:] if word.text.startswith("-")]
+            if len(options) == len(words) - 1 or any("p" in option for option in options):
+                self._log.emit(tuple(words), frame, text_of(node, frame.source), tail.files)
+                return
+        self._log.attach(start, tail.files, frame)
 
     def _function(self, node: Node, frame: Frame) -> None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")

@@ -159,9 +159,61 @@ def test_the_policy_is_that_of_the_project_and_not_of_a_directory_below_it(tmp_p
     assert "ours/x" in json.dumps(run(data)[1])
     assert run(data, "--rules", "sub/scopes-check.toml")[1] == {}
     assert "there is no policy" in json.dumps(run(data, "--rules", "gone.toml")[1])
-    (tmp_path / "sub" / ".git").mkdir()
-    assert run(data)[1] == {}
     assert "ours/x" in json.dumps(run(data, env={"CLAUDE_PROJECT_DIR": str(tmp_path)})[1])
+
+
+NO_MAKE = '[[rule]]\nid = "ours/x"\nexpect = "never run(make **)"\n'
+
+
+@pytest.mark.parametrize("own", [None, "", "preset = 'read-only'\nfail_on = 'none'\n"])
+def test_a_repository_that_the_agent_makes_in_the_project_has_no_policy_of_its_own(tmp_path, own):
+    """It can create one, work in it, and write a policy there; also as a link or a file like that of a worktree."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "scopes-check.toml").write_text(NO_MAKE)
+    for number, make in enumerate((lambda path: path.mkdir(), lambda path: path.write_text("gitdir: /x"), lambda path: path.symlink_to("/gone"))):  # fmt: skip
+        nested = tmp_path / f"a{number}" / "b"
+        nested.mkdir(parents=True)
+        make(nested / ".git")
+        if own is not None:
+            (nested / "scopes-check.toml").write_text(own)
+        data = hook_input("codex", cwd=str(nested), given={"command": "make"})
+        assert "ours/x" in json.dumps(run(data, agent="codex")[1])
+        outside = hook_input("codex", "apply_patch", "*** Begin Patch\n*** Add File: ../../x\n+a\n", cwd=str(nested))
+        assert "files/outside-workspace" in json.dumps(run(outside, agent="codex")[1])
+
+
+def test_the_inner_policy_applies_if_the_outer_repository_has_none_or_may_be_of_somebody_else(tmp_path):
+    inner = tmp_path / "inner"
+    for folder in (tmp_path, inner):
+        folder.mkdir(exist_ok=True)
+        (folder / ".git").mkdir()
+    (inner / "scopes-check.toml").write_text(NO_MAKE)
+    data = hook_input(cwd=str(inner), given={"command": "make"})
+    assert "ours/x" in json.dumps(run(data)[1])
+    (tmp_path / "scopes-check.toml").write_text("")
+    assert run(data)[1] == {}
+    tmp_path.chmod(0o777)
+    assert "ours/x" in json.dumps(run(data)[1])
+
+
+def test_with_a_revision_the_commits_of_a_nested_repository_have_no_effect(tmp_path):
+    nested = tmp_path / "nested"
+    nested.mkdir()
+    for folder, text in ((nested, ""), (tmp_path, NO_MAKE)):
+        (folder / "scopes-check.toml").write_text(text)
+        for words in (["init", "-q"], ["add", "scopes-check.toml"], ["commit", "-qm", "x"]):
+            subprocess.run(["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True, capture_output=True)  # fmt: skip
+    data = hook_input(cwd=str(nested), given={"command": "make"})
+    assert "ours/x" in json.dumps(run(data, "--rules-from", "HEAD")[1])
+
+
+@pytest.mark.parametrize("path", ["scopes-check.toml", "sub/scopes-check.toml", ".git/config"])
+def test_the_agent_may_not_write_a_policy_or_a_repository(path):
+    for given in (
+        {"tool": "Write", "given": {"file_path": path, "content": ""}},
+        {"given": {"command": f": > {path}"}},
+    ):
+        assert decide(**given).action == "deny", given
 
 
 def test_with_a_revision_the_policy_that_an_agent_edited_has_no_effect(tmp_path):

@@ -82,6 +82,11 @@ def test_words_are_read_as_a_shell_reads_them(line, argv):
         ("a; b && c || d | e & f", ["a", "b", "c", "d", "e", "f"]),
         ("diff <(a) <(b)", ["a", "b", "diff ? ?"]),
         ("a `b`", ["b", "a ?"]),
+        ("export -p; declare -p X; typeset -xp | a", ["export -p", "declare -p X", "typeset -xp", "a"]),
+        ("export; readonly > b", ["export", "readonly"]),
+        ("export X; declare -a y; local z; a", ["a"]),
+        ("export X=$(b) Y; export $(c)", ["b", "c"]),
+        ("d=$(export -p); sudo bash -c 'declare -p'", ["export -p", "declare -p"]),
         ("time -p a; ! b; coproc c", ["a", "b", "c"]),
         ("uv run pytest -q; npx jest; poetry run b", ["pytest -q", "jest", "b"]),
         ("env -i A=1 B=2 a; env -S 'b c' d", ["a", "b c d"]),
@@ -131,6 +136,8 @@ def test_each_command_has_its_directory(line, directory):
 
 
 def test_redirections_belong_to_the_command_that_has_them():
+    assert only("export -p > b").redirections == (Redirection("write", "b"),)
+    assert only("export X=1 > b").redirections == (Redirection("write", "b"),)
     assert only("a > b 2>> c < d 2>&1").redirections == (
         Redirection("write", "b"), Redirection("append", "c"), Redirection("read", "d"),
     )  # fmt: skip
