@@ -28,13 +28,14 @@ from scopes.merge.file_texts import (
 )
 from scopes.merge.line_ranges import (
     LineRange,
-    changes_of,
+    group_changes,
     kept_share,
-    lines_before,
+    lines_of,
     list_moved_changes,
     overlapping_ranges,
     was_changed_throughout,
 )
+from scopes.merge.patched_lines import join_patches
 from scopes.merge.side_calls import SideCall
 from scopes.model.conflicts import FILES
 from scopes.model.file_edits import Hunk
@@ -226,7 +227,8 @@ def _compare_different_starts(
     moved = merge_texts(first[1], first[0], source)
     if not moved.conflicts:
         return _merge_texts(shape, first[0], target, moved.text, f"{note}; only their edits are compared")
-    ranges = overlapping_ranges(list_line_changes(first[0], target), from_source, (target, source))
+    groups = group_changes(list_line_changes(first[0], target), from_source)
+    ranges = overlapping_ranges(groups, (lines_of(target), lines_of(source)))
     if not ranges:
         return shape(outcome="compatible", note=f"{note}; only their edits are compared")
     merged = merge_texts(first[1], target, source)  # applies the edits of the source to the text of the target
@@ -247,8 +249,8 @@ def _merge_texts(
     merged = merge_texts(base, target, source)
     if not merged.conflicts:
         return shape(outcome="compatible", merged=merged.text, note=note)
-    changes = list_line_changes(base, target), list_line_changes(base, source)
-    ranges = overlapping_ranges(*changes, (target, source))
+    groups = group_changes(list_line_changes(base, target), list_line_changes(base, source))
+    ranges = overlapping_ranges(groups, (lines_of(target), lines_of(source)))
     return shape(outcome="overlap", merged=merged.text, ranges=ranges[:MAX_RANGES], note=note)
 
 
@@ -313,15 +315,23 @@ def _compare_hunks(shape: partial[FileComparison], target: FileSide, source: Fil
         return shape(outcome="unknown", note=_why_unknown(unknown) or target.unknown or source.unknown)
     if target.hunks == source.hunks:
         return shape(outcome="same")
-    lines = [lines_before(hunks) for hunks in (target.hunks, source.hunks)]
-    common = lines[0].keys() & lines[1].keys()
-    if any(lines[0][number] != lines[1][number] for number in common):
+    here, there = join_patches(target.hunks), join_patches(source.hunks)
+    if here is None or there is None:
+        return shape(outcome="unknown", note="the hunks of a patch overlap")
+    common = here.shown.keys() & there.shown.keys()
+    # Claude Code writes tabs as blanks
+    if any("".join(here.shown[line].split()) != "".join(there.shown[line].split()) for line in common):
         return shape(outcome="unknown", note="the patches are of different texts, which are not recorded")
-    ranges = overlapping_ranges(changes_of(target.hunks), changes_of(source.hunks))
+    known = {**here.shown, **there.shown}
+    groups = group_changes(here.changes, there.changes)
+    ranges = overlapping_ranges(groups, (partial(here.read_lines, known=known), partial(there.read_lines, known=known)))
     note = "compared by the line numbers of the patches"
     if not common:
         note += ", perhaps of different texts"
-    return shape(outcome="overlap" if ranges else "compatible", ranges=ranges[:MAX_RANGES], note=note)
+    if ranges:
+        return shape(outcome="overlap", ranges=ranges[:MAX_RANGES], note=note)
+    same = all(target and source for _, _, (target, source) in groups)
+    return shape(outcome="same" if same else "compatible", note=note)
 
 
 def _hunk_text(hunk: Hunk) -> str:
