@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from scopes.merge.file_comparison import compare_steps
-from scopes.merge.file_texts import Step
+from scopes.merge.file_steps import Step
 from scopes.merge.line_ranges import list_moved_changes, was_changed_throughout
 from scopes.merge.patched_lines import join_patches
 from scopes.model.file_edits import FileEdit, Hunk
