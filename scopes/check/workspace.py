@@ -43,12 +43,12 @@ def relative_to(path: str, workspace: str | None) -> str | None:
 
 
 def path_in_workspaces(path: str, directory: str | None, workspaces: Sequence[str]) -> str | None:
-    """Return a path relative to its workspace, or as written if there is none; None if it is outside of all."""
+    """Return a path relative to the innermost workspace around it, or as written without any; None if it is outside."""
     if not workspaces:
         return path
     resolved = resolve(path, directory or workspaces[0])
     inside = (None if resolved is None else relative_to(resolved, workspace) for workspace in workspaces)
-    return next((each for each in inside if each is not None), None)
+    return min((each for each in inside if each is not None), key=len, default=None)
 
 
 def is_outside(path: str, directory: str | None, workspaces: Sequence[str]) -> bool | None:

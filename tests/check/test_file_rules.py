@@ -221,3 +221,14 @@ def test_assertions_that_move_within_a_file_are_not_lost(repository):
     assert verdict_of(judge(repository, in_workspace(repository, away, back)), WEAKENED) == ("pass", "")
     other = replaced("tests/test_c.py", "pass\n", "assert c\n")
     assert verdict_of(judge(repository, in_workspace(repository, away, other)), WEAKENED)[0] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("src/a.py", "pass"), (".github/workflows/ci.yml", "fail"), (".claude/settings.json", "fail")],
+)
+@pytest.mark.parametrize("worktree", [".claude/worktrees/fix", ".worktrees/fix"])
+def test_protected_paths_are_relative_to_the_innermost_worktree(repository, worktree, path, status):
+    """Claude Code keeps its worktrees below .claude, whose other files are protected."""
+    steps = (shell(f"git worktree add {worktree}"), edit(f"/home/dev/shop/{worktree}/{path}"))
+    assert verdict_of(judge(repository, in_workspace(repository, *steps)), PROTECTED)[0] == status
