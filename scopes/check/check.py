@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from scopes.check.baseline import mark_known
-from scopes.check.findings import Finding, Verdict, is_at_least, redacted
-from scopes.check.judge import Judge
+from scopes.check.findings import Finding, Level, Verdict, is_at_least, redacted
+from scopes.check.judge import Judge, level_of
 from scopes.check.locate import locate_events
 from scopes.check.policy import Policy
+from scopes.check.rules.missing import CURE, MISSING
 from scopes.check.run import Run, RunSource
 from scopes.check.run_reader import read_run
 from scopes.history.conversations import Scope
 from scopes.ids import ConversationId
 from scopes.importers.formats.events import RunEnd
-from scopes.result import Result
+from scopes.result import Note, Result
 from scopes.store.repository import Repository
-
-MISSING = "run/missing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +86,7 @@ def check(
     policy: Policy,
     *,
     missing: Sequence[tuple[str, str]] = (),
+    empty: Sequence[Run] = (),
     baseline: frozenset[str] = frozenset(),
     agent_exit: int | None = None,
     unknown_fails: bool = False,
@@ -97,21 +97,22 @@ def check(
     `baseline` holds the fingerprints of findings that do not count. `agent_exit` is the exit code of the agent: a run
     fails if it is not 0, whatever its transcript says. `missing` are names and reasons of runs that are not there or
     cannot be read. Each is a finding of `run/missing`, and so is the absence of any run: nothing examined is never
-    clean.
+    clean. `empty` are runs that no conversation has, because their transcripts have no message.
     """
     judge = Judge(policy)
-    checked = [_missing(name, reason, policy) for name, reason in missing]
+    absent = list(missing) if missing or scopes or empty else [("", "there is no run to check")]
+    checked = [_missing(name, reason, judge, level_of(MISSING, policy)) for name, reason in absent]
+
+    def verdicts_of(run: Run) -> list[Verdict]:
+        verdicts = judge.verdicts(_with_exit_code(run, agent_exit))
+        return [each._replace(findings=tuple(map(redacted, mark_known(each.findings, baseline)))) for each in verdicts]
+
+    checked += [_checked(run, verdicts_of(run)) for run in empty]
     for number, (name, scope) in enumerate(scopes, 1):
-        run = _with_exit_code(_named(read_run(repository, scope, name), name), agent_exit)
-        verdicts = [
-            each._replace(findings=tuple(map(redacted, mark_known(each.findings, baseline))))
-            for each in judge.verdicts(run)
-        ]
-        checked.append(_checked(run, locate_events(repository, scope, verdicts)))
+        run = _named(read_run(repository, scope, name), name)
+        checked.append(_checked(run, locate_events(repository, scope, verdicts_of(run))))
         if on_progress is not None:
             on_progress(number)
-    if not checked:
-        checked.append(_missing("", "there is no run to check", policy))
     return Checked(
         runs=tuple(checked),
         fail_on=policy.fail_on,
@@ -119,7 +120,7 @@ def check(
         policy=policy.path,
         lines={**policy.lines, **{rule.id: rule.line for rule in policy.own_rules}},
         own_rules={rule.id: rule.expect for rule in policy.own_rules},
-        notes=(*policy.notes, *judge.notes()),
+        notes=(*policy.notes, *_notes_on_missing(absent, policy), *judge.notes()),
     )
 
 
@@ -152,8 +153,17 @@ def _checked(run: Run, verdicts: list[Verdict]) -> CheckedRun:
     )
 
 
-def _missing(name: str, reason: str, policy: Policy) -> CheckedRun:
-    level = policy.levels.get(MISSING, "error")
-    finding = Finding(MISSING, level, reason, cure="see whether the agent ran, and where it left its transcript")
-    verdict = Verdict(MISSING, level, "fail", findings=(finding,))
-    return CheckedRun(name=name, conversation=None, title=None, calls=0, verdicts=(verdict,))
+def _missing(name: str, reason: str, judge: Judge, level: Level) -> CheckedRun:
+    """Return a run that is not there, with the verdict of `run/missing` unless that is off."""
+    verdicts: tuple[Verdict, ...] = ()
+    if level != "off":
+        finding = Finding(MISSING.id, level, reason, cure=CURE)
+        verdicts = (judge.suppress(Verdict(MISSING.id, level, "fail", findings=(finding,))),)
+    return CheckedRun(name=name, conversation=None, title=None, calls=0, verdicts=verdicts)
+
+
+def _notes_on_missing(absent: Sequence[tuple[str, str]], policy: Policy) -> Iterator[Note]:
+    """Yield a note for each missing run if no rule reports it: nothing examined is never silent."""
+    if level_of(MISSING, policy) == "off":
+        for name, reason in absent:
+            yield Note(f"{name}: {reason}" if name else reason, f"the policy has {MISSING.id} off")

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import stat
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -35,10 +36,15 @@ Action: TypeAlias = Literal["pass", "ask", "deny", "warn"]
 
 
 class HookInput(NamedTuple):
-    """The call that an agent is about to make; `project` is the directory in which the policy is looked for."""
+    """The call that an agent is about to make.
+
+    project: the workspace
+    policy_directories: where the policy is looked for, in this order
+    """
 
     agent: str
     project: str
+    policy_directories: tuple[str, ...]
     directory: str
     call: Part
 
@@ -75,7 +81,24 @@ def parse_input(agent: str, data: bytes, environ: Mapping[str, str]) -> HookInpu
     key = "input" if isinstance(given, dict) else "input_text"
     call = Part("tool_call", {"call_id": "hook", "name": name, key: given})
     project = environ.get(_PROJECTS.get(agent, ""), "")
-    return HookInput(agent, project if os.path.isabs(project) else _find_project(directory), directory, call)
+    if not os.path.isabs(project) or "\0" in project:
+        project = next(_walk_repositories(directory), directory)
+    return HookInput(agent, project, find_policy_directories(project), directory, call)
+
+
+def find_policy_directories(project: str) -> tuple[str, ...]:
+    """Return the directories in which the policy of a project is looked for: an outer repository before an inner one.
+
+    An agent can make a repository in its project, work in it, and give it a policy. That of the repository around it
+    comes first, unless somebody else may have written that: it must belong to the owner of the project or to the user.
+    """
+    owners = {os.geteuid(), *(found.st_uid for found in map(_stat, [project]) if found is not None)}
+    outer = []
+    for folder in _walk_repositories(project):
+        status = _stat(folder)
+        if folder != project and status is not None and status.st_uid in owners and not status.st_mode & stat.S_IWOTH:
+            outer.append(folder)
+    return (*reversed(outer), project)
 
 
 def judge_call(wanted: HookInput, policy: Policy) -> Decision:
@@ -119,15 +142,23 @@ class _CallRun(Run):
         return () if self.directory is None else (self.directory,)
 
 
-def _find_project(directory: str) -> str:
-    """Return the top directory of the working tree that a directory is in; the directory itself if it is in none."""
-    folder = directory
-    while not os.path.lexists(os.path.join(folder, ".git")):
+def _walk_repositories(directory: str) -> Iterator[str]:
+    """Yield the top directories of the working trees that a directory is in, the innermost first."""
+    folder = os.path.normpath(directory)
+    while True:
+        if os.path.lexists(os.path.join(folder, ".git")):
+            yield folder
         parent = os.path.dirname(folder)
         if parent == folder:
-            return directory
+            return
         folder = parent
-    return folder
+
+
+def _stat(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except (OSError, ValueError):
+        return None
 
 
 def _run_of(wanted: HookInput) -> Run:

@@ -14,8 +14,8 @@ from scopes.check.rules.base import Rule, Settings, Unknown
 from scopes.check.rules.registry import RULES
 from scopes.check.run import Run
 from scopes.check.suppressions import Suppressions
+from scopes.loading import load
 from scopes.result import Note
-from scopes.search.regex import TooSlow
 
 _LOSSY = "the event stream may lack calls, and there is no session file"
 
@@ -42,6 +42,10 @@ class Judge:
         ]
         return [self._suppressions.apply(with_fingerprints(run, verdict)) for verdict in found]
 
+    def suppress(self, verdict: Verdict) -> Verdict:
+        """Return a verdict about a missing run, with its findings marked that a suppression covers."""
+        return self._suppressions.apply(verdict)
+
     def notes(self) -> Iterator[Note]:
         """Yield a note for each own rule and each suppression that never applied."""
         for rule in self._policy.own_rules if self._runs else ():
@@ -59,7 +63,7 @@ class Judge:
                 found, count = find_breaches(rule.expectation, line, settings)
                 breaches += found
                 self._matched[rule.id] += count
-        except TooSlow:
+        except load("scopes.search.regex:TooSlow"):
             return Verdict(rule.id, rule.level, "unknown", "a regular expression took too long")
         findings = tuple(
             _with_level(

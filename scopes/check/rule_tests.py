@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from scopes.check.check import MISSING, Checked
+from scopes.check.check import Checked
 from scopes.check.policy import Policy
 from scopes.check.rules.registry import RULES
 from scopes.errors import Invalid
@@ -126,7 +126,7 @@ def parse_expected(text: str, path: str, policy: Policy) -> tuple[Expected, ...]
     unknown = next((key for key in document if key != "expect"), None)
     if unknown is not None or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise Invalid(f"{path}: it must have [[expect]] tables only", hint="for example: [[expect]] rule = ..., at = 3")
-    known = [MISSING, *RULES, *(rule.id for rule in policy.own_rules)]
+    known = [*RULES, *(rule.id for rule in policy.own_rules)]
     return tuple(_read_expected(row, f"{path}: expectation {number}", known) for number, row in enumerate(rows, 1))
 
 

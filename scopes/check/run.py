@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from scopes.check.shell import parse_commands
 from scopes.check.shell_command import Command
-from scopes.check.workspace import resolve
+from scopes.check.workspace import is_widening, resolve
 
 if TYPE_CHECKING:
     from scopes.history.usage import Tokens
@@ -124,22 +124,24 @@ class Run:
     def workspaces(self) -> tuple[str, ...]:
         """The workspace, worktrees that the agent added to it, and directories to which no `cd` of the agent led.
 
-        The last are those in which a user resumed the session, or to which the agent program moved it.
+        The last are those in which a user resumed the session, or to which the agent program moved it. Such a directory
+        is no workspace if it contains another one, or is a home or a directory of the system: an agent can go there in
+        a way that is not seen.
         """
         if self.directory is None:
             return ()
         found = {self.directory: None}
         reached: set[str | None] = set()
         for call in self.calls:
-            if call.directory is not None and not reached & {call.directory, None}:
-                found[call.directory] = None
+            added = [] if call.directory is None or reached & {call.directory, None} else [call.directory]
             for command in call.commands:
                 if command.program in {"cd", "pushd", "popd"}:
                     target = next((word for word in command.words[1:] if not word.startswith("-")), None)
                     known = target is not None and target in command.argv
                     reached.add(resolve(target, command.directory) if target is not None and known else None)
                 if command.argv[:3] == ("git", "worktree", "add") and call.outcome == "ok":
-                    found.update(dict.fromkeys(_added_worktree(command)))
+                    added += _added_worktree(command)
+            found.update((each, None) for each in added if not is_widening(each, tuple(found)))
         return tuple(found)
 
     @property

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
-from scopes.check.run import Call, Outcome, Run, RunPart, Text
+from scopes.check.run import Call, Outcome, Run, RunPart, RunSource, Text
 from scopes.check.transcripts import Transcripts, find_session_directory, read_transcripts
 from scopes.history.conversations import Scope, walk_messages
 from scopes.history.messages import MessageHeader
@@ -16,7 +16,10 @@ from scopes.history.titles import read_heading
 from scopes.history.tool_calls import is_failed
 from scopes.history.usage import add_up, tokens_of
 from scopes.ids import MessageId, Oid
-from scopes.importers.formats.events import STREAM, RunEnd
+from scopes.importers.archive import digest_of
+from scopes.importers.formats.base import Source, choose_format
+from scopes.importers.formats.events import STREAM, Draft, Ending, RunEnd, Session
+from scopes.importers.formats.registry import FORMATS
 from scopes.importers.streams import KnownCalls
 from scopes.model.file_edits import command_of, edits_of_call
 from scopes.model.message import COPIED, Message, Part
@@ -63,6 +66,32 @@ def read_run(repository: Repository, scope: Scope, name: str | None = None) -> R
         models=tuple(dict.fromkeys(builder.models)),
         answers=builder.answers,
         parts=tuple(builder.parts),
+    )
+
+
+def read_empty_run(source: Source) -> Run | None:
+    """Return the run of a transcript without a message; None if it is a session file that the user did not name.
+
+    Agents make session files for what is no run, such as a title. An event stream is always that of a run.
+
+    Raises:
+        CannotImport, OSError: it cannot be read.
+    """
+    chosen = choose_format(FORMATS, source)
+    events = list(chosen.walk_events(source))
+    session = next((event for event in events if isinstance(event, Session)), None)
+    if session is None or not (session.is_stream or source.named) or any(isinstance(event, Draft) for event in events):
+        return None
+    kind: Literal["stream", "session"] = "stream" if session.is_stream else "session"
+    return Run(
+        name=source.path,
+        conversation=None,
+        title=None,
+        directory=session.cwd,
+        calls=(),
+        texts=(),
+        sources=(RunSource(source.path, session.format, kind, digest_of(source, source.size)),),
+        end=next((event.run_end for event in events if isinstance(event, Ending)), None),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from scopes.check.shell_state import State, Word
@@ -12,6 +14,12 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _READS = {"read", "mapfile", "readarray", "getopts"}
+_EXPORTS = {"export", "declare", "typeset"}
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_CHANGED = re.compile(
+    r"(?<![-\w$./])(?:\+\+|--)?([A-Za-z_]\w*)(?:\[[^\]\s]{0,80}\])?[ ]?(?:\+\+|--|[-+*/%&|^]?=(?!=))"
+    r"|(?:\+\+|--)([A-Za-z_]\w*)"
+)
 
 
 def run_builtin(words: tuple[Word, ...], state: State, given: Input | None) -> None:
@@ -19,18 +27,55 @@ def run_builtin(words: tuple[Word, ...], state: State, given: Input | None) -> N
     name = words[0].value if words else None
     if name in {"cd", "pushd", "popd", "chdir"}:
         _change_directory(name, [word for word in words[1:] if not _is_option(word)], state)
-    elif name == "alias":
-        state.aliases |= {word.text.split("=", 1)[0] for word in words[1:] if "=" in word.text}
-    elif name == "set" and len(words) > 1 and words[1].text == "--":
-        state.arguments = (words[0], *words[2:])
-    elif name == "shift":
-        state.arguments = None
     elif name in _READS:
         for word in words[1:]:
             if word.text.isidentifier():
                 state.assign(word.text, given.item if given and given.item else Word(None, f"${word.text}"))
-    elif name == "printf" and len(words) > 2 and words[1].text == "-v":
-        state.assign(words[2].text, Word(None, f"${words[2].text}"))
+    elif name in _BUILTINS:
+        _BUILTINS[name](words[1:], state)
+
+
+def _alias(words: tuple[Word, ...], state: State) -> None:
+    state.aliases |= {word.text.split("=", 1)[0] for word in words if "=" in word.text}
+
+
+def _unalias(words: tuple[Word, ...], state: State) -> None:
+    removed = {word.text for word in words}
+    state.aliases = frozenset() if "-a" in removed else state.aliases - removed
+
+
+def _set(words: tuple[Word, ...], state: State) -> None:
+    if words and words[0].text == "--":
+        state.arguments = (Word("set", "set"), *words[1:])
+
+
+def _shift(_: tuple[Word, ...], state: State) -> None:
+    state.arguments = None
+
+
+def _let(words: tuple[Word, ...], state: State) -> None:
+    forget_changed(" ".join(word.text for word in words), state)
+
+
+def _export_words(words: tuple[Word, ...], state: State) -> None:
+    for word in words:
+        _declare_word(word, state, is_export=True)
+
+
+def _printf(words: tuple[Word, ...], state: State) -> None:
+    if len(words) > 1 and words[0].text == "-v":
+        state.assign(words[1].text, Word(None, f"${words[1].text}"))
+
+
+_BUILTINS: dict[str, Callable[[tuple[Word, ...], State], None]] = {
+    "alias": _alias,
+    "unalias": _unalias,
+    "set": _set,
+    "shift": _shift,
+    "let": _let,
+    "export": _export_words,
+    "printf": _printf,
+}
 
 
 def _is_option(word: Word) -> bool:
@@ -79,19 +124,53 @@ def assign(node: Node, state: State, reader: WordReader) -> tuple[str, Word | li
 
 def declare(node: Node, state: State, reader: WordReader) -> None:
     """Read `export`, `local`, `declare`, `readonly` and `typeset`."""
-    is_export = bool(node.children) and node.children[0].type == "export"
+    keyword = node.children[0].type if node.children else ""
+    options = [reader.source_of(child) for child in node.named_children if child.type == "word"]
+    is_export = keyword == "export" or (keyword in _EXPORTS and any("x" in each for each in options))
     for child in node.named_children:
         if child.type == "variable_assignment":
             name, value = assign(child, state, reader)
             if is_export:
-                state.exported[name] = value.value if isinstance(value, Word) else None
-        elif child.type not in {"word", "variable_name"}:
-            reader.read(child)
+                _export(name, value, state)
+        elif child.type == "variable_name":
+            name = reader.source_of(child)
+            if "-n" in options:
+                state.exported.pop(name, None)
+            elif is_export and name in state.variables:
+                _export(name, state.variables[name], state)
+        elif child.type != "word":
+            for word in reader.expand(child):
+                _declare_word(word, state, is_export=is_export)
+
+
+def _declare_word(word: Word, state: State, *, is_export: bool) -> None:
+    """Read a word such as `NAME=value` or `NAME` of a declaration."""
+    match = _ASSIGNMENT.fullmatch(word.text)
+    if match is not None:
+        state.assign(match[1], Word(None if word.value is None else match[2], match[2], word.programs))
+    name = word.text if match is None else match[1]
+    if is_export and name in state.variables:
+        _export(name, state.variables[name], state)
+
+
+def _export(name: str, value: Word | list[Word], state: State) -> None:
+    state.exported[name] = value.value if isinstance(value, Word) else None
+
+
+def forget_changed(text: str, state: State) -> None:
+    """Forget the variables that a text seems to assign: the body of a loop, or an arithmetic expression."""
+    for match in _CHANGED.finditer(text):
+        name = match[1] or match[2]
+        if name in state.variables:
+            state.assign(name, Word(None, f"${name}"))
 
 
 def unset(node: Node, state: State, reader: WordReader) -> None:
-    """Read `unset`."""
-    for child in node.named_children:
-        name = reader.source_of(child)
-        state.variables.pop(name, None)
-        state.exported.pop(name, None)
+    """Read `unset`: a name is that of a variable, else of a function."""
+    names = [reader.source_of(child) for child in node.named_children]
+    for name in names:
+        if name in state.variables and "-f" not in names:
+            state.variables.pop(name)
+            state.exported.pop(name, None)
+        elif "-v" not in names:
+            state.functions.pop(name, None)

@@ -6,20 +6,26 @@ import itertools
 import re
 from collections.abc import Iterator
 from functools import cache
+from importlib.machinery import ModuleSpec, PathFinder
 from time import process_time
+from typing import Any
 
-import tree_sitter_bash
 from tree_sitter import Language, Node, Parser, Point
+
+from scopes.loading import load
 
 MAX_SECONDS = 1.0  # of the processor for one command line; an ordinary one takes a tenth of a millisecond
 MAX_HEREDOCS = 50  # of a text that is mended
 MAX_ROUNDS = 3  # of finding ends of lines that the grammar misses
 _SIMPLE = {"command", "file_redirect", "redirected_statement"}
 _BLOCK = 1 << 16
+_PACKAGE = "tree_sitter_bash"
 _ARGUMENTS = re.compile(rb"""(<<-?[ ]?(['"]?)\w{1,80}\2)(?=[ ]+[^\s|&;<])((?:>&|&>|[^\n;|&<]){1,2000})""")
 _STATEMENTS = re.compile(
     rb"""(<<-?[ ]?(['"]?)(\w{1,80})\2[^\n;]{0,2000});([^\n]{0,2000})\n((?:[^\n]{0,2000}\n){0,2000}?[\t]*)\3(?=\n|$)"""
 )
+_ANSI_C = re.compile(rb"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_PAIR = re.compile(rb"\\(.)", re.DOTALL)
 
 
 class Grammar:
@@ -29,12 +35,15 @@ class Grammar:
         self._deadline = process_time() + MAX_SECONDS
 
     def parse(self, source: bytes) -> tuple[bytes, Node | None]:
-        """Return the tree of a text, and the text that its positions refer to; None if it takes too long.
+        r"""Return the tree of a text, and the text that its positions refer to; None if it takes too long.
 
         Arguments and `; command` behind a heredoc on its first line are an error to the grammar. Such a text is parsed
         again with the arguments in front of the heredoc and the command behind its end. Between pipelines with `2>&1`
-        the grammar takes an end of line for a blank: then it is parsed again with `;` at that place.
+        the grammar takes an end of line for a blank: then it is parsed again with `;` at that place. In `$'...\\'` it
+        takes the quote for an escaped one, so that a backslash is written as `\x5c`.
         """
+        if b"$'" in source and b"\\\\" in source:
+            source = _ANSI_C.sub(lambda match: _PAIR.sub(_escape_backslash, match[0]), source)
         tree = self._parse(source)
         for _ in range(MAX_ROUNDS if b"|" in source and b">&" in source and b"\n" in source else 0):
             places = [] if tree is None else sorted(_missed_ends(tree, source))
@@ -62,6 +71,10 @@ class Grammar:
         return tree.root_node
 
 
+def _escape_backslash(pair: re.Match[bytes]) -> bytes:
+    return rb"\x5c" if pair[1] == b"\\" else pair[0]
+
+
 def _missed_ends(tree: Node, source: bytes) -> Iterator[int]:
     """Yield the positions of ends of lines inside of commands."""
     pending = [tree]
@@ -79,4 +92,19 @@ def _missed_ends(tree: Node, source: bytes) -> Iterator[int]:
 
 @cache
 def _parser() -> Parser:
-    return Parser(Language(tree_sitter_bash.language()))
+    return Parser(Language(_load_binding().language()))
+
+
+def _load_binding() -> Any:
+    """Return the compiled module of tree-sitter-bash.
+
+    Importing its package takes a tenth of the processor time of a hook, for `importlib.resources` and its query files.
+    """
+    package = PathFinder.find_spec(_PACKAGE)
+    folders = None if package is None else package.submodule_search_locations
+    spec = None if folders is None else PathFinder.find_spec(f"{_PACKAGE}._binding", folders)
+    if not isinstance(spec, ModuleSpec) or spec.loader is None:  # another way of packaging
+        return load(f"{_PACKAGE}:_binding")
+    module: Any = spec.loader.create_module(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from scopes.check.shell_builtins import assign, declare, run_builtin, unset
+from scopes.check.shell_builtins import assign, declare, forget_changed, run_builtin, unset
 from scopes.check.shell_collector import Collector, Frame
 from scopes.check.shell_command import Command, Redirection
 from scopes.check.shell_grammar import Grammar
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 40  # of statements in statements
 MAX_VALUES = 12  # of a loop that is read once for each value
+_IN_BACKQUOTES = re.compile(r"\\([\\`$])")
+_SEVERAL = re.compile(r"[*?\[{]")  # a word that may become several
 _LEAVES = {"exit", "return", "continue", "break", "false", "die"}
 _BRANCHES = {"elif_clause", "else_clause", "case_item"}
 
@@ -35,6 +38,7 @@ class Reader:
             "pipeline": lambda node, frame, tail: self._pipe(_stages(node), frame, tail, None),
             "list": self._list,
             "redirected_statement": self._redirected,
+            "declaration_command": self._declare,
             "negated_command": lambda node, frame, tail: self._all(node.named_children, frame, tail),
         }
         self._compounds: dict[str, Callable[[Node, Frame], None]] = {
@@ -48,7 +52,6 @@ class Reader:
             "for_statement": self._for,
             "function_definition": self._function,
             "variable_assignment": self._assign,
-            "declaration_command": lambda node, frame: declare(node, frame.state, self._reader(frame)),
             "unset_command": lambda node, frame: unset(node, frame.state, self._reader(frame)),
         }
 
@@ -90,30 +93,54 @@ class Reader:
         if compound is not None:
             compound(node, frame)
         elif node.named_child_count:
-            self._all(node.named_children, frame)
+            self._sequence(node, frame)
+            if frame.source.startswith(b"((", node.start_byte):
+                forget_changed(text_of(node, frame.source), frame.state)
         self._log.attach(start, tail.files, frame)
 
     def _all(self, nodes: Iterable[Node], frame: Frame, tail: Redirections = Redirections()) -> None:  # noqa: B008
         for node in nodes:
             self._statement(node, frame, tail)
 
-    def _substitute(self, node: Node, frame: Frame) -> Word:
-        """Run a command substitution; return its output, or a placeholder that stands for it."""
+    def _sequence(self, node: Node, frame: Frame) -> None:
+        """Read the statements in a node; one before `&` runs in a shell of its own."""
+        children = node.children
+        for number, child in enumerate(children):
+            if child.is_named:
+                is_background = number + 1 < len(children) and children[number + 1].type == "&"
+                self._statement(child, frame._replace(state=frame.state.copy()) if is_background else frame)
+
+    def _substitute(self, node: Node | bytes, frame: Frame) -> Word:
+        """Run a command substitution, or a text in backquotes; return its output, or a placeholder for it."""
         start = len(self._log.commands)
         self._log.output = None
-        self._statement(node, frame._replace(input=None))
+        raw = f"`{node.decode('utf-8', 'replace')}`" if isinstance(node, bytes) else text_of(node, frame.source)
+        if isinstance(node, bytes):
+            self._backquoted(raw, frame._replace(input=None, state=frame.state.copy()))
+        else:
+            self._statement(node, frame._replace(input=None))
         emitted = self._log.commands[start:]
         output = self._log.take_output()
-        known = None if output is None or node.type != "command_substitution" else output.value
+        is_text = isinstance(node, bytes) or node.type == "command_substitution"
+        known = output.value if output is not None and is_text else None
         if known is not None and all(each.program == "cd" for each in emitted[:-1]):
             return Word(known.rstrip("\n"), known.rstrip("\n"))
-        name = self._log.placeholder(text_of(node, frame.source))
+        name = self._log.placeholder(raw)
         programs = tuple(each.program for each in emitted if each.program)[:8]
         frame.state.variables[name] = word = Word(None, f"${name}", programs)
         return word
 
     def _subshell(self, node: Node, frame: Frame) -> None:
-        self._all(node.named_children, frame._replace(state=frame.state.copy()))
+        inner = frame._replace(state=frame.state.copy())
+        raw = text_of(node, frame.source)
+        if raw.startswith("`") and "\\" in raw:  # a backslash escapes one more level
+            self._backquoted(raw, inner)
+        else:
+            self._sequence(node, inner)
+
+    def _backquoted(self, raw: str, frame: Frame) -> None:
+        text = _IN_BACKQUOTES.sub(r"\1", raw[1:-1])
+        self.run_text(text.encode("utf-8", "surrogatepass"), frame._replace(depth=frame.depth + 1))
 
     def _redirected(self, node: Node, frame: Frame, tail: Redirections) -> None:
         body = node.child_by_field_name("body")
@@ -172,8 +199,15 @@ class Reader:
         frame.state.become(ends[0])
 
     def _loop(self, node: Node, frame: Frame) -> None:
+        """Read the body once; what it assigns is unknown in it, since an earlier round may have assigned it."""
         inner = frame.state.copy()
-        self._all(node.named_children, frame._replace(state=inner))
+        text, body = text_of(node, frame.source), node.child_by_field_name("body")
+        if node.type == "while_statement":
+            forget_changed(text, inner)
+        for child in node.named_children:
+            if child == body and node.type != "while_statement":  # behind its initializer
+                forget_changed(text, inner)
+            self._statement(child, frame._replace(state=inner))
         frame.state.join([inner])
 
     def _for(self, node: Node, frame: Frame) -> None:
@@ -184,12 +218,32 @@ class Reader:
         values = self._expand(node.children_by_field_name("value"), frame)
         if not 0 < len(values) <= MAX_VALUES:
             values = [Word(None, f"${name}", tuple(program for word in values for program in word.programs)[:8])]
+        if any(word.value is None or _SEVERAL.search(word.value) for word in values):
+            forget_changed(text_of(body, frame.source), frame.state)
         for value in values:
             frame.state.assign(name, value)
             self._statement(body, frame)
 
     def _assign(self, node: Node, frame: Frame) -> None:
         assign(node, frame.state, self._reader(frame))
+
+    def _declare(self, node: Node, frame: Frame, tail: Redirections) -> None:
+        """Read `export` and the like; without an operand, or with -p, it prints variables, and is a command."""
+        start = len(self._log.commands)
+        reader = self._reader(frame)
+        if any(child.type == "variable_assignment" for child in node.named_children):
+            declare(node, frame.state, reader)
+        else:
+            name = text_of(node.children[0], frame.source)
+            words = [Word(name, name)]
+            for child in node.named_children:
+                text = text_of(child, frame.source)
+                words += [Word(text, text)] if child.type == "variable_name" else self._expand([child], frame)
+            options = [word.text for word in words[1:] if word.text.startswith("-")]
+            if len(options) == len(words) - 1 or any("p" in option for option in options):
+                self._log.emit(tuple(words), frame, text_of(node, frame.source), tail.files)
+                return
+        self._log.attach(start, tail.files, frame)
 
     def _function(self, node: Node, frame: Frame) -> None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
@@ -289,4 +343,4 @@ def _leaves(node: Node, source: bytes) -> bool:
     """Return True if a statement ends the function, loop or shell that it is in."""
     while node.type in {"compound_statement", "subshell"} and node.named_children:
         node = node.named_children[-1]
-    return node.type == "command" and text_of(node, source).split(maxsplit=1)[0] in _LEAVES
+    return node.type == "command" and text_of(node, source).partition(" ")[0].strip() in _LEAVES

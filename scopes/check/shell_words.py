@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 
 from tree_sitter import Node
 
 from scopes.check.shell_state import MAX_TEXT, State, Word
 
-Substitute = Callable[[Node], Word]  # runs a command substitution; its value is None unless the output is known
+# Runs a command substitution, or the text between backquotes; the value is None unless the output is known.
+Substitute = Callable[[Node | bytes], Word]
 
 _LITERALS = {"word", "number", "brace_expression", "extglob_pattern", "regex", "test_operator", "heredoc_content"}
 _CONTAINERS = {"command_name", "concatenation", "translated_string"}
 _EXPANSIONS = {"simple_expansion", "expansion"}
 _SUBSTITUTIONS = {"command_substitution", "process_substitution"}
+_BACKQUOTED = re.compile(rb"(?:[^`\\]|\\.)+|`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _IN_QUOTES = re.compile(r'\\([\\"$`])|\\\n')
 _IN_HEREDOC = re.compile(r"\\([\\$`])|\\\n")
 _BARE = re.compile(r"\\(?:\n|(.))", re.DOTALL)
@@ -33,6 +36,7 @@ _ESCAPES = {
 _ANSI_C = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|u[0-9a-fA-F]{1,4}|.)", re.DOTALL)
 _SPECIAL = re.compile(r"""[\\'"$`<>(]""")
 _PRINTERS = {"echo", "printf", "mktemp"}
+_ALL_ITEMS = re.compile(r"\$\{?(?:(?P<array>\w+)\[)?(?P<all>[@*])\]?\}?")
 _NAME = re.compile(r"\$\{?(\w+|[@*#?$!-])\}?")
 
 
@@ -52,6 +56,8 @@ class WordReader:
     def expand(self, node: Node) -> list[Word]:
         """Return the words that a word of the source becomes: none, one or several."""
         kind = node.type
+        if kind == "command_name" and node.named_child_count == 1:
+            return self.expand(node.named_children[0])
         if kind in {"word", "raw_string", "command_name"}:  # most words: nothing is expanded in them
             raw = text_of(node, self._source)
             if not _SPECIAL.search(raw):
@@ -62,11 +68,9 @@ class WordReader:
             return spliced
         word = self.read(node)
         unquoted = node.type in _EXPANSIONS or node.type == "command_substitution"
-        if node.type in {"command_name", "concatenation"}:
+        if node.type == "concatenation":
             unquoted = any(self._has_blank(child) for child in node.children)
-        if unquoted and word.value is not None and (not word.value or any(char.isspace() for char in word.value)):
-            return [Word(piece, piece) for piece in word.value.split()]
-        return [word]
+        return _split(word) if unquoted else [word]
 
     def source_of(self, node: Node) -> str:
         """Return the source text of a node."""
@@ -79,9 +83,18 @@ class WordReader:
         return builder.word()
 
     def read_heredoc(self, body: Node) -> Word:
-        """Return the body of a heredoc whose delimiter is not quoted."""
+        """Return the body of a heredoc whose delimiter is not quoted; the grammar knows no backquotes in it."""
         builder = _Builder()
-        self._add_between(body, body.start_byte, body.end_byte, _IN_HEREDOC, builder)
+        position, children = body.start_byte, body.children
+        starts = [child.start_byte for child in children]
+        for match in _BACKQUOTED.finditer(self._source, position, body.end_byte):
+            if match[1] is not None:
+                before = children[bisect_left(starts, position) : bisect_left(starts, match.start())]
+                self._add_between(before, position, match.start(), _IN_HEREDOC, builder)
+                builder.add(self._substitute(match[1]))
+                position = match.end()
+        rest = children[bisect_left(starts, position) :]
+        self._add_between(rest, position, body.end_byte, _IN_HEREDOC, builder)
         return builder.word()
 
     def _add(self, node: Node, builder: _Builder) -> None:
@@ -94,7 +107,7 @@ class WordReader:
         elif kind == "ansi_c_string":
             builder.literal(_ANSI_C.sub(_unescape, raw[2:-1]))
         elif kind == "string":
-            self._add_between(node, node.start_byte + 1, node.end_byte - 1, _IN_QUOTES, builder)
+            self._add_between(node.children, node.start_byte + 1, node.end_byte - 1, _IN_QUOTES, builder)
         elif kind in _CONTAINERS:
             self._add_children(node, builder)
         elif kind in _EXPANSIONS:
@@ -109,10 +122,12 @@ class WordReader:
             if child.is_named or child.type != "$" or node.type != "translated_string":
                 self._add(child, builder)
 
-    def _add_between(self, node: Node, start: int, end: int, escapes: re.Pattern[str], builder: _Builder) -> None:
+    def _add_between(
+        self, children: Sequence[Node], start: int, end: int, escapes: re.Pattern[str], builder: _Builder
+    ) -> None:
         """Add a text with expansions in it; what is between them is literal."""
         position = start
-        for child in node.children:
+        for child in children:
             if child.type in _EXPANSIONS or child.type in _SUBSTITUTIONS or child.type == "arithmetic_expansion":
                 self._add_text(position, child.start_byte, escapes, builder)
                 self._add(child, builder)
@@ -156,20 +171,31 @@ class WordReader:
         return isinstance(value, Word) and any(char.isspace() for char in value.text)
 
     def _splice(self, node: Node) -> list[Word] | None:
-        """Return the items of `"$@"` and `"${ARRAY[@]}"`; None for other words."""
+        """Return the items of `"$@"` and `"${ARRAY[@]}"`; None for other words.
+
+        Without quotes items are split at blanks; `"$*"` and `"${ARRAY[*]}"` are one word.
+        """
         raw = text_of(node, self._source) if node.end_byte - node.start_byte < 200 else ""
-        raw = raw[1:-1] if raw.startswith('"') and raw.endswith('"') else raw
-        if raw in {"$@", "${@}", "$*"}:
-            return None if self._state.arguments is None else list(self._state.arguments[1:])
-        match = re.fullmatch(r"\$\{(\w+)\[[@*]\]\}", raw)
-        value = self._state.variables.get(match[1]) if match else None
-        return list(value) if isinstance(value, list) else None
+        quoted = raw.startswith('"') and raw.endswith('"')
+        match = _ALL_ITEMS.fullmatch(raw[1:-1] if quoted else raw)
+        if match is None:
+            return None
+        value = self._state.variables.get(match["array"]) if match["array"] else self._state.arguments
+        if value is None or isinstance(value, Word):
+            return None
+        items = tuple(value) if match["array"] else tuple(value[1:])
+        if quoted:
+            return list(items) if match["all"] == "@" else [_joined(items)]
+        return [piece for item in items for piece in _split(item)]
 
     def run_inner(self, node: Node) -> tuple[str, ...]:
         """Run the command substitutions inside a node of any type; return their programs."""
         programs: tuple[str, ...] = ()
         for found in _find_substitutions(node):
             programs += self._substitute(found).programs
+        if not programs and node.type == "expansion":  # the grammar knows no backquotes in `${x:-...}`
+            for match in _BACKQUOTED.finditer(self._source, node.start_byte, node.end_byte):
+                programs += self._substitute(match[1]).programs if match[1] is not None else ()
         return programs
 
 
@@ -204,7 +230,8 @@ def add_words(words: list[Word], more: list[Word], gap: bytes) -> None:
 
     The grammar leaves a blank that is escaped out of the word: then it is in the gap.
     """
-    escaped = b"\\" in gap and re.fullmatch(rb"(\s*)((?:\\\s)+)", gap.replace(b"\\\n", b""))
+    gap = gap.replace(b"\\\n", b"")
+    escaped = b"\\" in gap and re.fullmatch(rb"(\s*)((?:\\\s)+)", gap)
     if escaped and more:
         blanks = " " * (len(escaped[2]) // 2)
         more = [Word(None if more[0].value is None else blanks + more[0].value, blanks + more[0].text), *more[1:]]
@@ -224,6 +251,13 @@ def _find_substitutions(node: Node) -> Iterator[Node]:
             yield current
         else:
             pending.extend(reversed(current.children))
+
+
+def _split(word: Word) -> list[Word]:
+    """Return the words that a value without quotes becomes; an unknown value counts as one."""
+    if word.value is not None and (not word.value or any(char.isspace() for char in word.value)):
+        return [Word(piece, piece) for piece in word.value.split()]
+    return [word]
 
 
 def _joined(words: tuple[Word, ...]) -> Word:

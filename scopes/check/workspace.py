@@ -9,6 +9,11 @@ from collections.abc import Sequence
 from types import ModuleType
 
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+_WIDE = re.compile(
+    r"~.*|/|/(?:home|Users)(?:/[^/]+)?|/(?:root|var|opt|mnt|srv|tmp|media|private(?:/(?:var|tmp|etc))?|var/tmp)"
+    r"|/(?:bin|boot|dev|etc|lib\w*|proc|run|sbin|sys|usr|System|Library)(?:/.*)?"
+    r"|(?i:[a-z]:\\?|[a-z]:\\(?:users(?:\\[^\\]+)?|windows(?:\\.*)?|program ?files[^\\]*(?:\\.*)?))"
+)  # roots, homes, and directories of the system
 
 
 def resolve(path: str, directory: str | None) -> str | None:
@@ -38,12 +43,12 @@ def relative_to(path: str, workspace: str | None) -> str | None:
 
 
 def path_in_workspaces(path: str, directory: str | None, workspaces: Sequence[str]) -> str | None:
-    """Return a path relative to its workspace, or as written if there is none; None if it is outside of all."""
+    """Return a path relative to the innermost workspace around it, or as written without any; None if it is outside."""
     if not workspaces:
         return path
     resolved = resolve(path, directory or workspaces[0])
     inside = (None if resolved is None else relative_to(resolved, workspace) for workspace in workspaces)
-    return next((each for each in inside if each is not None), None)
+    return min((each for each in inside if each is not None), key=len, default=None)
 
 
 def is_outside(path: str, directory: str | None, workspaces: Sequence[str]) -> bool | None:
@@ -54,6 +59,14 @@ def is_outside(path: str, directory: str | None, workspaces: Sequence[str]) -> b
     if resolved is None or not workspaces:
         return None
     return all(relative_to(resolved, workspace) is None for workspace in workspaces)
+
+
+def is_widening(path: str, workspaces: Sequence[str]) -> bool:
+    """Return True if a directory is too wide for a workspace: it contains one, is a home, or belongs to the system."""
+    resolved = resolve(path, None)
+    if resolved is None or _WIDE.fullmatch(resolved) is not None:
+        return True
+    return any(relative_to(workspace, resolved) not in {None, "."} for workspace in workspaces)
 
 
 def _is_absolute(path: str) -> bool:

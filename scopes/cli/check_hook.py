@@ -57,7 +57,8 @@ def run_hook(
 ) -> int:
     """Answer the hook of an agent, and return the exit code; a failure is an answer too.
 
-    The policy is read from the project directory of the input, or from the commit `revision` of its repository.
+    The policy is read from the project directory of the input, a repository around it first, or from the commit
+    `revision` of these repositories.
 
     Raises:
         Invalid: there is no such agent.
@@ -66,7 +67,7 @@ def run_hook(
         raise Invalid(f"--hook {agent!a} is not possible: use one of {', '.join(AGENTS)}")
     try:
         wanted = parse_input(agent, _read_input(), environ)
-        decision = judge_call(wanted, _read_policy(wanted.project, rules, revision, preset))
+        decision = judge_call(wanted, _read_policy(wanted.policy_directories, rules, revision, preset))
     except (ScopesError, OSError, ValueError, RecursionError) as error:
         return answer_failure(environ, agent, error)
     return _write(agent, decision)
@@ -117,22 +118,40 @@ def _read_input() -> bytes:
     return content
 
 
-def _read_policy(project: str, rules: str | None, revision: str | None, preset: str | None) -> Policy:
-    """Return the policy of a project; the defaults if it has none and none was named."""
+def _read_policy(directories: Sequence[str], rules: str | None, revision: str | None, preset: str | None) -> Policy:
+    """Return the policy of the first directory that has one; the defaults if none has and none was named."""
     if preset is not None and preset not in PRESETS:
         raise Invalid(f"--preset {preset!a} is not possible: use one of {', '.join(PRESETS)}")
     path = rules or FILE_NAME
-    if revision is not None:
-        data = load("scopes.store.committed_file:read_committed_file")(project, revision, os.path.normpath(path))
-        name = f"{revision[:12]}:{path}"
-    else:
-        name = os.path.join(project, path)
-        try:
-            data = read_regular(name, _MAX_POLICY)
-        except FileNotFoundError:
-            data = None
-    if data is None and (rules is not None or revision is not None):
+    found = _find_policy(directories, path, revision)
+    if found is None and (rules is not None or revision is not None):
+        name = os.path.join(directories[-1], path) if revision is None else f"{revision[:12]}:{path}"
         raise NotFound(f"there is no policy {name}")
-    known = {rule.id: rule.parameters for rule in RULES.values()}
-    policy = Policy() if data is None else parse_policy(data.decode("utf-8-sig"), name, known)
+    if found is None:
+        policy = Policy()
+    else:
+        policy = parse_policy(
+            found[0].decode("utf-8-sig"), found[1], {rule.id: rule.parameters for rule in RULES.values()}
+        )
     return policy if preset is None else replace(policy, preset=preset)
+
+
+def _find_policy(directories: Sequence[str], path: str, revision: str | None) -> tuple[bytes, str] | None:
+    """Return the bytes and the name of the first policy in one of the directories, or in commits of them."""
+    missing: NotFound | None = None
+    for directory in directories:
+        name = os.path.join(directory, path)
+        try:
+            if revision is None:
+                return read_regular(name, _MAX_POLICY), name
+            read = load("scopes.store.committed_file:read_committed_file")
+            data = read(directory, revision, os.path.normpath(path))
+            if data is not None:
+                return data, f"{revision[:12]}:{path}"
+        except FileNotFoundError:
+            continue
+        except NotFound as error:  # an outer repository need not have the revision
+            missing = error
+    if missing is not None:
+        raise missing
+    return None

@@ -30,7 +30,7 @@ def run_rule_tests(invocation: Invocation, directory: str, policy: Policy) -> Ru
     for test in tests:
         expected = parse_expected(read_text(test.path, "file of expectations"), test.path, policy)
         with open_runs(invocation, test.transcripts, [], ListFilter()) as runs:
-            checked = check(runs.repository, runs.scopes, policy, missing=runs.missing)
+            checked = check(runs.repository, runs.scopes, policy, missing=runs.missing, empty=runs.empty)
         cases += compare_expected(test.name, expected, checked)
         all_expected += expected
     return RuleTests(

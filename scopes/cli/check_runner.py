@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -14,6 +14,8 @@ from scopes.check.findings import Finding
 from scopes.check.policy import FAIL_ON, PRESETS, Policy, parse_policy
 from scopes.check.rules.base import FILE_NAME
 from scopes.check.rules.registry import RULES
+from scopes.check.run import Run
+from scopes.check.run_reader import read_empty_run
 from scopes.cli.import_runner import collect_sources, import_into
 from scopes.cli.invocation import Invocation
 from scopes.conversation.list import list_conversations
@@ -21,6 +23,7 @@ from scopes.conversation.list_filter import ListFilter
 from scopes.errors import CannotImport, Inaccessible, Invalid, NotFound
 from scopes.history.conversations import Scope, resolve_scope
 from scopes.history.revisions import conversation_ids
+from scopes.importers.formats.base import Source
 from scopes.importers.import_sources import ImportOptions
 from scopes.regular_file import read_regular
 from scopes.render.progress import progress
@@ -34,15 +37,24 @@ _SUFFIXES = (".json", ".jsonl", ".log", ".zst")
 _MAX_FILE = 64 << 20
 # The branch or commit that a change is based on, in the variables of a CI system: GitHub, GitLab.
 _BASES = (("GITHUB_BASE_REF", "origin/{}"), ("CI_MERGE_REQUEST_DIFF_BASE_SHA", "{}"))
+_NO_BASE = Note(  # an agent may have written the rules
+    "the commit that the change is based on is not in this clone: the policy of the working tree is used",
+    "clone with the whole history (fetch-depth: 0), or name a commit with --rules-from",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The runs to check: their store, names and scopes; `missing` are names and reasons of those that are not there."""
+    """The runs to check: their store, names and scopes.
+
+    missing: names and reasons of those that are not there or cannot be read
+    empty: those of transcripts without a message, which are not in the store
+    """
 
     repository: Repository
     scopes: Sequence[tuple[str | None, Scope]]
-    missing: list[tuple[str, str]]
+    missing: Sequence[tuple[str, str]] = ()
+    empty: Sequence[Run] = ()
 
 
 class CheckOptions(NamedTuple):
@@ -68,10 +80,14 @@ def read_policy(
     for option, value, choices in (("--fail-on", fail_on, FAIL_ON), ("--preset", preset, PRESETS)):
         if value is not None and value not in choices:
             raise Invalid(f"{option} {value!a} is not possible: use one of {', '.join(choices)}")
+    notes: tuple[Note, ...] = ()
+    if path is None and revision is None and _is_job_for_change(invocation):
+        revision = _find_base(invocation)
+        notes = () if revision is not None else (_NO_BASE,)
     text, name = _read_policy_text(invocation, path, revision)
     known = {rule.id: rule.parameters for rule in RULES.values()}
     policy = Policy() if text is None else parse_policy(text, name, known)
-    policy = replace(policy, notes=_notes_on_base(invocation, path, revision))
+    policy = replace(policy, notes=notes)
     policy = policy if fail_on is None else replace(policy, fail_on=fail_on)
     return policy if preset is None else replace(policy, preset=preset)
 
@@ -106,6 +122,7 @@ def check_runs(
             runs.scopes,
             policy,
             missing=runs.missing,
+            empty=runs.empty,
             baseline=known,
             agent_exit=options.agent_exit,
             unknown_fails=options.unknown_fails,
@@ -155,20 +172,40 @@ def open_runs(invocation: Invocation, paths: Sequence[str], names: Sequence[str]
                 repository, invocation.index_directory, complete=True, wanted=wanted
             ).conversations
         )
-        yield Runs(repository, [(name, resolve_scope(repository, name)) for name in chosen], [])
+        yield Runs(repository, [(name, resolve_scope(repository, name)) for name in chosen])
         return
     with empty_store() as repository:
-        missing = []
+        missing: list[tuple[str, str]] = []
+        empty: list[Run] = []
         projects = [project for project in wanted.projects if isinstance(project, Project)]
         options = ImportOptions(since=wanted.since, projects=projects or None)
         for path in paths:
             try:
                 collected = collect_sources(invocation, [path])
-                import_into(invocation, repository, collected, options)
+                imported = import_into(invocation, repository, collected, options)
             except (CannotImport, Inaccessible, NotFound) as error:
-                missing.append((path, error.message.removeprefix(f"{path}: ")))
-        stored = [(None, resolve_scope(repository, name)) for name in conversation_ids(repository)]
-        yield Runs(repository, stored, missing)
+                missing.append((path, _without_path(error.message, path)))
+                continue
+            missing += ((each.path, each.reason) for each in imported.skipped if each.error is not None)
+            skipped = {each.path for each in imported.skipped if each.error is None}
+            is_narrowed = wanted.since is not None or projects
+            empty += _read_empty([each for each in collected.sources if each.path in skipped], named=bool(is_narrowed))
+        ids = conversation_ids(repository)
+        yield Runs(repository, [(None, resolve_scope(repository, name)) for name in ids], missing, empty)
+
+
+def _read_empty(sources: Sequence[Source], *, named: bool) -> Iterator[Run]:
+    """Yield the runs of transcripts without a message; with `named` only those that the user gave by name."""
+    for source in sources:
+        with suppress(CannotImport, OSError):  # of no known format
+            run = read_empty_run(source) if source.named or not named else None
+            if run is not None:
+                yield run
+
+
+def _without_path(message: str, path: str) -> str:
+    """Return an error without the path that it begins with, which the report shows already."""
+    return message.removeprefix(f"{os.path.abspath(path)}: ").removeprefix(f"{path}: ")
 
 
 def read_known(path: str | None) -> frozenset[str]:
@@ -184,8 +221,6 @@ def read_known(path: str | None) -> frozenset[str]:
 def _read_policy_text(invocation: Invocation, path: str | None, revision: str | None) -> tuple[str | None, str]:
     """Return the text of the policy and its name; None if there is none."""
     name = path or FILE_NAME
-    if revision is None and path is None:
-        revision = _find_base(invocation)
     if revision is None:
         if path is None and not os.path.isfile(name):
             return None, name
@@ -196,13 +231,8 @@ def _read_policy_text(invocation: Invocation, path: str | None, revision: str | 
     return None if data is None else _decoded(data, name), f"{revision[:12]}:{name}"
 
 
-def _notes_on_base(invocation: Invocation, path: str | None, revision: str | None) -> tuple[Note, ...]:
-    """Return a note if the base of the change is not in this clone: an agent may have written the rules."""
-    wanted = any(invocation.environ.get(variable) for variable, _ in _BASES)
-    if path is not None or revision is not None or not wanted or _find_base(invocation) is not None:
-        return ()
-    text = "the commit that the change is based on is not in this clone: the policy of the working tree is used"
-    return (Note(text, "clone with the whole history (fetch-depth: 0), or name a commit with --rules-from"),)
+def _is_job_for_change(invocation: Invocation) -> bool:
+    return any(invocation.environ.get(variable) for variable, _ in _BASES)
 
 
 def _find_base(invocation: Invocation) -> str | None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from hashlib import sha256
 from typing import Any, NamedTuple
 
+from scopes.loading import load
 from scopes.model.agent_tools import (
     CHANGE_LISTS,
     COMMANDS,
@@ -153,7 +153,10 @@ def is_complete(edit: FileEdit) -> bool:
 
 def hash_text(text: str | None) -> str | None:
     """Return the hash of the text of a file as claims have it; None for None."""
-    return None if text is None else f"sha256:{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    if text is None:
+        return None
+    digest = load("hashlib:sha256")(text.encode("utf-8", "surrogatepass"))
+    return f"sha256:{digest.hexdigest()}"
 
 
 def revert_edit(edit: FileEdit, text: str) -> str | None:

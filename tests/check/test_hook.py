@@ -159,9 +159,61 @@ def test_the_policy_is_that_of_the_project_and_not_of_a_directory_below_it(tmp_p
     assert "ours/x" in json.dumps(run(data)[1])
     assert run(data, "--rules", "sub/scopes-check.toml")[1] == {}
     assert "there is no policy" in json.dumps(run(data, "--rules", "gone.toml")[1])
-    (tmp_path / "sub" / ".git").mkdir()
-    assert run(data)[1] == {}
     assert "ours/x" in json.dumps(run(data, env={"CLAUDE_PROJECT_DIR": str(tmp_path)})[1])
+
+
+NO_MAKE = '[[rule]]\nid = "ours/x"\nexpect = "never run(make **)"\n'
+
+
+@pytest.mark.parametrize("own", [None, "", "preset = 'read-only'\nfail_on = 'none'\n"])
+def test_a_repository_that_the_agent_makes_in_the_project_has_no_policy_of_its_own(tmp_path, own):
+    """It can create one, work in it, and write a policy there; also as a link or a file like that of a worktree."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "scopes-check.toml").write_text(NO_MAKE)
+    for number, make in enumerate((lambda path: path.mkdir(), lambda path: path.write_text("gitdir: /x"), lambda path: path.symlink_to("/gone"))):  # fmt: skip
+        nested = tmp_path / f"a{number}" / "b"
+        nested.mkdir(parents=True)
+        make(nested / ".git")
+        if own is not None:
+            (nested / "scopes-check.toml").write_text(own)
+        data = hook_input("codex", cwd=str(nested), given={"command": "make"})
+        assert "ours/x" in json.dumps(run(data, agent="codex")[1])
+        outside = hook_input("codex", "apply_patch", "*** Begin Patch\n*** Add File: ../../x\n+a\n", cwd=str(nested))
+        assert "files/outside-workspace" in json.dumps(run(outside, agent="codex")[1])
+
+
+def test_the_inner_policy_applies_if_the_outer_repository_has_none_or_may_be_of_somebody_else(tmp_path):
+    inner = tmp_path / "inner"
+    for folder in (tmp_path, inner):
+        folder.mkdir(exist_ok=True)
+        (folder / ".git").mkdir()
+    (inner / "scopes-check.toml").write_text(NO_MAKE)
+    data = hook_input(cwd=str(inner), given={"command": "make"})
+    assert "ours/x" in json.dumps(run(data)[1])
+    (tmp_path / "scopes-check.toml").write_text("")
+    assert run(data)[1] == {}
+    tmp_path.chmod(0o777)
+    assert "ours/x" in json.dumps(run(data)[1])
+
+
+def test_with_a_revision_the_commits_of_a_nested_repository_have_no_effect(tmp_path):
+    nested = tmp_path / "nested"
+    nested.mkdir()
+    for folder, text in ((nested, ""), (tmp_path, NO_MAKE)):
+        (folder / "scopes-check.toml").write_text(text)
+        for words in (["init", "-q"], ["add", "scopes-check.toml"], ["commit", "-qm", "x"]):
+            subprocess.run(["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True, capture_output=True)  # fmt: skip
+    data = hook_input(cwd=str(nested), given={"command": "make"})
+    assert "ours/x" in json.dumps(run(data, "--rules-from", "HEAD")[1])
+
+
+@pytest.mark.parametrize("path", ["scopes-check.toml", "sub/scopes-check.toml", ".git/config"])
+def test_the_agent_may_not_write_a_policy_or_a_repository(path):
+    for given in (
+        {"tool": "Write", "given": {"file_path": path, "content": ""}},
+        {"given": {"command": f": > {path}"}},
+    ):
+        assert decide(**given).action == "deny", given
 
 
 def test_with_a_revision_the_policy_that_an_agent_edited_has_no_effect(tmp_path):
@@ -184,6 +236,16 @@ def test_nothing_heavy_is_imported():
     modules = imported("check", "--hook", "claude-code")
     assert "scopes.cli.check_hook" in modules
     assert not modules & {"typer", "click", "rich", "pydantic", "tiktoken", "scopes.check.run_reader", "subprocess"}
+
+
+def test_a_call_that_passes_needs_no_policy_parser_and_no_hash():
+    """The goal is 100 ms of processor time: importing the package of the grammar alone took 12."""
+    words = ("check", "--hook", "claude-code")
+    data = hook_input(given={"command": "git status && ls"}).decode()
+    done = scopes(*words, table=PRODUCT, options=("-X", "importtime"), stdin=None, input=data)
+    modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert (done.stdout, "scopes.check.shell_reader" in modules) == ("{}\n", True)
+    assert not modules & {"tree_sitter_bash", "importlib.resources", "tomllib", "hashlib", "datetime", "threading"}
 
 
 def test_words_for_the_ordinary_parser_are_left_to_it():

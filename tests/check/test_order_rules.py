@@ -88,3 +88,71 @@ def test_an_edit_in_a_worktree_that_the_run_adds_needs_a_test_run(repository):
     steps = (shell("git worktree add ../fix"), edit("/home/dev/fix/a.py"))
     checked = judge(repository, run_of(repository, *steps, cwd="/home/dev/shop"))
     assert verdict_of(checked, "order/tests-after-last-edit")[0] == "fail"
+
+
+def changed(path, old, new):
+    """Return a step that replaces a text of a file."""
+    return "Edit", {"file_path": path, "old_string": old, "new_string": new}, "updated"
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "status"),
+    [
+        ("a.go", "return nil", "return nil //nolint:nilerr // on purpose", "pass"),
+        ("a.go", "func f() {", "// f does nothing.\n//\n// It never fails.\nfunc f() {", "pass"),
+        ("a.py", "x = 1  # one", "x = 1  # the first\n", "pass"),
+        ("a.sh", "# Old.\nrm a", "# New.\nrm a", "pass"),
+        ("a.go", "return nil // ok", "return err // ok", "fail"),
+        ("a.go", "//go:build linux\n", "//go:build darwin\n", "fail"),
+        ("a_test.go", "// Output: 1\n", "// Output: 2\n", "fail"),
+        ("a.go", 'x := "a // b"', 'x := "a // c"', "fail"),
+        ("a.py", "'http://x/#a'", "'http://x/#b'", "fail"),
+        ("a.py", "f()\ng()", "g()\nf()", "fail"),
+        ("a.py", "#!/bin/python2\n", "#!/bin/python3\n", "fail"),
+        ("a.c", "#define A 1\n", "#define A 2\n", "fail"),
+        ("a.data", "# 1", "# 2", "fail"),
+    ],
+)
+def test_an_edit_of_comments_alone_needs_no_test_run(repository, path, old, new, status):
+    """Real runs end with a comment for a linter; what a compiler or a test reads in a comment is code."""
+    steps = (edit("b.py"), shell("pytest"), changed(path, old, new))
+    assert verdict_of(judge(repository, run_of(repository, *steps)), AFTER)[0] == status
+
+
+def test_a_push_after_an_edit_of_comments_needs_no_new_test_run(repository):
+    policy = Policy(levels={PUSH: "error"})
+    steps = (edit("a.go"), shell("go test ./..."), changed("a.go", "x()", "x() // why"), shell("git push"))
+    assert verdict_of(judge(repository, run_of(repository, *steps), policy), PUSH) == ("pass", "")
+
+
+@pytest.mark.parametrize(
+    ("after", "status"),
+    [
+        ([shell("git checkout -- lib/a.py")], "pass"),
+        ([shell("git checkout HEAD -- lib/a.py b.py")], "pass"),
+        ([shell("cd lib && git restore a.py")], "pass"),
+        ([shell("git -C /home/dev/shop checkout lib/a.py")], "pass"),
+        ([shell("git checkout -- lib/b.py")], "fail"),
+        ([shell("git checkout -- lib/a.py", 1)], "fail"),
+        ([shell("git checkout main -- lib/a.py")], "fail"),
+        ([shell("git restore --staged lib/a.py")], "fail"),
+        ([shell("git add -A"), shell("git checkout -- lib/a.py")], "fail"),
+        ([shell("git commit -am x && git checkout -- lib/a.py")], "fail"),
+        ([shell("git checkout -- lib/a.py"), edit("/home/dev/shop/lib/a.py")], "fail"),
+    ],
+)
+def test_an_edit_that_git_undoes_needs_no_test_run(repository, after, status):
+    steps = (edit("/home/dev/shop/lib/a.py"), *after)
+    checked = judge(repository, run_of(repository, *steps, cwd="/home/dev/shop"))
+    assert verdict_of(checked, AFTER)[0] == status
+
+
+def test_an_edit_in_a_worktree_below_the_settings_of_an_agent_needs_a_test_run(repository):
+    steps = (shell("git worktree add .claude/worktrees/fix"), edit("/home/dev/shop/.claude/worktrees/fix/a.py"))
+    checked = judge(repository, run_of(repository, *steps, cwd="/home/dev/shop"))
+    assert verdict_of(checked, AFTER)[0] == "fail"
+
+
+def test_a_failed_line_of_several_commands_is_not_called_a_failed_test_run(repository):
+    checked = judge(repository, run_of(repository, shell("make lint && pytest", 1)))
+    assert verdict_of(checked, PASSED) == ("fail", "the command line with the last test run failed with exit code 1")

@@ -7,6 +7,7 @@ import pytest
 from scopes.check.policy import parse_policy
 from scopes.check.rules.registry import RULES
 from scopes.errors import Invalid
+from tests.check.sessions import run_check
 
 KNOWN = {rule.id: rule.parameters for rule in RULES.values()}
 
@@ -63,3 +64,18 @@ def test_a_mistake_names_its_place_and_the_nearest_word(text, message, hint):
 def test_a_suppression_needs_a_rule_a_reason_and_a_last_day(text):
     with pytest.raises(Invalid):
         parse(f"[[suppress]]\n{text}")
+
+
+def test_in_a_job_for_a_change_the_merge_base_is_looked_up_once(tmp_path, capsys, monkeypatch):
+    """The policy comes from the commit that the change is based on; without it a note says so."""
+    asked = []
+    for base in (None, "f" * 40):
+        monkeypatch.setattr(
+            "scopes.cli.check_runner.find_merge_base", lambda *words, base=base: asked.append(words) or base
+        )
+        monkeypatch.setattr("scopes.cli.check_runner.read_committed_file", lambda *_: b"fail_on = 'none'\n")
+        monkeypatch.setenv("GITHUB_BASE_REF", "main")
+        monkeypatch.chdir(tmp_path)
+        code, output = run_check(capsys, "gone.jsonl")
+        assert (code, "is not in this clone" in output) == ((1, True) if base is None else (0, False))
+    assert asked == [(str(tmp_path), "origin/main")] * 2

@@ -10,6 +10,7 @@ from scopes.check.policy import Policy
 from scopes.check.rules.registry import RULES
 
 LEVELS = {
+    "run/missing": ("error", "error", "error"),
     "run/empty": ("error", "error", "error"),
     "run/incomplete": ("error", "error", "error"),
     "run/failed": ("error", "error", "error"),

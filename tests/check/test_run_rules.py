@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from datetime import date
+
+import pytest
+
 from scopes.check.check import check
-from scopes.check.policy import Policy
+from scopes.check.explain import explain_rule, list_rules
+from scopes.check.policy import Policy, Suppression
 from tests.check.runs import judge, run_of, shell, verdict_of
+from tests.check.sessions import run_check, write_session
 
 
 def test_nothing_examined_is_never_clean(repository):
@@ -37,3 +44,71 @@ def test_a_run_that_went_on_after_a_call_without_a_result_is_complete(repository
 def test_a_call_without_a_result_means_that_the_run_was_cut_off(repository):
     checked = judge(repository, run_of(repository, shell("make"), ("Bash", {"command": "make all"}, None)))
     assert verdict_of(checked, "run/incomplete") == ("fail", "a tool call has no result: the run was cut off")
+
+
+def test_a_missing_run_is_a_rule_with_a_level_like_the_others(repository):
+    assert list_rules(Policy()).rules[0].id == "run/missing"
+    assert explain_rule(Policy(levels={"run/missing": "note"}), "run/missing").rule.level == "note"
+    checked = check(repository, [], Policy(levels={"run/missing": "warning"}))
+    assert [(each.rule, each.level) for run in checked.runs for each in run.findings] == [("run/missing", "warning")]
+    assert (checked.exit_code, checked.notes) == (0, ())
+    assert verdict_of(judge(repository, run_of(repository, "Done.")), "run/missing") == ("pass", "")
+
+
+def test_a_missing_run_is_noted_if_its_rule_is_off(repository):
+    checked = check(repository, [], Policy(levels={"run/missing": "off"}), missing=[("a.jsonl", "not found")])
+    assert ([run.verdicts for run in checked.runs], checked.exit_code) == ([()], 0)
+    assert [note.text for note in checked.notes] == ["a.jsonl: not found"]
+
+
+def test_a_missing_run_can_be_suppressed_until_a_day(repository):
+    for until, code in ((date(2099, 1, 1), 0), (date(2020, 1, 1), 1)):
+        policy = Policy(suppressions=(Suppression("run/missing", None, "no agent yet", until, 1),))
+        checked = check(repository, [], policy)
+        assert (checked.exit_code, checked.notes) == (code, ())
+
+
+INIT = {"type": "system", "subtype": "init", "cwd": "/home/dev/shop", "session_id": "s9", "model": "claude-x"}
+FAILED = {"type": "result", "subtype": "error_during_execution", "is_error": True, "num_turns": 0, "session_id": "s9"}
+
+
+@pytest.mark.parametrize(
+    ("records", "rules"),
+    [
+        ([INIT], {"run/empty", "run/incomplete"}),
+        ([INIT, FAILED], {"run/empty", "run/failed"}),
+        ([{"type": "thread.started", "thread_id": "0199a1b2-0000-7000-8000-000000000000"}], {"run/empty", "run/incomplete"}),
+    ],
+)  # fmt: skip
+def test_a_stream_without_a_message_is_a_run_that_never_passes(tmp_path, capsys, monkeypatch, records, rules):
+    """A job that was killed after the first record, next to a run that is fine."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stream.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    write_session(tmp_path / "fine.jsonl", "Done.")
+    for words in (["stream.jsonl"], ["fine.jsonl", "stream.jsonl"], ["."]):
+        code, output = run_check(capsys, *words, "--json")
+        assert code == 1
+        found = [each for each in json.loads(output)["runs"] if each["name"] == "stream.jsonl"]
+        assert rules <= {each["rule"] for run in found for each in run["verdicts"] if each["status"] == "fail"}
+
+
+def test_a_session_file_without_a_message_is_no_run_unless_it_is_named(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    summary = {"type": "summary", "summary": "A title", "leafUuid": "u1", "sessionId": "s7"}
+    (tmp_path / "title.jsonl").write_text(json.dumps(summary) + "\n")
+    write_session(tmp_path / "fine.jsonl", "Done.")
+    assert run_check(capsys, ".")[0] == 0
+    code, output = run_check(capsys, "title.jsonl", "fine.jsonl")
+    assert (code, "title.jsonl\n  error    run/empty" in output) == (1, True)
+
+
+def test_a_file_in_a_folder_that_cannot_be_read_is_a_finding(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_session(tmp_path / "fine.jsonl", "Done.")
+    locked = write_session(tmp_path / "locked.jsonl", "Done.", session="s2")
+    locked.chmod(0)
+    try:
+        locked.read_bytes()
+    except PermissionError:
+        code, output = run_check(capsys, ".")
+        assert (code, "run/missing" in output) == (1, True)

@@ -9,7 +9,7 @@ import pytest
 from scopes.check.policy import Policy
 from scopes.conversation.append import append
 from scopes.history.messages import plain_message
-from scopes.model.message import Part
+from scopes.model.message import Author, Part
 from tests.check.runs import judge, run_of, shell, verdict_of
 
 IN_TRANSCRIPT, READ = "secrets/in-transcript", "secrets/read"
@@ -166,3 +166,68 @@ def test_a_refused_read_is_one_level_lower(repository):
 def test_a_read_that_the_policy_allows_is_no_finding(repository, allow):
     policy = Policy(parameters={READ: {"allow": [allow]}})
     assert findings_of(judge(repository, run_of(repository, shell("cat config/.env")), policy), READ) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("DATABASE_URL=postgresql://shop:xK9%23mP2@db.example.com:5432/x", 0),
+        ("See https://shop:xK9%23mP2@example.org.", 0),
+        ("git ls-remote https://test:password1234@localhost:8080/x", 0),
+        ("API_KEY=sk_" + "live_3j20d9as0d2j30d2", 0),
+        ("postgresql://shop:xK9%23mP2@db.example.company.io/x", 1),
+        ("postgresql://shop:xK9%23mP2@example.com.shop.io/x", 1),
+        ("https://shop:xK9%23mP2@myexample.com/", 1),
+        ("https://test:password1234x9@localhost:8080/x", 1),
+        ("API_KEY=sk_" + "live_3j20d9as0d2j30d2aB3dE5gH", 1),
+    ],
+)
+def test_what_documentation_shows_is_no_secret(repository, text, count):
+    assert len(findings_of(judge(repository, run_of(repository, text)), IN_TRANSCRIPT)) == count
+
+
+@pytest.mark.parametrize(
+    ("command", "count"),
+    [
+        ("grep -rn prompt internal/auth/ cmd/", 0),
+        ("grep -R Close -n lib/gitproto internal/auth", 0),
+        ('rg -n "ErrNotFound|ReadToken" internal/auth', 0),
+        ("rg token pkg/tokens", 0),
+        ("grep -n password internal/auth", 1),
+        ("grep -rn . config/credentials", 1),
+        ("grep -rn . secrets/", 1),
+        ("grep -rn aws_secret ~/.aws/credentials", 1),
+        ("rg TOKEN .env", 1),
+        ("cat deploy/token", 1),
+    ],
+)
+def test_a_directory_of_sources_that_is_searched_is_no_secret_file(repository, command, count):
+    assert len(findings_of(judge(repository, run_of(repository, shell(command))), READ)) == count
+
+
+@pytest.mark.parametrize(
+    ("command", "count"),
+    [
+        ('curl -sL -H "Authorization: token $(gh auth token)" https://api.github.com/x -o y', 0),
+        ("TOKEN=$(gh auth token) make release", 0),
+        ('echo "$(gh auth token)"', 1),
+        ("echo $( gh auth token )", 1),
+        ("cat <<EOF\n$(gh auth token)\nEOF", 1),
+        ('curl -H "token $(gh auth token)" x; gh auth token', 1),
+    ],
+)
+def test_a_secret_that_only_another_command_gets_is_not_printed(repository, command, count):
+    assert len(findings_of(judge(repository, run_of(repository, shell(command))), READ)) == count
+
+
+@pytest.mark.parametrize(
+    ("output", "count"),
+    [("EISDIR: illegal operation on a directory, read '/srv/internal/auth'", 0), ("File has not changed", 1)],
+)
+def test_a_read_that_failed_because_the_path_is_a_directory_read_nothing(repository, output, count):
+    conversation = part_run(
+        repository, Part("tool_call", {"call_id": "c", "name": "Read", "input": {"file_path": "/srv/internal/auth"}})
+    )
+    result = Part("tool_result", {"call_id": "c", "output": output, "is_error": True})
+    append(repository, conversation, replace(plain_message(Author("tool", "tool"), ""), parts=(result,)))
+    assert len(findings_of(judge(repository, conversation), READ)) == count

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from time import process_time
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from scopes.check.shell import parse_commands
 from scopes.check.shell_command import Redirection
+from scopes.check.shell_grammar import _parser
 
 
 def only(line, directory="/w"):
@@ -82,6 +84,11 @@ def test_words_are_read_as_a_shell_reads_them(line, argv):
         ("a; b && c || d | e & f", ["a", "b", "c", "d", "e", "f"]),
         ("diff <(a) <(b)", ["a", "b", "diff ? ?"]),
         ("a `b`", ["b", "a ?"]),
+        ("export -p; declare -p X; typeset -xp | a", ["export -p", "declare -p X", "typeset -xp", "a"]),
+        ("export; readonly > b", ["export", "readonly"]),
+        ("export X; declare -a y; local z; a", ["a"]),
+        ("export X=$(b) Y; export $(c)", ["b", "c"]),
+        ("d=$(export -p); sudo bash -c 'declare -p'", ["export -p", "declare -p"]),
         ("time -p a; ! b; coproc c", ["a", "b", "c"]),
         ("uv run pytest -q; npx jest; poetry run b", ["pytest -q", "jest", "b"]),
         ("env -i A=1 B=2 a; env -S 'b c' d", ["a", "b c d"]),
@@ -131,6 +138,8 @@ def test_each_command_has_its_directory(line, directory):
 
 
 def test_redirections_belong_to_the_command_that_has_them():
+    assert only("export -p > b").redirections == (Redirection("write", "b"),)
+    assert only("export X=1 > b").redirections == (Redirection("write", "b"),)
     assert only("a > b 2>> c < d 2>&1").redirections == (
         Redirection("write", "b"), Redirection("append", "c"), Redirection("read", "d"),
     )  # fmt: skip
@@ -201,3 +210,10 @@ def test_a_line_that_is_not_read_to_its_end_is_opaque():
 def test_only_a_check_loads_the_grammar():
     code = "import sys, scopes.cli.main, scopes.cli.table; assert 'tree_sitter' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_grammar_is_found_in_another_way_of_packaging_too(monkeypatch):
+    monkeypatch.setattr("scopes.check.shell_grammar.PathFinder", SimpleNamespace(find_spec=lambda *_: None))
+    _parser.cache_clear()
+    assert run_lines("a | b") == ["a", "b"]
+    _parser.cache_clear()

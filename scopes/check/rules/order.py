@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from scopes.check.comments import changes_only_comments
 from scopes.check.findings import Finding
 from scopes.check.globs import matches_command, matches_path
 from scopes.check.rules.base import Parameter, Rule, Settings, Unknown, event_of
 from scopes.check.rules.tests import list_tests
 from scopes.check.run import Call, Run
-from scopes.check.workspace import path_in_workspaces
+from scopes.check.shell_command import Command
+from scopes.check.workspace import path_in_workspaces, resolve
 from scopes.model.message import FILE_WRITES
 
 _PATHS = Parameter("paths", ["**"], "the files whose edits the tests can see, relative to the workspace")
@@ -26,15 +28,53 @@ _PUSH = "git push **"
 def _last_edit(run: Run, settings: Settings, before: int | None = None) -> tuple[Call, str] | None:
     """Return the last successful edit that tests can see, and its path; files outside the workspace are left out."""
     paths, ignored = settings.parameters["paths"], settings.parameters["ignore"]
-    for call in reversed(run.calls):
-        counts = call.outcome == "ok" and (before is None or call.number < before)
-        for edit in call.edits if counts else ():
+    calls = [call for call in run.calls if before is None or call.number < before]
+    undone = _undone_edits(calls)
+    for call in reversed(calls):
+        for edit in call.edits if call.outcome == "ok" else ():
             path = path_in_workspaces(edit.path, call.directory, run.workspaces)
             if edit.op not in FILE_WRITES or path is None or any(matches_path(pattern, path) for pattern in ignored):
+                continue
+            if (call.number, edit.path) in undone or changes_only_comments(edit):
                 continue
             if any(matches_path(pattern, path) for pattern in paths):
                 return call, path
     return None
+
+
+def _undone_edits(calls: Iterable[Call]) -> set[tuple[int, str]]:
+    """Return the edits, as number of the call and path, that git undid before they were added or committed."""
+    undone: set[tuple[int, str]] = set()
+    pending: dict[str, list[tuple[int, str]]] = {}  # by absolute path
+    for call in calls:
+        if call.outcome != "ok":
+            continue
+        for command in call.commands:
+            if command.argv[:2] in {("git", "add"), ("git", "commit")}:
+                pending.clear()
+            for path in _restored(command):
+                undone.update(pending.pop(path, ()))
+        for edit in call.edits:
+            absolute = resolve(edit.path, call.directory)
+            if edit.op == "edit" and absolute is not None:
+                pending.setdefault(absolute, []).append((call.number, edit.path))
+    return undone
+
+
+def _restored(command: Command) -> Iterator[str]:
+    """Yield the absolute paths that `git checkout -- PATH` and `git restore PATH` set back to the last commit."""
+    words = command.argv[2:]
+    if command.argv[:2] == ("git", "checkout"):
+        words = words[1:] if words[:1] == ("HEAD",) else words
+        words = words[1:] if words[:1] == ("--",) else words
+    elif command.argv[:2] != ("git", "restore"):
+        return
+    if any(word is None or word.startswith("-") for word in words):
+        return
+    for word in words:
+        path = None if word is None else resolve(word, command.directory)
+        if path is not None:
+            yield path
 
 
 def _judge_tests_after_last_edit(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
@@ -69,11 +109,12 @@ def _judge_tests_passed(run: Run, settings: Settings) -> Iterable[Finding] | Unk
     if last.passed:
         return []
     code = "" if last.call.exit_code is None else f" with exit code {last.call.exit_code}"
+    what = "command line with the last test run" if len(last.call.commands) > 1 else "last test run"
     return [
         Finding(
             rule=TESTS_PASSED.id,
             level=settings.level,
-            message=f"the last test run failed{code}",
+            message=f"the {what} failed{code}",
             events=(event_of(last.call),),
             cure="make the tests pass, or name other commands in `tests`",
         )
@@ -110,8 +151,9 @@ TESTS_AFTER_LAST_EDIT = Rule(
     "Tests run after the last edit",
     "The last successful edit of a file below `paths` must be followed by a test run, passed or not. A test run is a "
     "command that matches a pattern of `tests`. It states an order; it does not say whether the agent claimed more. It "
-    "cannot see edits by shell commands, nor an edit that is undone later. `ignore` are files that no test looks at: "
-    "documentation, settings of agents, of linters and of the CI system.",
+    "cannot see edits by shell commands. An edit that changes only comments does not count, nor one that `git "
+    "checkout` or `git restore` undoes. `ignore` are files that no test looks at: documentation, settings of agents, "
+    "of linters and of the CI system.",
     _judge_tests_after_last_edit,
     (_PATHS, _IGNORE),
 )

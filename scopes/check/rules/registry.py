@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from scopes.check.rules import budget, claims, deletion, files, git, net, order, run, secrets, shell, tools
+from scopes.check.rules import budget, claims, deletion, files, git, missing, net, order, run, secrets, shell, tools
 from scopes.check.rules.base import Rule
 
 RULES: dict[str, Rule] = {
     rule.id: rule
-    for group in (run, order, shell, git, deletion, net, files, secrets, tools, budget, claims)
+    for group in (missing, run, order, shell, git, deletion, net, files, secrets, tools, budget, claims)
     for rule in group.RULES
 }

@@ -13,7 +13,7 @@ from scopes.check.rules.commands import match_of, read_flags
 from scopes.check.run import Call, Run, RunPart
 from scopes.check.shell_command import Command
 from scopes.context.secrets import may_hold_secrets
-from scopes.secret_patterns import find_secrets
+from scopes.secret_patterns import Secret, find_secrets
 
 _SHOWN: Final = 4  # characters of a secret in a finding, at most a quarter of it
 _READERS: Final[Mapping[str, str]] = {  # programs that read their operands; options with values
@@ -41,9 +41,15 @@ _REVEALING: Final = [
     "npm config get *_authToken **", "git credential fill **", "docker-credential-* get **", "doppler secrets **",
 ]  # fmt: skip
 _PUBLIC: Final = re.compile(r".*\.pub|known_hosts(?:\.old)?|authorized_keys", re.IGNORECASE)
+_SAMPLE_PASSWORD: Final = re.compile(r"(?:pass|passwd|password|secret|test)[0-9]{0,4}", re.IGNORECASE)
+_SAMPLE_HOST: Final = re.compile(
+    r"@(?:[\w-]{1,63}\.){0,9}(?:example(?:\.(?:com|org|net))?|invalid)(?![\w-]|\.\w)", re.IGNORECASE
+)
+_STRIPE_LENGTH: Final = 24  # characters behind the prefix
 _SECRET_NAME: Final = re.compile(
     r"(?:^|_)(?:API_?KEY|ACCESS_?KEY|SECRET_?KEY|PRIVATE_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASS|CREDENTIALS?|PAT)S?$"
 )
+_PACKAGE_NAME: Final = re.compile(r"auth|keys?|tokens?", re.IGNORECASE)  # such as internal/auth, a directory of sources
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)(?:\}|:[-=])|(\w+))")
 
 
@@ -54,7 +60,9 @@ def _judge_transcript(run: Run, settings: Settings) -> Iterable[Finding]:
     for each, text in _walk_texts(run):
         for secret in find_secrets(text):
             value = text[secret.start : secret.end]
-            if not any(matches_word(pattern, value) or pattern == secret.kind for pattern in allowed):
+            if not _is_sample(secret, text) and not any(
+                matches_word(pattern, value) or pattern == secret.kind for pattern in allowed
+            ):
                 places.setdefault(value, []).append((each, secret.kind))
     for value, found in places.items():
         messages = {each.message for each, _ in found}
@@ -70,6 +78,17 @@ def _judge_transcript(run: Run, settings: Settings) -> Iterable[Finding]:
             match=shown,
             cure=f'revoke it if it is real; otherwise add a pattern to `allow` of [rules."{IN_TRANSCRIPT}"]',
         )
+
+
+def _is_sample(secret: Secret, text: str) -> bool:
+    """Return True for what documentation shows: hosts of RFC 2606, `password123`, keys of Stripe that are too short.
+
+    Reports redact these nevertheless.
+    """
+    value = text[secret.start : secret.end]
+    if secret.kind == "url-password":
+        return _SAMPLE_PASSWORD.fullmatch(value) is not None or _SAMPLE_HOST.match(text, secret.end) is not None
+    return secret.kind == "stripe-key" and len(value.rpartition("_")[2]) < _STRIPE_LENGTH
 
 
 def _walk_texts(run: Run) -> Iterator[tuple[RunPart, str]]:
@@ -123,7 +142,7 @@ def _reads_of(call: Call, settings: Settings) -> Iterator[tuple[str, str, str | 
     """Yield the message, the matched text and the wrapper of each read of a call."""
     allowed: Sequence[str] = settings.parameters["allow"]
     for edit in call.edits:
-        if edit.op == "read" and _is_secret_file(edit.path, allowed):
+        if edit.op == "read" and not _is_directory(call) and _is_secret_file(edit.path, allowed):
             yield f"reads {edit.path}, which may hold secrets", edit.path, None
     for command in call.commands:
         if any(matches_command(pattern, command) for pattern in allowed):
@@ -134,6 +153,12 @@ def _reads_of(call: Call, settings: Settings) -> Iterator[tuple[str, str, str | 
                 yield f"{command.program} reads {path}, which may hold secrets", match_of(command, call), wrapper
         if (what := _revealed(command, call, settings.parameters["commands"])) is not None:
             yield what, match_of(command, call), wrapper
+
+
+def _is_directory(call: Call) -> bool:
+    """Return True if a read failed because the path is a directory."""
+    output = "" if call.result is None else str(call.result.fields.get("output", ""))
+    return call.outcome == "failed" and ("EISDIR" in output[:200] or "s a directory" in output[:200])
 
 
 def _is_secret_file(written: str, allowed: Sequence[str]) -> bool:
@@ -154,6 +179,8 @@ def _files_of(command: Command) -> Iterator[str]:
         flags = read_flags(words, _SEARCHERS[program], ("--regexp", "--expression", "--arg", "--argjson"))
         given = flags.options & {"-e", "--regexp", "--expression"}
         operands = flags.operands if given else flags.operands[1:]
+        if program in {"rg", "ag"} or flags.options & {"-r", "-R", "--recursive", "--dereference-recursive"}:
+            operands = [word for word in operands if word is not None and not _is_package(word)]
     elif program in _COPIERS:
         operands = read_flags(words, _COPIERS[program]).operands[:-1]
     elif program in {"curl", "http", "https"}:
@@ -163,10 +190,15 @@ def _files_of(command: Command) -> Iterator[str]:
     yield from (each for each in operands if each)
 
 
+def _is_package(path: str) -> bool:
+    """Return True if a path that is searched with all files below it is a directory of sources by its name."""
+    return _PACKAGE_NAME.fullmatch(path.rstrip("/").rsplit("/", 1)[-1]) is not None
+
+
 def _revealed(command: Command, call: Call, patterns: Sequence[str]) -> str | None:
     """Return how a command prints secrets; None if it does not."""
     if any(matches_command(pattern, command) for pattern in patterns):
-        return f"{' '.join(command.words[:3])} prints secrets"
+        return None if _is_passed_on(command, call) else f"{' '.join(command.words[:3])} prints secrets"
     if command.program == "printenv":
         named = [word for word in command.argv[1:] if word is not None and _SECRET_NAME.search(word)]
         return f"prints {', '.join(named)}" if named else None
@@ -175,6 +207,18 @@ def _revealed(command: Command, call: Call, patterns: Sequence[str]) -> str | No
     names = (match[1] or match[2] for word in command.words[1:] for match in _VARIABLE.finditer(word))
     named = [name for name in names if _SECRET_NAME.search(name)]
     return f"prints {', '.join(dict.fromkeys(named))}" if named else None
+
+
+def _is_passed_on(command: Command, call: Call) -> bool:
+    """Return True if the output of a command becomes an argument or a variable only, and no command prints it."""
+    text = call.shell or ""
+    starts = [match.start() for match in re.finditer(re.escape(command.text), text)]
+    if not starts or "<<" in text or not all(text[:start].rstrip(" ").endswith("$(") for start in starts):
+        return False
+    return not any(
+        other.program in {"echo", "printf"} and f"$({command.text}" in other.text.replace("$( ", "$(")
+        for other in call.commands
+    )
 
 
 def _is_piped(command: Command, call: Call) -> bool:
@@ -191,8 +235,8 @@ RULES = (
         "Decided from all parts of all messages, with inputs and outputs of tools and reasoning: keys and tokens of "
         "known services by their prefix, private keys, passwords in addresses, and values behind words such as "
         "`password =`. It cannot see secrets of other kinds: nothing is judged by how random it looks. Placeholders "
-        "are left out. A finding has the kind and the first characters, never the value. `allow` are patterns of "
-        "values, such as `sk_test_*`, or kinds, such as `jwt`.",
+        "are left out, and so are passwords for hosts such as db.example.com. A finding has the kind and the first "
+        "characters, never the value. `allow` are patterns of values, such as `sk_test_*`, or kinds, such as `jwt`.",
         _judge_transcript,
         (Parameter("allow", [], "patterns of values, or kinds, that are no secrets"),),
     ),

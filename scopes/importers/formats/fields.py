@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import sha256
+from math import isfinite
 from typing import Any
 
 from scopes.clock import parse_time
@@ -19,6 +20,18 @@ def object_field(value: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return a field that is an object, else an empty one."""
     found = value.get(name)
     return found if isinstance(found, dict) else {}
+
+
+def number_field(value: Mapping[str, Any], name: str) -> float | None:
+    """Return a field that is a finite number, else None."""
+    found = value.get(name)
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return None
+    try:
+        number = float(found)
+    except OverflowError:  # JSON has integers of any length
+        return None
+    return number if isfinite(number) else None
 
 
 def time_field(value: Mapping[str, Any]) -> str | None:

@@ -16,7 +16,7 @@ from scopes.importers.formats.claude_code.record import MAX_WORD, NAME, is_resul
 from scopes.importers.formats.claude_code.tool_calls import ToolCalls
 from scopes.importers.formats.claude_code.tool_results import read_results
 from scopes.importers.formats.events import STREAM, Event, RunEnd, Session
-from scopes.importers.formats.fields import object_field, text_field, time_field
+from scopes.importers.formats.fields import number_field, object_field, text_field, time_field
 from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.lossless_json import lossless_field
 from scopes.importers.formats.run_builder import (
@@ -247,13 +247,13 @@ class EnvelopeReader:
         if reported or (failed and not errors):
             errors += [text for text in [text_field(value, "result") or "".join(self._texts[-1:])] if text]
         word = subtype if subtype != "success" else ""
-        turns, milliseconds = _number(value.get("num_turns")), _number(value.get("duration_ms"))
+        turns, milliseconds = number_field(value, "num_turns"), number_field(value, "duration_ms")
         usage = object_field(value, "usage")
         denials = value.get("permission_denials")
         return RunEnd(
             status="limit" if subtype.startswith(_LIMIT) else "error" if failed or reported else "success",
             detail=": ".join(filter(None, [word, "; ".join(errors)])) if failed or reported else "",
-            cost_usd=_number(value.get("total_cost_usd")),
+            cost_usd=number_field(value, "total_cost_usd"),
             turns=None if turns is None or turns < 0 else int(turns),
             seconds=None if milliseconds is None else milliseconds / 1000,
             denials=tuple(_denied(each) for each in (denials if isinstance(denials, list) else []) if _denied(each)),
@@ -299,10 +299,6 @@ def _blocks(content: object) -> list[Any]:
 
 def _texts(value: object) -> list[str]:
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _denied(value: object) -> str:

@@ -51,7 +51,7 @@ class SessionReader:
         workspace = next((found for text in contexts if (found := _WORKSPACE.search(text))), None)
         self._cwd = None if workspace is None else workspace[1]
         self._messages: dict[str, _Message] = {}  # by id, in the order of their first records
-        self._line: list[str] = []  # ids of the messages that were not dropped
+        self._line: dict[str, None] = {}  # ids of the messages that were not dropped, in order
         self._others: list[Event] = []
         self.session = Session(
             format=NAME,
@@ -83,7 +83,7 @@ class SessionReader:
             yield from report_unknown_parts(draft)
         continued = {draft.parent for draft in drafts}
         leaves = [draft.key for draft in drafts if draft.key not in continued]
-        last = self._messages[self._line[-1]].key if self._line else None
+        last = self._messages[next(reversed(self._line))].key if self._line else None
         answers = [draft.key for draft in drafts[-2:] if draft.kind == ANSWER]
         yield Ending(
             active=last if last in leaves else next(reversed(leaves), None),
@@ -94,11 +94,10 @@ class SessionReader:
         name = value["id"]
         known = self._messages.get(name)
         if known is None:
-            known = self._messages[name] = _Message(value, self._line[-1] if self._line else None)
+            known = self._messages[name] = _Message(value, next(reversed(self._line), None))
         known.value = value
         known.spans.append(span)
-        if name not in self._line[-64:]:
-            self._line.append(name)
+        self._line.setdefault(name)
 
     def _replace(self, record: Record, fields: Mapping[str, Any]) -> None:
         """Read a record that replaces fields of the session; new messages in it share its bytes."""
@@ -107,10 +106,10 @@ class SessionReader:
             return
         messages = [each for each in fields["messages"] if isinstance(each, dict) and is_message(each)]
         names = {each["id"] for each in messages}
-        self._line = [name for name in self._line if name in names]
+        self._line = {name: None for name in self._line if name in names}
         new = list({each["id"]: each for each in messages if each["id"] not in self._messages}.values())
-        for name in (each["id"] for each in messages if each["id"] in self._messages and each["id"] not in self._line):
-            self._line.append(name)
+        for name in (each["id"] for each in messages if each["id"] in self._messages):
+            self._line.setdefault(name)
         if not new:
             self._add_state(record, "$set/messages")
         offset, end = record.span.offset, record.span.offset + record.span.length
@@ -120,7 +119,8 @@ class SessionReader:
             offset += length
 
     def _rewind(self, name: str) -> None:
-        self._line = self._line[: self._line.index(name)] if name in self._line else []
+        names = list(self._line)
+        self._line = dict.fromkeys(names[: names.index(name)] if name in self._line else [])
 
     def _add_state(self, record: Record, key: str) -> None:
         self._others.append(SessionRecord(key=key, spans=(record.span,), value=record.value))

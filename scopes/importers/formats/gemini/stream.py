@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scopes.importers.formats.events import STREAM, Event, RunEnd, Session
-from scopes.importers.formats.fields import object_field, text_field, time_field
+from scopes.importers.formats.fields import number_field, object_field, text_field, time_field
 from scopes.importers.formats.gemini.parts import read_call
 from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.lossless_json import lossless_field
@@ -103,7 +103,7 @@ class StreamReader:
 
     def _read_result(self, record: Record, value: Mapping[str, Any], time: str | None) -> None:
         name = text_field(value, "tool_id")
-        if f"result {name}" in self._seen:
+        if name is not None and f"result {name}" in self._seen:
             self._builder.add_state(record, "repeated/tool_result", time)
             return
         self._seen.add(f"result {name}")
@@ -162,11 +162,11 @@ def _read_end(value: Mapping[str, Any]) -> RunEnd:
     stats = object_field(value, "stats")
     word = f"{error.get('type')} {detail}"
     status = value.get("status")
-    milliseconds = stats.get("duration_ms")
+    milliseconds = number_field(stats, "duration_ms")
     return RunEnd(
         status="success" if status == "success" else "limit" if any(each in word for each in _LIMITS) else "error",
         detail="" if status == "success" else detail or str(status),
-        seconds=milliseconds / 1000 if type(milliseconds) is int else None,
+        seconds=None if milliseconds is None else milliseconds / 1000,
         usage=_read_usage(stats),
     )
 

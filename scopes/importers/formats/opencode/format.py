@@ -8,7 +8,7 @@ from typing import Any
 
 from scopes.importers.formats.base import SNIFF_BYTES, Source
 from scopes.importers.formats.events import STREAM, ByteRange, Event, RunEnd, Session, SessionRecord, Unparsed
-from scopes.importers.formats.fields import object_field, text_field
+from scopes.importers.formats.fields import number_field, object_field, text_field
 from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.opencode.export import find_messages, is_export, read_info
 from scopes.importers.formats.opencode.parts import error_text, read_part, read_usage
@@ -116,7 +116,7 @@ class _StreamReader:
             self._reason = None
         if kind == "step_finish" and not repeated:
             self._reason = text_field(part, "reason")
-            self._add_cost(part.get("cost"))
+            self._add_cost(number_field(part, "cost"))
         found = self._builder.continues(ANSWER, None, name)
         if repeated or (not parts and found is None):
             self._builder.add_state(record, f"repeated/{kind}" if repeated else kind, time)
@@ -131,8 +131,8 @@ class _StreamReader:
             found.usage = read_usage(object_field(part, "tokens"))
             found.stop_reason = self._reason
 
-    def _add_cost(self, cost: object) -> None:
-        if isinstance(cost, int | float) and not isinstance(cost, bool):
+    def _add_cost(self, cost: float | None) -> None:
+        if cost is not None:
             self._cost = (self._cost or 0.0) + cost
 
 

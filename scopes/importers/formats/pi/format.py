@@ -7,7 +7,7 @@ from typing import Any
 
 from scopes.importers.formats.base import SNIFF_BYTES, Source
 from scopes.importers.formats.events import STREAM, Event, RunEnd, Session
-from scopes.importers.formats.fields import object_field, text_field, time_field
+from scopes.importers.formats.fields import number_field, object_field, text_field, time_field
 from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.lossless_json import lossless_field
 from scopes.importers.formats.run_builder import (
@@ -159,11 +159,11 @@ class _Reader:
         found.stop_reason = self._stop[0]
         usage = object_field(message, "usage")
         counts = {ours: usage.get(theirs) for theirs, ours in _USAGE.items()}
-        known = {name: count for name, count in counts.items() if type(count) is int}
+        known = {name: count for name, count in counts.items() if type(count) is int and count >= 0}
         if any(known.values()):
             found.usage = {**known, **lossless_field("raw", usage)}
-        cost = object_field(usage, "cost").get("total")
-        if isinstance(cost, int | float) and not isinstance(cost, bool):
+        cost = number_field(object_field(usage, "cost"), "total")
+        if cost is not None:
             self._cost = (self._cost or 0.0) + cost
 
     def _read_result(self, record: Record, message: dict[str, Any], time: str | None) -> None:

@@ -1,0 +1,269 @@
+"""Session files of Qwen Code: a chain of records with the parts of the Gemini API."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.importers.formats.qwen.format import Qwen
+from tests.importers.formats.qwen.test_qwen import (
+    FILE,
+    REFUSED,
+    SESSION,
+    STREAM,
+    USAGE,
+    answer,
+    called,
+    ended,
+    init,
+    lines,
+    parts,
+    response,
+    session_file,
+)
+from tests.importers.reading import drafts, events_of, states, unparsed
+
+PROMPT = ("user", parts("user", {"text": "Go."}))
+CALLS = ("assistant", parts("model", called("c1", "make"), called("c2", "df"), model="m"))
+DONE = ("assistant", parts("model", {"text": "Done."}, model="m"))
+
+
+def read(*records):
+    return events_of(Qwen(), lines(*session_file(*records)))
+
+
+def result(name="c1", output="ok", **fields):
+    return ("tool_result", parts("user", response(name, output=output), **fields))
+
+
+def test_the_first_record_gives_session_folder_version_and_start():
+    session = read(PROMPT)[0]
+    assert (session.native_id, session.cwd, session.details) == (SESSION, "/home/dev/project", {"version": "0.15.10"})
+    assert (session.created, session.is_stream) == ("2026-11-22T03:47:10.000Z", False)
+
+
+@pytest.mark.parametrize("fields", [{"version": 7, "cwd": None}, {"version": "", "cwd": []}])
+def test_a_session_without_version_and_folder_is_read(fields):
+    session = read((PROMPT[0], {**PROMPT[1], **fields}))[0]
+    assert (session.cwd, session.details) == (None, {})
+
+
+@pytest.mark.parametrize(
+    ("change", "known"),
+    [
+        ({}, True),
+        ({"type": "assistant"}, True),
+        ({"type": "tool_result"}, True),
+        ({"type": "system", "systemPayload": {}}, True),
+        ({"type": "system"}, False),
+        ({"type": "progress"}, False),
+        ({"isSidechain": False}, False),  # a record of Claude Code
+        ({"uuid": ""}, False),
+        ({"sessionId": None}, False),
+        ({"message": {"role": "user", "content": "Go."}}, False),
+        ({"message": None}, False),
+    ],
+)
+def test_a_record_with_a_parent_and_the_parts_of_the_gemini_api_is_recognized(change, known):
+    (record,) = session_file(PROMPT)
+    assert Qwen().sniff(lines({**record, **change})) is known
+
+
+def test_a_record_that_does_not_name_a_parent_is_not_recognized():
+    (record,) = session_file(PROMPT)
+    del record["parentUuid"]
+    assert not Qwen().sniff(lines(record))
+
+
+@pytest.mark.parametrize(
+    ("record", "kind", "author", "types"),
+    [
+        (PROMPT, "prompt", ("user", "human"), ["text"]),
+        (DONE, "answer", ("qwen", "agent"), ["text"]),
+        (CALLS, "answer", ("qwen", "agent"), ["tool_call", "tool_call"]),
+        (result(), "tool-results", ("tool", "tool"), ["tool_result"]),
+        (("assistant", parts("model", {"text": "Why?", "thought": True})), "answer", ("qwen", "agent"), ["reasoning"]),
+        (("assistant", parts("model", {"new": 1})), "answer", ("qwen", "agent"), ["raw"]),
+        (("assistant", {"message": {"parts": []}}), "answer", ("qwen", "agent"), []),
+        (("assistant", {"message": None}), "answer", ("qwen", "agent"), []),
+        (("user", {"message": {"parts": "Go."}}), "prompt", ("user", "human"), ["text"]),
+    ],
+)
+def test_the_type_decides_what_a_message_is(record, kind, author, types):
+    draft = drafts(read(PROMPT, record))[-1]
+    assert (draft.kind, tuple(draft.author), [part.type for part in draft.parts]) == (kind, author, types)
+
+
+def test_an_answer_has_its_model_tokens_branch_and_time():
+    record = ("assistant", parts("model", {"text": "x"}, model="m", usageMetadata=USAGE, gitBranch="fix"))
+    draft = drafts(read(PROMPT, record))[-1]
+    assert (draft.model, draft.git_branch, draft.time) == ("m", "fix", "2026-11-22T03:47:11.000Z")
+    assert {name: draft.usage[name] for name in ("input_uncached", "cache_read", "output")} == {
+        "input_uncached": 20,
+        "cache_read": 10,
+        "output": 4,
+    }
+
+
+@pytest.mark.parametrize("usage", [None, {}, [], "30", {"promptTokenCount": "30"}, {"totalTokenCount": 5}])
+def test_an_answer_without_readable_tokens_has_none(usage):
+    assert drafts(read(PROMPT, ("assistant", parts("model", {"text": "x"}, usageMetadata=usage))))[-1].usage is None
+
+
+@pytest.mark.parametrize(
+    ("reported", "failed"),
+    [
+        ({"callId": "c1", "status": "error"}, True),
+        ({"callId": "c1", "status": "cancelled"}, True),
+        ({"callId": "c1", "status": "success"}, False),
+        ({"callId": "other", "status": "error"}, False),
+        ({"status": "error"}, False),
+        ({"callId": "c1", "status": ["error"]}, False),
+        ({}, False),
+        ("error", False),
+        (None, False),
+    ],
+)
+def test_a_result_has_the_failure_of_the_record_around_it(reported, failed):
+    draft = drafts(read(PROMPT, CALLS, result(toolCallResult=reported)))[-1]
+    assert draft.parts[0].fields["is_error"] is failed
+
+
+def test_results_of_parallel_calls_are_one_message_also_through_telemetry():
+    records = [CALLS, result("c1"), ("system", {"subtype": "ui_telemetry"}), result("c2", "Exit Code: 3")]
+    found = drafts(read(PROMPT, *records))
+    assert [draft.kind for draft in found] == ["prompt", "answer", "tool-results"]
+    assert [part.fields["call_id"] for part in found[2].parts] == ["c1", "c2"]
+    assert (found[2].native_ids, found[2].tool, len(found[2].spans)) == (("v2", "v4"), "run_shell_command", 2)
+
+
+def test_results_before_their_call_and_without_one_are_kept():
+    found = drafts(read(result("c1"), CALLS, result("unknown")))
+    assert [draft.kind for draft in found] == ["tool-results", "answer", "tool-results"]
+    assert [draft.tool for draft in found] == [None, None, None]
+
+
+def test_the_second_result_of_a_call_is_kept_in_its_message():
+    found = drafts(read(PROMPT, CALLS, result("c1", "one"), result("c1", "two")))
+    assert [part.fields["output"] for part in found[-1].parts] == ["one", "two"]
+
+
+def test_a_refused_call_touched_no_file():
+    call = {
+        "functionCall": {
+            "id": "c1",
+            "name": "edit",
+            "args": {"file_path": "a.py", "old_string": "x", "new_string": "y"},
+        }
+    }
+    for content, files in (({"error": REFUSED}, []), ({"output": "ok"}, ["a.py"])):
+        found = drafts(
+            read(PROMPT, ("assistant", parts("model", call)), ("tool_result", parts("user", response("c1", **content))))
+        )
+        assert [touch.path for touch in found[-1].files] == files
+
+
+@pytest.mark.parametrize("parent", ["unknown", None, "", 7])
+def test_a_message_without_a_known_parent_follows_the_one_before_it(parent):
+    records = session_file(PROMPT, DONE)
+    records.append({**records[1], "uuid": "w", "parentUuid": parent})
+    found = drafts(events_of(Qwen(), lines(*records)))
+    assert found[2].parent == found[1].key
+
+
+def test_an_edited_prompt_is_a_second_beginning_of_the_same_chain():
+    records = session_file(("system", {"systemPayload": {}}), PROMPT, DONE)
+    records.append({**records[1], "uuid": "w"})
+    found = drafts(events_of(Qwen(), lines(*records)))
+    assert [draft.parent for draft in found] == [None, found[0].key, None]
+
+
+def test_a_record_with_a_known_uuid_is_a_state():
+    records = session_file(PROMPT, DONE)
+    events = events_of(Qwen(), lines(*records, records[0], {**records[1], "message": {"parts": [{"text": "Other."}]}}))
+    assert (len(drafts(events)), states(events)) == (2, ["repeated/user", "repeated/assistant"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "key"),
+    [
+        ({"type": "system", "subtype": "chat_compression"}, "system/chat_compression"),
+        ({"type": "system"}, "system"),
+        ({"type": "system", "subtype": 7}, "system"),
+        ({"type": "progress", "subtype": "x" * 100}, "progress/" + "x" * 64),
+        ({"type": "y" * 100}, "y" * 64),
+    ],
+)
+def test_another_record_is_a_state_named_by_its_type(fields, key):
+    records = session_file(PROMPT, DONE)
+    events = events_of(Qwen(), lines(*records, {"uuid": "w", "parentUuid": "v1", **fields}))
+    assert states(events) == [key]
+
+
+@pytest.mark.parametrize(
+    "record", [{}, {"type": "user"}, {"uuid": "w"}, {"type": 7, "uuid": "w"}, {"type": "user", "uuid": ""}]
+)
+def test_a_record_without_type_or_uuid_is_noted_and_its_neighbours_are_read(record):
+    records = session_file(PROMPT, DONE)
+    events = events_of(Qwen(), lines(records[0], record, records[1]))
+    assert ([draft.kind for draft in drafts(events)], unparsed(events)) == (
+        ["prompt", "answer"],
+        ["not a record of a session"],
+    )
+
+
+@pytest.mark.parametrize("time", [None, "yesterday", 7])
+def test_a_message_without_a_readable_time_has_none(time):
+    (draft,) = drafts(read((PROMPT[0], {**PROMPT[1], "timestamp": time})))
+    assert (draft.time, draft.precision) == (None, "none")
+
+
+def test_a_stream_counts_cached_input_once_and_names_the_denied_calls():
+    usage = {"input_tokens": 30, "output_tokens": 4, "cache_read_input_tokens": 40}
+    end = ended(
+        num_turns=2,
+        usage=usage,
+        permission_denials=[{"tool_name": "edit", "tool_use_id": "c9"}, {"tool_name": "write"}, 7],
+    )
+    found = events_of(Qwen(), lines(*STREAM[:-1], end))[-1].run_end
+    assert (found.denials, found.turns) == (("c9", "write"), 2)
+    assert (found.usage["input_uncached"], found.usage["cache_read"]) == (0, 40)
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({}, "success"),
+        ({"is_error": True}, "error"),
+        ({"subtype": "error_during_execution", "is_error": True}, "error"),
+        ({"subtype": "error_max_turns"}, "limit"),
+        ({"subtype": None, "errors": ["stopped"]}, "error"),
+        ({"num_turns": -1}, "success"),
+    ],
+)
+def test_the_end_record_of_a_stream_decides_how_the_run_ended(fields, status):
+    assert events_of(Qwen(), lines(*STREAM[:-1], ended(**fields)))[-1].run_end.status == status
+
+
+def test_a_sub_agent_in_a_stream_has_a_line_of_its_own():
+    inner = {
+        **answer("u9", {"type": "text", "text": "Looked."}),
+        "parent_tool_use_id": "c1",
+        "subagent_type": "explore",
+    }
+    found = drafts(events_of(Qwen(), lines(*STREAM[:2], inner, *STREAM[2:])))
+    sub = [draft for draft in found if draft.side is not None]
+    assert [(draft.side, draft.parent, draft.spawned_by) for draft in sub] == [("explore", None, {"call_id": "c1"})]
+    assert sub[0].author.name == "explore"
+
+
+def test_a_second_first_record_of_another_session_begins_another_run():
+    other = [{**record, "session_id": "other"} for record in (init(), ended())]
+    names = [event.native_id for event in events_of(Qwen(), lines(*STREAM, *other)) if hasattr(event, "native_id")]
+    assert names == [SESSION, "other"]
+
+
+def test_a_half_written_last_line_is_noted():
+    data = lines(*FILE)
+    events = events_of(Qwen(), data[:-9])
+    assert [draft.parts for draft in drafts(events)] == [draft.parts for draft in drafts(events_of(Qwen(), data))[:-1]]
+    assert unparsed(events)[0] == "not valid JSON"
