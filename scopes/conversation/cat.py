@@ -10,6 +10,7 @@ from scopes.errors import NotFound
 from scopes.history.amendments import find_claim
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import MessageHeader, header_of, is_root, message_id_of, read_message_bytes
+from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import (
     Revision,
     find_copies,
@@ -79,7 +80,7 @@ def cat(repository: Repository, message: str, *, conversation: str | None = None
         hint = f'add one: scopes conv append {revision.conversation} "..."'
         raise NotFound(f"{where} has no message here", hint=hint)
     stored = read_message_bytes(repository, revision.oid)
-    head, decoded = header_of(commit), decode(stored)
+    head, decoded = RecordedTimes(repository).add_to(header_of(commit)), decode(stored)
     claim = _find_claim(repository, revision, head)
     return MessageView(
         conversation=revision.conversation,

@@ -16,6 +16,7 @@ from scopes.conversation.list_filter import ALL, ListFilter
 from scopes.conversation.list_rows import ConversationReader, ConversationRefs, group_by_conversation, read_moment
 from scopes.errors import Corrupt, NotFound, ScopesError
 from scopes.history.conversations import ParticipantCache
+from scopes.history.recorded_times import RecordedTimes
 from scopes.ids import ConversationId
 from scopes.index.conversation_table import CachedRow, States, brief_row, open_conversation_table
 from scopes.result import Note
@@ -134,13 +135,14 @@ def _make_rows(
     `damaged`.
     """
     participants: ParticipantCache = {}
+    times = RecordedTimes(repository)
     refs_by_name = {refs_of.conversation: refs_of for refs_of in group_by_conversation(values)}
     summaries = _Rows({}, damaged, [])
     finishes_all = options.wanted.needs_complete_rows or options.wanted == ALL
     is_complete = options.needs_complete_rows
     for name, refs_of in refs_by_name.items():
         try:
-            reader = ConversationReader(repository, refs_of, participants)
+            reader = ConversationReader(repository, refs_of, participants, times)
             row, state = cached.get(name), refs_of.state
             if row is None or row.state != state:
                 brief = reader.read_brief(complete_follows=finishes_all and is_complete)
@@ -156,7 +158,7 @@ def _make_rows(
     for name in listed:
         row = summaries.rows.pop(name)
         try:
-            reader = ConversationReader(repository, refs_by_name[name], participants)
+            reader = ConversationReader(repository, refs_by_name[name], participants, times)
             summaries.rows[name] = _finish(reader, row, complete=is_complete)
             summaries.finished.append(name)
         except (Corrupt, NotFound) as error:

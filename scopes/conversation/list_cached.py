@@ -111,7 +111,7 @@ def newest_first(summaries: Iterable[ConversationRow]) -> list[ConversationRow]:
     rows = sorted(summaries, key=attrgetter("id"))
     if any(row.moment is not None for row in rows):
         rows.sort(key=lambda row: row.moment or 0, reverse=True)
-    rows.sort(key=lambda row: (row.last_activity or "").removesuffix("Z"), reverse=True)
+    rows.sort(key=lambda row: (row.activity or "").removesuffix("Z"), reverse=True)
     return rows
 
 

@@ -51,10 +51,10 @@ class ListFilter(NamedTuple):
         selected = list(rows)
         if self.since is not None:
             start = format_seconds(self.since // _SECOND)
-            selected = [row for row in selected if (row.last_activity or "") >= start]
+            selected = [row for row in selected if (row.activity or "") >= start]
         if self.until is not None:
             end = format_seconds(self.until // _SECOND)
-            selected = [row for row in selected if (row.last_activity or "") <= end]
+            selected = [row for row in selected if (row.activity or "") <= end]
         if self.agent is not None:
             agents = _matching(self.agent, (name for row in selected for name in row.participants))
             selected = [row for row in selected if not agents.isdisjoint(row.participants)]

@@ -22,6 +22,7 @@ from scopes.history.messages import (
     read_root_of,
 )
 from scopes.history.metadata import Metadata, read_metadata_at, read_title, read_title_and_hidden
+from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import MAIN, choose_active_branch
 from scopes.history.titles import first_prompt, walk_main
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
@@ -69,9 +70,12 @@ def group_by_conversation(values: Mapping[str, str]) -> Iterator[ConversationRef
 class ConversationReader:
     """Reads one conversation for its row; metadata and the tips of its branches are read once."""
 
-    def __init__(self, repository: Repository, refs_of: ConversationRefs, participants: ParticipantCache) -> None:
+    def __init__(
+        self, repository: Repository, refs_of: ConversationRefs, participants: ParticipantCache, times: RecordedTimes
+    ) -> None:
         self._repository = repository
         self._refs = refs_of
+        self._times = times
         self._participants = participants
         self._commits: dict[Oid, Commit] = {}
 
@@ -94,19 +98,25 @@ class ConversationReader:
 
         `complete_follows` if `read_complete` is called next: it needs more of the same objects.
         """
-        repository, tips = self._repository, set(self._refs.tips.values())
+        repository, tips = self._repository, list(set(self._refs.tips.values()))
         commits: list[Commit] | list[CommitStub]
         if complete_follows:
             self._commits = {oid: read_commit(repository, oid) for oid in tips}
             commits = list(self._commits.values())
+            authors = [commit.author.email for commit in self._commits.values()]
         else:
-            commits = [read_commit_stub(repository, oid) for oid in tips]
+            commits = stubs = [read_commit_stub(repository, oid) for oid in tips]
+            authors = [stub.author_email for stub in stubs]
         title, hidden = self._read_title_and_hidden(complete_follows=complete_follows)
+        newest = max(commit.time for commit in commits)
+        times = (commit.time for commit in commits)
+        recorded = self._times.find_newest(zip(tips, times, authors, strict=True)) or 0
         return ConversationRow(
             id=self._refs.conversation,
             participants=participants_of(repository, commits, self._participants),
             branches=sum(name not in hidden for name in self._refs.tips),
-            last_activity=known_seconds(max(commit.time for commit in commits)),
+            last_activity=known_seconds(newest),
+            recorded_at=known_seconds(recorded) if recorded > newest else None,
             title=title,
         )
 

@@ -27,6 +27,7 @@ from scopes.history.messages import (
 )
 from scopes.history.metadata import read_tags
 from scopes.history.name_syntax import MIN_PREFIX_LENGTH
+from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import list_branch_tips, resolve_revision, resolve_with_latest
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.history.tool_calls import BETWEEN_CALL_AND_RESULT, MAX_RESULTS, TOOL_RESULTS, find_call_message
@@ -163,6 +164,7 @@ def log(
     else:
         heads = headers_of(commits)
     read = lru_cache(maxsize=_CACHED_BODIES)(partial(read_message, repository))
+    heads = map(RecordedTimes(repository).add_to, heads)
     counted = _count_newer(heads, of_branch=len(tips) == 1 and tips[0] in branches)
     seen: set[tuple[str, str]] = set()
     matches = _filter(criteria, read, seen)
@@ -300,9 +302,10 @@ def _filter(
 
     def matches(head: MessageHeader) -> bool:
         seen.add((shown_author(head), head.kind))
+        time = head.time if head.recorded is None else head.recorded
         return (
-            (since is None or head.time >= since)
-            and (until is None or head.time <= until)
+            (since is None or time >= since)
+            and (until is None or time <= until)
             and (not kinds or head.kind in kinds)
             and (not authors or shown_author(head).casefold() in authors or head.author.casefold() in authors)
             and (path is None or touches_file(read(head.oid), path))

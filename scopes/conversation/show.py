@@ -22,6 +22,7 @@ from scopes.history.messages import (
     read_root,
 )
 from scopes.history.metadata import Metadata
+from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import MAIN
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.history.sub_agents import SubAgent, find_sub_agent
@@ -182,7 +183,7 @@ def show(
             for branch in (shown if scope.branch is None else branches)
             if scope.branch in {None, branch.name}
         ),
-        recent=tuple(map(header_of, latest)),
+        recent=tuple(map(RecordedTimes(repository).add_to, map(header_of, latest))),
         recent_bodies=tuple(read_message(repository, commit.oid) for commit in latest),
         opening=None if metadata.title is not None else first_prompt(repository, walk_main(repository, tips, by_oid)),
         directory=directory,

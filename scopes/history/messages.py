@@ -49,8 +49,9 @@ _DEFAULT_AUTHOR = "user"
 class MessageHeader(NamedTuple):
     """The fields of a message that are in its commit.
 
-    `time` is in whole seconds since 1970, `subject` is the start of the first line. It is a named tuple because a log
-    makes one for each message, and that takes a third of the time of a dataclass.
+    `time` is in whole seconds since 1970, `subject` is the start of the first line. `recorded` is when the message was
+    written, if that is known and it has another time: see `recorded_times`. It is a named tuple because a log makes one
+    for each message, and that takes a third of the time of a dataclass.
     """
 
     id: MessageId
@@ -62,6 +63,7 @@ class MessageHeader(NamedTuple):
     time: int
     subject: str
     to: tuple[str, ...]
+    recorded: int | None = None
 
 
 def identity_of(name: str, kind: str) -> Identity:
@@ -99,6 +101,11 @@ def shown_author(head: MessageHeader) -> str:
 
 
 def display_time(head: MessageHeader) -> str | None:
+    """Return the time of a message that people see: when it was written, for a merge of scopes, or its stored time."""
+    return known_seconds(head.time if head.recorded is None else head.recorded)
+
+
+def stored_time(head: MessageHeader) -> str | None:
     """Return the time of a message, or of the message before it if it has none; None if no time is known."""
     return known_seconds(head.time)
 

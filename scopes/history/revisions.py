@@ -34,6 +34,7 @@ from scopes.history.name_syntax import (
     split_steps,
     split_time,
 )
+from scopes.history.recorded_times import RecordedTimes
 from scopes.ids import MAX_NAME_BYTES, BranchName, ConversationId, Oid, is_message_id, is_name
 from scopes.model.conversation import Root
 from scopes.result import plural
@@ -101,12 +102,15 @@ def _check_not_deleted(repository: Repository, text: str) -> None:
 
 
 def list_latest(repository: Repository) -> list[ConversationId]:
-    """Return the conversations of the store by the time of their last message, newest first."""
+    """Return the conversations of the store by the time at which their last message was written, newest first."""
     times: dict[ConversationId, int] = {}
+    recorded = RecordedTimes(repository)
     for ref, oid in repository.list_refs(refs.HEADS).items():
         pair = refs.split_branch_ref(ref)
         if pair is not None:
-            times[pair[0]] = max(times.get(pair[0], 0), read_commit(repository, Oid(oid)).time)
+            commit = read_commit(repository, Oid(oid))
+            time = recorded.find_newest([(commit.oid, commit.time, commit.author.email)]) or commit.time
+            times[pair[0]] = max(times.get(pair[0], 0), time)
     return sorted(times, key=lambda conversation: (times[conversation], conversation), reverse=True)
 
 

@@ -44,6 +44,7 @@ class ConversationRow(NamedTuple):
 
     opening: the beginning of the first prompt, if there is no title
     moment: the time of the last activity in nanoseconds, if another conversation was active in the same second
+    recorded_at: when the newest message was written, if that is a merge of scopes, which has an earlier time
     directory: the working directory in which the conversation began, as it was recorded
     agent: the agent that wrote most of its messages
     model: the model of the newest answer that names one
@@ -56,6 +57,7 @@ class ConversationRow(NamedTuple):
     title: str | None = None
     opening: str | None = None
     moment: int | None = None
+    recorded_at: str | None = None
     active_branch: BranchName | None = None
     uuid: str | None = None
     created_at: str | None = None
@@ -65,6 +67,11 @@ class ConversationRow(NamedTuple):
     agent: AgentName | None = None
     model: str | None = None
     tags: tuple[str, ...] | None = None
+
+    @property
+    def activity(self) -> str | None:
+        """The time of the last activity that people see, which decides the order."""
+        return self.last_activity if self.recorded_at is None else self.recorded_at
 
     @property
     def heading(self) -> str | None:
@@ -90,6 +97,7 @@ _TYPES: Final = {
     "title": "TEXT",
     "opening": "TEXT",
     "moment": "INTEGER",
+    "recorded_at": "TEXT",
     "active_branch": "TEXT",
     "uuid": "TEXT",
     "created_at": "TEXT",
@@ -105,7 +113,7 @@ _TYPES: Final = {
 _COLUMNS: Final = (*_FIELDS, "state", "complete")
 LAYOUT: Final = Layout(
     "conversations.sqlite",
-    version=8,
+    version=9,
     tables="CREATE TABLE conversation ("
     + ", ".join(f"{name} {_TYPES[name]}" for name in _COLUMNS)
     + ") STRICT, WITHOUT ROWID",

@@ -17,13 +17,14 @@ from scopes.history.messages import (
     read_message,
     walk_headers_newest_first,
 )
+from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.automatic_resolution import read_reuse
 from scopes.merge.conflict_keys import comparable_key, display_key, shown_key
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.ended_conflicts import EndedConflicts
-from scopes.merge.in_progress import PURPOSE, InProgress, holding, list_conflicts_of, list_in_progress, with_sides
+from scopes.merge.in_progress import HELD, PURPOSE, InProgress, holding, list_conflicts_of, list_in_progress, with_sides
 from scopes.merge.records import keep_resolutions, list_conflicts_at
 from scopes.model.conflicts import CONFLICTS, ENDED, Conflict, EarlierResolution
 from scopes.model.conversation import ABANDONED
@@ -39,25 +40,39 @@ _MAX_NUMBER_DIGITS = 3
 _DISCUSSING_KINDS = frozenset({"human", "agent"})  # kinds of author
 
 
-class _ResolutionTimes:
+class _ConflictTimes:
     """When conflicts were opened and resolved, from the notices in a history, which is walked only as far as needed."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
+        self._recorded = RecordedTimes(repository)
         self._walks: dict[Oid, tuple[dict[str, Commit], Iterator[tuple[str, Commit]]]] = {}
 
-    def find(self, tip: Oid, conflict: str) -> tuple[str | None, str | None]:
-        """Return when a conflict was opened, and when it was resolved last; None if no notice resolved it."""
+    def find_opening(self, tip: Oid, conflict: str) -> tuple[str | None, str | None]:
+        """Return the time of the message that opened a conflict, and when an operation wrote that, if it is known."""
+        path = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}"
+        commit = read_commit(self._repository, tip)
+        if find_entry(self._repository, commit.tree, path) is None:
+            return None, None
+        opening = self._find_opening(commit, path)
+        return known_seconds(opening.time), self._recorded.find_text(opening)
+
+    def find(self, tip: Oid, conflict: str) -> tuple[str | None, str | None, str | None]:
+        """Return when a conflict was opened, when an operation wrote that, and when it was resolved last.
+
+        All are None if no notice resolved it.
+        """
         path = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}"
         if find_entry(self._repository, read_commit(self._repository, tip).tree, path) is None:
-            return None, None
+            return None, None, None
         known, notices = self._walks.setdefault(tip, ({}, self._walk_notices(tip)))
         while conflict not in known and (notice := next(notices, None)) is not None:
             known.setdefault(*notice)
         resolving = known.get(conflict)
         if resolving is None:
-            return None, None
-        return known_seconds(self._find_opening(resolving, path).time), known_seconds(resolving.time)
+            return None, None, None
+        opening = self._find_opening(resolving, path)
+        return known_seconds(opening.time), self._recorded.find_text(opening), known_seconds(resolving.time)
 
     def _walk_notices(self, tip: Oid) -> Iterator[tuple[str, Commit]]:
         for commit in walk_newest_first(self._repository, [tip]):
@@ -85,6 +100,7 @@ class ConflictRow:
         since: When it was opened: the merge stopped. For an aborted one, and one that a merge or replay resolved by
             itself, when that happened.
         resolved: When it was resolved; None for other ones.
+        recorded_at: When an operation wrote the message that opened it, if that has another time and it is known.
         kind: "merge", "rebase" or "cherry-pick"; "branch" if nothing is in progress on the branch.
     """
 
@@ -97,6 +113,17 @@ class ConflictRow:
     conflict: Conflict
     kind: str = "merge"
     resolved: str | None = None
+    recorded_at: str | None = None
+
+    @property
+    def opened_at(self) -> str:
+        """When it was opened, as people see it."""
+        return self.recorded_at or self.since
+
+    @property
+    def changed_at(self) -> str:
+        """When it was resolved, or else opened, as people see it."""
+        return self.opened_at if self.resolved in {None, self.since} else self.resolved or self.opened_at
 
 
 _Row: TypeAlias = tuple[ConflictRow, InProgress]
@@ -182,7 +209,7 @@ def list_discussion(repository: Repository, in_progress: InProgress) -> list[Mes
 
 
 def _walk_rows(repository: Repository, conversation: ConversationId, *, ended: EndedConflicts | None) -> Iterator[_Row]:
-    number, seen, times = 0, set[str](), _ResolutionTimes(repository)
+    number, seen, times = 0, set[str](), _ConflictTimes(repository)
     waiting = list_in_progress(repository, conversation)
     earlier = list_earlier(repository, *waiting) if waiting else EarlierResolutions(repository, conversation)
     find = earlier.find if read_reuse(repository.config) != "off" else lambda _: ()
@@ -208,20 +235,21 @@ def _with_earlier(row: ConflictRow, find: Callable[[Conflict], tuple[EarlierReso
     return replace(row, conflict=replace(row.conflict, earlier=found)) if found else row
 
 
-def _rows(
-    repository: Repository, in_progress: InProgress, before: int, times: _ResolutionTimes
-) -> Iterator[ConflictRow]:
+def _rows(repository: Repository, in_progress: InProgress, before: int, times: _ConflictTimes) -> Iterator[ConflictRow]:
     discussed = bool(list_discussion(repository, in_progress))
     for number, record in enumerate(list_conflicts_of(repository, in_progress), before + 1):
         status = "debate" if record.status == "open" and discussed else record.status
         yield _row(times, in_progress, number, record, status)
 
 
-def _row(times: _ResolutionTimes, in_progress: InProgress, number: int, record: Conflict, status: str) -> ConflictRow:
-    since, resolved = in_progress.entry.created, None
+def _row(times: _ConflictTimes, in_progress: InProgress, number: int, record: Conflict, status: str) -> ConflictRow:
+    since, recorded, resolved = in_progress.entry.created, in_progress.recorded_at, None
     if status == "resolved":
-        opened, resolved = times.find(in_progress.tip, record.id)
-        since, resolved = opened or since, resolved or since
+        opened, written, resolved = times.find(in_progress.tip, record.id)
+        since, recorded, resolved = opened or since, written or recorded, resolved or since
+    elif in_progress.kind == HELD and status not in ENDED:
+        opened, recorded = times.find_opening(in_progress.tip, record.id)
+        since = opened or since
     return ConflictRow(
         number=number,
         conversation=in_progress.conversation,
@@ -230,6 +258,7 @@ def _row(times: _ResolutionTimes, in_progress: InProgress, number: int, record: 
         target=in_progress.target,
         since=since,
         resolved=resolved,
+        recorded_at=None if recorded is None or recorded[:19] == since[:19] else recorded,
         conflict=replace(record, status=status),
         kind=in_progress.kind,
     )

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from scopes.clock import known_seconds
 from scopes.history.messages import KIND_TRAILER, read_message
+from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import find_directory, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.attribution import describe
@@ -116,6 +117,7 @@ def _renamed_conversations(operation: Operation) -> set[tuple[ConversationId, Co
 def _walk_merges(repository: Repository, conversation: ConversationId) -> Iterator[_EndedConflict]:
     tips = list_branch_tips(repository, conversation)
     walked = set[Oid]()
+    times = RecordedTimes(repository)
     for name in sorted(tips, key=lambda name: (name != "main", name.startswith(f"{PURPOSE}/"), name)):
         for commit in walk_newest_first(repository, [tips[name]], walked):
             walked.add(commit.oid)
@@ -134,6 +136,7 @@ def _walk_merges(repository: Repository, conversation: ConversationId) -> Iterat
                     source_tip=commit.parents[1],
                 )
                 ended = _at_time(ended, known_seconds(commit.time) or ended.entry.created)
+                ended = replace(ended, recorded_at=times.find_text(commit))
                 yield from ((ended, record) for record in records)
 
 

@@ -45,6 +45,7 @@ class InProgress:
         before: The branch that was active before.
         stopped: The commit with the conflicts.
         details: What only a replay needs; see `replay_state`.
+        recorded_at: When the merge that resolved its conflicts by itself was written, if the operation log has it.
     """
 
     conversation: ConversationId
@@ -59,6 +60,7 @@ class InProgress:
     before: BranchName
     stopped: Oid
     details: Mapping[str, Any]
+    recorded_at: str | None = None
 
 
 def entry_in_progress(

@@ -64,10 +64,11 @@ class Commit(NamedTuple):
 
 
 class CommitStub(NamedTuple):
-    """The tree and the time of a commit, all that a list needs; `time` is in whole seconds since 1970."""
+    """What a list needs of a commit: tree, time in whole seconds since 1970, and the mail address of its author."""
 
     tree: Oid
     time: int
+    author_email: str = ""
 
 
 def format_tree(entries: Iterable[TreeEntry]) -> bytes:
@@ -178,7 +179,7 @@ def parse_commit(oid: Oid, data: bytes) -> Commit:
 
 
 def parse_tip(oid: Oid, data: bytes) -> CommitStub:
-    """Parse only the tree and the time of a commit.
+    """Parse only the tree, the time and the author's address of a commit.
 
     Raises:
         Corrupt: the bytes are not a commit.
@@ -187,8 +188,13 @@ def parse_tip(oid: Oid, data: bytes) -> CommitStub:
         raise Corrupt(f"commit {oid} is damaged", hint="see: scopes verify")
     head = data.partition(b"\n\n")[0]
     author = head.partition(b"\nauthor ")[2].partition(b"\n")[0]
-    seconds = author.partition(b"> ")[2].partition(b" ")[0].decode("ascii", "replace")
-    return CommitStub(Oid(data[5:45].decode("ascii", "replace")), int(seconds) if _SECONDS.fullmatch(seconds) else 0)
+    name, _, moment = author.partition(b"> ")
+    seconds = moment.partition(b" ")[0].decode("ascii", "replace")
+    return CommitStub(
+        Oid(data[5:45].decode("ascii", "replace")),
+        int(seconds) if _SECONDS.fullmatch(seconds) else 0,
+        name.rpartition(b"<")[2].decode("utf-8", "replace"),
+    )
 
 
 def one_line(text: str, limit: int | None = SUBJECT_LENGTH) -> str:

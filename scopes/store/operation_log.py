@@ -21,10 +21,20 @@ def walk_operations(repository: Repository) -> Iterator[tuple[Oid, Operation]]:
     Raises:
         Corrupt, NotFound: an operation record is damaged or missing.
     """
+    for commit in walk_operation_commits(repository):
+        yield commit.oid, read_operation(repository, commit)
+
+
+def walk_operation_commits(repository: Repository) -> Iterator[Commit]:
+    """Yield the commit of every operation, newest first; its subject begins with the kind and a colon.
+
+    Raises:
+        Corrupt, NotFound: a commit is damaged or missing.
+    """
     value = repository.find_ref(refs.OPERATIONS)
     commit = None if value is None else read_commit(repository, Oid(value))
     while commit is not None:
-        yield commit.oid, read_operation(repository, commit)
+        yield commit
         commit = _read_previous(repository, commit)
 
 

@@ -429,7 +429,7 @@ def read_commit(objects: Objects, oid: Oid) -> Commit:
 
 
 def read_commit_stub(objects: Objects, oid: Oid) -> CommitStub:
-    """Read only the tree and the time of a commit, or raise NotFound or Corrupt."""
+    """Read only the tree, the time and the author's address of a commit, or raise NotFound or Corrupt."""
     return parse_tip(oid, read_data(objects, oid, COMMIT))
 
 

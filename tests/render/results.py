@@ -191,7 +191,7 @@ SUMMARIES = (
     ),
     ConversationRow(
         id="conv-002", participants=("general-purpose",), branches=1, last_activity=format_seconds(NOW_SECONDS - 300),
-        opening="How much is 日本 tea?", directory="/home/carol",
+        opening="How much is 日本 tea?", directory="/home/carol", recorded_at=format_seconds(NOW_SECONDS - 240),
     ),
     ConversationRow(id="login-bug", participants=(), branches=1, last_activity="2025-10-01T12:00:00Z"),
 )  # fmt: skip
@@ -250,7 +250,8 @@ ENTRIES = (
     logged(CALL, CALL_BODY),
     logged(PROMPT, body(PROMPT)),
 )
-MERGED_ENTRIES = (ENTRIES[0], *(replace(entry, lanes=(LANE,)) for entry in ENTRIES[2:4]), ENTRIES[4])
+WRITTEN_LATER = replace(ENTRIES[0], head=LONG._replace(recorded=LONG.time + 30))
+MERGED_ENTRIES = (WRITTEN_LATER, *(replace(entry, lanes=(LANE,)) for entry in ENTRIES[2:4]), ENTRIES[4])
 
 OPERATION = message_id("operate")
 IMPORTED = Imported(
@@ -527,6 +528,7 @@ ENDED_ROW = replace(
     branch="main",
     source="",
     kind="branch",
+    recorded_at=format_seconds(NOW_SECONDS - 7000),
     conflict=replace(
         DISAGREED,
         status="resolved",

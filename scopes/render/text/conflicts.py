@@ -157,7 +157,7 @@ def _write_branch_conflicts(rows: list[ConflictRow], view: View) -> None:
             "  ",
             status(conflict),
             "  ",
-            short_time(view, row.resolved or row.since),
+            short_time(view, row.changed_at),
         )
         view.line(*fit_line(view, below))
         for earlier in conflict.earlier:
@@ -175,7 +175,7 @@ def _terminal_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
         conflict_key(view, conflict),
         conflict_agents(conflict),
         status(conflict),
-        short_time(view, row.resolved or row.since),
+        short_time(view, row.changed_at),
     )
 
 
@@ -216,9 +216,9 @@ def _write_fields(result: ConflictView, view: View) -> None:
     write_field(view, "Conflict", Span(conflict.id, "id"), f" (number {row.number})")
     write_field(view, "Type", conflict.type, ", ", severity(conflict))
     write_field(view, "About", display_key(conflict.key))
-    write_field(view, "Status", status(conflict), ", ", short_time(view, row.resolved or row.since))
-    if row.resolved is not None and row.resolved != row.since:
-        write_field(view, "Opened", short_time(view, row.since))
+    write_field(view, "Status", status(conflict), ", ", short_time(view, row.changed_at))
+    if row.changed_at != row.opened_at:
+        write_field(view, "Opened", short_time(view, row.opened_at))
     if result.escalated_to is not None:
         write_field(view, "Escalated to", Span(result.escalated_to, "agent"))
     write_field(view, "Branch", Span(f"{row.conversation}/{row.branch}", "branch"))

@@ -144,7 +144,7 @@ def _terminal_row(row: ConversationRow, result: ConversationList, *, all_partici
         "Project": project if all_participants else _cut(project),
         "Messages": "" if row.messages is None else f"{row.messages:,}",
         "Branches": str(row.branches),
-        "Activity": UNKNOWN_TIME if row.last_activity is None else ago(row.last_activity, now_nanoseconds()),
+        "Activity": UNKNOWN_TIME if row.activity is None else ago(row.activity, now_nanoseconds()),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.conversation.log import Log, LogEntry
-from scopes.history.messages import NO_TEXT, display_time
+from scopes.history.messages import NO_TEXT, stored_time
 from scopes.loading import load
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH, UNKNOWN_TIME, summary_text
@@ -74,7 +74,7 @@ def _row(entry: LogEntry) -> tuple[str | Span, ...]:
     head = entry.head
     return (
         head.id,
-        display_time(head) or UNKNOWN_TIME,
+        stored_time(head) or UNKNOWN_TIME,
         head.author,
         head.kind,
         _subject(entry),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from scopes.conversation.amend import MessageAmended
     from scopes.conversation.append import MessageAppended
     from scopes.conversation.cat import MessageView
+    from scopes.history.messages import MessageHeader
     from scopes.model.message import Message
 
 
@@ -61,7 +62,7 @@ def render_message_view(result: MessageView, view: View) -> None:
     write_field(view, "Place", Span(place, "branch"))
     who = Span(message.author.name, "human" if message.author.kind == "human" else "agent")
     write_field(view, "Author", who, f" ({message.author.kind})")
-    write_field(view, "Time", full_time(view, message.time or display_time(head)))
+    write_field(view, "Time", full_time(view, _time_of(head, message)))
     write_field(
         view,
         "Kind",
@@ -83,6 +84,10 @@ def render_message_view(result: MessageView, view: View) -> None:
     if message.payload is not None:
         view.line()
         write_document(view, message.payload)
+
+
+def _time_of(head: MessageHeader, message: Message) -> str | None:
+    return message.time if message.time is not None and head.recorded is None else display_time(head)
 
 
 def _details(message: Message) -> Iterator[tuple[str, str]]:

@@ -135,5 +135,6 @@ def _place(row: ConflictRow) -> dict[str, object]:
         source_branch=row.source,
         target_branch=row.target,
         since=utc(row.since),
+        recorded_at=utc(row.recorded_at),
         resolved_at=utc(row.resolved),
     )

@@ -37,6 +37,7 @@ def _summary_object(summary: ConversationRow, result: ConversationList) -> dict[
         active_branch=summary.active_branch,
         created_at=utc(summary.created_at),
         last_activity=summary.last_activity,
+        recorded_at=summary.recorded_at,
         source=summary.source,
         project=None if summary.directory is None else result.projects.get(summary.directory),
         directory=summary.directory,

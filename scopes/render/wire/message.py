@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.history.messages import MessageHeader, display_time
+from scopes.clock import known_seconds
+from scopes.history.messages import MessageHeader, stored_time
 from scopes.model.encoding import without_none
 from scopes.model.message import FileTouch, Message, payload_key
 from scopes.render.dispatch import to_wire
@@ -41,6 +42,7 @@ def message_object(
         author=message.author.name,
         author_kind=message.author.kind,
         time=utc(message.time),
+        recorded_at=_recorded_at(head),
         to=list(message.to) or None,
         reply_to=message.reply_to,
         amends=message.amends,
@@ -72,7 +74,8 @@ def header_object(head: MessageHeader) -> dict[str, object]:
         parents=list(head.parents),
         author=head.author,
         author_kind=head.author_kind,
-        time=display_time(head),
+        time=stored_time(head),
+        recorded_at=_recorded_at(head),
         to=list(head.to) or None,
         subject=head.subject,
     )
@@ -180,6 +183,10 @@ def format_search(result: Search) -> dict[str, object]:
         **format_search_coverage(result.coverage),
         "messages_found": [format_search_hit(item) for item in result.hits],
     }
+
+
+def _recorded_at(head: MessageHeader) -> str | None:
+    return None if head.recorded is None else known_seconds(head.recorded)
 
 
 def _file_object(touch: FileTouch) -> dict[str, object]:

@@ -1,0 +1,94 @@
+"""Find in the operation log when a merge or the notice of a resolution was written.
+
+The commits of these messages have the time of the newest merged message, so that the same merge is the same commit on
+every machine. Readers show the time of the operation instead, if the log still has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from scopes.clock import known_seconds
+from scopes.errors import Corrupt, NotFound
+from scopes.history.messages import KIND_TRAILER, MessageHeader, identity_of
+from scopes.ids import Oid
+from scopes.store.objects import Commit
+from scopes.store.operation_log import walk_operation_commits
+from scopes.store.refs import HEADS
+from scopes.store.repository import Repository, read_commit, read_operation
+
+_AUTHOR: Final = "scopes"
+_ADDRESS: Final = identity_of(_AUTHOR, "system").email
+_MERGE: Final = "merge"
+_STOPPED: Final = "-conflict"  # the end of the kind: a merge, rebase or cherry-pick stopped
+_FAST_FORWARD: Final = " (fast-forward)"  # the end of the summary
+_NOTICE: Final = "system"
+_KINDS: Final = frozenset({_MERGE, _NOTICE})
+_DAY_SECONDS: Final = 86_400  # clocks of agents may be ahead of ours by this much
+
+
+class RecordedTimes:
+    """The times at which operations wrote commits; the log is read only as far back as a lookup needs."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._known: dict[Oid, int] = {}
+        self._reached: int | None = None  # the time of the oldest operation read so far
+        self._steps: Iterator[None] = self._read_log()
+
+    def find(self, oid: Oid, stored: int) -> int | None:
+        """Return when a commit was written, in seconds since 1970; None if no operation in the log tells.
+
+        `stored` is the time in the commit: operations that are older by more than a day are not read.
+        """
+        while oid not in self._known and (self._reached is None or self._reached >= stored - _DAY_SECONDS):
+            try:
+                next(self._steps)
+            except (StopIteration, Corrupt, NotFound):
+                break
+        return self._known.get(oid)
+
+    def find_newest(self, commits: Iterable[tuple[Oid, int, str]]) -> int | None:
+        """Return the latest time at which one of some commits was written, if it was not the time in the commit.
+
+        Each is given with its time and the mail address of its author; only those of scopes are looked up.
+        """
+        own = (self.find(oid, stored) for oid, stored, author_email in commits if author_email == _ADDRESS)
+        return max(filter(None, own), default=None)
+
+    def find_text(self, commit: Commit) -> str | None:
+        """Return when a commit was written as RFC 3339; None if no operation in the log tells."""
+        found = self.find(commit.oid, commit.time)
+        return None if found is None else known_seconds(found)
+
+    def add_to(self, head: MessageHeader) -> MessageHeader:
+        """Return the header of a merge or notice of scopes with the time at which it was written, others unchanged."""
+        if head.author_kind != "system" or head.kind not in _KINDS or head.author != _AUTHOR:
+            return head
+        found = self.find(head.oid, head.time)
+        return head if found is None else head._replace(recorded=found)
+
+    def _read_log(self) -> Iterator[None]:
+        """Read one operation at each step, the newest first."""
+        for commit in walk_operation_commits(self._repository):
+            kind = commit.subject.partition(":")[0]
+            moved_only = commit.subject.endswith(_FAST_FORWARD)
+            if (kind == _MERGE and not moved_only) or kind.endswith(_STOPPED):
+                for change in read_operation(self._repository, commit).changes:
+                    if change.ref.startswith(HEADS) and change.new is not None:
+                        self._add(Oid(change.new), change.old, commit.time)
+            self._reached = commit.time
+            yield
+
+    def _add(self, new: Oid, old: str | None, time: int) -> None:
+        """Add the commit that a branch was moved to, if it was made on top of the old one, and a notice below it."""
+        if not self._repository.has(new):
+            return
+        commit = read_commit(self._repository, new)
+        if not commit.parents or old not in {None, commit.parents[0]}:
+            return
+        self._known.setdefault(new, time)
+        below = read_commit(self._repository, commit.parents[0])
+        if old is None and below.trailers.get(KIND_TRAILER) == _NOTICE:
+            self._known.setdefault(below.oid, time)
