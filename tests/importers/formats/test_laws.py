@@ -65,8 +65,8 @@ def test_the_messages_of_the_first_records_are_the_first_messages_of_all(name):
     form, records = SAMPLES[name]
     whole = drafts(events_of(form, lines(records)))
     for count in range(1, len(records)):
-        begun = read_until_open(form, lines(records[:count]))
-        assert [(draft.kind, draft.parts) for draft in begun] == [(d.kind, d.parts) for d in whole[: len(begun)]]
+        closed = read_until_open(form, lines(records[:count]))
+        assert [(draft.kind, draft.parts) for draft in closed] == [(d.kind, d.parts) for d in whole[: len(closed)]]
 
 
 @each_sample
