@@ -32,6 +32,7 @@ _INLINE: Final = {  # interpreter: letters of options that take code, and long n
     "elixir": ("e", ("--eval",)),
     "julia": ("eE", ("--eval",)),
 }
+_STANDARD_INPUT: Final = frozenset({"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _ELSEWHERE: Final = {
     "ssh": "runs on another machine",
     "mosh": "runs on another machine",
@@ -136,9 +137,11 @@ def _find_unread_code(program: str, words: tuple[Word, ...], given: Input | None
         return Unread("deno runs a text in another language") if is_eval else None
     valued = letters + {"python": "mWX", "node": "r"}.get(program.rstrip("0123456789."), "")
     options = split_options(words, valued, (*long, "--require", "--import"))
-    if any(name in long or (len(name) == 2 and name[1] in letters) for name, _ in options.given):
+    names = [name for name, _ in options.given]
+    module = names.index("-m") if "-m" in names else len(names)  # what follows is for the module
+    if any(name in long or (len(name) == 2 and name[1] in letters) for name in names[:module]):
         return Unread(f"{program} runs a text in another language")
-    if any(name == "-m" for name, _ in options.given) or (options.operands and options.operands[0].text != "-"):
+    if module < len(names) or (options.operands and options.operands[0].text not in {"-", *_STANDARD_INPUT}):
         return None
     if given is None or not (given.argv or given.script or given.programs):
         return None
@@ -147,7 +150,13 @@ def _find_unread_code(program: str, words: tuple[Word, ...], given: Input | None
 
 def _shell_options(words: tuple[Word, ...]) -> Options:
     words = tuple(Word(word.value, "-" + word.text[1:]) if word.text.startswith("+") else word for word in words)
-    return split_options(words, "oO", ("--rcfile", "--init-file"))
+    options = split_options(words, "oO", ("--rcfile", "--init-file"))
+    operands = options.operands
+    if operands and operands[0].text == "-":  # the same as `--`
+        operands = operands[1:]
+    if operands and operands[0].text in _STANDARD_INPUT:
+        return Options((*options.given, ("-s", None)), operands[1:])
+    return Options(options.given, operands)
 
 
 def _unwrap_shell(program: str, words: tuple[Word, ...], given: Input | None) -> list[Step]:
@@ -158,7 +167,7 @@ def _unwrap_shell(program: str, words: tuple[Word, ...], given: Input | None) ->
     if (operands and not options.has("s")) or given is None or given.script is None:
         return []
     operator = "|" if given.argv is not None else "<<"
-    return [Step(f"{operator} {program}", script=given.script)]
+    return [Step(f"{operator} {program}", script=given.script, arguments=(Word(program, program), *operands))]
 
 
 def _find_unread_shell(program: str, words: tuple[Word, ...], given: Input | None) -> Unread | None:

@@ -98,7 +98,7 @@ _WRAPPERS: Final[Mapping[str, _Wrapper]] = {
     "proxychains": _Wrapper("f"),
     "torsocks": _Wrapper(),
     "ccache": _Wrapper(),
-    "watch": _Wrapper("nqd", ("--interval",), joined=True),
+    "watch": _Wrapper("nq", ("--interval", "--equexit"), joined=True),
     "flock": _Wrapper("wEc", ("--timeout", "--wait", "--command"), skip=1, script=("-c", "--command")),
     "script": _Wrapper("cEITOBomt", ("--command",), script=("-c", "--command"), skip=9),
     "su": _Wrapper("cgGsw", ("--command", "--group", "--shell"), script=("-c", "--command"), skip=9),
@@ -131,6 +131,7 @@ _WRAPPERS: Final[Mapping[str, _Wrapper]] = {
     "yarn dlx": _Wrapper("p", ("--package",)),
     "yarn exec": _Wrapper(),
 }  # fmt: skip
+_MAX_OPTIONS: Final = 30  # words before the text of `env -S`
 _TWO_WORDS: Final = frozenset(name.split(" ", maxsplit=1)[0] for name in _WRAPPERS if " " in name)
 
 
@@ -188,6 +189,8 @@ def unwrap_program(words: tuple[Word, ...]) -> Step | None:
     wrapper = _WRAPPERS.get(name)
     if wrapper is None:
         return None
+    if name == "env" and (step := _split_string(words, wrapper)) is not None:
+        return step
     options = split_options(words[1:], wrapper.valued, wrapper.long)
     if wrapper.not_run and options.has(wrapper.not_run):
         return None
@@ -195,19 +198,31 @@ def unwrap_program(words: tuple[Word, ...]) -> Step | None:
     while wrapper.assignments and operands and (match := _ASSIGNMENT.fullmatch(operands[0].text)):
         environment.append((match[1], match[2] if operands.pop(0).value is not None else None))
     script = options.value(wrapper.script) if wrapper.script else None
-    if script is None and wrapper.script:  # `su user -c 'command'`: the option follows an operand
-        script = split_options(tuple(operands[1:]), wrapper.valued, wrapper.long).value(wrapper.script)
+    if script is None and wrapper.script and wrapper.skip:  # `su - user -c 'command'`: the option follows operands
+        start = next((n for n, word in enumerate(operands) if word.text.startswith("-") and word.text != "-"), 1)
+        behind = tuple(operands[1 if wrapper.skip == 1 else start :])
+        script = split_options(behind, wrapper.valued, wrapper.long).value(wrapper.script)
     if script is not None:
-        if name == "env":
-            script = Word(None, " ".join((script.text, *(word.text for word in operands))))
         return Step(name, script=script, environment=tuple(environment))
     rest = tuple(operands[wrapper.skip :])
     if not rest:
         return None
     if wrapper.joined:
-        return Step(name, script=join(rest), environment=tuple(environment))
+        rest, script = (), join(rest)
     directory = options.value(wrapper.directory) if wrapper.directory else None
-    return Step(name, rest, environment=tuple(environment), directory=directory)
+    return Step(name, rest, script, environment=tuple(environment), directory=directory)
+
+
+def _split_string(words: tuple[Word, ...], wrapper: _Wrapper) -> Step | None:
+    """Return what `env -S TEXT WORDS` runs: the words of the text, with all that follow it, options included."""
+    for count in range(2, min(len(words), _MAX_OPTIONS) + 1):
+        options = split_options(words[1:count], wrapper.valued, wrapper.long)
+        script = options.value(wrapper.script)
+        if options.operands:
+            return None
+        if script is not None and script.text:
+            return Step("env", script=Word(None, " ".join((script.text, *(word.text for word in words[count:])))))
+    return None
 
 
 def program_of(words: tuple[Word, ...]) -> str:

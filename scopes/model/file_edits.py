@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from hashlib import sha256
 from typing import Any, NamedTuple
 
+from scopes.loading import load
 from scopes.model.agent_tools import (
     CHANGE_LISTS,
     COMMANDS,
@@ -339,7 +339,8 @@ def _read_whole(structured: Mapping[str, Any]) -> str | None:
 def _hash(text: str | None) -> str | None:
     if text is None:
         return None
-    return f"sha256:{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    digest = load("hashlib:sha256")(text.encode("utf-8", "surrogatepass"))
+    return f"sha256:{digest.hexdigest()}"
 
 
 def _text(value: object) -> str | None:
