@@ -100,11 +100,11 @@ def escape_runner_commands(text: str, *, as_json: bool = False) -> str:
     """Return a text in which the runner of GitHub Actions finds no command; `as_json` is for JSON on any lines.
 
     The runner reads both standard streams. A command begins a line with `::`, also after blanks, or is `##[...]`
-    anywhere in a line.
+    anywhere in a line. A carriage return ends a line too.
     """
     if as_json:
         return text.replace("##[", "\\u0023#[")
-    return re.sub(r"(?m)^(\s*):(?=:)", r"\1\\:", text).replace("##[", "##\\[")
+    return re.sub(r"(?m)(^|\r)(\s*):(?=:)", r"\1\2\\:", text).replace("##[", "##\\[")
 
 
 def clean_line(text: str) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from hashlib import sha256
 
 from scopes.check.findings import Verdict
 from scopes.check.run import Run
+from scopes.loading import load
 
 
 def with_fingerprints(run: Run, verdict: Verdict) -> Verdict:
@@ -17,7 +17,7 @@ def with_fingerprints(run: Run, verdict: Verdict) -> Verdict:
         event = finding.match or (finding.events[0].text if finding.events else "")
         text = f"{finding.rule}\n{_normalized(event, run.directory)}\n{_normalized(finding.file or '', run.directory)}"
         seen[text] += 1
-        digest = sha256(f"{text}\n{seen[text]}".encode("utf-8", "surrogatepass")).hexdigest()
+        digest = load("hashlib:sha256")(f"{text}\n{seen[text]}".encode("utf-8", "surrogatepass")).hexdigest()
         findings.append(finding._replace(fingerprint=digest))
     return verdict._replace(findings=tuple(findings))
 

@@ -14,8 +14,8 @@ from scopes.check.rules.base import Rule, Settings, Unknown
 from scopes.check.rules.registry import RULES
 from scopes.check.run import Run
 from scopes.check.suppressions import Suppressions
+from scopes.loading import load
 from scopes.result import Note
-from scopes.search.regex import TooSlow
 
 _LOSSY = "the event stream may lack calls, and there is no session file"
 
@@ -63,7 +63,7 @@ class Judge:
                 found, count = find_breaches(rule.expectation, line, settings)
                 breaches += found
                 self._matched[rule.id] += count
-        except TooSlow:
+        except load("scopes.search.regex:TooSlow"):
             return Verdict(rule.id, rule.level, "unknown", "a regular expression took too long")
         findings = tuple(
             _with_level(

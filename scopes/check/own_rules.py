@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from scopes.check.findings import Event
 from scopes.check.globs import matches_command, matches_path, matches_word
@@ -25,8 +25,11 @@ from scopes.check.run import Call, Run, Text
 from scopes.check.shell import parse_commands
 from scopes.check.workspace import path_in_workspaces
 from scopes.errors import Invalid
+from scopes.loading import load
 from scopes.model.message import FILE_WRITES
-from scopes.search.regex import Matcher, compile_regex
+
+if TYPE_CHECKING:
+    from scopes.search.regex import Matcher
 
 Outcome: TypeAlias = Literal["", "ok", "failed", "denied"]
 KINDS: Final = ("run", "edit", "read", "tool", "fetch", "text", "agent", "test")
@@ -310,6 +313,7 @@ class _Parser:
         if kind == "text":
             if not (content.startswith("/") and content.endswith("/") and len(content) > 2):
                 raise self._mistake("text needs a regular expression: text(/.../)")
+            compile_regex = load("scopes.search.regex:compile_regex")
             try:
                 return Pattern(kind, content, outcome=outcome, expression=compile_regex(content[1:-1]))
             except Invalid as error:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from scopes.check.findings import LEVELS, Level
 from scopes.check.own_rules import Expectation, matches_line, parse_expectation
@@ -15,6 +13,9 @@ from scopes.check.rules.base import Parameter
 from scopes.errors import Invalid
 from scopes.loading import load
 from scopes.result import Note
+
+if TYPE_CHECKING:
+    from datetime import date
 
 PRESETS = ("recommended", "strict", "read-only")
 _OWN_RULE_KEYS = ("id", "level", "expect", "message", "match", "not_match", "scope")
@@ -102,8 +103,8 @@ class _Reader:
 
     def read(self) -> Policy:
         try:
-            document = tomllib.loads(self._text)
-        except tomllib.TOMLDecodeError as error:
+            document = load("tomllib:loads")(self._text)
+        except ValueError as error:
             raise Invalid(f"{self._path}: {error}") from error
         keys = ("preset", "fail_on", "tests", "rules", "rule", "suppress", "tool_as_test")
         for key in document:
@@ -190,7 +191,7 @@ class _Reader:
         rule, match, reason, until = (document.get(key) for key in ("rule", "match", "reason", "until"))
         if not isinstance(rule, str) or not isinstance(reason, str) or not reason.strip():
             raise self._mistake("suppress", "a suppression needs `rule` and `reason`")
-        if not isinstance(until, date):
+        if not isinstance(until, load("datetime:date")):
             raise self._mistake("suppress", "a suppression needs a last day: until = 2027-03-31")
         return Suppression(rule, match if isinstance(match, str) else None, reason, until, self._line_of("suppress"))
 

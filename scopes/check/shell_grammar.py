@@ -6,16 +6,20 @@ import itertools
 import re
 from collections.abc import Iterator
 from functools import cache
+from importlib.machinery import ModuleSpec, PathFinder
 from time import process_time
+from typing import Any
 
-import tree_sitter_bash
 from tree_sitter import Language, Node, Parser, Point
+
+from scopes.loading import load
 
 MAX_SECONDS = 1.0  # of the processor for one command line; an ordinary one takes a tenth of a millisecond
 MAX_HEREDOCS = 50  # of a text that is mended
 MAX_ROUNDS = 3  # of finding ends of lines that the grammar misses
 _SIMPLE = {"command", "file_redirect", "redirected_statement"}
 _BLOCK = 1 << 16
+_PACKAGE = "tree_sitter_bash"
 _ARGUMENTS = re.compile(rb"""(<<-?[ ]?(['"]?)\w{1,80}\2)(?=[ ]+[^\s|&;<])((?:>&|&>|[^\n;|&<]){1,2000})""")
 _STATEMENTS = re.compile(
     rb"""(<<-?[ ]?(['"]?)(\w{1,80})\2[^\n;]{0,2000});([^\n]{0,2000})\n((?:[^\n]{0,2000}\n){0,2000}?[\t]*)\3(?=\n|$)"""
@@ -88,4 +92,19 @@ def _missed_ends(tree: Node, source: bytes) -> Iterator[int]:
 
 @cache
 def _parser() -> Parser:
-    return Parser(Language(tree_sitter_bash.language()))
+    return Parser(Language(_load_binding().language()))
+
+
+def _load_binding() -> Any:
+    """Return the compiled module of tree-sitter-bash.
+
+    Importing its package takes a tenth of the processor time of a hook, for `importlib.resources` and its query files.
+    """
+    package = PathFinder.find_spec(_PACKAGE)
+    folders = None if package is None else package.submodule_search_locations
+    spec = None if folders is None else PathFinder.find_spec(f"{_PACKAGE}._binding", folders)
+    if not isinstance(spec, ModuleSpec) or spec.loader is None:  # another way of packaging
+        return load(f"{_PACKAGE}:_binding")
+    module: Any = spec.loader.create_module(spec)
+    spec.loader.exec_module(module)
+    return module

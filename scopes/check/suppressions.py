@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from scopes.check.findings import Finding, Verdict
 from scopes.check.policy import Suppression
-from scopes.clock import now
+from scopes.loading import load
 
 
 class Suppressions:
     """Marks the findings that suppressions cover, and remembers which of these covered any."""
 
     def __init__(self, suppressions: Sequence[Suppression]) -> None:
-        today = now()[:10]
+        today = load("scopes.clock:now")()[:10] if suppressions else ""
         self._active = [each for each in suppressions if today <= each.until.isoformat()]
         self._used: set[int] = set()
 

@@ -10,7 +10,7 @@ from scopes.errors import Refused, ScopesError
 from scopes.loading import load
 from scopes.render.color import Style, paint
 from scopes.render.dispatch import render_text
-from scopes.render.stream import OutputStream
+from scopes.render.stream import OutputStream, RunnerStream
 from scopes.render.view import PlainView, View, Write
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.result import Note, RawDocument, Result, Stream
@@ -54,7 +54,10 @@ class Output:
         core_pager: str | None = None,
     ) -> None:
         self.settings = settings
-        self.stdout = OutputStream(stdout, environ, settings.color)
+        self._in_actions = environ.get("GITHUB_ACTIONS") == "true"
+        is_text = not settings.json and not settings.nul
+        kind = RunnerStream if self._in_actions and is_text else OutputStream
+        self.stdout = kind(stdout, environ, settings.color)
         self.stderr = OutputStream(stderr, environ, settings.color)
         self._environ = environ
         self._core_pager = core_pager
@@ -93,6 +96,7 @@ class Output:
                 self._write_line(item)
             elif not self._write_wire_rows(item):
                 self._render(item, view)
+            if view is not None:
                 self.stdout.flush()
             self._write_notes(item)
 
@@ -227,8 +231,7 @@ class Output:
 
     def _without_commands(self, text: str) -> str:
         """Return a text for standard error, in which the runner of GitHub Actions looks for commands too."""
-        in_actions = self._environ.get("GITHUB_ACTIONS") == "true"
-        return escape_runner_commands(text, as_json=self.settings.json) if in_actions else text
+        return escape_runner_commands(text, as_json=self.settings.json) if self._in_actions else text
 
     def _hints(self, hint: str | None) -> str:
         return "".join(self._labeled("hint", "dim", line) for line in clean(hint or "").splitlines())

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, TextIO, cast
 
 from scopes.errors import Inaccessible
 from scopes.render.color import decide_color, is_dumb
+from scopes.sanitize import escape_runner_commands
 
 _DEFAULT_WIDTH = 80
 _DEFAULT_HEIGHT = 24
@@ -100,6 +101,29 @@ class OutputStream:
     def _number(self, name: str) -> int:
         text = self._environ.get(name, "")
         return int(text) if text.isascii() and text.isdecimal() else 0
+
+
+class RunnerStream(OutputStream):
+    """Standard output that the runner of GitHub Actions reads: text in whole lines, without commands to it."""
+
+    def __init__(self, stream: TextIO, environ: Mapping[str, str], color: str) -> None:
+        super().__init__(stream, environ, color)
+        self._line = ""  # the beginning of a line that is not complete
+
+    def write(self, text: str) -> None:
+        """Write text up to its last line end; the rest is written with what follows, or by `flush`."""
+        text = self._line + text
+        end = text.rfind("\n") + 1
+        self._line = text[end:]
+        if end:
+            super().write(escape_runner_commands(text[:end]))
+
+    def flush(self) -> None:
+        """Write the rest of the text, and flush the stream."""
+        text, self._line = self._line, ""
+        if text:
+            super().write(escape_runner_commands(text))
+        super().flush()
 
 
 def _use_utf8(stream: TextIO) -> None:

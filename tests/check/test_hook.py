@@ -238,6 +238,16 @@ def test_nothing_heavy_is_imported():
     assert not modules & {"typer", "click", "rich", "pydantic", "tiktoken", "scopes.check.run_reader", "subprocess"}
 
 
+def test_a_call_that_passes_needs_no_policy_parser_and_no_hash():
+    """The goal is 100 ms of processor time: importing the package of the grammar alone took 12."""
+    words = ("check", "--hook", "claude-code")
+    data = hook_input(given={"command": "git status && ls"}).decode()
+    done = scopes(*words, table=PRODUCT, options=("-X", "importtime"), stdin=None, input=data)
+    modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert (done.stdout, "scopes.check.shell_reader" in modules) == ("{}\n", True)
+    assert not modules & {"tree_sitter_bash", "importlib.resources", "tomllib", "hashlib", "datetime", "threading"}
+
+
 def test_words_for_the_ordinary_parser_are_left_to_it():
     assert parse_words(["check", "--hook=codex", "--rules", "x"]) == {"agent": "codex", "rules": "x"}
     for words in (["check", "--hook"], ["check", "--hook", "codex", "--help"], ["check", "--hook", "emacs"], ["list"]):

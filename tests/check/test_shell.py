@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from time import process_time
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from scopes.check.shell import parse_commands
 from scopes.check.shell_command import Redirection
+from scopes.check.shell_grammar import _parser
 
 
 def only(line, directory="/w"):
@@ -208,3 +210,10 @@ def test_a_line_that_is_not_read_to_its_end_is_opaque():
 def test_only_a_check_loads_the_grammar():
     code = "import sys, scopes.cli.main, scopes.cli.table; assert 'tree_sitter' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_grammar_is_found_in_another_way_of_packaging_too(monkeypatch):
+    monkeypatch.setattr("scopes.check.shell_grammar.PathFinder", SimpleNamespace(find_spec=lambda *_: None))
+    _parser.cache_clear()
+    assert run_lines("a | b") == ["a", "b"]
+    _parser.cache_clear()

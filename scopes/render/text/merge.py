@@ -29,6 +29,8 @@ from scopes.render.text.phrases import (
     write_preview,
 )
 from scopes.render.view import Span, View
+from scopes.render.wrap import wrap_line
+from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,6 +46,9 @@ if TYPE_CHECKING:
     from scopes.history.activity import CheckRun
     from scopes.merge.recorded_work import Alternatives
     from scopes.model.conflicts import Conflict
+
+
+_MIN_ROOM = 20  # cells of a command
 
 
 @render_text.register
@@ -161,7 +166,7 @@ def _write_alternatives(result: MergeOutcome, found: Alternatives, view: View) -
 
 
 def _write_tests(branch: str, runs: Sequence[CheckRun], view: View) -> None:
-    """Write the outcome of each test command of a side, one line each; a terminal cuts long commands."""
+    """Write the outcome of each test command of a side; a terminal wraps long commands."""
     outcomes = [_test_outcome(run) for run in runs]
     if not view.terminal:
         for run, outcome in zip(runs, outcomes, strict=True):
@@ -173,7 +178,11 @@ def _write_tests(branch: str, runs: Sequence[CheckRun], view: View) -> None:
     width = max((len(outcome.text) for outcome in outcomes), default=0)
     for run, outcome in zip(runs, outcomes, strict=True):
         padded = Span(outcome.text.ljust(width), outcome.style)
-        view.line(*fit_line(view, ("    ", padded, "  ", run.command)))
+        before = len("    ") + width + len("  ")
+        first, *others = wrap_line(clean_line(run.command), max(view.width - before, _MIN_ROOM))
+        view.line("    ", padded, "  ", first)
+        for row in others:
+            view.line(row.lstrip(" "), indent=before)
 
 
 def _test_outcome(run: CheckRun) -> Span:

@@ -1,0 +1,75 @@
+"""In GitHub Actions no recorded text is a command to the runner, whatever command of ours prints it."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from scopes.render.stream import RunnerStream
+from tests.check.test_github_actions import list_commands
+from tests.cli.conversation import Conversation
+
+HOSTILE = "pelican\n::set-output name=x::y\n  ::add-mask::z\nback\r::warning::w\n##[add-path]/evil\n\u2003::error::e"
+COMMANDS = [
+    ("log",), ("log", "--oneline"), ("cat",), ("show",), ("search", "pelican"), ("context",), ("list",),
+    ("log", "--fields", "text"), ("log", "--format", "{text}"), ("show", "--porcelain"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """A store with a conversation of hostile texts and titles; the test is in Actions."""
+    store = Conversation(tmp_path)
+    store.run("append", store.id, "--as", "coder", "-", given=HOSTILE)
+    store.run("rename", store.id, "--title", "::set-output name=title::y ##[add-mask]z")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    return store
+
+
+def runner_lines(text):
+    """Return a text with the line ends of the runner, for which a carriage return is one."""
+    return text.replace("\r", "\n")
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_text_runs_no_command(store, words):
+    command, *options = words
+    done = store.run_main(command, *([] if command in {"search", "list"} else [store.id]), *options)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    assert list_commands(runner_lines(done.stdout)) == []
+    assert list_commands(runner_lines(done.stderr)) == []
+
+
+def test_json_is_unchanged_and_so_are_rows_that_end_with_nul(store, monkeypatch):
+    for words in (
+        ("cat", store.id, "--json"),
+        ("log", store.id, "--json"),
+        ("log", store.id, "-z", "--fields", "text"),
+    ):
+        inside = store.run_main(*words).stdout
+        monkeypatch.delenv("GITHUB_ACTIONS")
+        assert store.run_main(*words).stdout == inside
+        monkeypatch.setenv("GITHUB_ACTIONS", "true")
+        if words[-1] == "--json":
+            assert "::set-output name=x::y" in json.dumps([json.loads(line) for line in inside.splitlines()])
+
+
+def test_outside_actions_text_is_unchanged(store, monkeypatch):
+    monkeypatch.delenv("GITHUB_ACTIONS")
+    assert "##[add-path]/evil" in store.run_main("cat", store.id).stdout
+
+
+@pytest.mark.parametrize(
+    "pieces", [["a\n:", ":x::y\n"], ["::", "x\n"], ["#", "#[x]y\n"], ["a\n", " ", "::x"], ["a\r::", "x"]]
+)
+def test_a_command_that_is_written_in_pieces_is_found(pieces):
+    target = io.StringIO(newline="")
+    stream = RunnerStream(target, {}, "never")
+    for piece in pieces:
+        stream.write(piece)
+    stream.flush()
+    assert list_commands(runner_lines(target.getvalue())) == []
+    assert target.getvalue().replace("\\", "") == "".join(pieces)
