@@ -109,7 +109,7 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
     view.sentence(_target(result), f" {unchanged}: ", Span(number, "heading"), " with ", _source(result))
     if not result.dry_run:
         write_resolution_branch(view, result.branch)
-    write_open_conflicts(view, result.conflicts, (result.target, result.source))
+    write_open_conflicts(view, result.conflicts, (result.target, result.source), result.spellings)
     _write_work(result, view)
     write_resolved(view, _without_plans(result.conflicts))
     if not result.dry_run:

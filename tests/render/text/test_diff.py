@@ -81,8 +81,8 @@ def test_a_long_value_is_wrapped_between_words():
     claim = ChangedClaim(
         key="decisions/auth",
         agent=None,
-        left={"decision": value},
-        right={"decision": "none"},
+        left=value,
+        right="none",
         in_left=True,
         in_right=True,
     )
