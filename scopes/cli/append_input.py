@@ -6,6 +6,7 @@ import codecs
 import difflib
 import json
 import re
+import sys
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -158,7 +159,7 @@ def parse_document(data: bytes | str, name: str, example: str = _LINE_EXAMPLE) -
     """Parse one JSON document; `name` names it in error messages, whose hint is the example.
 
     Raises:
-        Invalid: it is not UTF-8, not JSON, or nested too deeply.
+        Invalid: it is not UTF-8, not JSON, nested too deeply, or has an integer with too many digits.
     """
     try:
         return json.loads(data)
@@ -166,8 +167,11 @@ def parse_document(data: bytes | str, name: str, example: str = _LINE_EXAMPLE) -
         raise Invalid(f"{name} is not valid UTF-8") from error
     except RecursionError as error:
         raise Invalid(f"{name} is nested too deeply") from error
-    except ValueError as error:
+    except json.JSONDecodeError as error:
         raise Invalid(f"{name} is not valid JSON: {error}", hint=f"for example: {example}") from error
+    except ValueError as error:
+        digits = f"{sys.get_int_max_str_digits():,} digits"
+        raise Invalid(f"{name} has an integer of more than {digits}", hint="put it in quotes, as a text") from error
 
 
 def compose_message(author: Author, text: str | None, fields: Fields) -> Message:

@@ -20,13 +20,13 @@ from scopes.context.selection import MIN_TURN_TOKENS, best_first
 from scopes.context.truncate import Count
 from scopes.context.turns import Turn
 from scopes.fence import draw_mark, fenced
-from scopes.history.messages import NO_TEXT, count_messages, display_time, subject_of
+from scopes.history.limits import check_limits
+from scopes.history.messages import NO_TEXT, display_time, subject_of
 from scopes.history.revisions import Revision, list_branch_tips
 from scopes.model.tool_calls import summarize_calls
 from scopes.result import Note
 from scopes.sanitize import SUBJECT_LENGTH
-from scopes.store.graph import walk_newest_first
-from scopes.store.repository import Repository, read_commit_stub
+from scopes.store.repository import Repository
 from scopes.tokens.choose import Tokenizer, TokenizerChoice
 from scopes.tokens.count_cache import CountCache, with_cache
 
@@ -294,13 +294,8 @@ def _with_limits(repository: Repository, revision: Revision, result: Context, re
     """Add what is left of the conversation's limits (S1-24); they depend on the current time and are never cached."""
     warnings = list(result.warnings)
     metadata = dict(result.metadata)
-    if request.max_turns is not None:
-        turns = count_messages(walk_newest_first(repository, [revision.oid]))
-        metadata["remaining_turns"] = max(0, request.max_turns - turns)
-        if turns >= request.max_turns:
-            warnings.append(f"the conversation has {turns} of {request.max_turns} turns: continue in a new one")
-    if request.idle_seconds is not None:
-        idle = now_nanoseconds() // 1_000_000_000 - read_commit_stub(repository, revision.oid).time
-        if idle > request.idle_seconds:
-            warnings.append(f"the conversation has been idle for {idle} seconds, longer than {request.idle_seconds}")
+    remaining, notes = check_limits(repository, revision.oid, request.limits, until=now_nanoseconds() // 1_000_000_000)
+    if remaining is not None:
+        metadata["remaining_turns"] = remaining
+    warnings += [note.text if note.hint is None else f"{note.text}; {note.hint}" for note in notes]
     return replace(result, metadata=metadata, warnings=tuple(warnings))

@@ -100,8 +100,7 @@ def _walk_changes(one: Context, two: Context) -> Iterator[ContextChange]:
 
 def _changed_turns(one: Sequence[ContextMessage], two: Sequence[ContextMessage]) -> Iterator[ContextChange]:
     """Yield the turns of one context, and those with the same message and another text, in the order of both."""
-    steps = SequenceMatcher(None, [turn.id for turn in one], [turn.id for turn in two], autojunk=False).get_opcodes()
-    for tag, start, end, other_start, other_end in steps:
+    for tag, start, end, other_start, other_end in _compare([turn.id for turn in one], [turn.id for turn in two]):
         if tag == "equal":
             for left, right in zip(one[start:end], two[other_start:other_end], strict=True):
                 if left.text != right.text:
@@ -111,6 +110,17 @@ def _changed_turns(one: Sequence[ContextMessage], two: Sequence[ContextMessage])
                 yield ContextChange("turn", left, None, _diff_texts(left.text, ""))
             for right in two[other_start:other_end]:
                 yield ContextChange("turn", None, right, _diff_texts("", right.text))
+
+
+def _compare(one: list[str], two: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    """Return the opcodes of a SequenceMatcher, which are mirrored if the sides are exchanged.
+
+    Those of the standard library are not: of two turns that changed places it keeps one, which depends on the side.
+    """
+    if one <= two:
+        return SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
+    mirrored = SequenceMatcher(None, two, one, autojunk=False).get_opcodes()
+    return [(tag, start, end, other_start, other_end) for tag, other_start, other_end, start, end in mirrored]
 
 
 def _diff_texts(one: str, two: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from scopes.context.budget import configured_shares, default_budget
 from scopes.context.relevance import words_of
 from scopes.errors import Invalid, check_not_negative
 from scopes.fence import check_mark
+from scopes.history.limits import NO_LIMITS, Limits, read_limits
 from scopes.store.config import Config
 from scopes.tokens.models import Model
 
@@ -30,7 +31,7 @@ class Request:
     include_ignored: embed files that git ignores in the project, too.
     file_share: share of files in percent of the budget for files and turns; None: the default of the mode.
     candidates: the maximum number of turns that are considered for a task; None: all (S4-37).
-    max_turns, idle_seconds: the context warns when the conversation is full or idle; None: never (S1-24).
+    limits: the context warns when the conversation is full or idle (S1-24).
     cache_seconds: how long the context may be taken from the cache; 0: never.
     mark: the mark of the fence; None: a random one, drawn for every rendering.
     tight_below: with a smaller budget only the newest conversation is used, and no files (S1-16).
@@ -48,8 +49,7 @@ class Request:
     include_ignored: bool = False
     file_share: int | None = None
     candidates: int | None = None
-    max_turns: int | None = None
-    idle_seconds: int | None = None
+    limits: Limits = NO_LIMITS
     cache_seconds: int = CACHE_SECONDS
     tight_below: int = TIGHT_BELOW
     mark: str | None = None
@@ -129,8 +129,7 @@ def new_request(
         mark=mark,
         include_ignored=include_ignored,
         file_share=shares.content["files"] if config.find("scopes.budgetContent") else None,
-        max_turns=config.find_integer("scopes.maxTurns", 0) or None,
-        idle_seconds=config.find_integer("scopes.idleSeconds", 0) or None,
+        limits=read_limits(config),
         tight_below=config.find_integer("scopes.tightBudget", TIGHT_BELOW),
         cache_seconds=config.find_integer("scopes.contextSeconds", CACHE_SECONDS),
     )

@@ -8,14 +8,14 @@ from functools import partial
 from shlex import quote
 
 from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.messages import NO_CHANGES, count_messages, write_message_blob, write_message_commit
+from scopes.history.limits import check_limits, read_limits
+from scopes.history.messages import NO_CHANGES, write_message_blob, write_message_commit
 from scopes.history.revisions import find_directory, list_branch_tips
 from scopes.history.transaction import Transaction, append_commit
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.loading import load
 from scopes.model.message import Message
 from scopes.result import Note, Result
-from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange
@@ -62,7 +62,7 @@ def append_to(branch: BranchHandle, message: Message, *, first: MessageId | None
     repository, conversation_id = branch.repository, branch.conversation.id
     [write] = message_writers(repository, conversation_id, [message])
     oid = append_commit(repository, conversation_id, branch.name, message.id, write, first)
-    remaining, limits = check_limits(repository, oid)
+    remaining, limits = check_limits(repository, oid, read_limits(repository.config))
     return MessageAppended(
         id=message.id,
         oid=oid,
@@ -95,28 +95,6 @@ def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[Messag
             tx.move_branch(branch.name, old, tip)
             tx.commit("append-all", f"append {len(appended)} message{'s'[: len(appended) > 1]} to {branch}")
     return appended
-
-
-def check_limits(repository: Repository, oid: Oid) -> tuple[int | None, tuple[Note, ...]]:
-    """Return how many messages may still come after a commit, None without a limit, and notes on exceeded limits.
-
-    The limits are the settings `scopes.maxTurns` and `scopes.idleSeconds` (S1-24). They stop nothing.
-    """
-    limit = repository.config.find_integer("scopes.maxTurns", 0)
-    idle_limit = repository.config.find_integer("scopes.idleSeconds", 0)
-    notes, remaining = [], None
-    if limit:
-        count = count_messages(walk_newest_first(repository, [oid]))
-        remaining = max(0, limit - count)
-        if count >= limit:
-            text = f"the history of the branch has {count} of {limit} messages (scopes.maxTurns)"
-            notes.append(Note(text, "continue in a new one: scopes conv new"))
-    if idle_limit:
-        commit = read_commit(repository, oid)
-        idle = commit.time - read_commit(repository, commit.parents[0]).time if commit.parents else 0
-        if idle > idle_limit:
-            notes.append(Note(f"the branch was idle for {idle} seconds, longer than scopes.idleSeconds ({idle_limit})"))
-    return remaining, tuple(notes)
 
 
 def note_similar_topic(

@@ -20,11 +20,13 @@ from scopes.merge.conflict_list import (
     read_conflict,
     walk_conflicts,
 )
+from scopes.merge.divergence import state_of
 from scopes.merge.ended_conflicts import EndedConflicts
 from scopes.merge.file_comparison import FileComparison, conflict_hunks, patch_of
 from scopes.merge.in_progress import InProgress
 from scopes.merge.manual_resolution import find_disagreement, list_sides
 from scopes.merge.recorded_work import compare_one_file, sides_conversations
+from scopes.merge.spellings import name_spellings
 from scopes.model.conflicts import ENDED, FILES, STATUSES, Conflict
 from scopes.result import Result
 from scopes.store.graph import walk_newest_first
@@ -61,7 +63,8 @@ class ConflictView(Result):
     """One conflict with the texts of its messages, by id, and the discussion on its branch, oldest first.
 
     `escalated_to` is who was asked last to resolve it; `sides` are the sides that a resolution can take, none if the
-    conflict is resolved. `file` is what the messages show of a file that both sides changed.
+    conflict is resolved. `spellings` are the keys of both sides if they spell the topic differently. `file` is what the
+    messages show of a file that both sides changed.
     """
 
     row: ConflictRow
@@ -70,6 +73,7 @@ class ConflictView(Result):
     escalated_to: str | None = None
     sides: tuple[str, ...] = ()
     file: FileChanges | None = None
+    spellings: tuple[str, ...] = ()
 
 
 def list_conflicts(
@@ -109,7 +113,18 @@ def show_conflict(
     addressee = find_addressee(repository, in_progress.tip, row.conflict.id)
     sides = list_sides_of(repository, row, in_progress)
     file = _read_file_changes(repository, row, in_progress, patch=patch) if files else None
-    return ConflictView(row=row, texts=texts, talk=talk, escalated_to=addressee, sides=sides, file=file)
+    spellings = _read_spellings(repository, row, in_progress)
+    return ConflictView(
+        row=row, texts=texts, talk=talk, escalated_to=addressee, sides=sides, file=file, spellings=spellings
+    )
+
+
+def _read_spellings(repository: Repository, row: ConflictRow, in_progress: InProgress) -> tuple[str, ...]:
+    """Return the keys of both sides of an open conflict if they spell its topic differently."""
+    if row.conflict.status in ENDED:
+        return ()
+    states = [state_of(repository, tip) for tip in (in_progress.target_tip, in_progress.source_tip)]
+    return name_spellings(repository, states, row.conflict.key)
 
 
 def list_sides_of(repository: Repository, row: ConflictRow, in_progress: InProgress) -> tuple[str, ...]:

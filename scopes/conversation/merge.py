@@ -54,6 +54,7 @@ from scopes.merge.in_progress import (
 from scopes.merge.plan import MergePlan, plan_merge, write_state
 from scopes.merge.recorded_work import sides_conversations
 from scopes.merge.requests import mark_merged
+from scopes.merge.spellings import name_spellings
 from scopes.model.conversation import BranchEntry
 from scopes.store.graph import is_ancestor, list_new_commits
 from scopes.store.packs.bulk import bulk_objects
@@ -118,7 +119,7 @@ def merge(
             request = _resolve(repository, conversation, source, target)
             plan = _plan(repository, objects, request, policy, unrelated=unrelated)
             _require_resolved(objects, request, plan)
-            return _preview(request, plan, fast_forward=chosen.fast_forward)
+            return _preview(objects, request, plan, fast_forward=chosen.fast_forward)
     with exclusive_write(repository):
         check()
         request = _resolve(repository, conversation, source, target)
@@ -244,7 +245,7 @@ def _require_merge_commit(repository: Repository, in_progress: InProgress) -> No
         )
 
 
-def _preview(request: _Request, plan: MergePlan, *, fast_forward: bool) -> MergeOutcome:
+def _preview(objects: Objects, request: _Request, plan: MergePlan, *, fast_forward: bool) -> MergeOutcome:
     """Return the outcome of a dry run (S4-18)."""
     kind: type[UpToDate | FastForwarded | Merged | MergeConflicted] = Merged
     if plan.up_to_date:
@@ -253,7 +254,8 @@ def _preview(request: _Request, plan: MergePlan, *, fast_forward: bool) -> Merge
         kind = FastForwarded
     elif plan.open_conflicts:
         kind = MergeConflicted
-    return kind(**_merge_fields(request, plan), branch=request.target, tip=None, dry_run=True)
+    fields = _merge_fields(request, plan)
+    return kind(**fields, spellings=_read_spellings(objects, plan), branch=request.target, tip=None, dry_run=True)
 
 
 def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) -> FastForwarded:
@@ -321,7 +323,8 @@ def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str)
     tx.activate(name)
     summary = f"begin to merge {request.source} into {conversation}/{target}"
     operation = tx.commit("merge-conflict", summary, metadata_message=f"create {name}")
-    return MergeConflicted(**_merge_fields(request, plan), branch=name, tip=tip, operation=operation.id)
+    fields, spellings = _merge_fields(request, plan), _read_spellings(repository, plan)
+    return MergeConflicted(**fields, spellings=spellings, branch=name, tip=tip, operation=operation.id)
 
 
 def _stop_again(repository: Repository, request: _Request, plan: MergePlan, in_progress: InProgress) -> MergeConflicted:
@@ -338,7 +341,9 @@ def _stop_again(repository: Repository, request: _Request, plan: MergePlan, in_p
         f"continue merge on {request.conversation}/{in_progress.branch}",
         metadata_message=f"continue merge on {in_progress.branch}",
     )
-    return MergeConflicted(**_merge_fields(request, plan), branch=in_progress.branch, tip=tip, operation=operation.id)
+    fields, spellings = _merge_fields(request, plan), _read_spellings(repository, plan)
+    branch = in_progress.branch
+    return MergeConflicted(**fields, spellings=spellings, branch=branch, tip=tip, operation=operation.id)
 
 
 def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progress: InProgress) -> Merged:
@@ -394,6 +399,13 @@ def _entry_in_progress(entry: BranchEntry, request: _Request, before: BranchName
         before=before,
         stopped=stopped,
     )
+
+
+def _read_spellings(objects: Objects, plan: MergePlan) -> dict[str, tuple[str, ...]]:
+    """Return the keys of both sides by the key of an open conflict, if they spell its topic differently."""
+    states = plan.divergence.target.state, plan.divergence.source.state
+    keys = {conflict.key for conflict in plan.conflicts if conflict.status != "resolved"}
+    return {key: found for key in keys if (found := name_spellings(objects, states, key))}
 
 
 def _merge_fields(request: _Request, plan: MergePlan) -> MergeFields:

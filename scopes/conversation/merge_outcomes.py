@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias, TypedDict
 
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
@@ -25,6 +26,7 @@ class MergeResult(Result):
         tests: The last run of each test command on each side.
         plans: The steps of plans to which both sides gave another status.
         alternatives: The answers with which both sides begin, if they answer the same prompt.
+        spellings: The keys of an open conflict on both sides, by its key, if they spell the topic differently.
         dry_run: True if nothing was written.
         active_branch: The target, if the merge made it the active branch because the active one was merged into it.
     """
@@ -40,6 +42,7 @@ class MergeResult(Result):
     tests: SideTests = NO_TESTS
     plans: tuple[PlanStep, ...] = ()
     alternatives: Alternatives | None = None
+    spellings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     dry_run: bool = False
     operation: OperationId | None = None
     active_branch: BranchName | None = None

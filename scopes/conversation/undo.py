@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from scopes.errors import Invalid, NotFound, Refused
+from scopes.history.acceptances import find_second_acceptance
 from scopes.history.appends import APPEND, UNDO, conversations_of, walk_history
 from scopes.history.metadata import read_metadata_at
 from scopes.history.revisions import conversation_ids, list_branch_tips, resolve_conversation
@@ -104,7 +105,7 @@ def redo(
 
     Raises:
         NotFound: the caller's last operation is not an undo.
-        Refused: a ref has moved since.
+        Refused: a ref has moved since, or a decision candidate was accepted again since.
     """
     with _lock(repository, dry_run=dry_run):
         limit = None if conversation is None else _resolve_conversation(repository, conversation)
@@ -160,6 +161,8 @@ def _reverse(
             _require_unmoved(repository, each, change, tx)
             tx.move_ref(change.ref, change.new, change.old)
     for change in tx.list_changes():
+        if redo:
+            _refuse_second_acceptance(repository, target, change)
         current = repository.find_ref(change.ref)
         if current != change.old or not target.details.get("contiguous", True):
             explain = _append_moved if target.kind == APPEND else _moved_since
@@ -274,6 +277,18 @@ def _refuse_others(target: Operation, conversation: ConversationId) -> None:
         raise Refused(
             f"'{target.summary}' also changed {names}", hint=f"undo it everywhere: scopes undo {target.id[:8]}"
         )
+
+
+def _refuse_second_acceptance(repository: Repository, target: Operation, change: RefChange) -> None:
+    """Refuse to bring back a decision whose candidate was accepted again after the undo."""
+    pair = refs.split_branch_ref(change.ref)
+    if pair is None or change.new is None:
+        return
+    old = None if change.old is None else Oid(change.old)
+    accepted = find_second_acceptance(repository, pair[0], old, Oid(change.new))
+    if accepted is not None:
+        hint = f"see the decision: scopes cat {pair[0]}/{accepted.message}"
+        raise Refused(f"{accepted.author} accepted the decision candidate again since '{target.summary}'", hint=hint)
 
 
 def _is_final(record: Operation) -> Refused:

@@ -7,12 +7,12 @@ because it expired or its branch was deleted, the times of the messages tell.
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from scopes.clock import now_nanoseconds, parse_date, parse_time
 from scopes.errors import Invalid, NotFound
 from scopes.history.messages import is_root, read_message
+from scopes.history.name_syntax import parse_latest, split_time
 from scopes.ids import Oid
 from scopes.model.message import Message
 from scopes.model.operation import Operation
@@ -23,8 +23,6 @@ from scopes.store.operation_log import find_operation, walk_operations
 from scopes.store.reflog import OPERATION_PREFIX_LENGTH, AppendNote, RefMove, parse_append, walk_moves
 from scopes.store.repository import Repository, read_commit
 
-_POSITION = re.compile(r"@(?:(?P<one>-)|\{(?P<count>[0-9]{1,9})\})?")
-_TIME = re.compile(r"@\{(?P<time>[^{}]*)\}")
 _SECOND = 1_000_000_000
 _Log = list[tuple[Oid, Operation]]
 
@@ -98,15 +96,14 @@ def _note_empty(point: _PointInTime) -> Note | None:
 
 def _find_point(repository: Repository, text: str) -> _PointInTime:
     log = list(walk_operations(repository))
-    position = _POSITION.fullmatch(text)
-    if position is not None:
-        number = 1 if position["one"] else int(position["count"] or 0)
+    number = parse_latest(text)
+    if number is not None:
         if number >= len(log):
             raise NotFound(f"there is no operation {text}", hint=f"there are {len(log)}; the newest is @")
         return _point_after(log, number)
-    at_time = _TIME.fullmatch(text)
-    if at_time is not None:
-        return _point_at(log, parse_date(at_time["time"], now_nanoseconds()))
+    name, time = split_time(text)
+    if time is not None and not name:
+        return _point_at(log, parse_date(time, now_nanoseconds()))
     try:
         found = find_operation((record for _, record in log), text)
     except NotFound:

@@ -7,27 +7,21 @@ the number of the sentence among the candidates of the message.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from scopes.clock import now
 from scopes.conversation.append import message_writers
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
-from scopes.history.amendments import is_retracted
+from scopes.history.acceptances import ACCEPTS, read_acceptances
 from scopes.history.conversations import Scope, resolve_scope
 from scopes.history.handles import ConversationHandle
 from scopes.history.messages import (
-    KIND_TRAILER,
     MessageHeader,
     check_author,
-    header_of,
     headers_of,
-    message_id_of,
     plain_message,
-    read_message,
 )
-from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.memory.extraction import clip, why_decision
@@ -37,11 +31,10 @@ from scopes.memory.source_messages import read_source_messages
 from scopes.model.message import Author, Message
 from scopes.model.validation import check_payload
 from scopes.result import Result
-from scopes.store.graph import is_ancestor, walk_newest_first, walk_oldest_first
+from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
-ACCEPTS = "accepts"  # the field of a decision that names its candidate
 _TOPIC_WORDS = 3
 
 
@@ -92,14 +85,6 @@ class CandidateDismissed(Result):
     operation: OperationId
 
 
-class _Acceptance(NamedTuple):
-    """A decision that accepts a candidate and is not retracted on every branch."""
-
-    candidate: str
-    message: MessageId
-    author: str
-
-
 def list_candidates(repository: Repository, where: str) -> CandidateList:
     """List the decision candidates of a conversation, or of one branch of it given as `CONV/BRANCH`.
 
@@ -107,7 +92,7 @@ def list_candidates(repository: Repository, where: str) -> CandidateList:
         NotFound, Ambiguous: there is no such conversation or branch.
     """
     scope = resolve_scope(repository, where)
-    ended = _read_accepted(repository, scope.conversation).keys() | _dismissed(repository, scope.conversation)
+    ended = read_acceptances(repository, scope.conversation).keys() | _dismissed(repository, scope.conversation)
     candidates = tuple(each for each in _read(repository, scope) if each.id not in ended)
     return CandidateList(conversation=scope.conversation, candidates=candidates, branch=scope.branch)
 
@@ -204,7 +189,7 @@ def _require_open(repository: Repository, conversation: ConversationId, name: st
     Raises:
         Refused: it was.
     """
-    accepted = _read_accepted(repository, conversation)
+    accepted = read_acceptances(repository, conversation)
     found = next((each for each in accepted.values() if _is_named(each.candidate, name)), None)
     if found is not None:
         hint = f"see the decision: scopes cat {conversation}/{found.message}"
@@ -216,22 +201,6 @@ def _require_open(repository: Repository, conversation: ConversationId, name: st
 
 def _dismissed(repository: Repository, conversation: ConversationId) -> frozenset[str]:
     return ConversationHandle(repository, conversation).metadata.dismissed
-
-
-def _read_accepted(repository: Repository, conversation: ConversationId) -> Mapping[str, _Acceptance]:
-    """Return what was accepted on any branch and not retracted there, by candidate."""
-    tips = set(list_branch_tips(repository, conversation).values())
-    found: dict[str, _Acceptance] = {}
-    for commit in walk_newest_first(repository, sorted(tips)):
-        if commit.trailers.get(KIND_TRAILER) != "decision":
-            continue
-        candidate = read_message(repository, commit.oid).extra.get(ACCEPTS)
-        message = message_id_of(commit)
-        if isinstance(candidate, str) and any(
-            is_ancestor(repository, commit.oid, tip) and not is_retracted(repository, tip, message) for tip in tips
-        ):
-            found.setdefault(candidate, _Acceptance(candidate, message, header_of(commit).author))
-    return found
 
 
 def _read(repository: Repository, scope: Scope) -> list[DecisionCandidate]:

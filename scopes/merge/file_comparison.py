@@ -15,26 +15,35 @@ from scopes.history.messages import message_id_of
 from scopes.merge.conflict_keys import comparable_key, group_of, shown_key
 from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import Divergence
+from scopes.merge.file_claims import FileClaims
+from scopes.merge.file_steps import (
+    ReadRecords,
+    Step,
+    add_claims,
+    follow_renames,
+    list_sides,
+    list_steps,
+    name_of,
+)
 from scopes.merge.file_texts import (
     NOT_RECORDED,
     FileSide,
-    ReadRecords,
-    Step,
     find_first_text,
     follow_steps,
     is_later,
     is_result,
-    list_steps,
+    made_alike,
 )
 from scopes.merge.line_ranges import (
     LineRange,
-    changes_of,
+    group_changes,
     kept_share,
-    lines_before,
+    lines_of,
     list_moved_changes,
     overlapping_ranges,
     was_changed_throughout,
 )
+from scopes.merge.patched_lines import join_patches
 from scopes.merge.side_calls import SideCall
 from scopes.model.conflicts import FILES
 from scopes.model.file_edits import Hunk
@@ -82,61 +91,60 @@ class FileComparison:
 def names_of_files(disagreements: Iterable[Disagreement]) -> dict[str, str]:
     """Return the last component of the path of each contested file, by key."""
     keys = [each.key for each in disagreements if group_of(each.key) == FILES]
-    return {key: path_of(key).rpartition("/")[2] for key in keys}
+    return {key: name_of(key) for key in keys}
 
 
 def compare_files(
     divergence: Divergence,
     names: Mapping[str, str],
-    calls: tuple[Sequence[SideCall], Sequence[SideCall]],
+    claims: tuple[FileClaims, FileClaims],
+    *,
+    read_calls: Callable[[Collection[str]], tuple[Sequence[SideCall], Sequence[SideCall]]],
     read_records: ReadRecords,
     read_calls_before: Callable[[Collection[str]], Sequence[SideCall]],
 ) -> list[FileComparison]:
-    """Compare contested files, given their names by key and the tool calls of target and source; sorted by path.
+    """Compare contested files, given their names by key and the claims of both sides about files; sorted by path.
 
-    `read_calls_before` returns the calls about files with given names in the history of the merge base; it is used for
-    files whose text at the merge base is not in the edits of the sides.
+    `read_calls` returns the calls of target and source about files with given names, `read_calls_before` those in the
+    history of the merge base; they are used for files whose text at the merge base is not in the edits of the sides.
     """
     compared = dict(list(names.items())[:MAX_FILES])
     key_of = lru_cache(maxsize=None)(partial(_key_of, directory=divergence.directory))
-    steps = [list_steps(each, key_of, compared, read_records) for each in calls]
-    own = [frozenset(map(message_id_of, side.commits)) for side in (divergence.target, divergence.source)]
-    sides = {
-        key: [
-            [step for step in steps[side].get(key, ()) if step.message not in own[1 - side]] for side in (0, 1)
-        ]
-        for key in names
-    }  # fmt: skip
-    undecided = {key: names[key] for key in compared if _find_base(sides[key]) is None}
+    sides = list_sides(read_calls, key_of, compared, read_records)
+    listed = [_own_steps(divergence, side, sides[side], claims[side]) for side in (0, 1)]
+    followed = {key: follow_renames(key, [side.get(key, []) for side in listed], listed) for key in names}
+    undecided = {followed[key][0] for key in compared if _find_base(followed[key][1]) is None}
     before: Mapping[str, Sequence[Step]] = {}
     if undecided:
-        before = list_steps(read_calls_before(set(undecided.values())), key_of, undecided, read_records)
+        wanted = {key: name_of(key) for key in undecided}
+        before = list_steps(read_calls_before(set(wanted.values())), key_of, wanted, read_records)
     found = []
-    for key in names:
-        earlier = before.get(key, ())
+    for key, (first_key, steps) in followed.items():
+        earlier = before.get(first_key, ())
         text = follow_steps(earlier, find_first_text(earlier)).text if earlier else None
-        recorded = _has_edit(steps[0].get(key, ())), _has_edit(steps[1].get(key, ()))
-        found.append(compare_steps(key, sides[key][0], sides[key][1], text, recorded=recorded))
+        found.append(compare_steps(key, steps[0], steps[1], text))
     return sorted(found, key=lambda each: each.path)
 
 
-def _has_edit(steps: Iterable[Step]) -> bool:
-    return any(step.edit is None or step.edit.op != "read" for step in steps)
+def _own_steps(
+    divergence: Divergence, number: int, listed: Mapping[str, Sequence[Step]], claims: FileClaims
+) -> dict[str, list[Step]]:
+    """Return the steps of a side, with its claims, in messages that the other side does not have."""
+    sides = divergence.target, divergence.source
+    order = {message_id_of(commit): at for at, commit in enumerate(sides[number].commits)}
+    shared = order.keys() & set(map(message_id_of, sides[1 - number].commits))
+    found: dict[str, list[Step]] = {}
+    for key, steps in listed.items():
+        added = add_claims(steps, claims.get(comparable_key(key, divergence.directory), ()), order)
+        found[key] = [step for step in added if step.message not in shared]
+    return found
 
 
 def compare_steps(
-    key: str,
-    target_steps: Sequence[Step],
-    source_steps: Sequence[Step],
-    before: str | None = None,
-    *,
-    recorded: tuple[bool, bool] = (True, True),
+    key: str, target_steps: Sequence[Step], source_steps: Sequence[Step], before: str | None = None
 ) -> FileComparison:
-    """Compare the steps of both sides on one file; `before` is its text in the history of the merge base, if known.
-
-    A side changed the file without a recorded edit if `recorded` is false for it: its text is unknown.
-    """
-    found = _compare_steps(key, target_steps, source_steps, before, recorded)
+    """Compare the steps of both sides on one file; `before` is its text in the history of the merge base, if known."""
+    found = _compare_steps(key, target_steps, source_steps, before)
     formatters = dict.fromkeys(side.formatter for side in (found.target, found.source) if side.formatter is not None)
     if not formatters or found.outcome == "unknown":
         return found
@@ -145,30 +153,16 @@ def compare_steps(
 
 
 def _compare_steps(
-    key: str,
-    target_steps: Sequence[Step],
-    source_steps: Sequence[Step],
-    before: str | None,
-    recorded: tuple[bool, bool],
+    key: str, target_steps: Sequence[Step], source_steps: Sequence[Step], before: str | None
 ) -> FileComparison:
     first = [find_first_text(steps) for steps in (target_steps, source_steps)]
     base = _find_base([target_steps, source_steps])
     if base is None:
         base = first[0] if before is None or first[0] is not None else before
     target, source = follow_steps(target_steps, base), follow_steps(source_steps, base)
-    if not all(recorded):
-        target, source = (
-            side if known else replace(side, text=None, unknown=NOT_RECORDED, hunks=None)
-            for side, known in zip((target, source), recorded, strict=True)
-        )
     shape = partial(FileComparison, key=key, path=path_of(key), target=target, source=source, base=base)
     if target.text is None or source.text is None:
-        sides, steps = (target, source), (target_steps, source_steps)
-        continued = _compare_continued(shape, first, sides, steps) if all(recorded) else None
-        misfit = any(side.text is None and side.hunks is not None for side in (target, source))
-        if continued is None and misfit and base is not None and base in first:
-            return shape(outcome="unknown", note=_ONE_UNKNOWN)
-        return continued or _compare_hunks(shape, target, source)
+        return _compare_unknown(shape, first, base, (target, source), (target_steps, source_steps))
     if (target.text, target.deleted) == (source.text, source.deleted):
         return shape(outcome="same", merged=target.text)
     if target.deleted or source.deleted:
@@ -178,6 +172,25 @@ def _compare_steps(
         return _compare_different_starts(shape, (first[0], first[1]), (target.text, source.text), later)
     stale = before is not None and base == before and first == [None, None]
     return _merge_texts(shape, base, target.text, source.text, _LAST_RECORDED if stale else None)
+
+
+def _compare_unknown(
+    shape: partial[FileComparison],
+    first: Sequence[str | None],
+    base: str | None,
+    sides: tuple[FileSide, FileSide],
+    steps: tuple[Sequence[Step], Sequence[Step]],
+) -> FileComparison:
+    """Compare sides whose texts are not both known."""
+    if first[0] == first[1] and made_alike(*steps):
+        return shape(outcome="same")
+    continued = _compare_continued(shape, first, sides, steps)
+    if continued is not None:
+        return continued
+    misfit = any(side.text is None and side.hunks is not None for side in sides)
+    if misfit and base is not None and base in first:
+        return shape(outcome="unknown", note=_ONE_UNKNOWN)
+    return _compare_hunks(shape, *sides)
 
 
 def _compare_continued(
@@ -198,7 +211,7 @@ def _compare_continued(
         if start is not None and is_result(steps[number], start):
             note = f"the {names[1]} edited the text of the {names[0]}"
             return shape(outcome="compatible", merged=known, note=note)
-        merged = None if known is None else follow_steps(steps[number], known).text
+        merged = None if known is None or sides[other].deleted else follow_steps(steps[number], known).text
         if merged not in {None, known}:
             note = f"the edits of the {names[0]} fit the text of the {names[1]}"
             return shape(outcome="compatible", merged=merged, note=note)
@@ -226,7 +239,8 @@ def _compare_different_starts(
     moved = merge_texts(first[1], first[0], source)
     if not moved.conflicts:
         return _merge_texts(shape, first[0], target, moved.text, f"{note}; only their edits are compared")
-    ranges = overlapping_ranges(list_line_changes(first[0], target), from_source, (target, source))
+    groups = group_changes(list_line_changes(first[0], target), from_source)
+    ranges = overlapping_ranges(groups, (lines_of(target), lines_of(source)))
     if not ranges:
         return shape(outcome="compatible", note=f"{note}; only their edits are compared")
     merged = merge_texts(first[1], target, source)  # applies the edits of the source to the text of the target
@@ -247,8 +261,8 @@ def _merge_texts(
     merged = merge_texts(base, target, source)
     if not merged.conflicts:
         return shape(outcome="compatible", merged=merged.text, note=note)
-    changes = list_line_changes(base, target), list_line_changes(base, source)
-    ranges = overlapping_ranges(*changes, (target, source))
+    groups = group_changes(list_line_changes(base, target), list_line_changes(base, source))
+    ranges = overlapping_ranges(groups, (lines_of(target), lines_of(source)))
     return shape(outcome="overlap", merged=merged.text, ranges=ranges[:MAX_RANGES], note=note)
 
 
@@ -313,15 +327,23 @@ def _compare_hunks(shape: partial[FileComparison], target: FileSide, source: Fil
         return shape(outcome="unknown", note=_why_unknown(unknown) or target.unknown or source.unknown)
     if target.hunks == source.hunks:
         return shape(outcome="same")
-    lines = [lines_before(hunks) for hunks in (target.hunks, source.hunks)]
-    common = lines[0].keys() & lines[1].keys()
-    if any(lines[0][number] != lines[1][number] for number in common):
+    here, there = join_patches(target.hunks), join_patches(source.hunks)
+    if here is None or there is None:
+        return shape(outcome="unknown", note="the hunks of a patch overlap")
+    common = here.shown.keys() & there.shown.keys()
+    # Claude Code writes tabs as blanks
+    if any("".join(here.shown[line].split()) != "".join(there.shown[line].split()) for line in common):
         return shape(outcome="unknown", note="the patches are of different texts, which are not recorded")
-    ranges = overlapping_ranges(changes_of(target.hunks), changes_of(source.hunks))
+    known = {**here.shown, **there.shown}
+    groups = group_changes(here.changes, there.changes)
+    ranges = overlapping_ranges(groups, (partial(here.read_lines, known=known), partial(there.read_lines, known=known)))
     note = "compared by the line numbers of the patches"
     if not common:
         note += ", perhaps of different texts"
-    return shape(outcome="overlap" if ranges else "compatible", ranges=ranges[:MAX_RANGES], note=note)
+    if ranges:
+        return shape(outcome="overlap", ranges=ranges[:MAX_RANGES], note=note)
+    same = all(target and source for _, _, (target, source) in groups)
+    return shape(outcome="same" if same else "compatible", note=note)
 
 
 def _hunk_text(hunk: Hunk) -> str:

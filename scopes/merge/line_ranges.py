@@ -1,15 +1,21 @@
-"""Calculate with the changed lines of texts: move changes to another text, join those of patches, find overlaps.
+"""Calculate with the changed lines of texts: move changes to another text, find overlaps.
 
 Lines are numbered from 1. Nothing here knows files or messages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple, TypeAlias
 
-from scopes.model.file_edits import Hunk
+from scopes.merge.patched_lines import change_of
 from scopes.store.text_merge import LineChange, list_line_changes
+
+_MAX_PLACES = 100  # where the lines of a change are looked for in another change
+ReadLines: TypeAlias = Callable[[int, int], Sequence[Any]]
+"""Returns the lines from a first to a last number, which is included."""
 
 
 class LineRange(NamedTuple):
@@ -23,37 +29,50 @@ class LineRange(NamedTuple):
     source: tuple[int, int] | None
 
 
-def overlapping_ranges(
-    target: Sequence[LineChange], source: Sequence[LineChange], texts: tuple[str, str] | None = None
-) -> tuple[LineRange, ...]:
-    """Return the places that both sides changed, also where the changes only touch each other, as git merges them.
+class ChangeGroup(NamedTuple):
+    """Changes of target and source to the lines from `start` to before `end` of the merge base."""
 
-    Places with equal lines in the new texts of target and source are left out, if these texts are given.
-    """
+    start: int
+    end: int
+    changes: tuple[list[LineChange], list[LineChange]]
+
+
+def group_changes(target: Sequence[LineChange], source: Sequence[LineChange]) -> list[ChangeGroup]:
+    """Group the changes of both sides that overlap or touch each other, as git merges them; in order."""
     spans = sorted(
         (_start(change), _start(change) + change.old_lines, side, change)
         for side, changes in enumerate((target, source))
         for change in changes
     )
-    groups: list[tuple[int, int, tuple[list[LineChange], list[LineChange]]]] = []
+    groups: list[ChangeGroup] = []
     for start, end, side, change in spans:
-        if groups and start <= groups[-1][1]:
-            first, last, members = groups.pop()
-            members[side].append(change)
-            groups.append((first, max(last, end), members))
+        if groups and start <= groups[-1].end:
+            group = groups[-1]
+            groups[-1] = group._replace(end=max(group.end, end))
         else:
-            members = ([], [])
-            members[side].append(change)
-            groups.append((start, end, members))
-    found = (
-        LineRange((start, end - 1), _new_range(members[0], start, end), _new_range(members[1], start, end))
-        for start, end, members in groups
-        if members[0] and members[1]
-    )
-    if texts is None:
-        return tuple(found)
-    lines = [_split(text) for text in texts]
-    return tuple(each for each in found if _slice(lines[0], each.target) != _slice(lines[1], each.source))
+            group = ChangeGroup(start, end, ([], []))
+            groups.append(group)
+        group.changes[side].append(change)
+    return groups
+
+
+def overlapping_ranges(
+    groups: Iterable[ChangeGroup], lines: tuple[ReadLines, ReadLines] | None = None
+) -> tuple[LineRange, ...]:
+    """Return the places that both sides changed; those with equal lines are left out if `lines` reads the new texts."""
+    found = []
+    for start, end, (target, source) in groups:
+        if target and source:
+            ranges = _new_range(target, start, end), _new_range(source, start, end)
+            if lines is None or lines[0](*ranges[0]) != lines[1](*ranges[1]):
+                found.append(LineRange((start, end - 1), *ranges))
+    return tuple(found)
+
+
+def lines_of(text: str) -> ReadLines:
+    """Return a function that returns the lines of a text, given the numbers of the first and the last one."""
+    lines = _split(text)
+    return lambda first, last: lines[first - 1 : last]
 
 
 def _split(text: str) -> list[str]:
@@ -62,8 +81,42 @@ def _split(text: str) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def _slice(lines: Sequence[str], wanted: tuple[int, int] | None) -> Sequence[str]:
-    return () if wanted is None else lines[wanted[0] - 1 : wanted[1]]
+class _ChangedText:
+    """The changes that lead from one text to another, and the lines of the latter; finds both by binary search."""
+
+    def __init__(self, old: str, new: str) -> None:
+        self.changes = list_line_changes(old, new)
+        self._lines = _split(new)
+        self._starts = [_start(each) for each in self.changes]
+        self._ends = [_start(each) + each.old_lines for each in self.changes]
+        self._growth = [0, *accumulate(map(_growth, self.changes))]
+        self._places: dict[str, list[int]] = {}
+        for number, line in enumerate(self._lines):
+            self._places.setdefault(line, []).append(number)
+
+    def touching(self, start: int, end: int) -> range:
+        """Return the indexes of the changes that overlap or touch the lines of the old text before `end`."""
+        first = bisect_left(self._ends, start)
+        return range(first, max(first, bisect_right(self._starts, end)))
+
+    def growth(self, indexes: range) -> int:
+        """Return how many lines consecutive changes added, less those that they removed."""
+        return self._growth[indexes.stop] - self._growth[indexes.start]
+
+    def has(self, index: int, change: LineChange, lines: Sequence[str]) -> bool:
+        """Return True if a change has made another change of the old text too: the same lines at the same place."""
+        own = self.changes[index]
+        if _start(change) < self._starts[index] or self._ends[index] < _start(change) + change.old_lines:
+            return False
+        first = _new_start(own) - 1
+        last = first + own.new_lines - len(lines)  # where the lines could begin
+        if not lines:
+            return True
+        rarest = min(range(len(lines)), key=lambda at: len(self._places.get(lines[at], ())))
+        places = self._places.get(lines[rarest], [])
+        begin, end = bisect_left(places, first + rarest), bisect_right(places, last + rarest)
+        tried = (place - rarest for place in places[begin : min(end, begin + _MAX_PLACES)])
+        return any(self._lines[place : place + len(lines)] == lines for place in tried)
 
 
 def list_moved_changes(first: tuple[str, str], source: str) -> list[LineChange]:
@@ -71,22 +124,21 @@ def list_moved_changes(first: tuple[str, str], source: str) -> list[LineChange]:
 
     A change that this text has already is left out. One at lines that differ in it replaces all of these lines.
     """
-    between = list_line_changes(first[1], first[0])
-    old_lines, new_lines = _split(first[0]), _split(source)
+    between = _ChangedText(first[1], first[0])
+    new_lines = lines_of(source)
     found: list[LineChange] = []
     for change in list_line_changes(first[1], source):
         start, end = _start(change), _start(change) + change.old_lines
-        touched = [each for each in between if _start(each) <= end and start <= _start(each) + each.old_lines]
-        lines = new_lines[_new_start(change) - 1 :][: change.new_lines]
-        if any(_contains(each, change, old_lines, lines) for each in touched):
+        touched = between.touching(start, end)
+        lines = new_lines(_new_start(change), _new_start(change) + change.new_lines - 1)
+        if any(between.has(index, change, lines) for index in touched):
             continue
-        start, end = (
-            min([start, *map(_start, touched)]),
-            max([end, *(_start(each) + each.old_lines for each in touched)]),
-        )
-        offset = sum(_growth(each) for each in between if _start(each) + each.old_lines < start)
-        length = end - start + sum(map(_growth, touched))
-        found.append(_change(start + offset, length, _new_start(change), change.new_lines))
+        if touched:
+            outer = between.changes[touched[0]], between.changes[touched[-1]]
+            start, end = min(start, _start(outer[0])), max(end, _start(outer[1]) + outer[1].old_lines)
+        offset = between.growth(range(touched.start))
+        length = end - start + between.growth(touched)
+        found.append(change_of(start + offset, length, _new_start(change), change.new_lines))
     return found
 
 
@@ -99,112 +151,16 @@ def kept_share(old: str, new: str, later: str) -> float:
 
 def was_changed_throughout(old: str, new: str, later: str) -> bool:
     """Return True if a later text has other lines than `old` wherever `new` has: it may have been made of `new`."""
-    places = [(_start(each), _start(each) + each.old_lines) for each in list_line_changes(old, later)]
-    return all(
-        any(start <= _start(each) + each.old_lines and _start(each) <= end for start, end in places)
-        for each in list_line_changes(old, new)
-    )
+    changed = _ChangedText(old, later)
+    return all(changed.touching(_start(each), _start(each) + each.old_lines) for each in list_line_changes(old, new))
 
 
 def _numbers(start: int, count: int) -> range:
     return range(start, start + count)
 
 
-def _contains(outer: LineChange, inner: LineChange, outer_lines: Sequence[str], inner_lines: Sequence[str]) -> bool:
-    """Return True if a change of the same text has made another change too: the same lines at the same place."""
-    start, end = _start(outer), _start(outer) + outer.old_lines
-    if _start(inner) < start or end < _start(inner) + inner.old_lines:
-        return False
-    lines = outer_lines[_new_start(outer) - 1 :][: outer.new_lines]
-    count = len(inner_lines)
-    return any(lines[at : at + count] == inner_lines for at in range(len(lines) - count + 1))
-
-
 def _growth(change: LineChange) -> int:
     return change.new_lines - change.old_lines
-
-
-def lines_before(edits: Sequence[Sequence[Hunk]]) -> dict[int, str]:
-    """Return the lines of the first text that several patches, made one after the other, show; by their numbers.
-
-    White space is left out: Claude Code writes tabs as blanks.
-    """
-    lines: dict[int, str] = {}
-    for number, hunks in enumerate(edits):
-        changes = changes_of(edits[:number])
-        for hunk in hunks:
-            old = (line[1:] for line in hunk.lines if line[:1] in {" ", "-"})
-            for at, line in enumerate(old, hunk.old_start):
-                above = [each for each in changes if _new_start(each) <= at]
-                if all(_new_start(each) + each.new_lines <= at for each in above):
-                    lines.setdefault(at - sum(map(_growth, above)), "".join(line.split()))
-    return lines
-
-
-def changes_of(edits: Sequence[Sequence[Hunk]]) -> list[LineChange]:
-    """Return the changes of several patches, made one after the other, as one list of changes to the first text."""
-    changes: list[LineChange] = []
-    for hunks in edits:
-        added = [change for hunk in hunks for change in _without_context(hunk)]
-        shifted = 0
-        for change in added:
-            # a patch counts lines as they were before its first hunk
-            changes = _add_change(changes, change, shifted)
-            shifted += change.new_lines - change.old_lines
-    return changes
-
-
-def _add_change(changes: Sequence[LineChange], change: LineChange, shifted: int) -> list[LineChange]:
-    """Add a change of the text that `changes` lead to; `shifted` lines were added above it by its own patch."""
-    start = _start(change) + shifted
-    end = start + change.old_lines
-    grown = change.new_lines - change.old_lines
-    before: list[LineChange] = []
-    after: list[LineChange] = []
-    touched: list[LineChange] = []
-    offset = 0
-    for known in changes:
-        known_start = _new_start(known)
-        if known_start + known.new_lines < start:
-            before.append(known)
-            offset += known.new_lines - known.old_lines
-        elif known_start > end:
-            after.append(known._replace(new_start=known.new_start + grown))
-        else:
-            touched.append(known)
-    first, last = start - offset, end - offset
-    new_first, new_last = start, end
-    for known in touched:
-        first = min(first, _start(known))
-        new_first = min(new_first, _new_start(known))
-        new_last = max(new_last, _new_start(known) + known.new_lines)
-    inner = sum(known.new_lines - known.old_lines for known in touched)
-    last = first + (new_last - new_first) - inner
-    merged = _change(first, last - first, new_first, new_last - new_first + grown)
-    return [*before, merged, *after]
-
-
-def _without_context(hunk: Hunk) -> list[LineChange]:
-    """Return the changes of a hunk without its context lines."""
-    old, new = (_at(hunk.old_start, hunk.old_lines), _at(hunk.new_start, hunk.new_lines))
-    found: list[LineChange] = []
-    removed = added = 0
-    for line in (*hunk.lines, " "):
-        mark = line[:1]
-        if mark == "-":
-            removed += 1
-        elif mark == "+":
-            added += 1
-        elif mark == " ":
-            if removed or added:
-                found.append(_change(old, removed, new, added))
-            old, new, removed, added = old + removed + 1, new + added + 1, 0, 0
-    return found
-
-
-def _change(old: int, removed: int, new: int, added: int) -> LineChange:
-    """Return a change with git's numbers: the start of an empty range is the line before it."""
-    return LineChange(old if removed else old - 1, removed, new if added else new - 1, added)
 
 
 def _at(start: int, count: int) -> int:

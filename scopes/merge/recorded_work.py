@@ -17,6 +17,7 @@ from scopes.history.sources import read_records
 from scopes.ids import ConversationId, Oid
 from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import Divergence, find_divergence
+from scopes.merge.file_claims import list_file_claims
 from scopes.merge.file_comparison import FileComparison, compare_files, names_of_files
 from scopes.merge.plans_and_answers import MARKS, PlanDivergence, compare_plans, find_answer_conflicts, has_plan
 from scopes.merge.side_calls import SideCall, read_side_calls
@@ -70,8 +71,19 @@ class RecordedWork:
         names = names_of_files(disagreements)
         if not names:
             return ()
-        calls = self._read_calls(_Mentions(names.values()))
-        found = compare_files(self._divergence, names, calls, self._read_records, self._read_calls_before)
+        divergence, directory = self._divergence, self._divergence.directory
+        claims = (
+            list_file_claims(self._objects, divergence.target, directory),
+            list_file_claims(self._objects, divergence.source, directory),
+        )
+        found = compare_files(
+            divergence,
+            names,
+            claims,
+            read_calls=self._read_calls_about,
+            read_records=self._read_records,
+            read_calls_before=self._read_calls_before,
+        )
         return tuple(found)
 
     def list_tests(self) -> SideTests:
@@ -116,6 +128,10 @@ class RecordedWork:
             read_side_calls(self._objects, target.commits, self._divergence.bases, wanted),
             read_side_calls(self._objects, source.commits, self._divergence.bases, wanted),
         )
+
+    def _read_calls_about(self, names: Collection[str]) -> tuple[list[SideCall], list[SideCall]]:
+        """Return the calls of target and source that mention a name."""
+        return self._read_calls(_Mentions(names))
 
     def _read_calls_before(self, names: Collection[str]) -> list[SideCall]:
         """Return the calls before the fork that mention a name, oldest first."""

@@ -6,18 +6,18 @@ change is merged. No ref moves here.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from scopes.history.messages import KIND_TRAILER, STATE_DIRECTORY, message_id_of, read_message
 from scopes.ids import MessageId, Oid
 from scopes.merge.automatic_resolution import Policy
-from scopes.merge.conflict_keys import comparable_key, file_spellings, key_of_path
-from scopes.merge.divergence import Divergence, PathChanges, Side, changes_by_key, changes_on, state_of
+from scopes.merge.conflict_keys import comparable_key, file_spellings, key_of_path, value_field
+from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side, changes_by_key, changes_on, state_of
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.plan import MergePlan, plan_of, write_state
-from scopes.merge.spellings import find_other_spellings
+from scopes.merge.spellings import comparable_path, find_other_spellings
 from scopes.merge.statements import can_state, find_restated, stated_topics
 from scopes.model.claims import claims_of
 from scopes.model.conflicts import Conflict
@@ -232,13 +232,13 @@ def divergence_of(
 
     Of `onto` only the keys that the commit changed or stated again are compared, so that long branches replay in linear
     time; `stating` are the commits of `onto` that can have stated a claim again. The keys of files are compared
-    relative to `directory`, see `Divergence`. A claim that the commit only states again does not count if its
-    comparable key is in `answered`: the same question was asked at an earlier commit.
+    relative to `directory`, see `Divergence`. A claim that the commit only states again, in whatever spelling, does not
+    count if its comparable key is in `answered`: the same question was asked at an earlier commit.
     """
     parent = commit.parents[0] if commit.parents else None
     base_state = None if parent is None else state_of(objects, parent)
     source_state, target_state = state_of(objects, commit.oid), state_of(objects, onto)
-    changes = changes_by_key(objects, base_state, source_state)
+    changes = _without_new_spellings(changes_by_key(objects, base_state, source_state), answered)
     again = find_restated(objects, (commit,), base_state, source_state, frozenset()) if can_state(commit) else {}
     again = {key: paths for key, paths in again.items() if comparable_key(key) not in answered}
     keys = {**changes, **again}
@@ -253,6 +253,28 @@ def divergence_of(
     target = Side(onto, target_state, tuple(new_in_target), in_target, restated)
     source = Side(commit.oid, source_state, (commit,), changes, again)
     return Divergence(target, source, () if parent is None else (parent,), base_state, directory)
+
+
+def _without_new_spellings(changes: Mapping[str, PathChanges], answered: Container[str]) -> dict[str, PathChanges]:
+    """Leave out the changes that give a claim another spelling of its topic and no other value.
+
+    Only those whose comparable key is in `answered`: the same question was asked at an earlier commit.
+    """
+    by_topic: dict[tuple[str, str | None], dict[str, PathChange]] = {}
+    for key, paths in changes.items():
+        if value_field(key) is not None and comparable_key(key) in answered:
+            for path, change in paths.items():
+                by_topic.setdefault(comparable_path(path), {})[path] = change
+    spelled = {path for topic in by_topic.values() if _is_new_spelling(topic.values()) for path in topic}
+    kept = {key: {path: paths[path] for path in paths if path not in spelled} for key, paths in changes.items()}
+    return {key: paths for key, paths in kept.items() if paths}
+
+
+def _is_new_spelling(changes: Collection[PathChange]) -> bool:
+    """Return True if one path of a topic was removed, and another one added with the same value."""
+    removed = [change.old for change in changes if change.new is None]
+    added = [change.new for change in changes if change.old is None]
+    return len(changes) == 2 and len(removed) == 1 and removed == added
 
 
 def _is_absent(changes: PathChanges) -> bool:

@@ -12,6 +12,7 @@ from scopes.merge.conflict_keys import (
     agent_of,
     comparable_component,
     comparable_key,
+    display_key,
     group_of,
     key_of_path,
     shown_key,
@@ -50,6 +51,14 @@ def list_spellings(objects: Objects, state: Oid | None, key: str) -> list[str]:
         return []
     components = [comparable_component(name) for name in key.split("/")[1:]]
     return sorted(_walk_matching(objects, entry.oid, group_of(key), components))
+
+
+def name_spellings(objects: Objects, states: Iterable[Oid | None], key: str) -> tuple[str, ...]:
+    """Return the keys for people under which the claims about a topic are in some states; none if there is only one."""
+    names = dict.fromkeys(
+        display_key(key_of_path(path)) for state in states for path in list_spellings(objects, state, key)
+    )
+    return tuple(names) if len(names) > 1 else ()
 
 
 def _walk_matching(objects: Objects, tree: Oid, prefix: str, components: list[str]) -> Iterator[str]:

@@ -83,7 +83,9 @@ def touches_of_call(call: Part, result: Part) -> tuple[FileTouch, ...]:
     touches = []
     for edit in edits_of_call(call, _object(result.fields.get("structured"))):
         operation = "create" if created and edit.op == "edit" else edit.op
-        touches.append(FileTouch(edit.path, operation, None if edit.op == "delete" else _hash(edit.after), edit.source))
+        touches.append(
+            FileTouch(edit.path, operation, None if edit.op == "delete" else hash_text(edit.after), edit.source)
+        )
     return tuple(dict.fromkeys(touches))
 
 
@@ -138,9 +140,23 @@ def apply_edit(edit: FileEdit, text: str | None) -> str | None:
         return edit.after or ""
     text = text if edit.before is None else edit.before
     if text is None or not (edit.replacements or edit.hunks):
-        return None
+        return text if edit.op == "rename" else None
     replaced = _replace(text, edit.replacements) if edit.replacements else None
     return apply_hunks(text, edit.hunks) if replaced is None and edit.hunks else replaced
+
+
+def is_complete(edit: FileEdit) -> bool:
+    """Return True if the text before an edit is all that is needed to know the text after it."""
+    known = edit.op in {"delete", "rename"} or edit.after is not None or bool(edit.hunks or edit.replacements)
+    return known and _TOO_MANY not in edit.replacements
+
+
+def hash_text(text: str | None) -> str | None:
+    """Return the hash of the text of a file as claims have it; None for None."""
+    if text is None:
+        return None
+    digest = load("hashlib:sha256")(text.encode("utf-8", "surrogatepass"))
+    return f"sha256:{digest.hexdigest()}"
 
 
 def revert_edit(edit: FileEdit, text: str) -> str | None:
@@ -186,11 +202,6 @@ def _replace(text: str, replacements: Iterable[Replacement]) -> str | None:
         else:
             text = text.replace(old, new, -1 if replacement.all else 1)
     return text
-
-
-def _grown(text: str, old: str, new: str, replacement: Replacement) -> int:
-    """Return the length of a text after a replacement."""
-    return len(text) + (text.count(old) if replacement.all else 1) * (len(new) - len(old))
 
 
 def _find_heading(text: str, heading: str, start: int) -> int:
@@ -334,13 +345,6 @@ def _read_whole(structured: Mapping[str, Any]) -> str | None:
         if file.get("startLine") == 1 and file.get("numLines") == file.get("totalLines"):
             return _string(file.get(content))
     return None
-
-
-def _hash(text: str | None) -> str | None:
-    if text is None:
-        return None
-    digest = load("hashlib:sha256")(text.encode("utf-8", "surrogatepass"))
-    return f"sha256:{digest.hexdigest()}"
 
 
 def _text(value: object) -> str | None:

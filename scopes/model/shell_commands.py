@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 
 _SEPARATORS = re.compile(r"\|\||&&|[;\n|]")
@@ -19,6 +20,11 @@ _WRITERS = (  # a command that changes the files that it names, and its name in 
 )
 FORMATTERS = frozenset({"gofmt -w", "prettier --write", "ruff format", "rustfmt", "black"})
 """Results of `find_writer` that only format a file: its text is then known except for white space and line breaks."""
+_SPECIAL = re.compile(r"[*?\[\]{}$`~!;&|<>()\\#\n]")  # what a shell would expand, or begin another command with
+_REMOVALS = {  # commands that remove files, with the options that change nothing about that
+    ("rm",): {"-f", "-r", "-R", "-rf", "-fr", "-v", "-fv", "-vf", "--force", "--recursive", "--verbose"},
+    ("git", "rm"): {"-f", "-r", "-rf", "-fr", "-q", "-fq", "-qf", "--force", "--quiet"},
+}
 MAX_COMMAND = 100_000  # characters that are looked at
 
 
@@ -33,6 +39,27 @@ def find_writer(command: str, name: str) -> str | None:
             match = pattern.match(simple)
             if match is not None:
                 return " ".join(word for word in match.groups() if word)
+    return None
+
+
+def find_removed(command: str) -> str | None:
+    """Return the path that a plain `rm PATH` or `git rm PATH` removes; None for every other command."""
+    if len(command) > MAX_COMMAND or _SPECIAL.search(command.strip()):
+        return None
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return None
+    for name, options in _REMOVALS.items():
+        if tuple(words[: len(name)]) == name:
+            given = words[len(name) :]
+            while given and given[0] in options:
+                del given[0]
+            if given[:1] == ["--"]:
+                del given[0]
+            elif any(word.startswith("-") for word in given):
+                return None
+            return given[0] if len(given) == 1 and given[0] else None
     return None
 
 

@@ -18,10 +18,11 @@ _FLAG = r"[\U0001f1e6-\U0001f1ff]"
 _CLUSTER = re.compile(rf"{_FLAG}{{2}}|(?:.{_EXTENDING}*\u200d)*.{_EXTENDING}*", re.DOTALL)
 _JOINED = re.compile(r"[\u200d\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]")
 _WORD = re.compile(r" *[^ ]+| +$")
-_COMMAND = re.compile(
+COMMAND = re.compile(
     r"""(?:^|(?<=[:,;·] )|(?<= or )|(?<=\()) *(?:scopes [a-z-]|pip install )"""
     r"""(?:'[^']*'|"[^"]*"|(?! [(·]|[,;](?: |$)|\)).)*[,;)]?"""
 )  # `scopes undo,` in "undo that: scopes undo, or ..."
+"""A command that a line tells people to run, with the mark that ends it."""
 
 
 def count_cells(text: str) -> int:
@@ -59,18 +60,13 @@ def wrap_line(line: str, width: int) -> Iterator[str]:
         yield row
 
 
-def find_commands(line: str) -> list[str]:
-    """Return the commands that a line tells people to run."""
-    return [match[0].strip(" ,;)") for match in _COMMAND.finditer(line)]
-
-
 def wrap_sentence(line: str, width: int) -> Iterator[str]:
     """Yield the rows of a line as `wrap_line` does, but with each command whole in a row, even if that is too long."""
     if count_cells(line) <= width:
         yield line
         return
     row, at = "", 0
-    for match in _COMMAND.finditer(line):
+    for match in COMMAND.finditer(line):
         before = row + line[at : match.start()] if row or not at else line[at : match.start()].lstrip(" ")
         *rows, row = wrap_line(before, width)
         yield from rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -10,6 +11,9 @@ from scopes.store.libgit2 import pygit2
 MAX_TEXT = 1 << 20  # characters of a text that is compared
 _BASE, _TARGET, _SOURCE = "base", "target", "source"  # also the labels of the conflict markers
 _MODE = pygit2.enums.FileMode.BLOB
+_ESCAPE = "\U0010fffd"  # a character for private use
+_ESCAPED = re.compile(f"[{_ESCAPE}\ud800-\udfff]")
+_ESCAPES = re.compile(f"{_ESCAPE}([0-9a-f]{{6}})")
 
 
 class LineChange(NamedTuple):
@@ -59,7 +63,7 @@ def diff_texts(old: str, new: str, old_name: str, new_name: str) -> str:
     """Return the unified diff of two texts; empty if they are equal."""
     one, two = _encode(old), _encode(new)  # libgit2 reads them until the text is made: they must not be freed before
     patch = pygit2.Patch.create_from(one, two)
-    text = (patch.data or b"").decode("utf-8", "replace")
+    text = _decode((patch.data or b"").decode("utf-8", "replace"))
     start = text.find("@@ ")
     return f"--- {old_name}\n+++ {new_name}\n{text[start:]}" if start >= 0 else ""
 
@@ -82,8 +86,16 @@ def merge_texts(base: str, target: str, source: str) -> MergedText:
         for name, text in ((_BASE, base), (_TARGET, target), (_SOURCE, source))
     )
     merged = repository.merge_file_from_index(ancestor, ours, theirs)
-    return MergedText(str(merged.contents), not merged.automergeable)
+    return MergedText(_decode(str(merged.contents)), not merged.automergeable)
 
 
 def _encode(text: str) -> bytes:
-    return text.encode("utf-8", "replace")
+    """Return a text in UTF-8, with escapes for lone surrogates: different texts stay different.
+
+    pygit2 decodes a merged text strictly, so surrogates cannot be encoded as they are.
+    """
+    return _ESCAPED.sub(lambda match: f"{_ESCAPE}{ord(match[0]):06x}", text).encode()
+
+
+def _decode(text: str) -> str:
+    return _ESCAPES.sub(lambda match: chr(int(match[1], 16)), text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import scopes
@@ -68,16 +70,29 @@ def test_a_conflict_is_shown_by_each_of_its_names(stopped, same, name):
     assert sorted(view.texts.values()) == ["my decision", "my decision"]
 
 
+def change_file(conversation, branch, name, **change):
+    """Append a call of a tool on the file a.py, and its result."""
+    call_id = f"{branch}-{name}"
+    call = {"type": "tool_call", "call_id": call_id, "name": name, "input": {"file_path": "a.py", **change}}
+    result = {"type": "tool_result", "call_id": call_id, "output": "done"}
+    conversation.append(branch, "--kind", "answer", "--part", json.dumps(call), author="claude")
+    conversation.append(branch, "--kind", "tool-results", "--part", json.dumps(result), author="tool")
+
+
 def test_the_changes_of_a_file_can_be_left_out(conversation, same):
-    conversation.append("main", "x", "--file", "edit:a.py")
-    conversation.append("fix", "y", "--file", "edit:a.py")
-    conversation.merge("--strict", code=3)
-    for words, options in (((), {}), (("--no-patch",), {"patch": False})):
-        shown = same(
-            ("conflicts", "show", conversation.id, "1", *words),
-            lambda talk, options=options: talk.conflict(1, **options),
-        )
-        assert shown.row.conflict.key == "files/a.py"
+    change_file(conversation, "main", "Write", content="port = 1\n")
+    conversation.run("conv", "branch", conversation.id, "other", "--no-switch", "--json")
+    change_file(conversation, "main", "Edit", old_string="port = 1", new_string="port = 2")
+    change_file(conversation, "other", "Edit", old_string="port = 1", new_string="port = 3")
+    conversation.run("conv", "merge", conversation.id, "other", "--strict", "--json", code=3)
+    words = ("conflicts", "show", conversation.id, "1")
+    whole = same(words, lambda talk: talk.conflict(1))
+    cut = same((*words, "--no-patch"), lambda talk: talk.conflict(1, patch=False))
+    assert whole.row.conflict.key == cut.row.conflict.key == "files/a.py"
+    patches = [(view.file.target_patch, view.file.source_patch) for view in (whole, cut)]
+    assert "+port = 2" in patches[0][0]
+    assert "+port = 3" in patches[0][1]
+    assert patches[1] == ("", "")
 
 
 @pytest.mark.parametrize("options", [{"take": "theirs"}, {"take": "target"}, {"value": "both, one after the other"}])

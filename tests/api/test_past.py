@@ -98,6 +98,13 @@ def test_a_point_is_named_by_position_or_time_as_on_the_command_line(changed, op
     assert len(open_again(at_operation=name).conversations()) == conversations
 
 
+def test_a_store_before_its_first_operation_has_the_note_of_the_command_line(changed, open_again):
+    (note,) = open_again(at_operation="100 years ago").notes
+    assert note.text.startswith("nothing was in the store then: its first operation is from 20")
+    assert note.hint == "see: scopes operations list"
+    assert open_again(at_operation="@").notes == open_again().notes == ()
+
+
 def test_a_point_that_does_not_exist_is_not_found(changed, open_again):
     with pytest.raises(scopes.NotFound, match="no operation 'zzzz'"):
         open_again(at_operation="zzzz")

@@ -232,3 +232,43 @@ def test_protected_paths_are_relative_to_the_innermost_worktree(repository, work
     """Claude Code keeps its worktrees below .claude, whose other files are protected."""
     steps = (shell(f"git worktree add {worktree}"), edit(f"/home/dev/shop/{worktree}/{path}"))
     assert verdict_of(judge(repository, in_workspace(repository, *steps)), PROTECTED)[0] == status
+
+
+def test_a_worktree_in_the_place_of_protected_files_frees_none_of_them(repository):
+    steps = (shell("git worktree add .claude"), edit("/home/dev/shop/.claude/settings.json"))
+    assert verdict_of(judge(repository, in_workspace(repository, *steps)), PROTECTED)[0] == "fail"
+
+
+def test_assertions_that_move_to_another_test_file_are_not_lost(repository):
+    lines = 't.Errorf("a = %v", a)\nt.Errorf("b = %v", b)\n'
+    away = replaced("a_test.go", lines, "")
+    there = replaced("b_test.go", "x\n", "x\n" + lines)
+    half = replaced("b_test.go", "x\n", 't.Errorf("a = %v", a)\nt.Errorf("other")\n')
+    assert verdict_of(judge(repository, in_workspace(repository, away, there)), WEAKENED) == ("pass", "")
+    checked = judge(repository, in_workspace(repository, away, half))
+    assert verdict_of(checked, WEAKENED) == ("fail", "a_test.go: 1 assertion fewer")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status"),
+    [
+        ("x\n", "x\nfunc TestNew(t *testing.T) {\n\tif !ok {\n\t\tt.Skip()\n\t}\n}\n", "pass"),
+        ("x\n", "x\n@pytest.mark.skip\ndef test_new():\n", "pass"),
+        ("func TestOld(t *testing.T) {\n", "func TestOld(t *testing.T) {\n\tt.Skip()\n", "fail"),
+        ("\tx()\n", "\tif !ok {\n\t\tt.Skip()\n\t}\n\tx()\n", "fail"),
+        ("x\n", "x\nfunc requireGit(t *testing.T) {\n\tt.Skip()\n}\n", "fail"),
+        ("x\n", "x\nit.only('x', f)\n", "fail"),
+        ('\tt.Fatalf("failed to open: %v", err)\n', "", "pass"),
+        ('\tt.Fatalf("Open() error = %v", err)\n', "", "fail"),
+        ('\tt.Fatalf("failed to match: %v", got)\n', "", "fail"),
+    ],
+)
+def test_a_skipped_test_is_a_finding_if_it_ran_before(repository, old, new, status):
+    checked = judge(repository, in_workspace(repository, replaced("tests/a_test.go", old, new)))
+    assert verdict_of(checked, WEAKENED)[0] == status
+
+
+def test_a_new_test_file_may_skip_its_tests(repository):
+    content = "func TestA(t *testing.T) {\n\tif testing.Short() {\n\t\tt.Skip()\n\t}\n}\n"
+    write = ("Write", {"file_path": "a_test.go", "content": content}, "File created successfully at: a_test.go")
+    assert verdict_of(judge(repository, in_workspace(repository, write)), WEAKENED) == ("pass", "")

@@ -6,6 +6,7 @@ import pytest
 
 from scopes.check.policy import Policy
 from tests.check.runs import edit, judge, run_of, shell, verdict_of
+from tests.check.sessions import run_check, write_session
 
 UNDECLARED = "tools/undeclared"
 
@@ -73,3 +74,15 @@ def test_a_large_share_of_failed_calls_is_reported(repository):
 def test_a_claim_about_tests_is_compared_with_the_last_run(repository, steps, status):
     policy = Policy(levels={"claim/tests": "warning"})
     assert verdict_of(judge(repository, run_of(repository, *steps), policy), "claim/tests")[0] == status
+
+
+def test_an_answer_with_results_between_its_calls_is_one_turn(tmp_path, capsys):
+    """Claude Code writes a record for each block of an answer, with the id and the usage of the whole answer."""
+    path = write_session(
+        tmp_path / "s.jsonl", ("Read", {"file_path": "a"}, 0), ("Read", {"file_path": "b"}, 0), "Done."
+    )
+    rules = tmp_path / "rules.toml"
+    rules.write_text('[rules."budget/turns"]\nmax_turns = 1\n')
+    assert "3 turns, at most 1 allowed" in run_check(capsys, path, "--rules", rules)[1]
+    path.write_text(path.read_text().replace('"msg_1"', '"msg_0"'))
+    assert "2 turns, at most 1 allowed" in run_check(capsys, path, "--rules", rules)[1]

@@ -133,3 +133,14 @@ def test_a_hint_has_the_words_in_the_right_order(talk, words, hint):
     done = talk.run_main(*(word.format(talk.id) for word in words))
     assert done.returncode != 0
     assert hint.format(talk.id) in done.stderr
+
+
+def test_an_integer_with_too_many_digits_is_named_with_its_line(conversation):
+    """The error text was Python's, which names a function of Python to call."""
+    line = '{"author": "carol", "text": "a", "n": %s}'
+    given = "\n".join((line % 1, line % ("1" * 5000)))
+    words = ("append", conversation.id, "--jsonl", "-", "--atomic", "--json")
+    done = conversation.run_main(*words, given=given)
+    error = json.loads(done.stderr)["error"]
+    assert (done.returncode, error["message"]) == (2, "line 2 has an integer of more than 4,300 digits")
+    assert error["hint"] == "put it in quotes, as a text"

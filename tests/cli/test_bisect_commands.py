@@ -211,5 +211,6 @@ def test_the_steps_are_announced_with_the_number_of_messages_left(searched):
     done = run_shell(searched, "! grep -q broken", "--no-verify")
     lines = [line for line in done.stderr.splitlines() if line.startswith("testing ")]
     assert "(7 messages, about 3 steps left)" in lines[0]
+    assert all(line.endswith("left)") or " left): " in line for line in lines), "the count is before the text"
     assert len(lines) <= 3
     assert run_shell(searched, "! grep -q broken", "--no-verify", "--quiet").stderr == ""

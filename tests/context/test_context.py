@@ -15,6 +15,7 @@ from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.new import new
 from scopes.conversation.resolve import resolve_conflict
 from scopes.errors import Invalid, NotFound
+from scopes.history.limits import Limits
 from scopes.history.revisions import list_branch_tips
 from scopes.loading import load
 from scopes.model.message import Author
@@ -304,11 +305,11 @@ def test_a_full_or_idle_conversation_is_a_warning(repository, exact, tmp_path):
     """S1-24."""
     new(repository)
     talk(repository, 5)
-    result = built(repository, exact, tmp_path, max_turns=8)
+    result = built(repository, exact, tmp_path, limits=Limits(8))
     assert (result.metadata["remaining_turns"], result.warnings) == (3, ())
-    full = built(repository, exact, tmp_path, max_turns=5, idle_seconds=0)
+    full = built(repository, exact, tmp_path, limits=Limits(5, 0))
     assert full.metadata["remaining_turns"] == 0
-    assert any("5 of 5 turns" in warning for warning in full.warnings)
+    assert any("5 of 5 messages" in warning for warning in full.warnings)
     assert any("idle" in warning for warning in full.warnings)
     assert "remaining_turns" not in built(repository, exact, tmp_path).metadata
 

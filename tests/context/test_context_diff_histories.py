@@ -83,6 +83,19 @@ def test_a_merged_and_a_rebased_branch_read_the_same_turns_in_another_order(repo
     assert found.left.turns == found.right.turns == 4
 
 
+def test_merges_of_two_branches_into_each_other_differ_alike_from_both_sides(repository):
+    """Of two turns that changed places another one was kept if the sides were exchanged."""
+    history(repository, "main: a b", "fix@a: c", "copy@b: ")
+    merge(repository, "conv-001", "fix", target="main")
+    merge(repository, "conv-001", "copy", target="fix")
+    say(repository, "conv-001/main", "d")
+    say(repository, "conv-001/fix", "e")
+    found, mirrored = compare(repository, "conv-001", "main..fix"), compare(repository, "conv-001", "fix..main")
+    assert (added(found), removed(found)) == (removed(mirrored), added(mirrored)) != ([], [])
+    assert (found.left, found.right) == (mirrored.right, mirrored.left)
+    assert found.exit_code == mirrored.exit_code == 1
+
+
 def test_a_decision_of_the_merged_branch_comes_into_effect_with_the_merge(repository):
     history(repository, "main: a b", "fix@a: c")
     decide(repository, "conv-001/fix", "db", "sqlite")

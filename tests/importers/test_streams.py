@@ -12,7 +12,9 @@ from scopes.conversation.undo import undo
 from scopes.history.messages import plain_message
 from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.importers.formats.registry import FORMATS
+from scopes.importers.streams import KnownCalls, content_key, is_stream_part
 from scopes.importers.verify_source import verify_source
+from scopes.model.message import Part
 from tests.check.runs import judge, verdict_of
 from tests.importers.formats.claude_code.test_stream import RUN, answer, call, end, init, result, session_file, stream
 from tests.importers.reading import real_transcript
@@ -131,3 +133,69 @@ def test_all_real_runs_at_once_are_one_conversation_each(repository):
     assert len(sessions) == 26
     assert len(runs) == 26 + 5 + 3
     assert import_paths(repository, *sorted(found)).operation is None
+
+
+def part(name, call_id=None, **given):
+    return Part("tool_call", {"name": name, "input": given} | ({} if call_id is None else {"call_id": call_id}))
+
+
+@pytest.mark.parametrize(
+    ("call_of_a_tool", "key"),
+    [
+        (part("Bash", command=" make test \n"), ("run", "make test")),
+        (part("run_shell_command", command="make test"), ("run", "make test")),
+        (part("exec_command", cmd=["bash", "-lc", "make test"]), ("run", "make test")),
+        (part("Write", file_path="/p/a.py", content="x"), ("edit", "a.py")),
+        (part("edit", filePath="/other/a.py", oldString="x", newString="y"), ("edit", "a.py")),
+        (part("Read", file_path="/p/a.py"), ("tool", "Read")),
+        (part("Bash"), ("tool", "Bash")),
+        (part("Bash", command=7), ("tool", "Bash")),
+        (Part("tool_call", {"name": "Write", "input_text": "{broken"}), ("tool", "Write")),
+        (Part("tool_call", {}), ("tool", "None")),
+    ],
+)
+def test_calls_of_two_records_are_equal_by_command_changed_files_or_tool(call_of_a_tool, key):
+    assert content_key(call_of_a_tool) == key
+
+
+@pytest.mark.parametrize(
+    ("of_the_file", "of_the_stream", "taken"),
+    [
+        ([part("Bash", "c1", command="make")], [part("Bash", "c1", command="make")], [True]),
+        ([part("Bash", "c1", command="make")], [part("Bash", "c1", command="other")], [True]),
+        ([part("Bash", "c1", command="make")], [part("Bash", "x1", command="make")], [True]),
+        ([part("Bash", "c1", command="make")], [part("Bash", command="make")], [True]),
+        ([part("Bash", "c1", command="make")], [part("Bash", "x1", command="df")], [False]),
+        ([part("Bash", "c1", command="make")], [part("Bash", "x1", command="make")] * 2, [True, False]),
+        ([part("Bash", "c1", command="make"), part("Bash", "c2", command="make")], [part("Bash", "x", command="make")] * 2, [True, True]),
+        ([part("Bash", "c1", command="make")], [part("Bash", "c1", command="make"), part("Bash", "c1", command="make")], [True, False]),
+        ([part("Read", "c1")], [part("Read", "x1"), part("Grep", "x2")], [True, False]),
+        ([], [part("Bash", "c1", command="make")], [False]),
+    ],
+)  # fmt: skip
+def test_each_call_of_a_file_is_equal_to_one_call_of_its_stream(of_the_file, of_the_stream, taken):
+    known = KnownCalls()
+    for each in of_the_file:
+        known.add(each)
+    assert [known.take(each) for each in of_the_stream] == taken
+
+
+def test_a_call_with_the_id_of_the_file_is_known_until_it_is_taken():
+    known = KnownCalls()
+    known.add(part("Bash", "c1", command="make"))
+    known.add(part("Bash", command="df"))
+    assert (known.has_id(part("Bash", "c1")), known.has_id(part("Bash", "c2")), known.has_id(part("Bash"))) == (
+        True,
+        False,
+        False,
+    )
+    known.take(part("Bash", "c1", command="make"))
+    assert (known.has_id(part("Bash", "c1")), known.had_id(part("Bash", "c1"))) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("stream", True), ("stream-1a2b", True), ("streams", False), ("agent-1", False), ("", False), (None, False)],
+)
+def test_a_stored_stream_is_recognized_by_its_sub_file(name, expected):
+    assert is_stream_part(name) is expected

@@ -7,6 +7,7 @@ import pytest
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.cat import cat
 from scopes.conversation.decisions import decisions
+from scopes.conversation.gc import gc
 from scopes.conversation.merge import merge
 from scopes.conversation.merge_outcomes import MergeConflicted, Merged
 from scopes.conversation.rename import rename_branch
@@ -95,6 +96,15 @@ def test_a_dismissed_candidate_is_not_listed_until_that_is_undone(repository, br
     undo(repository)
     undo(repository)
     assert len(listed(repository)) == 2
+
+
+def test_a_dismissed_candidate_stays_dismissed_after_an_expire(repository, branches):
+    sentence = say(repository, "conv-002/main", "We decided to use SQLite.").id + ".1"
+    dismiss_candidate(repository, "conv-002", sentence, author=CAROL)
+    gc(repository, expire_before="now")
+    assert listed(repository) == []
+    with pytest.raises(Refused, match="dismissed already"):
+        accept_candidate(repository, "conv-002", sentence, author=CAROL)
 
 
 def test_merges_compare_only_what_was_accepted(repository, branches):

@@ -23,7 +23,7 @@ WORK = "/work/shop"
 
 
 def call(repository, where, path, *, agent="claude", failed=False):
-    arguments = {"file_path": path, "old_string": "a", "new_string": "b"}
+    arguments = {"file_path": path, "old_string": "a", "new_string": where}
     return call_tool(repository, where, "Edit", arguments, agent=agent, kinds=False, is_error=failed)
 
 

@@ -139,6 +139,32 @@ def test_a_repetition_of_a_topic_of_two_words_is_the_same_question(repository):
     assert (asked, decided(repository, "conv-001/fix")) == (1, ["pg"])
 
 
+@pytest.mark.parametrize("verb", ["rebase", "cherry-pick"])
+@pytest.mark.parametrize("options", [{"take": "target"}, {"take": "source"}, {"value": "files"}])
+@pytest.mark.parametrize("spellings", [("DB", "db"), ("db", "DB"), ("db", " db  "), ("db", "DB", "db")])
+def test_a_repetition_in_another_spelling_is_the_same_question(repository, verb, options, spellings):
+    """It was a change of two keys, and asked about again."""
+    history(repository, "main: a", "fix@a:")
+    decide(repository, "conv-001/main", "pg", topic="db", author="alice")
+    messages = [decide(repository, "conv-001/fix", "my", topic=each, author="bob").id for each in spellings]
+    done, asked = answer(repository, replay(repository, verb, messages), verb, **options)
+    assert asked == 1
+    result = {"target": "pg", "source": "my"}.get(options.get("take"), "files")
+    assert decided(repository, f"conv-001/{done.moved_branch}") == [result]
+    assert [each for each in done.messages if each in messages] == messages
+    assert_sound(repository)
+
+
+def test_another_decision_in_another_spelling_is_another_question(repository):
+    history(repository, "main: a", "fix@a:")
+    decide(repository, "conv-001/main", "pg", topic="db", author="alice")
+    for topic, choice in (("db", "my"), ("DB", "neo4j")):
+        decide(repository, "conv-001/fix", choice, topic=topic, author="bob")
+    done, asked = answer(repository, replay(repository, "rebase", []), "rebase", take="target")
+    assert (asked, decided(repository, "conv-001/fix")) == (2, ["pg"])
+    assert isinstance(done, Replayed)
+
+
 @pytest.mark.parametrize(("rule", "result"), [("first", ["pg"]), ("second", ["my"])])
 def test_a_rule_answers_the_repetitions_too(repository, rule, result):
     """S4-15."""

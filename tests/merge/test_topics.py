@@ -6,6 +6,7 @@ import pytest
 
 from scopes.conversation.branch import branch
 from scopes.conversation.cherry_pick import cherry_pick, continue_cherry_pick
+from scopes.conversation.conflicts import show_conflict
 from scopes.conversation.decisions import decisions
 from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.merge_outcomes import MergeConflicted, Merged
@@ -17,6 +18,7 @@ from scopes.merge.replay_control import ReplayConflicted, Replayed
 from scopes.model.message import Author
 from scopes.store.trees import walk_blobs
 from tests.merge.test_recorded_conflicts import decide, decision_on, fork
+from tests.render.rendering import seen_lines
 from tests.support.history import history, say
 from tests.support.store import assert_sound
 
@@ -185,3 +187,19 @@ def test_a_rebase_writes_the_value_of_its_side_in_its_own_spelling(repository):
     resolve_conflict(repository, "conv-001", "1", take="source", author=CAROL)
     assert isinstance(continue_rebase(repository, "conv-001"), Replayed)
     assert b'"y"' in decision_on(repository, "fix")
+
+
+def test_a_conflict_about_two_spellings_of_a_topic_names_both(repository):
+    """Only one of them was named, in small letters."""
+    history(repository, "main: a")
+    branch(repository, "conv-001", name="fix", start="main", switch=False)
+    decide(repository, "conv-001/main", "jwt", topic="Auth")
+    decide(repository, "conv-001/fix", "cookies", topic="auth")
+    for dry_run in (True, False):
+        stopped = merge(repository, "conv-001", "fix", target="main", dry_run=dry_run)
+        assert list(stopped.spellings.values()) == [("decisions/Auth", "decisions/auth")]
+        assert any("decisions/Auth / auth" in line for line in seen_lines(stopped, 80))
+    shown = show_conflict(repository, "conv-001", "1")
+    assert "About: decisions/Auth / auth" in seen_lines(shown, 80)
+    resolve_conflict(repository, "conv-001", "1", take="source", author=Author("carol"))
+    assert show_conflict(repository, "conv-001", "1").spellings == ()

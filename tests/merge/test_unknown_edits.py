@@ -10,7 +10,7 @@ from scopes.conversation.merge import merge
 from scopes.conversation.new import new
 from scopes.history.messages import plain_message
 from scopes.merge.line_ranges import list_moved_changes
-from scopes.model.file_edits import apply_edit, edits_of_call
+from scopes.model.file_edits import apply_edit, edits_of_call, hash_text
 from scopes.model.message import Part
 from tests.support.tool_calls import call_tool, checked
 
@@ -44,6 +44,45 @@ def test_a_claim_without_a_recorded_edit_makes_the_text_unknown(forked, operatio
     document = {"author": "claude", "text": "by hand", "files": [{"path": FILE, "op": operation}]}
     append(forked, "conv-001", checked(document), branch="main")
     edit(forked, "alt", "line 7\n", "LINE 7\n")
+    assert outcome(forked) == "unknown"
+
+
+def claim(repository, name, content=None):
+    """Append a message that names the file, without a tool call."""
+    touch = {"path": FILE, "op": "edit"} | ({} if content is None else {"content_hash": hash_text(content)})
+    append(repository, "conv-001", checked({"author": "claude", "text": "by hand", "files": [touch]}), branch=name)
+
+
+@pytest.mark.parametrize("side", ["main", "alt"])
+def test_a_claim_after_a_recorded_edit_makes_the_text_unknown(forked, side):
+    """It may have changed the lines of the other side's edit."""
+    edit(forked, "main", "line 3\n", "LINE 3\n")
+    edit(forked, "alt", "line 30\n", "LINE 30\n")
+    claim(forked, side)
+    (file,) = merge(forked, "conv-001", "alt", target="main", dry_run=True).files
+    name = "target" if side == "main" else "source"
+    assert file.outcome == "unknown"
+    assert file.note == f"content not recorded: changed after its last recorded edit ({name})"
+    assert merge(forked, "conv-001", "alt", target="main").conflicts
+
+
+def test_a_claim_between_recorded_edits_makes_the_text_unknown_until_it_is_recorded_again(forked):
+    edit(forked, "alt", "line 30\n", "LINE 30\n")
+    edit(forked, "main", "line 3\n", "LINE 3\n")
+    claim(forked, "main")
+    edit(forked, "main", "line 5\n", "LINE 5\n", before=None)
+    (file,) = merge(forked, "conv-001", "alt", target="main", dry_run=True).files
+    assert file.note == "content not recorded: changed without a recorded edit (target)"
+    edit(forked, "main", "line 9\n", "LINE 9\n")
+    assert outcome(forked) == "compatible"
+
+
+def test_a_claim_of_the_recorded_text_changes_nothing(forked):
+    edit(forked, "main", "line 3\n", "LINE 3\n")
+    edit(forked, "alt", "line 30\n", "LINE 30\n")
+    claim(forked, "alt", TEXT.replace("line 30\n", "LINE 30\n"))
+    assert outcome(forked) == "compatible"
+    claim(forked, "alt", TEXT)
     assert outcome(forked) == "unknown"
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from scopes.render.view import Span
-from scopes.render.wrap import find_commands, truncate_line, truncate_text, wrap_line, wrap_sentence
+from scopes.render.wrap import COMMAND, truncate_line, truncate_text, wrap_line, wrap_sentence
 from tests.cli.test_hints import PLACEHOLDER, TO_RUN, walk_strings
 from tests.render.rendering import seen_lines
 from tests.render.test_renderings import EVERY_SAMPLE
@@ -51,7 +51,7 @@ def test_a_command_is_never_broken(line, rows):
 
 def commands_of(row):
     """Return the commands to run in a row of a screen; rows of tables are cut, not broken."""
-    return [] if "│" in row else find_commands(row.strip())
+    return [] if "│" in row else [match[0].strip(" ,;)") for match in COMMAND.finditer(row.strip())]
 
 
 @pytest.mark.parametrize("sample", EVERY_SAMPLE)

@@ -10,7 +10,8 @@ from scopes.check.findings import Finding
 from scopes.check.globs import matches_path
 from scopes.check.rules.base import FILE_NAME, Parameter, Rule, Settings, Unknown, event_of
 from scopes.check.run import Call, Run
-from scopes.check.workspace import is_outside, path_in_workspaces, resolve
+from scopes.check.weaker_tests import Changes, count_moved, read_changes
+from scopes.check.workspace import is_outside, path_in_workspaces, relative_to, resolve
 from scopes.model.file_edits import FileEdit
 from scopes.model.message import FILE_WRITES
 
@@ -27,13 +28,7 @@ _OUTSIDE_ALLOWED = [
     "/tmp/**", "/private/tmp/**", "/var/tmp/**", "/dev/null", "/dev/std*", "/dev/tty", "**/.claude/plans/**",  # noqa: S108
     "**/.claude/projects/*/memory/**",
 ]  # fmt: skip
-_ASSERTION = re.compile(
-    r"\b(?:assert\w*|expect|should|require|check|verify)\b\s*[.(!]|^\s*assert\b|\bt\.(?:Error|Fatal|Fail)|\bXCTAssert|\bpytest\.raises"
-)
-_DISABLED = re.compile(
-    r"@(?:pytest\.mark\.)?(?:skip|xfail|skipif)\b|pytest\.(?:skip|xfail)\(|@unittest\.skip|\b(?:it|describe|test|context)\.(?:skip|only|todo)\b"
-    r"|\b(?:xit|xdescribe|xtest|fit|fdescribe)\(|\bt\.Skip(?:f|Now)?\(|#\[ignore|@(?:Disabled|Ignore)\b|\bGTEST_SKIP\b"
-)
+_WORKTREE = re.compile(r"(?:.*/)?\.claude/worktrees/[^/]+/")
 _CHANGING = frozenset(
     {"rm", "rmdir", "mv", "cp", "touch", "mkdir", "tee", "truncate", "ln", "chmod", "chown", "install", "patch"}
 )
@@ -90,8 +85,10 @@ def _judge_protected(run: Run, settings: Settings) -> Iterable[Finding] | Unknow
     patterns = settings.parameters["paths"]
     found = []
     for write in list_writes(run):
-        path = _relative(write, run)
-        pattern = next((each for each in patterns if matches_path(each, path)), None)
+        paths = _protectable(write, run)
+        path, pattern = next(
+            ((path, each) for path in paths for each in patterns if matches_path(each, path)), ("", None)
+        )
         if pattern is not None:
             message = f"changes {path}, which is protected by {pattern}"
             cure = f'take {pattern} out of `paths` of [rules."{PROTECTED}"]'
@@ -106,12 +103,15 @@ def _judge_weakened(run: Run, settings: Settings) -> Iterable[Finding] | Unknown
         path = _relative(write, run)
         if write.edit is not None and any(matches_path(pattern, path) for pattern in settings.parameters["paths"]):
             files.setdefault((path, write.call.attempted), []).append(write)
+    changes = {key: read_changes(write.edit for write in writes if write.edit) for key, writes in files.items()}
     found = []
-    for (path, _), writes in files.items():
-        what = _weakened([write.edit for write in writes if write.edit is not None])
+    for (path, attempted), writes in files.items():
+        others = (each for key, each in changes.items() if key[0] != path and key[1] == attempted)
+        what = _weakened(writes, changes[path, attempted], others)
         if what is not None:
-            first = next((each for each in writes if each.edit is not None and _weakened([each.edit])), writes[-1])
+            weaker = (each for each in writes if each.edit and _weakened([each], read_changes([each.edit])))
             cure = "see whether the change is right; a suppression with a reason accepts it"
+            first = next(weaker, writes[-1])
             found.append(_finding(WEAKENED, settings, first, f"{path}: {what}", cure=cure, path=path))
     return found
 
@@ -131,38 +131,15 @@ def _judge_changes(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
     return found
 
 
-def _weakened(edits: Sequence[FileEdit]) -> str | None:
-    """Return how edits make a test file weaker; None if they do not, or the changes are not recorded."""
-    if edits[-1].op == "delete":
+def _weakened(writes: Sequence[Write], changes: Changes, others: Iterable[Changes] = ()) -> str | None:
+    """Return how writes make a test file weaker; None if they do not, or the changes are not recorded."""
+    last = writes[-1].edit
+    if last is not None and last.op == "delete":
         return "the test file is deleted"
-    changes = [_changed_lines(edit) for edit in edits]
-    removed = [line for lines, _ in changes for line in lines]
-    added = [line for _, lines in changes for line in lines]
-    disabled = _count(_DISABLED, added) - _count(_DISABLED, removed)
-    if disabled > 0:
+    if changes.disabled > 0:
         return "a test is skipped, or only one runs"
-    lost = _count(_ASSERTION, removed) - _count(_ASSERTION, added)
+    lost = changes.lost - count_moved(changes, others) if changes.lost > 0 else 0
     return f"{lost} assertion{'s' if lost > 1 else ''} fewer" if lost > 0 else None
-
-
-def _count(pattern: re.Pattern[str], lines: Iterable[str]) -> int:
-    """Return in how many lines a pattern matches."""
-    return sum(pattern.search(line) is not None for line in lines)
-
-
-def _changed_lines(edit: FileEdit) -> tuple[list[str], list[str]]:
-    """Return the removed and the added lines of an edit."""
-    if edit.hunks:
-        lines = [line for hunk in edit.hunks for line in hunk.lines]
-        return [line[1:] for line in lines if line[:1] == "-"], [line[1:] for line in lines if line[:1] == "+"]
-    if edit.replacements:
-        return (
-            [line for each in edit.replacements for line in each.old.splitlines()],
-            [line for each in edit.replacements for line in each.new.splitlines()],
-        )
-    if edit.before is not None and edit.after is not None:
-        return edit.before.splitlines(), edit.after.splitlines()
-    return [], []
 
 
 def _relative(write: Write, run: Run) -> str:
@@ -170,6 +147,17 @@ def _relative(write: Write, run: Run) -> str:
     resolved = resolve(write.path, write.directory)
     inside = None if resolved is None else path_in_workspaces(resolved, None, run.workspaces)
     return inside or resolved or write.path
+
+
+def _protectable(write: Write, run: Run) -> list[str]:
+    """Return the path relative to each workspace around it: a worktree at `.claude` makes nothing below it free.
+
+    The worktrees that Claude Code keeps below `.claude` are left out, except relative to themselves.
+    """
+    path = resolve(write.path, write.directory)
+    inside = [relative_to(path, workspace) for workspace in run.workspaces] if path is not None else []
+    known = sorted((each for each in inside if each is not None), key=len)
+    return [each for each in known if len(known) == 1 or not _WORKTREE.match(each)] or [_relative(write, run)]
 
 
 def _merge(findings: Iterable[Finding]) -> list[Finding]:
@@ -240,8 +228,9 @@ RULES = (
         "warning",
         "Tests are not made weaker",
         "Reports a test file whose edits together remove more assertions than they add, or add a skip or an `only`, "
-        "and the deletion of a test file. It cannot see whether assertions moved to another file, nor an edit whose "
-        "change is not recorded. A suppression with a reason accepts it.",
+        "and the deletion of a test file. Assertions that move to another test file are not lost, and a new test may "
+        "be skipped. It cannot see that one assertion replaces several, nor an edit whose change is not recorded. A "
+        "suppression with a reason accepts it.",
         _judge_weakened,
         (Parameter("paths", _TEST_FILES, "patterns of test files, relative to the workspace"),),
         strict="error",

@@ -15,6 +15,7 @@ from scopes.context.request import new_request
 from scopes.conversation.bisect import BisectPoint, bisect, count_steps
 from scopes.errors import Invalid
 from scopes.result import plural
+from scopes.sanitize import mark_cut
 
 
 def bisect_run(
@@ -80,8 +81,10 @@ def bisect_run(
 
     def announce(point: BisectPoint, left: int) -> None:
         steps = count_steps(left)
-        name = "the beginning" if point.head is None else f"{point.head.id[:8]} {point.head.subject}"
-        output.say(f"testing {name} ({left:,} {plural(left, 'message')}, about {steps} {plural(steps, 'step')} left)")
+        name = "the beginning" if point.head is None else point.head.id[:8]
+        text = "" if point.head is None else f": {mark_cut(point.head.subject)}"
+        remaining = f"{left:,} {plural(left, 'message')}, about {steps} {plural(steps, 'step')} left"
+        output.say(f"testing {name} ({remaining}){text}")
 
     result = bisect(repository, where, judge, good=good, bad=bad, verify=not no_verify, on_step=announce)
     return invocation.show(result)

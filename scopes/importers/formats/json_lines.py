@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 from scopes.importers.formats.events import ByteRange
-from scopes.importers.formats.lossless_json import decode, decode_first
+from scopes.importers.formats.lossless_json import decode, decode_first, describe_error
 
 MAX_LINE_BYTES = 64 << 20
 _BLOCK_BYTES = 1 << 20
@@ -87,8 +87,8 @@ def _parse_line(line: bytes | None, number: int, count: int, span: ByteRange) ->
         text = text.removeprefix(codecs.BOM_UTF8.decode())
     try:
         return [Record(number, count, span, decode(text))]
-    except RecursionError:
-        return [Record(number, count, span, None, "nested too deeply")]
+    except RecursionError as error:
+        return [Record(number, count, span, None, describe_error(error))]
     except ValueError:
         return _parse_adjacent(text, number, count, span, "not valid JSON" if text.endswith("\n") else _CUT_OFF)
 
@@ -103,8 +103,8 @@ def _parse_adjacent(text: str, number: int, count: int, span: ByteRange, reason:
         value, problem = None, None
         try:
             value, position = decode_first(text, position)
-        except (ValueError, RecursionError):
-            problem, position = reason, len(text)
+        except (ValueError, RecursionError) as error:
+            problem, position = describe_error(error, reason), len(text)
         position = _skip_whitespace(text, position)
         length = leading + len(text[done:position].encode("utf-8"))
         records.append(Record(number, count + len(records), ByteRange(begin, length), value, problem))

@@ -51,6 +51,13 @@ def decode_first(text: str, start: int) -> tuple[Any, int]:
     return value, end
 
 
+def describe_error(error: ValueError | RecursionError, not_json: str = "not valid JSON") -> str:
+    """Return what is wrong with a document that `decode` or `decode_first` could not read."""
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return not_json if isinstance(error, json.JSONDecodeError) else "an integer has too many digits"
+
+
 def lossless_field(name: str, value: Any) -> dict[str, Any]:
     """Return `{name: value}` if the value is exact, else `{name_text: its JSON text}`."""
     return {f"{name}_text": _encode(value)} if _holds_inexact(value) else {name: value}

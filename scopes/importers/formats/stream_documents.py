@@ -15,11 +15,10 @@ from typing import Any, BinaryIO
 from scopes.importers.formats.events import ByteRange
 from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.json_stream import JsonDocument, walk_documents
-from scopes.importers.formats.lossless_json import decode
+from scopes.importers.formats.lossless_json import decode, describe_error
 
 SHORT_ID = 8
 _SNIFFED = 40  # documents at the beginning of a source that may come before its first known record
-_NOT_JSON = "not valid JSON"
 
 
 def walk_stream(stream: BinaryIO, size: int) -> Iterator[Record]:
@@ -56,8 +55,6 @@ def _decode(document: JsonDocument) -> tuple[dict[str, Any] | None, str | None]:
         value = decode(document.text)
     except UnicodeEncodeError:
         return None, "not valid UTF-8"
-    except RecursionError:
-        return None, "nested too deeply"
-    except ValueError:
-        return None, _NOT_JSON
+    except (ValueError, RecursionError) as error:
+        return None, describe_error(error)
     return (value, None) if isinstance(value, dict) else (None, "not an object")

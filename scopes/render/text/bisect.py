@@ -45,7 +45,7 @@ def _state(result: Bisection, head: MessageHeader, skipped: set[Oid]) -> str:
 
 def _write(view: View, head: MessageHeader, note: str = "") -> None:
     who, time = author(head.author, head.author_kind), short_time(view, display_time(head))
-    view.line(identifier(view, head.id), " ", who, " ", time, ": ", subject(head), Span(note, "dim"), indent=2)
+    view.sentence(identifier(view, head.id), " ", who, " ", time, ": ", subject(head), Span(note, "dim"), indent=2)
 
 
 def _row(view: View, head: MessageHeader, state: str) -> tuple[Cell, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from scopes.merge.conflict_keys import display_key, group_of, shown_key
@@ -50,6 +51,11 @@ def conflict_key(view: View, conflict: Conflict) -> str:
     return display_key(conflict.key) if view.terminal else shown_key(conflict.key)
 
 
+def shown_spellings(keys: Sequence[str]) -> str:
+    """Return the keys of one topic in several spellings: `decisions/Auth / auth`; empty if there are none."""
+    return " / ".join([*keys[:1], *(key.partition("/")[2] for key in keys[1:])])
+
+
 def conflict_agents(conflict: Conflict) -> str:
     """Return the agents of both sides, those of the target first."""
     positions = (*conflict.target, *conflict.source)
@@ -95,12 +101,21 @@ def write_resolution_branch(view: View, branch: BranchName) -> None:
     view.line(Span(branch, "active"), indent=4)
 
 
-def write_open_conflicts(view: View, conflicts: Sequence[Conflict], sides: tuple[str, str]) -> None:
-    """List the open conflicts after a blank line; `sides` are the names of target and source."""
+def write_open_conflicts(
+    view: View,
+    conflicts: Sequence[Conflict],
+    sides: tuple[str, str],
+    spellings: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> None:
+    """List the open conflicts after a blank line; `sides` are the names of target and source.
+
+    `spellings` has the keys of both sides, by the key of a conflict, if they spell its topic differently.
+    """
     unresolved = [(number, each) for number, each in enumerate(conflicts, 1) if each.status != "resolved"]
     view.line()
     for number, conflict in unresolved[:MAX_LINES]:
-        _write_conflict(view, number, conflict, sides)
+        key = shown_spellings(spellings.get(conflict.key, ())) or conflict_key(view, conflict)
+        _write_conflict(view, number, conflict, key, sides)
     write_more(view, len(unresolved))
 
 
@@ -153,11 +168,11 @@ def write_aborted(view: View, result: MergeAborted | ReplayAborted) -> None:
     )
 
 
-def _write_conflict(view: View, number: int, conflict: Conflict, sides: tuple[str, str]) -> None:
+def _write_conflict(view: View, number: int, conflict: Conflict, key: str, sides: tuple[str, str]) -> None:
     """Write a conflict in three lines, with both sides, and a line for each earlier resolution."""
     kind = Span(conflict.type, "heading")
     name = identifier(view, conflict.id)
-    line = (f"{number:>2}  ", kind, "  ", severity(conflict), "  ", conflict_key(view, conflict), "  ", name)
+    line = (f"{number:>2}  ", kind, "  ", severity(conflict), "  ", key, "  ", name)
     view.line(*fit_line(view, line))
     width = max(map(len, sides))
     for word, branch, positions in (("target", sides[0], conflict.target), ("source", sides[1], conflict.source)):

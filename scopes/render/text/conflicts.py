@@ -19,6 +19,7 @@ from scopes.render.text.conflict_phrases import (
     earlier_resolution,
     fit_line,
     severity,
+    shown_spellings,
     status,
 )
 from scopes.render.text.file_comparison import file_outcome, write_patch
@@ -215,7 +216,7 @@ def _write_fields(result: ConflictView, view: View) -> None:
     row, conflict = result.row, result.row.conflict
     write_field(view, "Conflict", Span(conflict.id, "id"), f" (number {row.number})")
     write_field(view, "Type", conflict.type, ", ", severity(conflict))
-    write_field(view, "About", display_key(conflict.key))
+    write_field(view, "About", shown_spellings(result.spellings) or display_key(conflict.key))
     write_field(view, "Status", status(conflict), ", ", short_time(view, row.changed_at))
     if row.changed_at != row.opened_at:
         write_field(view, "Opened", short_time(view, row.opened_at))

@@ -128,7 +128,7 @@ def _details(result: ConversationView) -> Iterator[tuple[str | Span, ...]]:
         if result.branch is not None
         else counted(result.branch_count, "branch")
     )
-    yield "Messages", f"{result.messages:,} on {branches}"
+    yield "Messages", f"{counted(result.messages, 'message')} on {branches}"
     if result.tokens is not None:
         estimated = result.tokens_method == "estimate"
         yield (

@@ -15,7 +15,7 @@ from scopes.render.text.claims import claim_name, claim_text
 from scopes.render.text.message_summary import summarize_message
 from scopes.render.text.phrases import author, counted, identifier, short_time, subject, summary_text
 from scopes.render.view import Cell, Column, Span, View, clean_spans
-from scopes.render.wrap import count_span_cells, truncate_line, truncate_path
+from scopes.render.wrap import count_span_cells, truncate_line, truncate_path, wrap_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _PIPED_COLUMNS = (Column("Mark"), Column("What"), Column("Key"), Column("Author"), Column("Time"), Column("Text"))
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 _MAX_WORDS = 2000
+_MIN_ROOM = 20  # cells of a value
 _MAX_NAMED, _MAX_FILES = 3, 10  # claims and files that only one side changed
 
 
@@ -194,9 +195,17 @@ def _write_both(view: View, left: str | None, right: str | None) -> None:
     if left is not None and right is not None:
         one, two = compare_words(left, right)
     if left is not None:
-        view.line(Span("- ", "bad"), *one, indent=2)
+        _write_marked(view, Span("- ", "bad"), one)
     if right is not None:
-        view.line(Span("+ ", "good"), *two, indent=2)
+        _write_marked(view, Span("+ ", "good"), two)
+
+
+def _write_marked(view: View, mark: Span, text: tuple[Span, ...]) -> None:
+    """Write a text after its mark, on a terminal wrapped between words below its beginning."""
+    indent = 2 + len(mark.text)
+    rows = wrap_spans(clean_spans(text), max(view.width - indent, _MIN_ROOM)) if view.terminal else (text,)
+    for number, row in enumerate(rows):
+        view.line(*row, indent=indent) if number else view.line(mark, *row, indent=2)
 
 
 def _rows(result: Difference, view: View) -> Iterator[tuple[Cell, ...]]:

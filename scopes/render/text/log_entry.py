@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 MAX_ROWS = 20
 _INDENT = Span("    ")
 _MIN_WIDTH = 20
+_CONTINUED = 2  # cells by which the further rows of a mark are indented
 _DATE_WIDTH = len("2026-01-31")
 _AUTHOR, _WIDE_AUTHOR = 13, 16
 _RULE, _LANE_RULE = "━", "──"
@@ -76,11 +77,26 @@ def _write_marks(
     marks = [(mark.end(), mark, oldest_first) for mark in left]
     marks += [(mark.begin((mark.fork or "")[:SHORT_ID_LENGTH]), mark, not oldest_first) for mark in entered]
     for text, mark, has_digest in marks:
-        view.line(*_truncated((Span(f"{_LANE_RULE} {clean_line(text)}", "active"),), _width(view)))
-        for line in mark.digest if has_digest and not oneline else ():
-            view.line(*_truncated((_INDENT, Span(clean_line(line), "dim")), _width(view)))
+        rule = f"{_LANE_RULE} {clean_line(text)}"
+        if oneline:
+            view.line(*_truncated((Span(rule, "active"),), _width(view)))
+            continue
+        _write_wrapped(view, rule, "active")
+        for line in mark.digest if has_digest else ():
+            _write_wrapped(view, clean_line(line), "dim", indent=len(_INDENT.text))
     if marks and not oneline:
         view.line()
+
+
+def _write_wrapped(view: View, text: str, style: Style, *, indent: int = 0) -> None:
+    """Write a line, on a terminal wrapped between words; its further rows are indented."""
+    if not view.terminal:
+        view.line(Span(text, style), indent=indent)
+        return
+    first, *others = wrap_line(text, max(view.width - indent - _CONTINUED, _MIN_WIDTH))
+    view.line(Span(first, style), indent=indent)
+    for row in others:
+        view.line(Span(row.lstrip(" "), style), indent=indent + _CONTINUED)
 
 
 def _width(view: View) -> int | None:

@@ -29,6 +29,8 @@ from scopes.render.text.phrases import (
     write_preview,
 )
 from scopes.render.view import Span, View
+from scopes.render.wrap import wrap_line
+from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,6 +46,9 @@ if TYPE_CHECKING:
     from scopes.history.activity import CheckRun
     from scopes.merge.recorded_work import Alternatives
     from scopes.model.conflicts import Conflict
+
+
+_MIN_ROOM = 20  # cells of a command
 
 
 @render_text.register
@@ -104,7 +109,7 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
     view.sentence(_target(result), f" {unchanged}: ", Span(number, "heading"), " with ", _source(result))
     if not result.dry_run:
         write_resolution_branch(view, result.branch)
-    write_open_conflicts(view, result.conflicts, (result.target, result.source))
+    write_open_conflicts(view, result.conflicts, (result.target, result.source), result.spellings)
     _write_work(result, view)
     write_resolved(view, _without_plans(result.conflicts))
     if not result.dry_run:
@@ -161,7 +166,7 @@ def _write_alternatives(result: MergeOutcome, found: Alternatives, view: View) -
 
 
 def _write_tests(branch: str, runs: Sequence[CheckRun], view: View) -> None:
-    """Write the outcome of each test command of a side, one line each; a terminal cuts long commands."""
+    """Write the outcome of each test command of a side; a terminal wraps long commands."""
     outcomes = [_test_outcome(run) for run in runs]
     if not view.terminal:
         for run, outcome in zip(runs, outcomes, strict=True):
@@ -173,7 +178,11 @@ def _write_tests(branch: str, runs: Sequence[CheckRun], view: View) -> None:
     width = max((len(outcome.text) for outcome in outcomes), default=0)
     for run, outcome in zip(runs, outcomes, strict=True):
         padded = Span(outcome.text.ljust(width), outcome.style)
-        view.line(*fit_line(view, ("    ", padded, "  ", run.command)))
+        before = len("    ") + width + len("  ")
+        first, *others = wrap_line(clean_line(run.command), max(view.width - before, _MIN_ROOM))
+        view.line("    ", padded, "  ", first)
+        for row in others:
+            view.line(row.lstrip(" "), indent=before)
 
 
 def _test_outcome(run: CheckRun) -> Span:

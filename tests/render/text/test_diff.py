@@ -73,3 +73,22 @@ def test_files_of_one_side_have_a_line_each_and_absolute_paths_no_prefix():
     assert lines[start + 1].startswith("  …/deep/")
     assert lines[start + 1].endswith("/hooks.go")
     assert "  /tmp/both.md" in lines
+
+
+def test_a_long_value_is_wrapped_between_words():
+    """A terminal broke it within a word."""
+    value = " ".join(["sessions are kept on the server"] * 4)
+    claim = ChangedClaim(
+        key="decisions/auth",
+        agent=None,
+        left=value,
+        right="none",
+        in_left=True,
+        in_right=True,
+    )
+    lines = seen_lines(replace(DIFFERENCE, claims=(claim,), changed=()), 80)
+    start = next(number for number, line in enumerate(lines) if line.startswith("  - sessions"))
+    rows = lines[start : start + 2]
+    assert max(map(len, lines)) <= 80
+    assert rows[1].startswith("    ")
+    assert " ".join(row.strip(" -") for row in rows) == value

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from scopes.conversation.log import Log, LogEntry
+from scopes.merge.lane_marks import LaneMark
 from scopes.model.message import Part
 from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
@@ -275,3 +276,14 @@ def test_a_row_of_a_message_without_text_summarizes_its_parts():
     assert (len(subject), subject[-1]) == (72, "…")
     assert "→ Bash make test" in piped(LOG["oneline"].replaced(items=[SILENT]))
     assert piped(replace(SILENT, message=None)).split("\t")[4] == "(no text)\n"
+
+
+def test_the_digest_of_a_merge_is_wrapped_between_words():
+    """A terminal cut it within a word."""
+    digest = "fix: 2 messages; changed src/login.py; tests failed (python -m pytest -q tests/test_login.py)"
+    lane = LaneMark("fix", "main", LONG.id, PROMPT.id, 7, 2, ("planner", "a-very-long-name-of-an-agent"), (digest,))
+    entries = (ENTRIES[0], replace(ENTRIES[2], lanes=(lane,)))
+    lines = seen_lines(Log(items=iter(entries), conversation="conv-001"), 80)
+    assert max(map(len, lines)) <= 80
+    assert digest in " ".join(line.strip() for line in lines)
+    assert "a-very-long-name-of-an-agent" in " ".join(line.strip() for line in lines)

@@ -92,6 +92,9 @@ def test_each_test_command_has_a_line_with_its_outcome():
     assert [line.split(maxsplit=1) for line in lines[start : start + 6]] == [
         ["failed" if number else "ok", f"pytest -q tests/part_{number}"] for number in range(6)
     ]
-    assert lines[start + 6].startswith("    failed (2)  go test -v ./cmd/entire/cli/agent/claudecode/... -run Tes")
+    assert lines[start + 6 : start + 8] == [
+        "    failed (2)  go test -v ./cmd/entire/cli/agent/claudecode/... -run",
+        "                TestInstallHooks_PreservesUnknownHookTypes",
+    ]
     assert max(map(len, lines)) <= 80
     assert f"    failed (2)  {long}" in seen_lines(merged, 120)

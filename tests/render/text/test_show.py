@@ -59,7 +59,7 @@ def test_the_details_end_with_how_to_go_on(at_one_moment):
         "Directory: /home/carol/shop",
         "Models:    m1, m2",
         "Time:      2025-12-31T22:00:00Z to 2025-12-31T23:59:00Z",
-        "Messages:  1,234 on 3 branches",
+        "Messages:  1,234 messages on 3 branches",
         "Tokens:    85,123 in the last context, as the agent recorded it",
         f"UUID:      {VIEW.uuid}",
         "Session:   01a1fcdc (codex)",
@@ -97,7 +97,7 @@ def test_one_branch_tells_how_many_there_are(at_one_moment):
     """D7."""
     lines = seen_lines(replace(KNOWN, branch="main", branches=BRANCHES[:1]))
     assert "Branch (1 of 3):" in lines
-    assert "Messages:  1,234 on main, 1 of 3 branches" in lines
+    assert "Messages:  1,234 messages on main, 1 of 3 branches" in lines
 
 
 def test_no_line_is_wider_than_the_terminal(at_one_moment):

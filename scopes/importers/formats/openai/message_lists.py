@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scopes.importers.formats.json_stream import find_value_end, skip_blanks
-from scopes.importers.formats.lossless_json import decode, decode_first
+from scopes.importers.formats.lossless_json import decode, decode_first, describe_error
 
 MAX_MEMBER = 4096  # characters of a member kept in addition to the list
 LIST_NAMES = frozenset({"messages", "traj"})
@@ -97,8 +97,7 @@ def _read_element(text: str, start: int) -> Element:
     try:
         value, end = decode_first(text, start)
     except (ValueError, RecursionError) as error:
-        problem = "nested too deeply" if isinstance(error, RecursionError) else "not valid JSON"
-        return Element(start, find_value_end(text, start), None, problem)
+        return Element(start, find_value_end(text, start), None, describe_error(error))
     if not text.isascii() and _has_foreign_bytes(text[start:end]):
         return Element(start, end, None, "not valid UTF-8")
     return Element(start, end, value)

@@ -162,7 +162,7 @@ def test_the_results_name_the_files_that_their_calls_touched(tool, given, touche
     answer = message("a", "gemini", 1, "", toolCalls=[{**call(tool=tool), "args": given}])
     result = drafts(read(HEADER, answer, message("r", "user", 2, [response(tool=tool, output="ok")])))[-1]
     assert [(touch.path, touch.op) for touch in result.files] == touched
-    assert result.tool == tool
+    assert (result.tool, result.reply_to) == (tool, None)  # the parent is the message of the call
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,215 @@
+"""List the steps of the history of contested files: edits by tools, commands that wrote a file, and other claims.
+
+A rename is a step of both paths. The steps of the old path lead to the new one if both sides made the same rename.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from scopes.ids import MessageId
+from scopes.merge.conflict_keys import shown_key
+from scopes.merge.file_claims import FileClaim
+from scopes.merge.side_calls import SideCall
+from scopes.model.agent_tools import RESULT_RECORDS
+from scopes.model.file_edits import FileEdit, command_of, edits_of_call
+from scopes.model.message import Part
+from scopes.model.shell_commands import FORMATTERS, find_removed, find_writer
+
+_MAX_EDITS = 200  # of one file on one side
+_MAX_RENAMES = 5  # of one file, one after the other
+_DIRECTORIES = ("workdir", "dir_path", "directory", "cwd")  # arguments with the directory of a shell command
+ReadRecords = Callable[[set[str]], Mapping[str, list[bytes]]]
+"""Returns the source records of messages, by message id."""
+
+
+class Step(NamedTuple):
+    """One step of the history of a file: an edit by a tool, or a command that wrote the file, such as `Bash sed -i`.
+
+    `formats` is true for a command that changes only the format of the file, such as `Bash gofmt -w`. A claim without a
+    recorded edit is a step with the hash of the text that it leads to, if that is in the claim. The paths in an edit
+    are keys.
+    """
+
+    message: MessageId
+    agent: str
+    tool: str
+    edit: FileEdit | None = None
+    formats: bool = False
+    time: str | None = None
+    content: str | None = None
+
+    @property
+    def changes_file(self) -> bool:
+        """False if this step only read the file."""
+        return self.edit is None or self.edit.op != "read"
+
+
+Steps = Mapping[str, Sequence[Step]]
+"""The steps of files by key, oldest first."""
+
+
+def list_sides(
+    read_calls: Callable[[Collection[str]], tuple[Sequence[SideCall], Sequence[SideCall]]],
+    key_of: Callable[[str], str],
+    wanted: Mapping[str, str],
+    read_records: ReadRecords,
+) -> list[dict[str, list[Step]]]:
+    """Return the steps of files on both sides, also those at the old paths of renames; the arguments as below.
+
+    `read_calls` returns the calls of target and source about files with given names.
+    """
+    names = dict(wanted)
+    while True:
+        sides = [list_steps(calls, key_of, names, read_records) for calls in read_calls(set(names.values()))]
+        steps = [step for side in sides for found in side.values() for step in found]
+        renamed = {step.edit.source for step in steps if step.edit is not None and step.edit.source is not None}
+        missing = renamed - names.keys()
+        if not missing or len(names) > len(wanted) * _MAX_RENAMES:
+            return sides
+        names |= {key: name_of(key) for key in missing}
+
+
+def name_of(key: str) -> str:
+    """Return the last component of the path of a file, given its key."""
+    return shown_key(key).rpartition("/")[2]
+
+
+def list_steps(
+    calls: Iterable[SideCall], key_of: Callable[[str], str], wanted: Mapping[str, str], read_records: ReadRecords
+) -> dict[str, list[Step]]:
+    """Return the steps of files by key, oldest first; `wanted` maps the keys of files to their names.
+
+    The source records are read only of messages whose stored results lack the text before an edit.
+    """
+    listed = [call for call in calls if not call.failed]
+    touching = {
+        call.message
+        for call in listed
+        for edit in edits_of_call(call.call, call.structured)
+        if any(key_of(path) in wanted for path in (edit.path, edit.source) if path is not None)
+    }
+    imported = {str(call.message) for call in listed if call.message in touching and call.structured}
+    records = read_records(imported) if imported else {}
+    steps: dict[str, list[Step]] = {key: [] for key in wanted}
+    for call in listed:
+        for key, name in wanted.items():
+            step = _read_command(call, key, name, key_of)
+            if step is not None:
+                steps[key].append(step)
+        structured = _structured_of(call, records.get(call.message, ()))
+        for edit in edits_of_call(call.call, {**call.structured, **structured}) if call.message in touching else ():
+            key, old = key_of(edit.path), None if edit.source is None else key_of(edit.source)
+            done = {key: edit._replace(path=key, source=old)}
+            if old is not None and old != key:
+                done[old] = FileEdit(old, "delete")
+            for each in done.keys() & wanted.keys():
+                steps[each].append(Step(call.message, call.agent, call.name, done[each], time=call.time))
+    return {key: _limited(found) for key, found in steps.items()}
+
+
+def _read_command(call: SideCall, key: str, name: str, key_of: Callable[[str], str]) -> Step | None:
+    """Return the step of a command that wrote or removed a file; None if the call is no such command."""
+    command = None if call.call is None else command_of(call.call)
+    writer = None if command is None else find_writer(command, name)
+    if call.call is None or command is None or writer is None:
+        return None
+    removed = find_removed(command) if _has_succeeded(call) else None
+    is_removed = removed is not None and key_of(posixpath.join(_directory_of(call.call), removed)) == key
+    edit = FileEdit(key, "delete") if is_removed else None
+    return Step(call.message, call.agent, f"{call.name} {writer}", edit, writer in FORMATTERS, call.time)
+
+
+def _has_succeeded(call: SideCall) -> bool:
+    """Return True if the result proves it: an exit code or a flag."""
+    fields = call.result.fields
+    given = {} if call.call is None else call.call.fields.get("input")
+    background = isinstance(given, dict) and given.get("run_in_background") is True
+    return not background and (fields.get("exit_code") == 0 or fields.get("is_error") is False)
+
+
+def _directory_of(call: Part) -> str:
+    given = call.fields.get("input")
+    found = (given.get(name) for name in _DIRECTORIES) if isinstance(given, dict) else ()
+    return next((each for each in found if isinstance(each, str)), "")
+
+
+def follow_renames(
+    key: str, found: Sequence[Sequence[Step]], sides: Sequence[Steps], limit: int = _MAX_RENAMES
+) -> tuple[str, list[list[Step]]]:
+    """Return the key that a file had at the merge base, and its steps on each side, given those at its last path.
+
+    A rename that only one side made, or each side from another path, is a step with an unknown result.
+    """
+    last = [max((at for at, step in enumerate(steps) if _is_rename(step)), default=None) for steps in found]
+    renames = [None if at is None else steps[at] for at, steps in zip(last, found, strict=True)]
+    origins = {None if step is None or step.edit is None else step.edit.source for step in renames}
+    origin = origins.pop() if len(origins) == 1 else None
+    if origin is None or limit == 0 or not all(origin in side for side in sides):
+        return key, [[step._replace(edit=None) if _is_rename(step) else step for step in steps] for steps in found]
+    before = [_until(side[origin], step) for side, step in zip(sides, renames, strict=True)]
+    origin, earlier = follow_renames(origin, before, sides, limit - 1)
+    return origin, [[*earlier[side], *found[side][last[side] :]] for side in (0, 1)]
+
+
+def _is_rename(step: Step) -> bool:
+    return step.edit is not None and step.edit.op == "rename"
+
+
+def _until(steps: Sequence[Step], rename: Step | None) -> list[Step]:
+    """Return the steps of the old path of a rename before it."""
+    found: list[Step] = []
+    for step in steps:
+        if rename is not None and step.message == rename.message and step.edit is not None and step.edit.op == "delete":
+            break
+        found.append(step)
+    return found
+
+
+def add_claims(steps: Sequence[Step], claims: Iterable[FileClaim], order: Mapping[MessageId, int]) -> list[Step]:
+    """Add the claims of messages that have no recorded step; `order` is the position of each message on its side."""
+    recorded = {step.message: order.get(step.message, -1) for step in steps if step.changes_file}
+    last = max(recorded.values(), default=None)
+    added: list[Step] = []
+    for claim in claims:
+        if claim.message not in recorded:
+            after = last is not None and order.get(claim.message, -1) > last
+            why = "changed after its last recorded edit" if after else "changed without a recorded edit"
+            tool = "" if last is None else why
+            added.append(Step(claim.message, claim.agent, tool, content=claim.content))
+    return sorted([*steps, *added], key=lambda step: order.get(step.message, -1)) if added else list(steps)
+
+
+def _limited(steps: list[Step]) -> list[Step]:
+    """Return the first step and the last ones: they decide about the texts at the merge base and at the tip.
+
+    A step between them makes the text unknown, until one of the last ones records the whole text.
+    """
+    if len(steps) <= _MAX_EDITS:
+        return steps
+    cut = Step(steps[1].message, steps[1].agent, f"more than {_MAX_EDITS} edits", time=steps[1].time)
+    return [steps[0], cut, *steps[2 - _MAX_EDITS :]]
+
+
+def _structured_of(call: SideCall, records: Iterable[bytes]) -> dict[str, Any]:
+    """Return the structured result of a call in the records of its message; empty if they have none."""
+    call_id = call.result.fields.get("call_id")
+    name = json.dumps(call_id).encode() if isinstance(call_id, str) else b""
+    for line in (line for data in records for line in data.splitlines() if name and name in line):
+        record = _parse(line)
+        for field in RESULT_RECORDS:
+            found = record.get(field)
+            if isinstance(found, dict):
+                return found
+    return {}
+
+
+def _parse(line: bytes) -> Mapping[str, Any]:
+    try:
+        document = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}

@@ -1,0 +1,161 @@
+"""Join patches of a text that is not recorded: which of its lines they replace, and by which lines.
+
+Between the hunks the text is unknown: only its lines are counted. Lines are numbered from 1.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from scopes.model.file_edits import Hunk
+from scopes.store.text_merge import LineChange
+
+_MAX_LINE = 1 << 40
+_ALL_LINES = 1 << 60  # of the first text, whose length is unknown
+
+
+class _Piece(NamedTuple):
+    """Consecutive lines: `size` lines of the first text from its line `base`, or new lines if `base` is 0."""
+
+    base: int
+    size: int
+    lines: tuple[str, ...] = ()
+
+
+class PatchedText:
+    """The text that several patches lead to.
+
+    Attributes:
+        changes: Its changes of the first text, in order.
+        shown: The lines of the first text that the patches show, by their numbers.
+    """
+
+    def __init__(self, pieces: Sequence[_Piece], shown: Mapping[int, str]) -> None:
+        self.shown = shown
+        self._pieces = pieces
+        self._starts = list(accumulate((piece.size for piece in pieces), initial=1))
+        self.changes = list(_list_changes(pieces, shown))
+
+    def read_lines(self, first: int, last: int, known: Mapping[int, str]) -> list[str | int]:
+        """Return lines of the new text; those of the first text that are not `known` as their numbers there."""
+        found: list[str | int] = []
+        index = bisect_right(self._starts, first) - 1
+        while first <= last:
+            piece, skipped = self._pieces[index], first - self._starts[index]
+            part = _part(piece, skipped, min(piece.size - skipped, last - first + 1))
+            found += part.lines or (known.get(line, line) for line in range(part.base, part.base + part.size))
+            first += part.size
+            index += 1
+        return found
+
+
+def join_patches(edits: Sequence[Sequence[Hunk]]) -> PatchedText | None:
+    """Join the hunks of patches that were made one after the other; None if hunks of one patch overlap."""
+    pieces = [_Piece(1, _ALL_LINES)]
+    shown: dict[int, str] = {}
+    for hunks in edits:
+        found = _apply(pieces, hunks, shown)
+        if found is None:
+            return None
+        pieces = found
+    return PatchedText(pieces, shown)
+
+
+class _Cursor:
+    """A place in the lines of pieces; `line` is the number of the next line."""
+
+    def __init__(self, pieces: Sequence[_Piece]) -> None:
+        self.line = 1
+        self._pieces = pieces
+        self._index = 0
+        self._skipped = 0  # lines of the current piece
+
+    def take(self, count: int) -> Iterator[_Piece]:
+        """Yield the next lines; fewer at the end of the text."""
+        while count > 0 and self._index < len(self._pieces):
+            piece = self._pieces[self._index]
+            part = _part(piece, self._skipped, min(count, piece.size - self._skipped))
+            yield part
+            count -= part.size
+            self.line += part.size
+            self._skipped += part.size
+            if self._skipped == piece.size:
+                self._index, self._skipped = self._index + 1, 0
+
+
+def _part(piece: _Piece, skipped: int, count: int) -> _Piece:
+    if piece.base:
+        return _Piece(piece.base + skipped, count)
+    return _Piece(0, count, piece.lines[skipped : skipped + count])
+
+
+def _apply(pieces: Sequence[_Piece], hunks: Sequence[Hunk], shown: dict[int, str]) -> list[_Piece] | None:
+    """Apply one patch, whose hunks count lines as they were before it; add the lines of the first text to `shown`."""
+    cursor = _Cursor(pieces)
+    result: list[_Piece] = []
+    for hunk in hunks:
+        start = hunk.old_start if hunk.old_lines else hunk.old_start + 1
+        if not cursor.line <= start <= _MAX_LINE:
+            return None
+        result += cursor.take(start - cursor.line)
+        for line in hunk.lines:
+            mark, text = line[:1], line[1:]
+            if mark == "+":
+                result.append(_Piece(0, 1, (text,)))
+            for piece in cursor.take(1) if mark in {" ", "-"} else ():
+                if piece.base:
+                    shown.setdefault(piece.base, text)
+                if mark == " ":
+                    result.append(piece)
+    return _joined([*result, *cursor.take(_ALL_LINES)])
+
+
+def _joined(pieces: Sequence[_Piece]) -> list[_Piece]:
+    """Join neighbours that continue each other."""
+    found: list[_Piece] = []
+    added: list[str] = []
+    for piece in (*pieces, _Piece(_ALL_LINES, 0)):
+        if not piece.base:
+            added += piece.lines
+            continue
+        if added:
+            found.append(_Piece(0, len(added), tuple(added)))
+            added = []
+        last = found[-1] if found else _Piece(0, 0)
+        if last.base and last.base + last.size == piece.base:
+            found[-1] = _Piece(last.base, last.size + piece.size)
+        elif piece.size:
+            found.append(piece)
+    return found
+
+
+def _list_changes(pieces: Sequence[_Piece], shown: Mapping[int, str]) -> Iterator[LineChange]:
+    base = new = 1
+    lines: tuple[str, ...] = ()
+    for piece in pieces:
+        if not piece.base:
+            lines = piece.lines
+            continue
+        if lines or piece.base > base:
+            yield from _trimmed(range(base, piece.base), new, lines, shown)
+        new += len(lines) + piece.size
+        base, lines = piece.base + piece.size, ()
+
+
+def _trimmed(old: range, new: int, lines: Sequence[str], shown: Mapping[int, str]) -> Iterator[LineChange]:
+    """Yield a change without equal lines at its ends; nothing if all are equal."""
+    most = min(len(old), len(lines))
+    head = next((at for at in range(most) if shown.get(old[at]) != lines[at]), most)
+    most -= head
+    tail = next((at for at in range(most) if shown.get(old[-1 - at]) != lines[-1 - at]), most)
+    removed, added = len(old) - head - tail, len(lines) - head - tail
+    if removed or added:
+        yield change_of(old.start + head, removed, new + head, added)
+
+
+def change_of(old: int, removed: int, new: int, added: int) -> LineChange:
+    """Return a change with git's numbers: the start of an empty range is the line before it."""
+    return LineChange(old if removed else old - 1, removed, new if added else new - 1, added)
