@@ -48,12 +48,12 @@ def codex_rollout(*steps: tuple[Any, ...]) -> str:
     payloads: list[tuple[str, dict[str, Any]]] = [
         ("session_meta", {"id": THREAD, "timestamp": "2026-04-11T09:59:59.000Z", "cwd": CWD, "source": "exec"}),
         ("turn_context", {"turn_id": "019d0000-3333-7333-8333-333333333333", "cwd": CWD, "model": "gpt-5.5"}),
-        ("response_item", _said("user", "input_text", "Fix add() in app.py and run the tests.")),
+        ("response_item", _message_of("user", "input_text", "Fix add() in app.py and run the tests.")),
     ]
     for number, (kind, *values) in enumerate(steps):
         name = f"call_{number}"
         if kind == "text":
-            payloads.append(("response_item", _said("assistant", "output_text", values[0])))
+            payloads.append(("response_item", _message_of("assistant", "output_text", values[0])))
             continue
         if kind in {"patch", "refused patch"}:
             call = {"type": "custom_tool_call", "name": "apply_patch", "input": PATCH, "status": "completed"}
@@ -79,7 +79,7 @@ def codex_rollout(*steps: tuple[Any, ...]) -> str:
     )
 
 
-def _said(role: str, kind: str, text: str) -> dict[str, Any]:
+def _message_of(role: str, kind: str, text: str) -> dict[str, Any]:
     return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
 
 
