@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scopes.history.store_check import check_store
+from scopes.errors import ScopesError
+from scopes.history.metadata import read_metadata_at, write_metadata
+from scopes.history.store_check import check_store, describe_damaged_request
+from scopes.history.transaction import RefTransaction
+from scopes.ids import Oid
 from scopes.result import Result
+from scopes.store import refs
 from scopes.store.fsck import Finding
 from scopes.store.repair import Quarantine, Repair, walk_repairs
 from scopes.store.repository import Repository
@@ -37,6 +43,7 @@ def repair(repository: Repository, *, dry_run: bool = False) -> Repaired:
     quarantine = Quarantine(repository.path)
     with repository.lock.exclusive():
         repairs = tuple(dict.fromkeys(walk_repairs(repository, quarantine, dry_run=dry_run)))
+        repairs += tuple(_remove_damaged_requests(repository, dry_run=dry_run))
         remaining = () if dry_run else tuple(dict.fromkeys(check_store(repository, locked=True).findings))
     return Repaired(
         path=repository.path,
@@ -45,3 +52,35 @@ def repair(repository: Repository, *, dry_run: bool = False) -> Repaired:
         remaining=remaining,
         quarantine=quarantine.path if quarantine.is_used else None,
     )
+
+
+def _remove_damaged_requests(repository: Repository, *, dry_run: bool) -> Iterator[Repair]:
+    """Remove the damaged merge requests from the metadata of all conversations, in one operation.
+
+    Their bytes stay in the earlier commits of the metadata: `undo` restores them.
+    """
+    tx = RefTransaction(repository)
+    repairs: list[Repair] = []
+    try:
+        for ref, value in repository.list_refs(refs.META).items():
+            damaged = _list_damaged_requests(repository, Oid(value))
+            where = f"{ref.removeprefix(refs.META)}: metadata"
+            for path in damaged:
+                action = f"remove {describe_damaged_request(path)}, which is damaged; undo restores it"
+                repairs.append(Repair(where, action))
+            if damaged and not dry_run:
+                subject = "remove damaged merge requests"
+                tx.move_ref(ref, value, write_metadata(repository, Oid(value), dict.fromkeys(damaged), subject))
+        if tx:
+            tx.commit("repair", f"remove {len(repairs)} damaged merge request{'s'[: len(repairs) > 1]}")
+    except ScopesError:
+        return  # reported again as a defect
+    yield from repairs
+
+
+def _list_damaged_requests(repository: Repository, commit: Oid) -> list[str]:
+    """Return the paths of the damaged merge requests; none if the metadata cannot be read: that is another defect."""
+    try:
+        return sorted(read_metadata_at(repository, commit).damaged)
+    except ScopesError:
+        return []

@@ -16,13 +16,21 @@ from scopes.ids import Oid
 from scopes.model.codec import decode
 from scopes.model.conversation import decode_root
 from scopes.store import refs
-from scopes.store.fsck import Finding, walk_leftover_defects, walk_object_defects, walk_pack_defects, walk_ref_defects
+from scopes.store.fsck import (
+    REPAIR,
+    Finding,
+    walk_leftover_defects,
+    walk_object_defects,
+    walk_pack_defects,
+    walk_ref_defects,
+)
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository
 from scopes.store.trees import find_blob
 
 PACKS, OBJECTS, REFS, LEFTOVERS, METADATA, MESSAGES = "packs", "objects", "refs", "leftovers", "metadata", "messages"
+_MAX_NAME = 40
 ALL_CHECKS = frozenset({PACKS, OBJECTS, REFS, LEFTOVERS, METADATA, MESSAGES})
 
 
@@ -91,7 +99,14 @@ def _metadata_defects(repository: Repository, tips: Mapping[str, Oid]) -> Iterat
             except ScopesError as error:
                 yield Finding("error", where, error.message, cure)
             else:
-                yield from (Finding("error", where, "a merge request is damaged", cure) for _ in damaged)
+                for path in sorted(damaged):
+                    yield Finding("error", where, f"{describe_damaged_request(path)} is damaged", REPAIR)
+
+
+def describe_damaged_request(path: str) -> str:
+    """Return the name of a merge request that cannot be read; the path is that in the metadata."""
+    name = path.rpartition("/")[2]
+    return f"the merge request {name[:_MAX_NAME]!a}"
 
 
 def _message_defects(repository: Repository, branch: str, tip: Oid, seen: set[Oid]) -> Iterator[Finding]:
