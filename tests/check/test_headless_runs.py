@@ -133,7 +133,7 @@ def test_the_stream_alone_is_never_clean_and_what_it_lacks_is_unknown(case, orig
 
 
 @pytest.mark.parametrize("origin", ORIGINS)
-def test_refused_calls_and_heredocs_of_many_commands_are_told_apart(origin, tmp_path, capsys):
+def test_refused_calls_and_heredocs_of_many_commands_differ_from_runs(origin, tmp_path, capsys):
     """codex/multi: four programs run, two calls of a tool are refused, and a text only mentions a forced push."""
     case = next(case for case in CASES if case.folder == "codex/multi")
     streams, session = paths_of(case, origin, tmp_path)
