@@ -251,6 +251,7 @@ class _Reader:
 
     def _line_of(self, key: str, number: int = 0) -> int:
         """Return the line on which a key or the name of a table is written for the n-th time, from 0; 1 if nowhere."""
-        pattern = re.compile(rf"""^\s*(?:\[(?:.*[."'\[\s])?{re.escape(key)}["']?\s*\]|["']?{re.escape(key)}["']?\s*=)""")
+        name = re.escape(key) + r"""["']?\s*"""
+        pattern = re.compile(rf"""^\s*(?:\[(?:.*[."'\[\s])?{name}\]|["']?{name}=)""")
         found = [line for line, text in enumerate(self._text.splitlines(), 1) if pattern.match(text)]
         return found[min(number, len(found) - 1)] if found else 1
