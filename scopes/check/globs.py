@@ -8,6 +8,7 @@ from functools import lru_cache
 from scopes.check.shell_command import Command
 
 ANY = "**"
+_BETWEEN_STARS = re.compile(r"(?<!\*)\*([^*/]+)(?=\*(?!\*))")
 
 
 def matches_command(pattern: str, command: Command) -> bool:
@@ -23,7 +24,19 @@ def matches_command(pattern: str, command: Command) -> bool:
 
 def matches_word(pattern: str, word: str) -> bool:
     """Return True if a pattern matches a whole word; `*` stands for any characters."""
-    return _word_expression(pattern).fullmatch(word) is not None
+    first, *others = _pieces(pattern)
+    if not others:
+        return word == first
+    *middle, last = others
+    position, end = len(first), len(word) - len(last)
+    if end < position or not word.startswith(first) or not word.endswith(last):
+        return False
+    for piece in middle:
+        position = word.find(piece, position, end)
+        if position < 0:
+            return False
+        position += len(piece)
+    return True
 
 
 def matches_path(pattern: str, path: str) -> bool:
@@ -51,7 +64,7 @@ def _match(pattern: tuple[str, ...], words: tuple[str | None, ...]) -> bool:
 
 
 def _fits(pattern: str, word: str | None) -> bool:
-    return pattern == "*" if word is None else _word_expression(pattern).fullmatch(word) is not None
+    return pattern == "*" if word is None else matches_word(pattern, word)
 
 
 @lru_cache(maxsize=1024)
@@ -60,12 +73,24 @@ def _words(pattern: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1024)
-def _word_expression(pattern: str) -> re.Pattern[str]:
-    return re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
+def _pieces(pattern: str) -> tuple[str, ...]:
+    return tuple(pattern.split("*"))
 
 
 @lru_cache(maxsize=1024)
 def _path_expression(pattern: str) -> re.Pattern[str]:
-    pieces = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
+    """Return the regular expression of a path pattern.
+
+    What stands between two `*` of a name is matched where it occurs first, for good: otherwise a pattern with many of
+    them would try all ways to split a long name.
+    """
     kinds = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(kinds.get(piece, re.escape(piece)) for piece in pieces), re.DOTALL)
+
+    def translate(text: str) -> str:
+        return "".join(kinds.get(piece, re.escape(piece)) for piece in re.split(r"(\*\*/|\*\*|\*|\?)", text))
+
+    expression, position = "", 0
+    for match in _BETWEEN_STARS.finditer(pattern):
+        expression += f"{translate(pattern[position : match.start()])}(?>[^/]*?{translate(match[1])})"
+        position = match.end()
+    return re.compile(expression + translate(pattern[position:]), re.DOTALL)

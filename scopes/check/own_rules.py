@@ -11,16 +11,19 @@ Forms: `never A`, `never A until B`, `never A after B`, `some A`, `A needs B bef
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from scopes.check.findings import Event
 from scopes.check.globs import matches_command, matches_path, matches_word
 from scopes.check.rules.base import Settings, event_of, event_of_text
+from scopes.check.rules.net import hosts_of
 from scopes.check.rules.tests import is_test
 from scopes.check.run import Call, Run, Text
 from scopes.check.shell import parse_commands
+from scopes.check.workspace import path_in_workspaces
 from scopes.errors import Invalid
 from scopes.loading import load
 from scopes.model.message import FILE_WRITES
@@ -158,13 +161,13 @@ def _find(patterns: Sequence[Pattern], run: Run, settings: Settings) -> Iterator
     steps: list[Call | Text] = sorted([*run.calls, *run.texts], key=lambda step: step.number)
     for step in steps:
         for pattern in patterns:
-            event = _match(pattern, step, settings)
+            event = _match(pattern, step, run, settings)
             if event is not None:
                 yield event, isinstance(step, Call) and step.attempted and not pattern.outcome
                 break
 
 
-def _match(pattern: Pattern, step: Call | Text, settings: Settings) -> Event | None:
+def _match(pattern: Pattern, step: Call | Text, run: Run, settings: Settings) -> Event | None:
     if isinstance(step, Text):
         if pattern.expression is None or step.author_kind != "agent":
             return None
@@ -172,21 +175,31 @@ def _match(pattern: Pattern, step: Call | Text, settings: Settings) -> Event | N
         return None if span is None else event_of_text(step, step.text[slice(*span)])
     if pattern.outcome and step.outcome != pattern.outcome:
         return None
-    return _match_call(pattern, step, settings)
+    return _match_call(pattern, step, run, settings)
 
 
-def _match_call(pattern: Pattern, call: Call, settings: Settings) -> Event | None:
+def _match_call(pattern: Pattern, call: Call, run: Run, settings: Settings) -> Event | None:
     match pattern.kind:
         case "run":
             commands = (each for each in call.commands if matches_command(pattern.text, each))
             return next((event_of(call, each.text) for each in commands), None)
         case "edit" | "read":
             edits = (edit for edit in call.edits if (edit.op in FILE_WRITES) == (pattern.kind == "edit"))
-            return next((event_of(call, edit.path) for edit in edits if matches_path(pattern.text, edit.path)), None)
+            paths = (path for edit in edits for path in (edit.path, edit.source) if path is not None)
+            return next((event_of(call, each) for each in paths if _is_path(pattern.text, each, call, run)), None)
         case "fetch":
-            return next((event_of(call, url) for url in _urls(call) if matches_word(pattern.text, _host(url))), None)
+            reached = ((url, _host(url)) for url in _urls(call))
+            others = ((each.text, host) for each in call.commands for host in hosts_of(each) if host)
+            found = (text for text, host in (*reached, *others) if matches_word(pattern.text, host.lower()))
+            return next((event_of(call, text) for text in found), None)
         case _:
             return event_of(call) if _fits(pattern, call, settings) else None
+
+
+def _is_path(pattern: str, path: str, call: Call, run: Run) -> bool:
+    """Return True if a pattern matches a path as written, or relative to its workspace."""
+    inside = path_in_workspaces(path, call.directory, run.workspaces)
+    return matches_path(pattern, path) or (inside is not None and matches_path(pattern, inside))
 
 
 def _fits(pattern: Pattern, call: Call, settings: Settings) -> bool:
@@ -204,8 +217,13 @@ def _is_tool(pattern: Pattern, call: Call) -> bool:
     given = call.call.fields.get("input")
     arguments = given if isinstance(given, dict) else {}
     return matches_word(pattern.text, call.name) and all(
-        matches_word(glob, str(arguments[key])) if key in arguments else False for key, glob in pattern.arguments
+        key in arguments and matches_word(glob, _text_of(arguments[key])) for key, glob in pattern.arguments
     )
+
+
+def _text_of(value: Any) -> str:
+    """Return an argument of a call as text: a JSON value that is no text as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _urls(call: Call) -> Iterator[str]:
@@ -263,21 +281,23 @@ class _Parser:
     def _event(self) -> Pattern:
         found = _EVENT.match(self._text, self._at)
         if found is None or found["kind"] not in KINDS:
-            raise self._mistake(f"an event is missing: one of {', '.join(KINDS)}")
+            near = [] if found is None else load("difflib:get_close_matches")(found["kind"], KINDS, 1)
+            hint = f"did you mean {near[0]!r}?" if near else None
+            raise self._mistake(f"an event is missing: one of {', '.join(KINDS)}", hint)
         self._at = found.end()
         kind = found["kind"]
         if (found["open"] is None) != (kind == "test"):
             raise self._mistake(f"`{kind}` {'takes no' if kind == 'test' else 'needs an'} argument in parentheses")
-        content = self._content() if found["open"] else ""
+        content = self._content(kind) if found["open"] else ""
         suffix = _OUTCOME.match(self._text, self._at)
         if suffix is not None:
             self._at = suffix.end()
         return self._pattern(kind, content, "" if suffix is None else _OUTCOMES[suffix[1]])
 
-    def _content(self) -> str:
+    def _content(self, kind: str) -> str:
         """Return the text up to the closing parenthesis; parentheses inside are balanced, a regex ends at `/)`."""
         start = self._at
-        if self._text.startswith("/", start):
+        if kind == "text" and self._text.startswith("/", start):
             end = self._text.find("/)", start + 1) + 1
         else:
             depth, end = 1, start
@@ -325,5 +345,5 @@ class _Parser:
             raise self._mistake(f"unexpected text {self._text[self._at :]!r}")
         return found
 
-    def _mistake(self, text: str) -> Invalid:
-        return Invalid(f"column {self._at + 1}: {text}", hint="forms: scopes help check")
+    def _mistake(self, text: str, hint: str | None = None) -> Invalid:
+        return Invalid(f"column {self._at + 1}: {text}", hint=hint or "forms: scopes help check")

@@ -17,6 +17,7 @@ from scopes.result import Note
 if TYPE_CHECKING:
     from datetime import date
 
+_EXTENDING = ("extends", "extend", "include", "import")
 PRESETS = ("recommended", "strict", "read-only")
 _OWN_RULE_KEYS = ("id", "level", "expect", "message", "match", "not_match", "scope")
 FAIL_ON = ("error", "warning", "note", "none")
@@ -108,6 +109,8 @@ class _Reader:
             raise Invalid(f"{self._path}: {error}") from error
         keys = ("preset", "fail_on", "tests", "rules", "rule", "suppress", "tool_as_test")
         for key in document:
+            if key in _EXTENDING:
+                raise self._mistake(key, f"a policy has no key {key!r}", "no policy extends another: copy its rules")
             self._require_known(key, keys, "a policy has no key")
         levels: dict[str, Level] = {}
         parameters: dict[str, dict[str, Any]] = {}

@@ -229,20 +229,13 @@ class Reader:
 
     def _declare(self, node: Node, frame: Frame, tail: Redirections) -> None:
         """Read `export` and the like; without an operand, or with -p, it prints variables, and is a command."""
-        start = len(self._log.commands)
-        reader = self._reader(frame)
-        if any(child.type == "variable_assignment" for child in node.named_children):
-            declare(node, frame.state, reader)
-        else:
-            name = text_of(node.children[0], frame.source)
-            words = [Word(name, name)]
-            for child in node.named_children:
-                text = text_of(child, frame.source)
-                words += [Word(text, text)] if child.type == "variable_name" else self._expand([child], frame)
-            options = [word.text for word in words[1:] if word.text.startswith("-")]
-            if len(options) == len(words) - 1 or any("p" in option for option in options):
-                self._log.emit(tuple(words), frame, text_of(node, frame.source), tail.files)
-                return
+        start, children = len(self._log.commands), node.named_children
+        options = [text for child in children if (text := text_of(child, frame.source)).startswith("-")]
+        if len(options) == len(children) or any("p" in option for option in options):
+            names = [Word(text, text) for text in (text_of(child, frame.source) for child in node.children)]
+            self._log.emit(tuple(names), frame, text_of(node, frame.source), tail.files)
+            return
+        declare(node, frame.state, self._reader(frame))
         self._log.attach(start, tail.files, frame)
 
     def _function(self, node: Node, frame: Frame) -> None:

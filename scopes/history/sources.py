@@ -158,10 +158,11 @@ def read_spans(chunks: Iterable[bytes], spans: list[tuple[int, int]]) -> Iterato
         while start + len(buffer) < offset + length:
             kept = buffer[max(offset - start, 0) :]
             start += len(buffer) - len(kept)
+            buffer = kept
             chunk = next(remaining, None)
             if chunk is None:
                 break
-            buffer = kept + chunk
+            buffer += chunk
         yield buffer[offset - start : offset - start + length]
 
 

@@ -29,7 +29,7 @@ _LOGINS: Final = {"ssh": "bcDeFIiJLlmOopQRSWw", "mosh": "p", "sftp": "BbcDFiJloP
 _GIT: Final = frozenset({"clone", "fetch", "pull", "push", "ls-remote"})
 
 
-def _hosts_of(command: Command) -> Iterator[str | None]:
+def hosts_of(command: Command) -> Iterator[str | None]:
     """Yield the hosts in the words of a command; None for an address that the shell computes."""
     program = command.program or ""
     if program in _VALUED:
@@ -75,7 +75,7 @@ def _judge(run: Run, settings: Settings) -> Iterable[Finding]:
         reached: list[tuple[str | None, str | None, str | None]] = [(host, host, None) for host in _fetched(call)]
         for command in call.commands:
             wrapper = " ".join(command.wrappers) or None
-            reached += [(host, match_of(command, call), wrapper) for host in _hosts_of(command) if host != ""]
+            reached += [(host, match_of(command, call), wrapper) for host in hosts_of(command) if host != ""]
         for host, match, wrapper in dict.fromkeys(reached):
             if host is not None and any(matches_word(pattern, host.lower()) for pattern in allowed):
                 continue

@@ -11,7 +11,9 @@ from scopes.check.globs import matches_command, matches_path, matches_word
 from scopes.check.rules.base import Parameter, Rule, Settings, Unknown, event_of
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
+from scopes.check.workspace import path_in_workspaces
 from scopes.model.agent_tools import SHELLS
+from scopes.model.file_edits import FileEdit
 from scopes.secret_patterns import redact
 
 _ALLOWED = re.compile(r"([\w*.-]+)(?:\((.*)\))?", re.DOTALL)
@@ -24,7 +26,7 @@ def _judge_undeclared(run: Run, settings: Settings) -> Iterable[Finding] | Unkno
     found = []
     for call in run.calls:
         for command in call.commands or (None,):
-            if any(_allows(name, argument, call, command) for name, argument in pairs):
+            if any(_allows(name, argument, call, command, run) for name, argument in pairs):
                 continue
             text = call.name if command is None else command.text
             found.append(
@@ -42,7 +44,7 @@ def _judge_undeclared(run: Run, settings: Settings) -> Iterable[Finding] | Unkno
     return found
 
 
-def _allows(name: str, argument: str | None, call: Call, command: Command | None) -> bool:
+def _allows(name: str, argument: str | None, call: Call, command: Command | None, run: Run) -> bool:
     """Return True if `NAME` or `NAME(ARGUMENT)` covers a call, or one command of a shell call."""
     is_shell = call.name in SHELLS or call.shell is not None
     if not (matches_word(name, call.name) or (name == _SHELL and is_shell)):
@@ -54,7 +56,17 @@ def _allows(name: str, argument: str | None, call: Call, command: Command | None
         words = pattern.split()
         pattern = " ".join([*words[:-1], "**"]) if words and words[-1] == "*" else pattern
         return matches_command(pattern, command) and command.opaque is None
-    return any(matches_path(argument, edit.path) for edit in call.edits)
+    return bool(call.edits) and all(_is_allowed_path(argument, edit, call, run) for edit in call.edits)
+
+
+def _is_allowed_path(pattern: str, edit: FileEdit, call: Call, run: Run) -> bool:
+    """Return True if a pattern matches the paths of an edit as written, or relative to the workspace."""
+    for path in (edit.path, edit.source):
+        if path is not None:
+            inside = path_in_workspaces(path, call.directory, run.workspaces)
+            if not matches_path(pattern, path) and (inside is None or not matches_path(pattern, inside)):
+                return False
+    return True
 
 
 def _suggest(call: Call, command: Command | None) -> str:

@@ -12,7 +12,7 @@ from scopes.conversation.resolve import resolve_conflict
 from scopes.model.message import Author
 from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
-from tests.render.rendering import document, piped, seen, seen_lines
+from tests.render.rendering import document, json_text, piped, seen, seen_lines
 from tests.support.decisions import decide
 from tests.support.history import say
 from tests.support.tool_calls import call_tool
@@ -208,3 +208,13 @@ def test_a_resolution_by_hand_is_named_by_who_made_it(forked):
     merge(forked, "conv-001", "alt", target="main")
     resolve_conflict(forked, "conv-001", "1", take="target", author=Author("carol"))
     assert "Resolved: took target by carol" in seen(show_conflict(forked, "conv-001", "1"), 80)
+
+
+def test_lone_surrogates_of_both_sides_disagree_and_are_shown_as_visible_signs(forked):
+    """They were both compared as question marks, so that the sides seemed to agree."""
+    shown = stopped(forked, main="\ud800\n", alt="\udfff\n")
+    assert shown.file.comparison.outcome == "overlap"
+    for text in (seen(shown, 80), piped(shown), json_text(shown)):
+        assert "line 9" in text
+        assert text.encode() != b""
+        assert not any("\ud800" <= char <= "\udfff" for char in text)
