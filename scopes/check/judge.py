@@ -8,13 +8,16 @@ from dataclasses import replace
 
 from scopes.check.findings import Finding, Level, Verdict, lower
 from scopes.check.fingerprints import with_fingerprints
+from scopes.check.globs import matches_path
 from scopes.check.own_rules import Breach, find_breaches
 from scopes.check.policy import OwnRule, Policy
 from scopes.check.rules.base import Rule, Settings, Unknown
 from scopes.check.rules.registry import RULES
 from scopes.check.run import Run
 from scopes.check.suppressions import Suppressions
+from scopes.check.workspace import path_in_workspaces
 from scopes.loading import load
+from scopes.model.message import FILE_WRITES
 from scopes.result import Note
 
 _LOSSY = "the event stream may lack calls, and there is no session file"
@@ -28,10 +31,18 @@ class Judge:
         self._matched: Counter[str] = Counter()
         self._runs = 0
         self._suppressions = Suppressions(policy.suppressions)
+        self._paths = {
+            rule: tuple(given["paths"])
+            for rule, given in policy.parameters.items()
+            if rule.startswith("order/") and "paths" in given and policy.levels.get(rule) != "off"
+        }
+        self._edited: set[str] = set()  # files that a run wrote to, relative to its workspace
 
     def verdicts(self, run: Run, is_wanted: Callable[[str], bool] = lambda _: True) -> list[Verdict]:
         """Return the verdicts of the wanted rules about a run, in their order; those of the policy come last."""
         self._runs += 1
+        if self._paths:
+            self._edited.update(_walk_written(run))
         found = [
             _judge(rule, run, self._policy)
             for rule in RULES.values()
@@ -47,12 +58,17 @@ class Judge:
         return self._suppressions.apply(verdict)
 
     def notes(self) -> Iterator[Note]:
-        """Yield a note for each own rule and each suppression that never applied."""
+        """Yield a note for each own rule, each suppression and the `paths` of each order rule that never applied."""
         for rule in self._policy.own_rules if self._runs else ():
             if rule.level != "off" and not self._matched[rule.id]:
                 yield Note(f"rule {rule.id} matched no event: {rule.expect}", "see whether its patterns have a mistake")
         for each in self._suppressions.unused() if self._runs else ():
             yield Note(f"the suppression of {each.rule} in line {each.line} covers no finding", "remove it")
+
+        for name, patterns in self._paths.items() if self._edited else ():
+            if not any(matches_path(pattern, path) for path in self._edited for pattern in patterns):
+                hint = "see whether the patterns have a mistake"
+                yield Note(f"`paths` of {name} matches no edited file: {', '.join(patterns)}", hint)
 
     def _judge_own(self, rule: OwnRule, run: Run) -> Verdict:
         settings = Settings(rule.level, {}, self._policy.tests, self._policy.tools_as_test)
@@ -114,6 +130,15 @@ def level_of(rule: Rule, policy: Policy) -> Level:
 def _with_level(finding: Finding) -> Finding:
     """Return the finding, one level lower if the call was refused or failed."""
     return finding._replace(level=lower(finding.level)) if finding.attempted else finding
+
+
+def _walk_written(run: Run) -> Iterator[str]:
+    """Yield the files that a run wrote to or tried to, relative to its workspace; those outside are left out."""
+    for call in run.calls:
+        for edit in call.edits:
+            path = path_in_workspaces(edit.path, call.directory, run.workspaces)
+            if edit.op in FILE_WRITES and path is not None:
+                yield path
 
 
 def split_agents(run: Run) -> list[Run]:

@@ -281,7 +281,9 @@ class _Parser:
     def _event(self) -> Pattern:
         found = _EVENT.match(self._text, self._at)
         if found is None or found["kind"] not in KINDS:
-            raise self._mistake(f"an event is missing: one of {', '.join(KINDS)}")
+            near = [] if found is None else load("difflib:get_close_matches")(found["kind"], KINDS, 1)
+            hint = f"did you mean {near[0]!r}?" if near else None
+            raise self._mistake(f"an event is missing: one of {', '.join(KINDS)}", hint)
         self._at = found.end()
         kind = found["kind"]
         if (found["open"] is None) != (kind == "test"):
@@ -343,5 +345,5 @@ class _Parser:
             raise self._mistake(f"unexpected text {self._text[self._at :]!r}")
         return found
 
-    def _mistake(self, text: str) -> Invalid:
-        return Invalid(f"column {self._at + 1}: {text}", hint="forms: scopes help check")
+    def _mistake(self, text: str, hint: str | None = None) -> Invalid:
+        return Invalid(f"column {self._at + 1}: {text}", hint=hint or "forms: scopes help check")

@@ -35,6 +35,7 @@ from scopes.merge.file_texts import (
     made_alike,
 )
 from scopes.merge.line_ranges import (
+    ChangeGroup,
     LineRange,
     group_changes,
     kept_share,
@@ -54,6 +55,7 @@ MAX_FILES = 200  # of one merge; further ones are listed without their contents
 MAX_RANGES = 100
 CONFLICT_BEGIN, CONFLICT_END = "<" * 7, ">" * 7
 _MOST = 0.5  # of the lines that a side changed
+_MAX_SPAN = 100_000  # lines between the first and the last change of patches that are compared as one change
 _CONTEXT = 3  # lines around a conflict that are shown
 _ONE_UNKNOWN = "the sides began with different texts, of which one is not recorded"
 _LAST_RECORDED = "compared with the last text before the fork that is recorded"
@@ -336,13 +338,17 @@ def _compare_hunks(shape: partial[FileComparison], target: FileSide, source: Fil
         return shape(outcome="unknown", note="the patches are of different texts, which are not recorded")
     known = {**here.shown, **there.shown}
     groups = group_changes(here.changes, there.changes)
-    ranges = overlapping_ranges(groups, (partial(here.read_lines, known=known), partial(there.read_lines, known=known)))
+    lines = partial(here.read_lines, known=known), partial(there.read_lines, known=known)
+    ranges = overlapping_ranges(groups, lines)
     note = "compared by the line numbers of the patches"
     if not common:
         note += ", perhaps of different texts"
-    if ranges:
+    same = all(target and source for _, _, (target, source) in groups) and not ranges
+    if ranges and groups[-1].end - groups[0].start <= _MAX_SPAN:  # the same text may come of other changes
+        whole = ChangeGroup(groups[0].start, groups[-1].end, (here.changes, there.changes))
+        same = not overlapping_ranges([whole], lines)
+    if ranges and not same:
         return shape(outcome="overlap", ranges=ranges[:MAX_RANGES], note=note)
-    same = all(target and source for _, _, (target, source) in groups)
     return shape(outcome="same" if same else "compatible", note=note)
 
 

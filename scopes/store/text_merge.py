@@ -77,6 +77,8 @@ def list_line_changes(old: str, new: str) -> list[LineChange]:
 
 def merge_texts(base: str, target: str, source: str) -> MergedText:
     """Merge two texts that were both made from `base`."""
+    if source in {base, target} or target == base:  # also because pygit2 cannot read an empty merged text
+        return MergedText(target if source == base else source, conflicts=False)
     objects = pygit2.Odb()
     objects.add_backend(_MemoryObjects(), 1)
     repository = pygit2.Repository()

@@ -204,7 +204,8 @@ def test_parse_tip_agrees_with_parse_commit(who, parents):
     oid, head = Oid("0" * 40), b"tree %s\n%sauthor %s" % (EMPTY_TREE.encode(), parents, who)
     for data in (head, head + b"\ncommitter x <y> 1 +0000\n\nauthor z <z> 9 +0\n"):
         whole = parse_commit(oid, data)
-        assert parse_tip(oid, data) == (whole.tree, whole.time)
+        stub = parse_tip(oid, data)
+        assert (stub.tree, stub.time) == (whole.tree, whole.time)
 
 
 def test_parse_tip_refuses_bytes_that_are_not_a_commit():

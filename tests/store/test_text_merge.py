@@ -30,3 +30,9 @@ def test_a_merged_text_keeps_lone_surrogates(line):
     base = f"{line}\n1\n2\n3\n4\n5\n"
     merged = merge_texts(base, base.replace("1", f"1{line}"), base.replace("5", line))
     assert merged == (f"{line}\n1{line}\n2\n3\n4\n{line}\n", False)
+
+
+@pytest.mark.parametrize(("target", "source"), [("", "a\n"), ("a\n", ""), ("", "")])
+def test_a_merged_text_may_be_empty(target, source):
+    """pygit2 raised an error."""
+    assert merge_texts("a\n", target, source) == ("", False)

@@ -1,0 +1,172 @@
+"""What is wrong with policies, transcripts and reports is named, and nothing wrong ever passes."""
+
+from __future__ import annotations
+
+import json
+import os
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from scopes.render.reports.sarif import MAX_RESULTS
+from tests.check.headless_runs import codex_stream, lines
+from tests.check.sessions import run_check, write_session
+from tests.check.test_github_actions import list_commands
+
+FORMATS = ("text", "json", "sarif", "junit", "github", "gitlab", "markdown")
+MISTAKES = [
+    ('fail_an = "error"\n', "1:1: a policy has no key 'fail_an'", "did you mean 'fail_on'?"),
+    ('fail_on = "error"\n[rules."order/tests-pased"]\n', "2:9: there is no rule 'order/tests-pased'", "did you mean 'order/tests-passed'?"),
+    ('[rules."run/empty"]\n  min_call = 1\n', "2:3: run/empty has no parameter 'min_call'", "did you mean 'min_calls'?"),
+    ('[rules."run/empty"]\nlevel = "eror"\n', "2:1: level = 'eror' is not one of error, warning, note, off", ""),
+    ('[[rule]]\nid = "a"\nexpekt = "some test"\n', "3:1: a rule has no key 'expekt'", "did you mean 'expect'?"),
+    ('[[rule]]\nid = "a"\nexpect = "never runn(x)"\n', "3:1: a: ", "did you mean"),
+    ('[[suppress]]\nrule = "run/empty"\nreason = "x"\nuntill = 2099-01-01\n', "4:1: a suppression has no key 'untill'", "did you mean 'until'?"),
+    ("fail_on = \n", "Invalid value (at line 1, column 11)", ""),
+    ("\n\n[rules\n", "at line 3, column 7", ""),
+    ('extends = "scopes-check.toml"\n', "1:1: a policy has no key 'extends'", "no policy extends another"),
+    ('preset = "strict"\ninclude = ["scopes-check.toml"]\n', "2:1: a policy has no key 'include'", "no policy extends another"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A current directory with a session that is fine."""
+    monkeypatch.chdir(tmp_path)
+    write_session(tmp_path / "fine.jsonl", ("Bash", {"command": "pytest -q"}, 0), "Done.")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("text", "message", "hint"), MISTAKES)
+def test_a_mistake_in_a_policy_stops_the_check_with_2_and_names_its_place(folder, capsys, text, message, hint):
+    """Also if it would extend itself: there is no such key. Nothing is checked, and no report is written."""
+    (folder / "scopes-check.toml").write_text(text)
+    code, output = run_check(capsys, "fine.jsonl", "--report", "sarif=s.sarif")
+    assert (code, message in output, hint in output) == (2, True, True), output
+    assert output.startswith("error: scopes-check.toml:")
+    assert not (folder / "s.sarif").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ('[[rule]]\nid = "ours/x"\nexpect = "never run(git psuh **)"\n', "rule ours/x matched no event: never run(git psuh **)"),
+        ('[[rule]]\nid = "ours/x"\nexpect = "never edit(scr/**)"\n', "rule ours/x matched no event: never edit(scr/**)"),
+        ('[rules."order/tests-after-last-edit"]\npaths = ["scr/**"]\n', "`paths` of order/tests-after-last-edit matches no edited file: scr/**"),
+        ('[[suppress]]\nrule = "shell/push"\nmatch = "git psuh"\nreason = "x"\nuntil = 2099-01-01\n', "the suppression of shell/push in line 1 covers no finding"),
+    ],
+)  # fmt: skip
+def test_a_pattern_that_never_matches_is_noted(folder, capsys, text, note):
+    edit = {"file_path": "/home/dev/shop/src/a.py", "old_string": "a", "new_string": "b"}
+    write_session(folder / "edit.jsonl", ("Edit", edit, 0), ("Bash", {"command": "pytest"}, 0), session="s2")
+    (folder / "scopes-check.toml").write_text(text)
+    code, output = run_check(capsys, "edit.jsonl")
+    assert (code, f"note: {note}\n" in output) == (0, True), output
+
+
+def test_paths_of_which_one_matches_are_not_noted(folder, capsys):
+    edit = {"file_path": "/home/dev/shop/src/a.py", "old_string": "a", "new_string": "b"}
+    write_session(folder / "edit.jsonl", ("Edit", edit, 0), session="s2")
+    (folder / "scopes-check.toml").write_text('[rules."order/tests-after-last-edit"]\npaths = ["lib/**", "src/**"]\n')
+    code, output = run_check(capsys, "edit.jsonl")
+    assert (code, "matches no edited file" in output) == (1, False), output
+
+
+@pytest.mark.parametrize("data", [b"", b"hello\n", b'{"a": 1}\n', b"\xff\xfe\x00", b"[" * 10_000, b"[]", b"null\n"])
+@pytest.mark.parametrize("others", [[], ["fine.jsonl"]])
+def test_a_file_of_an_unknown_format_is_a_missing_run_whatever_else_is_there(folder, capsys, data, others):
+    (folder / "agent.jsonl").write_bytes(data)
+    code, output = run_check(capsys, "agent.jsonl", *others, "--json")
+    document = json.loads(output.splitlines()[0])
+    assert (code, [run["name"] for run in document["runs"]]) == (1, ["agent.jsonl", *others])
+    assert next((each["rule"], each["run"]) for each in document["findings"]) == ("run/missing", "agent.jsonl")
+
+
+def test_two_runs_in_one_file_are_judged_each_by_itself(folder, capsys):
+    """A job that appends to one file: the second run must not be judged by the tests of the first."""
+    other = "019d0009-2222-7222-8222-222222222222"
+    good = codex_stream(("patch",), ("run", "pytest -q", 0), ("text", "Done."))
+    bad = codex_stream(("run", "pytest -q", 1), ("text", "Done.")).replace(
+        "019d0001-2222-7222-8222-222222222222", other
+    )
+    for text, failing in ((good + bad, [False, True]), (bad + good, [True, False])):
+        (folder / "agent.jsonl").write_text(text)
+        code, output = run_check(capsys, "agent.jsonl", "--json")
+        document = json.loads(output.splitlines()[0])
+        assert (code, [run["calls"] for run in document["runs"]]) == (1, [2, 1] if failing[1] else [1, 2])
+        for run, fails in zip(document["runs"], failing, strict=True):
+            statuses = {each["rule"]: each["status"] for each in run["verdicts"]}
+            assert (statuses["order/tests-passed"] == "fail") is fails
+
+
+def test_a_second_run_that_was_cut_off_fails_next_to_one_that_ended(folder, capsys):
+    thread = {"type": "thread.started", "thread_id": "019d0009-2222-7222-8222-222222222222"}
+    answer = {"type": "item.completed", "item": {"id": "item_0", "type": "agent_message", "text": "I will look."}}
+    (folder / "agent.jsonl").write_text(codex_stream(("text", "Done.")) + lines(thread, answer))
+    code, output = run_check(capsys, "agent.jsonl", "--json")
+    found = [each["rule"] for each in json.loads(output.splitlines()[0])["findings"]]
+    assert (code, found.count("run/incomplete")) == (1, 1)
+
+
+HOSTILE = {
+    "set-output": "pytest\n::set-output name=x::y",
+    "carriage return": "pytest # a\r::set-output name=x::y",
+    "brackets": "pytest # ##[add-mask]x",
+    "ANSI": "pytest # \x1b[31mred\x1b]0;title\x07\x9b1m",
+    "directions": "pytest # \u202egnp\u2066\u200b",
+    "fence": "pytest # " + "`" * 200,
+    "markup": "pytest # ]]></failure><script>alert(1)</script>&<a href='x'>",
+    "surrogate": "pytest # \ud800 \x00 \ufffe",
+}
+
+
+@pytest.mark.parametrize("in_actions", [False, True])
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_text_of_an_agent_is_harmless_in_every_report(folder, capsys, monkeypatch, text, form, in_actions):
+    """It runs no command of a CI system, moves no cursor, ends no fence and no element, and the report stays readable."""
+    if in_actions:
+        monkeypatch.setenv("GITHUB_ACTIONS", "true")
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
+    write_session(folder / "bad.jsonl", ("Bash", {"command": text}, 1), f"{text} passed", session="s2")
+    assert run_check(capsys, "bad.jsonl", "--report", f"{form}=report")[0] == 1
+    code, printed = run_check(capsys, "bad.jsonl", "--report", form)
+    written = (folder / "report").read_text()
+    assert code == 1
+    for report in (written, printed):
+        assert not {"\x1b", "\x07", "\x9b", "\u202e", "\u2066"} & set(report)
+    if in_actions:
+        found = [
+            line for line in list_commands(printed) if not line.startswith(("::error ", "::warning ", "::notice "))
+        ]
+        assert found == []
+    if form in {"json", "sarif", "gitlab"}:
+        json.loads(written)
+    elif form == "junit":
+        assert sum(int(suite.get("failures")) for suite in ET.fromstring(written)) >= 1
+    elif form == "github":
+        assert all(line.startswith(("::error ", "::warning ", "::notice ")) for line in written.splitlines())
+    elif form == "markdown" and text == HOSTILE["fence"]:
+        assert "\n" + "`" * 201 in written.replace("\n  ", "\n")
+
+
+def test_a_sarif_over_its_limits_keeps_the_most_severe_and_stays_valid(folder, capsys, monkeypatch):
+    monkeypatch.setattr("scopes.render.reports.sarif.MAX_RESULTS", 20)
+    steps = [("Bash", {"command": f"npm install a{number}"}, 0) for number in range(40)]
+    write_session(folder / "many.jsonl", *steps, ("Bash", {"command": "git push --force"}, 0), session="s2")
+    assert run_check(capsys, "many.jsonl", "--report", "sarif=s.sarif")[0] == 1
+    (run,) = json.loads((folder / "s.sarif").read_text())["runs"]
+    assert MAX_RESULTS == 5000
+    assert len(run["results"]) == 20
+    assert run["results"][0]["ruleId"] == "shell/force-push"
+    assert "left out" in json.dumps(run["invocations"])
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("path", ["gone/report", "folder", "x" * 300, "fine.jsonl/report"])
+def test_a_report_that_cannot_be_written_is_exit_code_8_and_the_others_are_written(folder, capsys, form, path):
+    (folder / "folder").mkdir()
+    code, output = run_check(capsys, "fine.jsonl", "--report", f"{form}={path}", "--report", "junit=j.xml")
+    assert (code, "a report was not written" in output) == (8, True), output
+    assert (folder / "j.xml").stat().st_size
+    assert sorted(os.listdir(folder)) == ["fine.jsonl", "folder", "j.xml"]
