@@ -156,3 +156,26 @@ def test_an_edit_in_a_worktree_below_the_settings_of_an_agent_needs_a_test_run(r
 def test_a_failed_line_of_several_commands_is_not_called_a_failed_test_run(repository):
     checked = judge(repository, run_of(repository, shell("make lint && pytest", 1)))
     assert verdict_of(checked, PASSED) == ("fail", "the command line with the last test run failed with exit code 1")
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "status"),
+    [
+        ("pytest 2>&1 | tail -30", 0, "unknown"),
+        ("make lint && pytest | tee log | tail -3", 0, "unknown"),
+        ("set -o pipefail; pytest | tail -3", 0, "pass"),
+        ("pytest | tail -3; pytest tests/a", 0, "pass"),
+        ("ls | head -3; pytest", 0, "pass"),
+        ("pytest | tail -3", 1, "fail"),
+    ],
+)
+def test_the_exit_code_of_a_pipeline_does_not_say_whether_tests_passed(repository, command, code, status):
+    assert verdict_of(judge(repository, run_of(repository, shell(command, code))), PASSED)[0] == status
+
+
+def test_a_push_after_tests_whose_exit_code_is_not_known_is_unknown(repository):
+    policy = Policy(levels={PUSH: "error"})
+    steps = (edit("a.py"), shell("pytest | tail"), shell("git push"))
+    assert verdict_of(judge(repository, run_of(repository, *steps), policy), PUSH)[0] == "unknown"
+    more = (*steps, edit("a.py"), shell("git push"))
+    assert verdict_of(judge(repository, run_of(repository, *more), policy), PUSH)[0] == "fail"

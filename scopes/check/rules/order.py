@@ -122,8 +122,9 @@ def _judge_tests_passed(run: Run, settings: Settings) -> Iterable[Finding] | Unk
 
 
 def _judge_push_after_tests(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
-    tests = [test for test in list_tests(run, settings) if test.passed]
+    tests = [test for test in list_tests(run, settings) if test.passed is not False]
     found = []
+    is_unknown = False
     for call in run.calls:
         if not any(matches_command(_PUSH, command) for command in call.commands):
             continue
@@ -131,7 +132,9 @@ def _judge_push_after_tests(run: Run, settings: Settings) -> Iterable[Finding] |
         if last is None:
             continue
         edit, path = last
-        if not any(edit.number < test.call.number < call.number for test in tests):
+        between = [test for test in tests if edit.number < test.call.number < call.number]
+        is_unknown = is_unknown or (bool(between) and not any(test.passed for test in between))
+        if not between:
             found.append(
                 Finding(
                     rule=PUSH_AFTER_TESTS.id,
@@ -142,6 +145,8 @@ def _judge_push_after_tests(run: Run, settings: Settings) -> Iterable[Finding] |
                     cure="run the tests before `git push`",
                 )
             )
+    if is_unknown and not found:
+        return Unknown("the exit code of the test run before a push is not recorded")
     return found
 
 
@@ -161,9 +166,9 @@ TESTS_PASSED = Rule(
     "order/tests-passed",
     "error",
     "The last test run passes",
-    "Decided from the exit code of the last test run. Unknown if no test ran, or if the transcript has no exit code. A "
-    "command line with further commands has one exit code for all of them. It cannot see what a passing test tests; "
-    "`tests` of the policy are the commands that count.",
+    "Decided from the exit code of the last test run. Unknown if no test ran, or if the transcript has no exit code, "
+    "as for `pytest | tail` without pipefail. A command line with further commands has one exit code for all of them. "
+    "It cannot see what a passing test tests; `tests` of the policy are the commands that count.",
     _judge_tests_passed,
 )
 PUSH_AFTER_TESTS = Rule(

@@ -10,7 +10,7 @@ from scopes.check.run import Call, Run
 
 
 class CheckedTest(NamedTuple):
-    """A call that ran tests; `passed` is None if its exit code is not recorded."""
+    """A call that ran tests; `passed` is None if their exit code is not recorded, as in `pytest | tail`."""
 
     call: Call
     passed: bool | None
@@ -23,7 +23,7 @@ def list_tests(run: Run, settings: Settings) -> list[CheckedTest]:
         if call.outcome == "denied":
             continue
         if is_test(call, settings):
-            found.append(CheckedTest(call, _has_passed(call)))
+            found.append(CheckedTest(call, _has_passed(call, settings)))
     return found
 
 
@@ -34,7 +34,13 @@ def is_test(call: Call, settings: Settings) -> bool:
     return any(matches_command(pattern, command) for command in call.commands for pattern in settings.tests)
 
 
-def _has_passed(call: Call) -> bool | None:
-    if call.exit_code is not None:
-        return call.exit_code == 0
-    return {"failed": False, "ok": True}.get(call.outcome)
+def _has_passed(call: Call, settings: Settings) -> bool | None:
+    passed = {"failed": False, "ok": True}.get(call.outcome) if call.exit_code is None else call.exit_code == 0
+    return None if passed and _is_piped(call, settings) else passed
+
+
+def _is_piped(call: Call, settings: Settings) -> bool:
+    """Return True if other programs read the output of all tests: a pipeline has the exit code of its last program."""
+    tests = [each for each in call.commands if any(matches_command(pattern, each) for pattern in settings.tests)]
+    readers = {each.piped_from for each in call.commands}
+    return bool(tests) and all(each.argv in readers for each in tests) and "pipefail" not in (call.shell or "")
