@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scopes.context.context_diff import ContextDifference, diff_contexts
     from scopes.context.request import Request, new_request
     from scopes.context.result import Context
-    from scopes.conversation.bisect import Bisection, BisectPoint, code_of_verdict
+    from scopes.conversation.bisect import Bisection, BisectPoint, exit_code_of
     from scopes.conversation.bisect import bisect as run_bisect
     from scopes.conversation.range_diff import RangeDifference
     from scopes.conversation.range_diff import range_diff as compare_ranges
@@ -29,7 +29,7 @@ else:
     build_context = deferred("scopes.context.context:context")
     diff_contexts = deferred("scopes.context.context_diff:diff_contexts")
     new_request = deferred("scopes.context.request:new_request")
-    code_of_verdict = deferred("scopes.conversation.bisect:code_of_verdict")
+    exit_code_of = deferred("scopes.conversation.bisect:exit_code_of")
     run_bisect = deferred("scopes.conversation.bisect:bisect")
     compare_ranges = deferred("scopes.conversation.range_diff:range_diff")
     choose_tokenizer = deferred("scopes.tokens.choose:choose_tokenizer")
@@ -84,7 +84,7 @@ class ComparingConversation(MergingConversation):
         return run_bisect(
             self.repository,
             self._name(branch),
-            lambda point: code_of_verdict(judge(point)),
+            lambda point: exit_code_of(judge(point)),
             good=good,
             bad=bad,
             verify=verify,

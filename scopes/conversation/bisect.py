@@ -115,7 +115,7 @@ def count_steps(messages: int) -> int:
     return ceil(log2(messages)) if messages > 1 else 0
 
 
-def code_of_verdict(verdict: object) -> int:
+def exit_code_of(verdict: object) -> int:
     """Return the exit code of a verdict: True is good, False is bad, None cannot be tested.
 
     Raises:

@@ -19,7 +19,7 @@ from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
 from scopes.merge.in_progress import list_in_progress
-from scopes.merge.requests import has_ancestor, state_now
+from scopes.merge.requests import is_known_ancestor, state_now
 from scopes.model.conflicts import Conflict
 from scopes.model.merge_request import CLOSED, MERGED, OPEN, REQUEST_STATES, MergeRequest
 from scopes.model.message import Author
@@ -298,7 +298,7 @@ def _find(handle: ConversationHandle, name: str) -> MergeRequestRow:
 
 def _count_moved(repository: Repository, request: MergeRequest, tips: dict[BranchName, Oid]) -> int | None:
     tip = tips.get(request.source)
-    if tip is None or not has_ancestor(repository, tip, request.source_tip):
+    if tip is None or not is_known_ancestor(repository, request.source_tip, tip):
         return None
     return len(list_new_commits(repository, tip, request.source_tip, [request.source_tip]))
 

@@ -103,7 +103,7 @@ def auto_resolve(
     return resolved, notes
 
 
-def keep_both(conflicts: Iterable[Conflict], policy: Policy) -> list[Conflict]:
+def resolve_without_stopping(conflicts: Iterable[Conflict], policy: Policy) -> list[Conflict]:
     """Resolve conflicts that never stop a merge, whatever its strategy: only a rule for their type counts.
 
     Raises:

@@ -128,7 +128,7 @@ def shown_key(key: str) -> str:
     return "/".join(map(_decode, key.split("/")))
 
 
-def display_key(key: str) -> str:
+def short_shown_key(key: str) -> str:
     """Return a decoded key for people: that of a file outside of the project is its absolute path alone."""
     shown = shown_key(key)
     return shown.partition("/")[2] if shown.startswith(f"{FILES}//") else shown

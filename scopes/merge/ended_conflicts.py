@@ -194,7 +194,7 @@ def _resolved_by_merge(repository: Repository, conversation: ConversationId, com
             if any(isinstance(document, dict) and document.get("type") in FROM_CALLS for document in documents):
                 work = RecordedWork(repository, repository, divergence, (conversation,))
                 found += [conflict for _, conflict in work.find_answer_conflicts()]
-                found += [each.conflict[1] for each in work.compare_plans()]
+                found += [each.conflict for each in work.compare_plans()]
             conflicts = {conflict.id: conflict for conflict in found}
             return [
                 replace(conflicts[identity], status="resolved", resolution=decode_resolution(document))

@@ -11,7 +11,7 @@ from scopes.history.revisions import find_directory
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.merge.apply_resolution import BOTH, apply_choice, apply_resolution
 from scopes.merge.attribution import describe
-from scopes.merge.automatic_resolution import Policy, auto_resolve, keep_both
+from scopes.merge.automatic_resolution import Policy, auto_resolve, resolve_without_stopping
 from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChanges, Side, find_divergence
@@ -119,8 +119,8 @@ def plan_of(
     disagreements += tuple(disagreement for disagreement, _ in answers)
     conflicts, notes = auto_resolve(described, policy, earlier)
     divergences = () if work is None else work.compare_plans()
-    disagreements += tuple(each.conflict[0] for each in divergences)
-    conflicts += keep_both((each.conflict[1] for each in divergences), policy)
+    disagreements += tuple(each.disagreement for each in divergences)
+    conflicts += resolve_without_stopping((each.conflict for each in divergences), policy)
     return MergePlan(
         divergence=divergence,
         disagreements=disagreements,

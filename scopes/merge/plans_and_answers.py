@@ -52,16 +52,28 @@ class PlanDivergence(NamedTuple):
         return PlanStep(self.text, self.target.value, self.source.value, None if self.base is None else self.base.value)
 
     @property
-    def conflict(self) -> tuple[Disagreement, Conflict]:
-        """The conflict about the step, without a claim."""
-        key = f"{PLANS}/{encode_component(_shortened(folded(self.text)))}"
+    def key(self) -> str:
+        """The key of the conflict about the step."""
+        return f"{PLANS}/{encode_component(_shortened(folded(self.text)))}"
+
+    @property
+    def disagreement(self) -> Disagreement:
+        """The conflict as detection finds one, without a claim."""
+        return Disagreement(self.key, PLAN_DIVERGENCE, {}, {})
+
+    @property
+    def conflict(self) -> Conflict:
+        """The conflict about the step."""
         base = () if self.base is None else (self.base,)
         values = [[position.value for position in side] for side in (base, (self.source,), (self.target,))]
-        identity = conflict_id(PLAN_DIVERGENCE, key, *values)
-        conflict = Conflict(
-            id=identity, type=PLAN_DIVERGENCE, key=key, base=base, source=(self.source,), target=(self.target,)
+        return Conflict(
+            id=conflict_id(PLAN_DIVERGENCE, self.key, *values),
+            type=PLAN_DIVERGENCE,
+            key=self.key,
+            base=base,
+            source=(self.source,),
+            target=(self.target,),
         )
-        return Disagreement(key, PLAN_DIVERGENCE, {}, {}), conflict
 
 
 def compare_plans(

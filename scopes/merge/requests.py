@@ -40,14 +40,14 @@ def state_now(repository: Repository, request: MergeRequest, tips: Mapping[Branc
     if request.state != OPEN or target is None:
         return request.state
     tip = tips.get(request.source, request.source_tip)
-    if not has_ancestor(repository, target, tip):
+    if not is_known_ancestor(repository, tip, target):
         return OPEN
     then = request.source_tip
-    was_rewound = tip != then and has_ancestor(repository, then, tip)
-    return OPEN if was_rewound and not has_ancestor(repository, target, then) else MERGED
+    was_rewound = tip != then and is_known_ancestor(repository, tip, then)
+    return OPEN if was_rewound and not is_known_ancestor(repository, then, target) else MERGED
 
 
-def has_ancestor(repository: Repository, tip: Oid, ancestor: Oid) -> bool:
+def is_known_ancestor(repository: Repository, ancestor: Oid, tip: Oid) -> bool:
     """Return True if `ancestor` is reachable from `tip`; False if one of them is no commit of the store.
 
     A received request can name any object.

@@ -12,9 +12,9 @@ from scopes.merge.conflict_keys import (
     agent_of,
     comparable_component,
     comparable_key,
-    display_key,
     group_of,
     key_of_path,
+    short_shown_key,
     shown_key,
     value_field,
 )
@@ -56,7 +56,7 @@ def list_spellings(objects: Objects, state: Oid | None, key: str) -> list[str]:
 def name_spellings(objects: Objects, states: Iterable[Oid | None], key: str) -> tuple[str, ...]:
     """Return the keys for people under which the claims about a topic are in some states; none if there is only one."""
     names = dict.fromkeys(
-        display_key(key_of_path(path)) for state in states for path in list_spellings(objects, state, key)
+        short_shown_key(key_of_path(path)) for state in states for path in list_spellings(objects, state, key)
     )
     return tuple(names) if len(names) > 1 else ()
 

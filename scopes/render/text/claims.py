@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scopes.history.messages import display_time
 from scopes.loading import load
-from scopes.merge.conflict_keys import display_key, group_of, shown_key
+from scopes.merge.conflict_keys import group_of, short_shown_key, shown_key
 from scopes.model.message import FILE_OPERATIONS
 from scopes.model.path_encoding import relative_path
 from scopes.render.dispatch import render_text
@@ -84,7 +84,7 @@ _FILE_TERMINAL_COLUMNS = (
 
 def claim_name(key: str, agent: str | None) -> str:
     """Return the key of a claim as `decisions/auth`, with the agent if claims of its group are kept per agent."""
-    return display_key(key) + (f" ({agent})" if agent is not None else "")
+    return short_shown_key(key) + (f" ({agent})" if agent is not None else "")
 
 
 def claim_text(key: str, value: Any) -> str:

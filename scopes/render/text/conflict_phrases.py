@@ -6,7 +6,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from scopes.merge.conflict_keys import display_key, group_of, shown_key
+from scopes.merge.conflict_keys import group_of, short_shown_key, shown_key
 from scopes.model.conflicts import MESSAGES
 from scopes.render.text.claims import claim_text
 from scopes.render.text.phrases import (
@@ -48,7 +48,7 @@ def conflict_key(view: View, conflict: Conflict) -> str:
     """Return the decoded key of a conflict: `decisions/auth`."""
     if group_of(conflict.key) == MESSAGES and view.terminal:
         return conflict.key[: len(MESSAGES) + 1 + SHORT_ID_LENGTH]
-    return display_key(conflict.key) if view.terminal else shown_key(conflict.key)
+    return short_shown_key(conflict.key) if view.terminal else shown_key(conflict.key)
 
 
 def shown_spellings(keys: Sequence[str]) -> str:
@@ -205,6 +205,6 @@ def write_resolved(view: View, conflicts: Iterable[Conflict], *, listed: bool = 
     view.line(f"resolved automatically: {counted(len(resolved), 'conflict')}")
     for conflict, resolution in resolved[:MAX_LINES] if listed else ():
         choice = Span(f"{resolution.strategy}: {resolution.choice}", "dim")
-        view.line(f"    {conflict.type}  {display_key(conflict.key)}  ", choice)
+        view.line(f"    {conflict.type}  {short_shown_key(conflict.key)}  ", choice)
     if listed:
         write_more(view, len(resolved))

@@ -29,8 +29,8 @@ from scopes.render.text.phrases import (
     write_preview,
 )
 from scopes.render.view import Span, View
-from scopes.render.wrap import wrap_line
-from scopes.sanitize import clean_line
+from scopes.render.wrap import truncate_text, wrap_line
+from scopes.sanitize import SUBJECT_LENGTH, clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -136,15 +136,21 @@ def _write_work(result: MergeOutcome, view: View) -> None:
         view.line()
         view.line(f"plans that differ: {counted(len(result.plans), 'step')}")
     for step in result.plans[:MAX_LINES]:
-        statuses = f"{result.target}: {step.target}, {result.source}: {step.source}"
+        text, target, source = (_shortened(each) for each in (step.text, step.target, step.source))
+        statuses = f"{result.target}: {target}, {result.source}: {source}"
         if view.terminal:
-            view.line(*fit_line(view, ("    ", f"{step.text}  ", Span(statuses, "dim"))))
+            view.line(*fit_line(view, ("    ", f"{text}  ", Span(statuses, "dim"))))
         else:
-            view.aside(f"plan: {step.text}: {statuses}")
+            view.aside(f"plan: {text}: {statuses}")
     if view.terminal:
         write_more(view, len(result.plans))
     if result.alternatives is not None:
         _write_alternatives(result, result.alternatives, view)
+
+
+def _shortened(text: str) -> str:
+    """Return a text of an agent on one line, at most as long as a subject."""
+    return truncate_text(" ".join(text[: 4 * SUBJECT_LENGTH].split()), SUBJECT_LENGTH)
 
 
 def _write_alternatives(result: MergeOutcome, found: Alternatives, view: View) -> None:

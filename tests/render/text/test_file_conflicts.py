@@ -10,6 +10,8 @@ from scopes.conversation.merge import MergeOptions, merge
 from scopes.conversation.new import new
 from scopes.conversation.resolve import resolve_conflict
 from scopes.model.message import Author
+from scopes.render.dispatch import render_text
+from scopes.render.view import PlainView
 from tests.render.rendering import document, json_text, piped, seen, seen_lines
 from tests.support.decisions import decide
 from tests.support.history import say
@@ -157,6 +159,25 @@ def test_a_merge_shows_plans_that_differ_once(forked, width):
     assert "plan-divergence" not in text
     assert "\x1b" not in text
     assert [each["type"] for each in document(done)["conflicts"]] == ["plan-divergence"]
+
+
+@pytest.mark.parametrize("field", ["content", "status"])
+def test_a_long_step_of_a_plan_is_cut_in_text_and_whole_in_json(forked, field):
+    """A step of 100,000 characters was printed whole next to the name of the branch."""
+    long = "word\n" * 20_000
+    for where, status in (("main", "completed"), ("alt", "in_progress")):
+        todos = [{"content": "test it", "status": status}]
+        todos[0][field] = f"{status if field == 'status' else 'test it'} {long}"
+        call_tool(forked, f"conv-001/{where}", "TodoWrite", {"todos": todos})
+    done = merge(forked, "conv-001", "alt", target="main")
+    notes = []
+    render_text(done, PlainView(lambda _: None, write_note=notes.append))
+    (line,) = [line for line in notes if line.startswith("plan: ")]
+    assert ("completed" in line, "in_progress" in line) == (True, True)
+    assert len(line) < 300
+    assert len(seen(done, 80)) < 1000
+    (step,) = document(done)["plans"]
+    assert long in step["text" if field == "content" else "target"]
 
 
 def test_a_side_has_the_numbers_of_changed_lines_if_its_content_is_known(forked):
