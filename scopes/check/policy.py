@@ -128,8 +128,12 @@ class _Reader:
             parameters=parameters,
             lines=lines,
             own_rules=self._read_own_rules(document),
-            suppressions=tuple(self._read_suppression(each) for each in self._tables(document, "suppress")),
-            tools_as_test=tuple(str(each.get("name", "")) for each in self._tables(document, "tool_as_test")),
+            suppressions=tuple(
+                self._read_suppression(each, number) for number, each in enumerate(self._tables(document, "suppress"))
+            ),
+            tools_as_test=tuple(
+                self._read_tool(each, number) for number, each in enumerate(self._tables(document, "tool_as_test"))
+            ),
         )
 
     def _read_rule(self, rule: str, settings: object, levels: dict[str, Level]) -> dict[str, Any]:
@@ -143,8 +147,9 @@ class _Reader:
                 continue
             self._require_known(key, ("level", *known), f"{rule} has no parameter")
             default = known[key].default
-            fits = isinstance(value, (int, float)) if default is None else isinstance(value, type(default))
-            if not fits or (isinstance(value, bool) and not isinstance(default, bool)):
+            kinds = (int, float) if default is None or isinstance(default, float) else (type(default),)
+            fits = isinstance(value, kinds) and (isinstance(default, bool) or not isinstance(value, bool))
+            if not fits or (isinstance(value, list) and not all(isinstance(each, str) for each in value)):
                 wanted = "a number" if default is None else f"like {default!r}"
                 raise self._mistake(key, f"{key} of {rule} must be {wanted}")
             given[key] = value
@@ -188,15 +193,25 @@ class _Reader:
                     verb = "does not match" if expected else "matches"
                     raise self._mistake(key, f"{name} {verb} its example {line!r}", number=number)
 
-    def _read_suppression(self, document: Mapping[str, Any]) -> Suppression:
+    def _read_tool(self, document: Mapping[str, Any], number: int) -> str:
+        for key in document:
+            self._require_known(key, ("name",), "a tool that runs tests has no key")
+        name = document.get("name")
+        if not isinstance(name, str) or not name:
+            raise self._mistake("tool_as_test", "a tool that runs tests needs `name`", number=number)
+        return name
+
+    def _read_suppression(self, document: Mapping[str, Any], number: int) -> Suppression:
         for key in document:
             self._require_known(key, ("rule", "match", "reason", "until"), "a suppression has no key")
         rule, match, reason, until = (document.get(key) for key in ("rule", "match", "reason", "until"))
         if not isinstance(rule, str) or not isinstance(reason, str) or not reason.strip():
-            raise self._mistake("suppress", "a suppression needs `rule` and `reason`")
+            raise self._mistake("suppress", "a suppression needs `rule` and `reason`", number=number)
+        if match is not None and not isinstance(match, str):
+            raise self._mistake("suppress", "`match` of a suppression is one text", number=number)
         if not isinstance(until, load("datetime:date")):
-            raise self._mistake("suppress", "a suppression needs a last day: until = 2027-03-31")
-        return Suppression(rule, match if isinstance(match, str) else None, reason, until, self._line_of("suppress"))
+            raise self._mistake("suppress", "a suppression needs a last day: until = 2027-03-31", number=number)
+        return Suppression(rule, match, reason, until, self._line_of("suppress", number))
 
     def _table(self, document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         value = document.get(key, {})
@@ -236,6 +251,7 @@ class _Reader:
 
     def _line_of(self, key: str, number: int = 0) -> int:
         """Return the line on which a key or the name of a table is written for the n-th time, from 0; 1 if nowhere."""
-        pattern = re.compile(rf"""^\s*(?:\[.*?["']?{re.escape(key)}["']?\s*\]|["']?{re.escape(key)}["']?\s*=)""")
+        name = re.escape(key) + r"""["']?\s*"""
+        pattern = re.compile(rf"""^\s*(?:\[(?:.*[."'\[\s])?{name}\]|["']?{name}=)""")
         found = [line for line, text in enumerate(self._text.splitlines(), 1) if pattern.match(text)]
         return found[min(number, len(found) - 1)] if found else 1

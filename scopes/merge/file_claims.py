@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from scopes.history.messages import header_of, is_root
+from scopes.history.messages import STATE_DIRECTORY, header_of, is_root
 from scopes.ids import MessageId, Oid
 from scopes.merge.conflict_keys import comparable_key, key_of_path
 from scopes.merge.divergence import Side, state_of
 from scopes.model import encoding
 from scopes.model.conflicts import FILES
-from scopes.store.repository import Objects
+from scopes.store.repository import Objects, read_tree
 from scopes.store.trees import diff_blobs, find_entry, read_blob
 
 _AUTHORS = frozenset({"agent", "human"})  # kinds of authors
@@ -32,12 +32,15 @@ FileClaims: TypeAlias = Mapping[str, Sequence[FileClaim]]
 def list_file_claims(objects: Objects, side: Side, directory: str | None) -> FileClaims:
     """Return the claims about files by key, oldest first: those that differ from the state of every parent."""
     found: dict[str, list[FileClaim]] = {}
-    states: dict[Oid, Oid | None] = {}
+    states: dict[Oid, Oid | None] = {}  # by commit
+    trees: dict[Oid | None, Oid | None] = {}  # of the claims about files, by state
     for commit in side.commits:
-        states[commit.oid] = files = _files_of(objects, commit.oid)
+        states[commit.oid] = state = _state_in(objects, commit.tree)
+        files = trees[state] if state in trees else trees.setdefault(state, _files_in(objects, state))
         changed: dict[str, Oid | None] | None = None
         for parent in commit.parents:
-            before = states[parent] if parent in states else _files_of(objects, parent)
+            state = states[parent] if parent in states else state_of(objects, parent)
+            before = trees[state] if state in trees else _files_in(objects, state)
             paths = {path: new for path, _, new in diff_blobs(objects, before, files)} if before != files else {}
             changed = paths if changed is None else {path: changed[path] for path in changed.keys() & paths.keys()}
         if not changed or is_root(commit):
@@ -50,9 +53,13 @@ def list_file_claims(objects: Objects, side: Side, directory: str | None) -> Fil
     return found
 
 
-def _files_of(objects: Objects, commit: Oid) -> Oid | None:
-    """Return the tree of the claims about files in the state of a commit."""
-    state = state_of(objects, commit)
+def _state_in(objects: Objects, tree: Oid) -> Oid | None:
+    entry = read_tree(objects, tree).get(STATE_DIRECTORY)
+    return entry.oid if entry is not None and entry.is_tree else None
+
+
+def _files_in(objects: Objects, state: Oid | None) -> Oid | None:
+    """Return the tree of the claims about files in a state."""
     entry = None if state is None else find_entry(objects, state, FILES)
     return entry.oid if entry is not None and entry.is_tree else None
 

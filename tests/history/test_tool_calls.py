@@ -137,6 +137,13 @@ def test_a_call_in_the_message_itself_comes_before_one_in_the_history(repository
     assert [touch.path for touch in with_touched_files(repository, tip.oid, both).files] == ["/own"]
 
 
+def test_of_two_calls_with_one_id_the_nearest_counts(repository, append):
+    far = [call("Read", "c1", file_path="/far"), call("Read", "c2", file_path="/second")]
+    tip = append((AGENT, "answer", *far), (AGENT, "answer", call("Read", "c1", file_path="/near")))
+    found = with_touched_files(repository, tip.oid, results_message({"call_id": "c1"}, {"call_id": "c2"}))
+    assert [touch.path for touch in found.files] == ["/near", "/second"]
+
+
 def test_a_call_that_is_too_far_above_is_not_found(repository, append, monkeypatch):
     monkeypatch.setattr(tool_calls, "MAX_RESULTS", 3)
     calls = append((AGENT, "answer", call()))

@@ -169,6 +169,7 @@ def test_calls_of_two_records_are_equal_by_command_changed_files_or_tool(call_of
         ([part("Bash", "c1", command="make")], [part("Bash", "x1", command="make")] * 2, [True, False]),
         ([part("Bash", "c1", command="make"), part("Bash", "c2", command="make")], [part("Bash", "x", command="make")] * 2, [True, True]),
         ([part("Bash", "c1", command="make")], [part("Bash", "c1", command="make"), part("Bash", "c1", command="make")], [True, False]),
+        ([part("Bash", "c1", command="make")], [part("Bash", "c1", command="df"), part("Bash", "x1", command="make")], [True, False]),
         ([part("Read", "c1")], [part("Read", "x1"), part("Grep", "x2")], [True, False]),
         ([], [part("Bash", "c1", command="make")], [False]),
     ],

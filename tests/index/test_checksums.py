@@ -58,6 +58,14 @@ def test_another_size_is_found(path, size):
     assert verify(path) is None
 
 
+def test_a_block_that_was_added_without_a_record_is_found(tmp_path):
+    path = str(tmp_path / "whole.sqlite")
+    write(path, bytes(2 * BLOCK))
+    record(path, None, ())
+    os.truncate(path, 3 * BLOCK)
+    assert verify(path) is None
+
+
 @pytest.mark.parametrize("at", [0, 7, 8, 20, 39, 40, -5, -4, -1])
 def test_damaged_checksums_are_none(path, at):
     data = bytearray(read_bytes(path + SUFFIX))

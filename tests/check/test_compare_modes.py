@@ -1,0 +1,118 @@
+"""Laws of the comparison of two runs, and what makes two calls equal."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scopes.check.compare import MODES, compare_runs, describe_call
+from scopes.check.policy import Policy
+from scopes.history.usage import Tokens
+from scopes.importers.formats.events import RunEnd
+from tests.check.made_runs import DENIED, FAILED, OK, edit, make_run, shell, write
+
+STEPS = st.lists(st.sampled_from([shell("ls"), shell("pytest"), edit("a.py"), edit("b.py")]), max_size=6)
+
+
+def differs(old, new):
+    return {mode: compare_runs(make_run(*old), make_run(*new), mode, Policy()).differs for mode in MODES}
+
+
+@given(STEPS, STEPS)
+def test_a_stricter_mode_never_accepts_what_a_looser_one_refuses(old, new):
+    """Strict is inside of unordered, and unordered is subset and superset at once."""
+    found = differs(old, new)
+    assert found["strict"] or not found["unordered"]
+    assert found["unordered"] == (found["subset"] or found["superset"])
+    back = differs(new, old)
+    assert (found["strict"], found["unordered"]) == (back["strict"], back["unordered"])
+    assert (found["subset"], found["superset"]) == (back["superset"], back["subset"])
+
+
+@given(STEPS)
+def test_a_run_does_not_differ_from_itself_and_a_longer_one_is_its_superset(steps):
+    assert differs(steps, steps) == dict.fromkeys(MODES, False)
+    longer = differs(steps, [*steps, shell("make")])
+    assert longer == {"strict": True, "unordered": True, "subset": True, "superset": False}
+
+
+@given(STEPS, STEPS)
+def test_what_one_run_lacks_accounts_for_the_difference_in_length(old, new):
+    result = compare_runs(make_run(*old), make_run(*new), "strict", Policy())
+    assert len(old) - len(result.only_old) == len(new) - len(result.only_new)
+    assert bool(result.order) == result.differs
+    assert sum(use.old for use in result.tools) == len(old)
+    assert result.exit_code == int(result.differs)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "equal"),
+    [
+        (shell("ls"), ("Bash", {"command": "ls", "description": "List"}, OK), True),
+        (shell("ls"), shell("ls", 1), True),
+        (shell("ls"), shell("ls -l"), False),
+        (shell("ls"), ("shell", {"command": "ls"}, OK), False),
+        (("query", {"a": 1, "b": 2}, OK), ("query", {"b": 2, "a": 1}, OK), True),
+        (("query", {"a": 1}, OK), ("query", {"a": "1"}, OK), False),
+        (("query", {"a": [1, 2]}, OK), ("query", {"a": [2, 1]}, OK), False),
+        (("apply_patch", "x", OK), ("apply_patch", "x", OK), True),
+        (("apply_patch", "x", OK), ("apply_patch", "y", OK), False),
+    ],
+)
+def test_two_calls_are_equal_if_tool_and_arguments_are(first, second, equal):
+    old, new = make_run(first), make_run(second)
+    assert (describe_call(old.calls[0], old) == describe_call(new.calls[0], new)) is equal
+
+
+@pytest.mark.parametrize(
+    ("command", "directory", "text"),
+    [
+        ("cd /w/shop && ls /w/shop/a", "/w/shop", "Bash: cd . && ls ./a"),
+        ("ls /w/shop-old /w/shop.bak /w/shop_2", "/w/shop", "Bash: ls /w/shop-old /w/shop.bak /w/shop_2"),
+        ("ls /w/shop", "/w/shop/", "Bash: ls ."),
+        ("ls '/w/shop'", "/w/shop", "Bash: ls '.'"),
+        ("ls /a", "/", "Bash: ls /a"),
+        ("ls /a", None, "Bash: ls /a"),
+        ("ls C:\\w\\a", "C:\\w", "Bash: ls .\\a"),
+    ],
+)
+def test_the_workspace_in_a_command_is_replaced_by_a_dot(command, directory, text):
+    run = make_run(shell(command), directory=directory)
+    assert describe_call(run.calls[0], run) == text
+
+
+def test_the_workspace_is_replaced_in_nested_arguments_too():
+    run = make_run(("edit", {"files": [{"path": "/w/a", "n": 1}], "/w": "x"}, OK), directory="/w")
+    assert describe_call(run.calls[0], run) == 'edit {"/w": "x", "files": [{"n": 1, "path": "./a"}]}'
+
+
+def test_amounts_are_those_of_both_runs_and_unknown_is_not_zero():
+    end = RunEnd("success", cost_usd=0.5, seconds=7)
+    old = make_run(shell("a"), shell("b", FAILED), shell("c", DENIED), "Done.", tokens=Tokens(output=5), seconds=9.0)
+    new = make_run("Done.", "Done.", end=end, tokens=Tokens(input_uncached=2, cache_read=3), seconds=9.0)
+    result = compare_runs(old, new, "subset", Policy())
+    assert {each.name: (each.old, each.new) for each in result.amounts} == {
+        "calls": (3, 0), "failed calls": (1, 0), "denied calls": (1, 0), "answers": (1, 2), "input tokens": (None, 5),
+        "output tokens": (5, None), "cost in USD": (None, 0.5), "seconds": (9.0, 7),
+    }  # fmt: skip
+
+
+def test_commands_are_counted_with_their_subcommand_and_files_relative_to_the_workspace():
+    steps = [
+        shell("git push -f; git -C x log; ls -l; $x a; make"),
+        write("src/a.py"),
+        edit("/etc/hosts"),
+        shell("ls > b"),
+    ]
+    result = compare_runs(make_run(*steps), make_run(), "superset", Policy())
+    assert [use.name for use in result.commands] == ["? a", "git log", "git push", "ls", "make"]
+    assert [use.name for use in result.files] == ["/etc/hosts", "b", "src/a.py"]
+    assert (result.tests_old, result.tests_new) == ((), ())
+
+
+def test_a_long_call_is_cut_when_it_is_shown_and_compared_whole():
+    old, new = shell("echo " + "x" * 400), shell("echo " + "x" * 400 + "y")
+    result = compare_runs(make_run(old), make_run(new), "strict", Policy())
+    assert result.differs
+    assert [len(text) for text in (*result.only_old, *result.only_new)] == [301, 301]

@@ -1,0 +1,165 @@
+"""What a policy file may hold: every table and key, the values that are refused, and the line of each mistake."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scopes.check.explain import explain_rule, list_rules
+from scopes.check.findings import LEVELS
+from scopes.check.policy import DEFAULT_TESTS, FAIL_ON, PRESETS, Policy
+from scopes.check.rules.registry import RULES
+from scopes.errors import Invalid, NotFound
+from tests.check.made_runs import judge, make_run, parse, shell
+
+RULE = '[[rule]]\nid = "ours/x"\nexpect = "never run(a **)"\n'
+SUPPRESSION = '[[suppress]]\nrule = "run/empty"\nreason = "why"\nuntil = 2027-03-31\n'
+EXAMPLES = {bool: ["true", "1", '"x"'], int: ["3", "true", '"x"', "1.5"], float: ["0.25", "1", "true", '"x"'],
+            list: ['["a"]', '"a"', "[1]", "3"], type(None): ["2", "2.5", '"2"', "true"]}  # fmt: skip
+FITTING = {bool: 1, int: 1, float: 2, list: 1, type(None): 2}  # how many of the examples fit, the first ones
+
+
+def mistake(text):
+    """Return the message and the hint of the refusal of a policy."""
+    with pytest.raises(Invalid) as caught:
+        parse(text)
+    return caught.value.message.removeprefix("scopes-check.toml:"), caught.value.hint
+
+
+def test_an_empty_policy_is_the_default():
+    assert parse("# nothing\n") == Policy(path="scopes-check.toml")
+    assert (Policy().preset, Policy().fail_on, Policy().tests) == ("recommended", "error", DEFAULT_TESTS)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("fail_on", FAIL_ON)
+def test_preset_and_limit_are_words_of_their_lists(preset, fail_on):
+    policy = parse(f'preset = "{preset}"\nfail_on = "{fail_on}"\n')
+    assert (policy.preset, policy.fail_on) == (preset, fail_on)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_each_rule_can_have_each_level(level):
+    policy = parse("".join(f'[rules."{rule}"]\nlevel = "{level}"\n' for rule in RULES))
+    assert policy.levels == dict.fromkeys(RULES, level)
+    assert list(policy.lines.values()) == list(range(1, 2 * len(RULES), 2))
+
+
+PARAMETERS = [(rule.id, each) for rule in RULES.values() for each in rule.parameters]
+
+
+@pytest.mark.parametrize(("rule", "parameter"), PARAMETERS, ids=lambda each: getattr(each, "name", each))
+def test_a_parameter_has_the_type_of_its_default(rule, parameter):
+    """A list of numbers would end the check with an error in the middle of a run."""
+    kind = type(parameter.default)
+    for number, value in enumerate(EXAMPLES[kind]):
+        text = f'[rules."{rule}"]\n{parameter.name} = {value}\n'
+        if number < FITTING[kind]:
+            assert parameter.name in parse(text).parameters[rule]
+        else:
+            assert mistake(text)[0].startswith(f"2:1: {parameter.name} of {rule} must be ")
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("presett = 1\n", "1:1: a policy has no key 'presett'", "did you mean 'preset'?"),
+        ("zzz = 1\n", "1:1: a policy has no key 'zzz'", None),
+        ('\n\nfail_on = "bad"\n', "3:1: fail_on = 'bad' is not one of error, warning, note, none", None),
+        ("preset = 1\n", "1:1: preset = 1 is not one of recommended, strict, read-only", None),
+        ('tests = "pytest"\n', "1:1: tests is not a list of texts", None),
+        ("tests = [1]\n", "1:1: tests is not a list of texts", None),
+        ("rules = 1\n", "1:1: rules is not a table", None),
+        ("rule = 1\n", "1:1: rule is not a list of tables: write [[rule]]", None),
+        ('[suppress]\nrule = "x"\n', "1:2: suppress is not a list of tables: write [[suppress]]", None),
+        ('[rules]\n"run/empty" = 1\n', "2:2: the settings of run/empty are not a table", None),
+        ('[rules."run/emty"]\n', "1:9: there is no rule 'run/emty'", "did you mean 'run/empty'?"),
+        ('[rules."run/empty"]\nlevel = "high"\n', "2:1: level = 'high' is not one of error, warning, note, off", None),
+        ('[rules."net/host"]\nhost = ["x"]\n', "2:1: net/host has no parameter 'host'", "did you mean 'hosts'?"),
+        (RULE + "lvl = 1\n", "4:1: a rule has no key 'lvl'", "did you mean 'level'?"),
+        (RULE + 'scope = "all"\n', "4:1: scope = 'all' is not one of run, each", None),
+        (RULE + 'match = "a"\n', "4:1: match is not a list of texts", None),
+        ('[[rule]]\nid = "ours/x"\n', "1:3: a rule needs `id` and `expect`", None),
+        ('[[rule]]\nexpect = "some test"\n', "1:3: a rule needs `id` and `expect`", None),
+        (RULE + '[[rule]]\nid = "ours/y"\n', "4:3: a rule needs `id` and `expect`", None),
+        (RULE + RULE, "5:1: there is another rule 'ours/x'", None),
+        (RULE.replace("ours/x", "run/empty"), "2:1: there is another rule 'run/empty'", None),
+        (
+            RULE + '[[rule]]\nid = "ours/y"\nexpect = "never rn(a)"\n',
+            "6:1: ours/y: column 7: an event is missing: one of run, edit, read, tool, fetch, text, agent, test",
+            "did you mean 'run'?",
+        ),
+        (RULE + 'match = ["b"]\n', "4:1: ours/x does not match its example 'b'", None),
+        (RULE + 'not_match = ["b", "x && a"]\n', "4:1: ours/x matches its example 'x && a'", None),
+        (SUPPRESSION + "untill = 1\n", "5:1: a suppression has no key 'untill'", "did you mean 'until'?"),
+        (SUPPRESSION.replace("2027-03-31", '"2027-03-31"'), "1:3: a suppression needs a last day: until = 2027-03-31", None),
+        (SUPPRESSION.replace('"why"', '" "'), "1:3: a suppression needs `rule` and `reason`", None),
+        (SUPPRESSION + SUPPRESSION.replace('"why"', "1"), "5:3: a suppression needs `rule` and `reason`", None),
+        (SUPPRESSION + 'match = ["git push"]\n', "1:3: `match` of a suppression is one text", None),
+        ('[[tool_as_test]]\ntool = "x"\n', "2:1: a tool that runs tests has no key 'tool'", None),
+        ("[[tool_as_test]]\n", "1:3: a tool that runs tests needs `name`", None),
+        ('[[tool_as_test]]\nname = "a"\n[[tool_as_test]]\nname = 1\n', "3:3: a tool that runs tests needs `name`", None),
+        ("a = \n", " Invalid value (at line 1, column 5)", None),
+    ],
+)  # fmt: skip
+def test_a_mistake_has_its_line_its_column_and_the_nearest_word(text, message, hint):
+    assert mistake(text) == (message, hint)
+
+
+def test_each_suppression_has_the_line_of_its_own_table():
+    """A note about one that is of no use names the line."""
+    policy = parse(SUPPRESSION + "\n" + SUPPRESSION.replace("run/empty", "net/host") + 'match = "curl x"\n')
+    assert [(each.rule, each.match, each.until, each.line) for each in policy.suppressions] == [
+        ("run/empty", None, date(2027, 3, 31), 1),
+        ("net/host", "curl x", date(2027, 3, 31), 6),
+    ]
+
+
+def test_a_tool_and_a_command_of_the_policy_count_as_tests():
+    policy = parse('tests = ["check-all"]\n[[tool_as_test]]\nname = "run_tests"\n')
+    rule = "order/tests-passed"
+    assert judge(rule, make_run(shell("check-all", 1)), policy).status == "fail"
+    assert judge(rule, make_run(("run_tests", {}, "failed")), policy).status == "fail"
+    assert judge(rule, make_run(("run_tests", {}, "ok")), policy).status == "pass"
+    assert judge(rule, make_run(shell("pytest", 1)), policy).status == "unknown"
+
+
+def test_own_rules_have_defaults_and_keep_their_order():
+    policy = parse(RULE + RULE.replace("ours/x", "ours/y") + 'level = "off"\nscope = "each"\nmessage = "no"\n')
+    assert [(each.id, each.level, each.scope, each.message, each.line) for each in policy.own_rules] == [
+        ("ours/x", "error", "run", "", 1),
+        ("ours/y", "off", "each", "no", 4),
+    ]
+
+
+@given(st.sampled_from([rule.id for rule in RULES.values()]), st.sampled_from(LEVELS), st.sampled_from(PRESETS))
+def test_the_list_of_rules_shows_the_level_of_the_policy_and_else_that_of_the_preset(rule, level, preset):
+    plain = {row.id: row.level for row in list_rules(Policy(preset=preset)).rules}
+    changed = {row.id: row.level for row in list_rules(Policy(preset=preset, levels={rule: level})).rules}
+    assert changed == {**plain, rule: level}
+
+
+def test_a_rule_is_explained_with_the_values_of_the_policy():
+    policy = parse(RULE + '[rules."net/host"]\nhosts = ["*.example.org"]\n')
+    (hosts,) = explain_rule(policy, "net/host").rule.parameters
+    assert (hosts.name, hosts.value) == ("hosts", ["*.example.org"])
+    own = explain_rule(policy, "ours/x").rule
+    assert (own.own, own.level, own.explanation) == (True, "error", "never run(a **)")
+    assert [row.id for row in list_rules(policy).rules] == [*RULES, "ours/x"]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("net/hosts", "did you mean net/host?"),
+        ("ours/y", "did you mean ours/x?"),
+        ("", "list them: scopes check --list"),
+    ],
+)
+def test_an_unknown_rule_names_the_nearest_one(name, hint):
+    with pytest.raises(NotFound) as caught:
+        explain_rule(parse(RULE), name)
+    assert (caught.value.message, caught.value.hint) == (f"there is no rule {name!r}", hint)

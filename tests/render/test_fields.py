@@ -1,0 +1,148 @@
+"""Fields of rows: values at dotted paths, safe texts of cells, and what a document keeps."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scopes.conversation.log import log
+from scopes.conversation.show import show
+from scopes.render.dispatch import to_wire
+from scopes.render.fields import cell_text, find_rows_key, find_value, format_rows, reduce_document, walk_rows
+from scopes.render.view_options import DEFAULT_OPTIONS
+from tests.support.history import history, say
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda items: st.lists(items, max_size=3) | st.dictionaries(st.text(max_size=3), items, max_size=3),
+    max_leaves=6,
+)
+
+
+@pytest.fixture
+def logged(repository):
+    """Return a function that reads the log of two messages, the newest first."""
+    history(repository, "main: a")
+    say(repository, "conv-001", "two\nlines\tand \x1b[31mred", author="dave")
+    return lambda: log(repository, "conv-001")
+
+
+def rows(result, *fields, **options):
+    return [tuple(row[field] for field in fields) for row in walk_rows(result, DEFAULT_OPTIONS, fields, **options)]
+
+
+@pytest.mark.parametrize(
+    ("document", "key"),
+    [
+        ({"kind": "conversation-list", "conversations": []}, "conversations"),
+        ({"kind": "search"}, "messages_found"),
+        ({"kind": "log", "messages": []}, "messages"),
+        ({"kind": "tag-list", "notes": [], "tags": []}, "tags"),
+        ({"kind": "x-list", "first": [], "second": [], "notes": []}, "second"),
+        ({"kind": "x-list", "notes": []}, None),
+        ({"kind": "x-list", "tags": "none"}, None),
+        ({"kind": "conversation", "branches": []}, None),
+        ({"kind": "listing", "tags": []}, None),
+    ],
+)
+def test_the_rows_of_a_document_are_in_the_list_of_its_kind(document, key):
+    assert find_rows_key(document) == key
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("id", "m1"),
+        ("author.name", "carol"),
+        ("author", {"name": "carol"}),
+        ("tags", ["v1"]),
+        ("tags.0", None),
+        ("id.x", None),
+        ("author.kind", None),
+        ("author.name.first", None),
+        ("nothing", None),
+        ("", None),
+        (".", None),
+        ("author.", None),
+    ],
+)
+def test_a_dotted_path_leads_into_objects_only(field, value):
+    assert find_value({"id": "m1", "author": {"name": "carol"}, "tags": ["v1"]}, field) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, ""),
+        ("", ""),
+        ("a b", "a b"),
+        (0, "0"),
+        (False, "false"),
+        (1.5, "1.5"),
+        (["a", "b"], "a,b"),
+        ([], ""),
+        ([1, None, True], "1,,true"),
+        ({"a": "é"}, '{"a": "é"}'),
+        ([{"a": 1}], '[{"a": 1}]'),
+        ([["a"]], '[["a"]]'),
+    ],
+)
+def test_a_value_is_the_text_of_a_cell(value, text):
+    assert cell_text(value) == text
+
+
+@given(JSON)
+def test_no_cell_has_a_line_break_a_tab_or_an_escape(value):
+    text = cell_text(value)
+    assert not set(text) & set("\n\r\t\x0b\x0c\x1b\x00\x9b\u2028\u2029")
+
+
+@given(st.text(max_size=20))
+def test_a_cell_of_several_lines_keeps_its_line_breaks_and_nothing_else_that_is_unsafe(value):
+    text = cell_text(value, multiline=True)
+    assert text.count("\n") >= value.count("\n")
+    assert not set(text) & set("\x1b\x00\x9b")
+
+
+def test_a_row_has_the_fields_that_are_asked_for_in_their_order(logged):
+    assert rows(logged(), "author", "kind") == [("dave", "plain"), ("carol", "plain")]
+    assert rows(logged(), "kind", "author", "kind") == [("plain", "dave", "plain"), ("plain", "carol", "plain")]
+
+
+def test_a_field_that_json_lacks_is_the_column_of_the_text_form(logged):
+    subjects = [subject for (subject,) in rows(logged(), "subject")]
+    assert subjects[1] == "a"
+    assert subjects[0].startswith("two")
+    assert rows(logged(), "nothing", "no.path") == [(None, None)] * 2
+
+
+def test_a_single_document_is_its_only_row(repository, logged):
+    assert rows(show(repository, "conv-001"), "id") == [("conv-001",)]
+
+
+@pytest.mark.parametrize(
+    ("form", "end", "expected"),
+    [
+        (["author", "kind"], "\n", ["dave\tplain\n", "carol\tplain\n"]),
+        (["nothing"], "\n", ["\n", "\n"]),
+        ("{author}: {kind}", "\n", ["dave: plain\n", "carol: plain\n"]),
+        ("{{{kind}}}", "\0", ["{plain}\0", "{plain}\0"]),
+    ],
+)
+def test_rows_are_written_by_fields_or_by_a_template(logged, form, end, expected):
+    assert list(format_rows(logged(), DEFAULT_OPTIONS, form, end)) == expected
+
+
+def test_a_text_keeps_its_lines_only_if_nul_ends_the_rows(logged):
+    (one, _), (several, _) = (list(format_rows(logged(), DEFAULT_OPTIONS, ["text"], end)) for end in ("\n", "\0"))
+    assert one.count("\n") == 1
+    assert several.startswith("two\nlines")
+    assert "\x1b" not in one + several
+
+
+def test_a_reduced_document_keeps_its_envelope(repository, logged):
+    view = show(repository, "conv-001")
+    document = to_wire(view, DEFAULT_OPTIONS)
+    found = reduce_document(document, view, DEFAULT_OPTIONS, ["id", "nothing"])
+    assert found == {**{key: document[key] for key in ("scopes", "kind", "notes") if key in document}, "id": "conv-001"}
