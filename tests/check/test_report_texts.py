@@ -7,7 +7,7 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scopes.check.check import Checked, CheckedRun
@@ -159,6 +159,7 @@ def test_a_path_in_sarif_is_a_uri(path, uri):
 
 
 @given(HOSTILE, HOSTILE)
+@example("\x1b[31m", "\x00")
 def test_no_text_breaks_the_form_of_a_report(message, name):
     finding = FINDING._replace(message=message, events=(Event(1, "m", message, name or None, 1),), match=message)
     result = checked(finding, name=name)

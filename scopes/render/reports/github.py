@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scopes.check.check import Checked
-from scopes.render.reports.common import list_rows, place_in_repository
+from scopes.render.reports.common import clean_text, list_rows, place_in_repository
 
 _MAX_OF_A_KIND = 10  # the runner shows ten annotations of a kind in a step
 _KINDS = {"error": "error", "warning": "warning", "note": "notice"}
@@ -32,7 +32,7 @@ def stop_commands(text: str, token: str) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return clean_text(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -6,7 +6,7 @@ import json
 from hashlib import sha256
 
 from scopes.check.check import Checked
-from scopes.render.reports.common import list_rows, place_in_repository
+from scopes.render.reports.common import clean_text, list_rows, place_in_repository
 
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "info", "off": "info"}
 
@@ -19,7 +19,7 @@ def write_gitlab(checked: Checked) -> str:
         path, line = place_in_repository(checked, finding.rule, finding)
         rows.append(
             {
-                "description": f"{finding.message} ({row.run.name})",
+                "description": f"{finding.message} ({clean_text(row.run.name)})",
                 "check_name": finding.rule,
                 "fingerprint": sha256(f"{row.run.name}\n{finding.fingerprint}".encode("utf-8", "replace")).hexdigest(),
                 "severity": _SEVERITIES[finding.level],
