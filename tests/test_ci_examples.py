@@ -35,7 +35,7 @@ def list_blocks():
 
 
 POLICIES = [block for block in list_blocks() if re.match(r"fail_on|\[", block)]
-JOBS = [block for block in list_blocks() if re.match(r"(?:on|agent|repos):", block)]
+JOBS = [block for block in list_blocks() if re.match(r"(?:on|agent|repos|name):", block)]
 COMMANDS = [
     command
     for block in list_blocks()
@@ -45,7 +45,7 @@ COMMANDS = [
 
 
 def test_the_pages_have_examples():
-    assert (len(POLICIES), len(JOBS), len(COMMANDS)) == (4, 4, 7)
+    assert (len(POLICIES), len(JOBS), len(COMMANDS)) == (4, 5, 7)
 
 
 @pytest.mark.parametrize("text", POLICIES)

@@ -156,7 +156,7 @@ class _Target:
         return list({each.oid: each for each in found}.values())
 
     @property
-    def answered(self) -> set[str]:
+    def still_resolved(self) -> set[str]:
         """The comparable keys whose conflicts this replay has resolved, and that nobody has stated since."""
         stated = set() if self._stating is None else self._stating.keys()
         return self._resolved | (self._resolved_before - stated)
@@ -213,7 +213,13 @@ def _plan(objects: Objects, target: _Target, commit: Commit, rules: ReplayRules,
     new_commits = target.new_commits if with_commits else ()
     stating = target.find_stating(objects, commit)
     divergence = divergence_of(
-        objects, target.tip, commit, new_commits, stating, directory=rules.directory, answered=target.answered
+        objects,
+        target.tip,
+        commit,
+        new_commits,
+        stating,
+        directory=rules.directory,
+        still_resolved=target.still_resolved,
     )
     return plan_of(objects, divergence, rules.policy, rules.earlier)
 
@@ -226,21 +232,21 @@ def divergence_of(
     stating: Sequence[Commit] = (),
     *,
     directory: str | None,
-    answered: Container[str] = frozenset(),
+    still_resolved: Container[str] = frozenset(),
 ) -> Divergence:
     """Compare the changes of one commit with those of `onto`, over the parent of the commit.
 
     Of `onto` only the keys that the commit changed or stated again are compared, so that long branches replay in linear
     time; `stating` are the commits of `onto` that can have stated a claim again. The keys of files are compared
     relative to `directory`, see `Divergence`. A claim that the commit only states again, in whatever spelling, does not
-    count if its comparable key is in `answered`: the same question was asked at an earlier commit.
+    count if its comparable key is in `still_resolved`: its conflict was resolved at an earlier commit.
     """
     parent = commit.parents[0] if commit.parents else None
     base_state = None if parent is None else state_of(objects, parent)
     source_state, target_state = state_of(objects, commit.oid), state_of(objects, onto)
-    changes = _without_new_spellings(changes_by_key(objects, base_state, source_state), answered)
+    changes = _without_new_spellings(changes_by_key(objects, base_state, source_state), still_resolved)
     again = find_restated(objects, (commit,), base_state, source_state, frozenset()) if can_state(commit) else {}
-    again = {key: paths for key, paths in again.items() if comparable_key(key) not in answered}
+    again = {key: paths for key, paths in again.items() if comparable_key(key) not in still_resolved}
     keys = {**changes, **again}
     known = frozenset({message_id_of(commit)})
     topics = {comparable_key(key) for key in changes}
@@ -255,14 +261,16 @@ def divergence_of(
     return Divergence(target, source, () if parent is None else (parent,), base_state, directory)
 
 
-def _without_new_spellings(changes: Mapping[str, PathChanges], answered: Container[str]) -> dict[str, PathChanges]:
+def _without_new_spellings(
+    changes: Mapping[str, PathChanges], still_resolved: Container[str]
+) -> dict[str, PathChanges]:
     """Leave out the changes that give a claim another spelling of its topic and no other value.
 
-    Only those whose comparable key is in `answered`: the same question was asked at an earlier commit.
+    Only those whose comparable key is in `still_resolved`: its conflict was resolved at an earlier commit.
     """
     by_topic: dict[tuple[str, str | None], dict[str, PathChange]] = {}
     for key, paths in changes.items():
-        if value_field(key) is not None and comparable_key(key) in answered:
+        if value_field(key) is not None and comparable_key(key) in still_resolved:
             for path, change in paths.items():
                 by_topic.setdefault(comparable_path(path), {})[path] = change
     spelled = {path for topic in by_topic.values() if _is_new_spelling(topic.values()) for path in topic}

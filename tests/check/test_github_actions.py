@@ -48,7 +48,7 @@ def test_the_text_runs_no_command_and_annotations_and_summary_follow(store, tmp_
     assert done.returncode == 1
     commands = list_commands(done.stdout)
     assert [line.partition(" ")[0] for line in commands] == ["::error", "::notice"]
-    assert "title=order/tests-passed::the last test run failed" in commands[0]
+    assert "title=order/tests-passed::the command line with the last test run failed" in commands[0]
     assert done.stdout.startswith("::stop-commands::")
     assert (tmp_path / "summary.md").read_text().startswith("## scopes check failed\n")
 

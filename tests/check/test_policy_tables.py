@@ -90,7 +90,7 @@ def test_a_parameter_has_the_type_of_its_default(rule, parameter):
         (
             RULE + '[[rule]]\nid = "ours/y"\nexpect = "never rn(a)"\n',
             "6:1: ours/y: column 7: an event is missing: one of run, edit, read, tool, fetch, text, agent, test",
-            "forms: scopes help check",
+            "did you mean 'run'?",
         ),
         (RULE + 'match = ["b"]\n', "4:1: ours/x does not match its example 'b'", None),
         (RULE + 'not_match = ["b", "x && a"]\n', "4:1: ours/x matches its example 'x && a'", None),

@@ -74,7 +74,8 @@ def test_junit_has_a_suite_for_each_run_and_a_case_for_each_rule(checked):
     (suite,) = ET.fromstring(write_junit(checked))
     cases = {case.get("name"): case for case in suite}
     assert suite.get("failures") == "3"
-    assert cases["order/tests-passed"].find("failure").get("message") == "the last test run failed with exit code 1"
+    message = "the command line with the last test run failed with exit code 1"
+    assert cases["order/tests-passed"].find("failure").get("message") == message
     assert cases["run/empty"].find("failure") is None
 
 

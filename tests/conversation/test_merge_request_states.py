@@ -27,10 +27,9 @@ from scopes.conversation.undo import redo, undo
 from scopes.errors import Conflicted, Invalid, NotFound, Refused
 from scopes.history.metadata import read_metadata
 from scopes.model.message import Author
-from tests.merge.test_reuse import with_settings
 from tests.support.decisions import decide, decided
 from tests.support.history import history, say, texts
-from tests.support.store import assert_sound, refs
+from tests.support.store import assert_sound, refs, with_settings
 
 CAROL, DAVE = Author("carol", "human"), Author("dave", "agent")
 

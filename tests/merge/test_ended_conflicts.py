@@ -22,17 +22,13 @@ from scopes.model.message import Author
 from scopes.render.relative_time import ago
 from scopes.store.repository import read_commit
 from tests.merge.test_recorded_conflicts import decide, fork
-from tests.merge.test_reuse import resolved_before, with_settings
+from tests.merge.test_reuse import resolved_before
 from tests.render.rendering import seen
 from tests.support.history import history, say
+from tests.support.replays import replay
+from tests.support.store import with_settings
 
 CAROL = Author("carol")
-
-
-def replay(repository, verb):
-    if verb == "rebase":
-        return rebase(repository, "conv-001", branch="fix", onto="main")
-    return cherry_pick(repository, "conv-001", ["fix"], branch="main")
 
 
 def ended(repository):

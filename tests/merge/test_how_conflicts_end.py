@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.branch import branch
-from scopes.conversation.cherry_pick import cherry_pick, continue_cherry_pick, skip_cherry_pick
+from scopes.conversation.cherry_pick import continue_cherry_pick, skip_cherry_pick
 from scopes.conversation.conflicts import list_conflicts, show_conflict
 from scopes.conversation.delete import delete_branch
 from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
@@ -17,10 +17,10 @@ from scopes.conversation.undo import undo
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.merge.replay_control import ReplayConflicted
 from scopes.model.message import Author
-from tests.merge.test_reuse import with_settings
 from tests.support.decisions import decide, decided
 from tests.support.history import history, say
-from tests.support.store import assert_sound
+from tests.support.replays import replay
+from tests.support.store import assert_sound, with_settings
 
 ERIN = Author("erin", "human")
 OURS, THEIRS = MergeOptions(strategy="ours"), MergeOptions(strategy="theirs")
@@ -61,12 +61,6 @@ def quarrel(repository, *topics):
     for topic in topics:
         decide(repository, "conv-001/main", "jwt", topic=topic, author="alice")
     return [decide(repository, "conv-001/fix", "sessions", topic=topic, author="bob").id for topic in topics]
-
-
-def replay(repository, verb, messages):
-    if verb == "rebase":
-        return rebase(repository, "conv-001", branch="fix", onto="main")
-    return cherry_pick(repository, "conv-001", messages, branch="main")
 
 
 @pytest.mark.parametrize(("options", "ending"), [(OURS, ("ours", "target")), (THEIRS, ("theirs", "source"))])

@@ -20,19 +20,11 @@ from scopes.merge.divergence import state_of
 from scopes.merge.records import list_conflicts_at
 from scopes.merge.replay_control import ReplayConflicted, Replayed
 from scopes.model.message import Author
-from scopes.store.config import Setting
 from tests.merge.test_recorded_conflicts import decide, decision_on, fork
 from tests.support.history import history, say
-from tests.support.store import FAST, assert_sound, open_store
+from tests.support.store import assert_sound, with_settings
 
 LEAD, CAROL = Author("lead"), Author("carol")
-
-
-def with_settings(repository, **settings):
-    """Open the store again with settings below scopes.merge."""
-    given = {f"scopes.merge.{name.replace('_', '.', 1)}".lower(): value for name, value in settings.items()}
-    overrides = {key.replace("_", "-"): Setting(key.replace("_", "-"), value, "flag") for key, value in given.items()}
-    return open_store(repository.path, {**FAST, **overrides})
 
 
 def resolved_before(repository, *, take="source", value=None, reason="it is fast", swapped=False, **decisions):

@@ -20,10 +20,9 @@ from scopes.history.revisions import list_branch_tips
 from scopes.merge.divergence import state_of
 from scopes.merge.replay_control import ReplayConflicted, Replayed
 from scopes.model.message import Author
-from tests.merge.test_reuse import with_settings
 from tests.support.decisions import decide, decided
 from tests.support.history import history, say
-from tests.support.store import assert_sound, refs
+from tests.support.store import assert_sound, refs, with_settings
 
 LEAD, CAROL = Author("lead", "human"), Author("carol", "human")
 VERBS = ["merge", "rebase", "cherry-pick"]

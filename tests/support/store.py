@@ -62,6 +62,13 @@ def open_store(
     return open_repository(path, overrides, Caller(actor, command))
 
 
+def with_settings(repository: Repository, **settings: str) -> Repository:
+    """Open the store again with settings below scopes.merge: `rule_decision_disagreement` is `rule.decision-disagreement`."""
+    given = {f"scopes.merge.{name.replace('_', '.', 1)}".lower(): value for name, value in settings.items()}
+    overrides = {key.replace("_", "-"): Setting(key.replace("_", "-"), value, "flag") for key, value in given.items()}
+    return open_store(repository.path, {**FAST, **overrides})
+
+
 def overtake(repository: Repository, act: Callable[[Repository], object]) -> None:
     """Run an action of another process the first time this process waits for the exclusive lock."""
     original = repository.lock.exclusive
