@@ -206,7 +206,7 @@ def test_a_hostile_text_is_kept_as_it_is(form, sample, old, text):
 
 
 @pytest.mark.parametrize("name", ["pi", "qwen"])
-def test_three_hundred_messages_are_one_chain(name):
+def test_a_hundred_messages_are_one_chain(name):
     form, records = FILES[name]
     last = records[-1]
     many = [
@@ -217,7 +217,7 @@ def test_three_hundred_messages_are_one_chain(name):
         names = {"id": f"x{number}", "uuid": f"x{number}", "parentId": f"x{number - 1}", "parentUuid": f"x{number - 1}"}
         record |= {key: value for key, value in names.items() if key in last}
     found = drafts(events_of(form, lines([*records, *many])))
-    assert len(found) >= 300
+    assert len(found) >= 100
     assert [draft.parent for draft in found[1:]] == [draft.key for draft in found[:-1]]
 
 
