@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
 DOCS_FILE = os.path.join(os.path.dirname(__file__), "command_docs.json")
@@ -79,14 +80,23 @@ def _without_none(part: ParameterDocs) -> dict[str, Any]:
 
 def read_docs(path: tuple[str, ...]) -> CommandDocs | None:
     """Read the documentation of one command from command_docs.json; None if it is not in it."""
-    with open(DOCS_FILE, encoding="utf-8") as file:
-        docs: dict[str, Any] | None = json.load(file).get(" ".join(path))
+    docs = _read_all_docs().get(" ".join(path))
     if docs is None:
         return None
-    docs["arguments"] = tuple(_parameter(document) for document in docs["arguments"])
-    docs["options"] = tuple(_parameter(document) for document in docs["options"])
-    docs["columns"], docs["fields"] = tuple(docs["columns"]), tuple(docs["fields"])
-    return CommandDocs(**docs)
+    lists = {
+        "arguments": tuple(_parameter(document) for document in docs["arguments"]),
+        "options": tuple(_parameter(document) for document in docs["options"]),
+        "columns": tuple(docs["columns"]),
+        "fields": tuple(docs["fields"]),
+    }
+    return CommandDocs(**{**docs, **lists})
+
+
+@cache
+def _read_all_docs() -> dict[str, dict[str, Any]]:
+    with open(DOCS_FILE, encoding="utf-8") as file:
+        docs: dict[str, dict[str, Any]] = json.load(file)
+    return docs
 
 
 def _parameter(document: dict[str, Any]) -> ParameterDocs:

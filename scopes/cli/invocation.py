@@ -65,8 +65,10 @@ class Invocation:
             Invalid: an argument is not valid; the error names its position, counted from 1.
         """
         for position, argument in enumerate(self.arguments, start=1):
-            if any("\ud800" <= character <= "\udfff" for character in argument):
-                raise Invalid(f"argument {position} is not valid UTF-8: {argument!a}")
+            try:
+                argument.encode()
+            except UnicodeEncodeError as error:
+                raise Invalid(f"argument {position} is not valid UTF-8: {argument!a}") from error
 
     def configure(self, command: str, options: Mapping[str, object]) -> None:
         """Apply the global options; `-C` changes the current directory, as in git.

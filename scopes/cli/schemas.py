@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 from scopes.cli.invocation import Invocation
@@ -34,6 +35,7 @@ class Rows(NamedTuple):
         return list(dict.fromkeys((*self.fields, *self.columns, *self.hidden)))
 
 
+@cache
 def read_schemas() -> dict[str, Any]:
     """Return the content of schemas.json: `documents` by name, and `commands` with the documents that each prints."""
     with open(SCHEMAS_FILE, encoding="utf-8") as file:

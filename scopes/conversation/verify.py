@@ -41,7 +41,7 @@ def verify(repository: Repository) -> Verification:
     Raises:
         Busy: something was found, and another process holds the lock.
     """
-    with repository.limit_packed():
+    with repository.limit_packed(), repository.from_disk():
         return _verify(repository)
 
 

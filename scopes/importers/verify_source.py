@@ -98,9 +98,10 @@ def verify_source(repository: Repository, path: str, formats: tuple[Format, ...]
     source = find_sources(path)[0]
     try:
         session, error = _read_session(source, formats)
-        stored = _find_stored(repository, source, session)
-        if stored is not None:
-            return _verify_stored(repository, source, *stored)
+        with repository.from_disk():
+            stored = _find_stored(repository, source, session)
+            if stored is not None:
+                return _verify_stored(repository, source, *stored)
     except OSError as failure:
         reason = failure.strerror or str(failure)
         raise Inaccessible(f"{path!a} cannot be read any more: {reason}", hint="is it being replaced?") from failure

@@ -29,6 +29,7 @@ from scopes.store.loose import CODES, MAX_OBJECT_BYTES, LooseReader, find_loose
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, CommitStub, TreeEntry, parse_commit, parse_tip, parse_tree
 from scopes.store.projects import Project
 from scopes.store.raw_refs import RefFiles, read_loose_ref, read_ref_files
+from scopes.store.recent_objects import RecentObjects
 
 if TYPE_CHECKING:
     from scopes.store.packs.sizes import PackSizes
@@ -84,6 +85,7 @@ class Repository:
         self._odb = git.odb
         self._objects = os.path.join(path, "objects")
         self._packs = _open_packs(self._objects)
+        self._recent = RecentObjects()
         self._last_was_packed = True
         self._pack_sizes: PackSizes | None = None
         self._unpacked: set[str] = set()
@@ -98,6 +100,7 @@ class Repository:
         """
         self.__dict__.pop("walker", None)
         del self._odb, self._packs
+        self._recent = RecentObjects()
         self.git.free()
         self._odb = self.git.odb
         self._packs = _open_packs(self._objects)
@@ -128,12 +131,19 @@ class Repository:
             )
 
     def read(self, oid: Oid) -> tuple[str, bytes]:
-        """Return kind and bytes of an object.
+        """Return kind and bytes of an object; small ones are kept in memory.
 
         Raises:
             NotFound: the store has no such object.
             Corrupt: the object is damaged.
         """
+        found = self._recent.find(oid)
+        if found is None:
+            found = self._read_from_disk(oid)
+            self._recent.add(oid, found)
+        return found
+
+    def _read_from_disk(self, oid: Oid) -> tuple[str, bytes]:
         try:
             found = self._find(oid)
         except (pygit2.GitError, ValueError) as error:
@@ -171,6 +181,15 @@ class Repository:
         return KINDS[code], data
 
     @contextlib.contextmanager
+    def from_disk(self) -> Iterator[None]:
+        """Read every object from disk, for commands that verify the store; the copies in memory are dropped."""
+        self._recent = RecentObjects(0)
+        try:
+            yield
+        finally:
+            self._recent = RecentObjects()
+
+    @contextlib.contextmanager
     def limit_packed(self) -> Iterator[None]:
         """Refuse packed objects above MAX_OBJECT_BYTES, as loose ones always are, for commands that read all objects.
 
@@ -196,11 +215,14 @@ class Repository:
         """
         for tries_left in reversed(range(_TRIES)):
             try:
-                return Oid(str(self.git.write(CODES[kind], data)))
+                oid = Oid(str(self.git.write(CODES[kind], data)))
             except (pygit2.GitError, OSError, ValueError) as error:
                 # a git command that repacks at the same time may remove a directory between two steps of libgit2
                 if not (tries_left and is_missing(error)):
                     raise refusal("write to the store", self.path, error, writing=True) from error
+            else:
+                self._recent.add(oid, (kind, data))
+                return oid
         raise AssertionError  # not reached: the last try returns or raises
 
     def override_refs(self, values: Mapping[str, str]) -> None:

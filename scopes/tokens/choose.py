@@ -9,7 +9,7 @@ from scopes.errors import Refused
 from scopes.result import Note
 from scopes.tokens.encodings import DEFAULT_ENCODING, ENCODINGS
 from scopes.tokens.estimate import EstimatingTokenizer
-from scopes.tokens.exact import ExactTokenizer
+from scopes.tokens.exact import shared_tokenizer
 from scopes.tokens.models import Model
 from scopes.tokens.rank_files import RankFilePaths, find_vocabulary
 
@@ -72,7 +72,7 @@ def choose_tokenizer(paths: RankFilePaths, model: Model | None = None, *, strict
     encoding = ENCODINGS[DEFAULT_ENCODING if model is None else model.encoding]
     vocabulary, notes = find_vocabulary(paths, encoding)
     factor = 100 if model is None else model.factor
-    exact = None if vocabulary is None else ExactTokenizer(encoding, vocabulary)
+    exact = None if vocabulary is None else shared_tokenizer(encoding, vocabulary)
     if strict and (exact is None or factor != 100):
         reason = f"there is no data of {encoding.name}" if factor == 100 else "its tokens can only be estimated"
         raise Refused(f"exact token counts are not possible here: {reason}", hint=FETCH_HINT if factor == 100 else None)

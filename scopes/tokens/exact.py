@@ -12,6 +12,7 @@ a text is encoded exactly as with the whole vocabulary.
 from __future__ import annotations
 
 import re
+from _thread import allocate_lock
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -64,16 +65,19 @@ class ExactTokenizer:
         self._chunks: set[str] = set()
         self._parts = set(_NUMBERS)
         self._announced: list[str] = []
+        self._lock = allocate_lock()
 
     def prepare(self, texts: Iterable[str]) -> None:
         """Announce texts that will be counted, so that one build of the encoding covers all of them."""
-        self._announced += texts
+        if not self._is_whole:
+            self._announced += texts
 
     def count(self, text: str) -> int:
         """Count the tokens of a text; an unpaired surrogate is counted as the replacement character."""
         if not text:
             return 0
-        encoding = self._encoding_for(text)
+        with self._lock:
+            encoding = self._encoding_for(text)
         return sum(len(encoding.encode_ordinary(piece)) for piece in _split_long_blanks(_replace_surrogates(text)))
 
     def _encoding_for(self, text: str) -> tiktoken.Encoding:
@@ -106,6 +110,17 @@ class ExactTokenizer:
         chunks = set().union(*map(chunks_of, texts)) - self._chunks
         self._chunks |= chunks
         return parts_of(chunks)
+
+
+_shared: dict[str, ExactTokenizer] = {}
+
+
+def shared_tokenizer(encoding: Encoding, vocabulary: Vocabulary) -> ExactTokenizer:
+    """Return the one tokenizer of a process for this encoding, so that a program builds its vocabulary once.
+
+    The data of an encoding is always the same: its hash is part of `Encoding`, and was checked.
+    """
+    return _shared.setdefault(encoding.sha256, ExactTokenizer(encoding, vocabulary))
 
 
 def chunks_of(text: str) -> set[str]:

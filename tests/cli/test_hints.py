@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -76,20 +77,20 @@ def is_command(words):
     return all(re.sub(r"=.*|[.:'\"]+$", "", word) in known for word in given if re.match(r"--?[a-zA-Z]", word))
 
 
-def walk_strings():
-    """Yield the file and the text of every string of the program that mentions a command."""
-    for path in sorted((ROOT / "scopes").rglob("*.py")):
-        if "scopes " in path.read_text():
-            yield from ((str(path.relative_to(ROOT)), text) for text in strings(path))
+@cache
+def all_strings():
+    """Return the file and the text of every string of the program that mentions a command."""
+    paths = [path for path in sorted((ROOT / "scopes").rglob("*.py")) if "scopes " in path.read_text()]
+    return [(str(path.relative_to(ROOT)), text) for path in paths for text in strings(path) if "scopes " in text]
 
 
 def test_every_command_in_a_string_of_the_program_exists():
-    assert [(path, mistake) for path, text in walk_strings() for mistake in mistakes(text)] == []
+    assert [(path, mistake) for path, text in all_strings() for mistake in mistakes(text)] == []
 
 
 def test_every_command_in_a_hint_has_its_required_arguments():
     """D13."""
-    assert [(path, mention) for path, text in walk_strings() for mention in incomplete(text)] == []
+    assert [(path, mention) for path, text in all_strings() for mention in incomplete(text)] == []
 
 
 @pytest.mark.parametrize("text", ["see: scopes conv amend", "list them: scopes tokens fetch, or scopes cat --raw"])

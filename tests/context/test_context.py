@@ -342,9 +342,10 @@ def test_an_encoding_is_built_once_for_a_whole_context(repository, tmp_path, opt
     new(repository)
     talk(repository, 60, length=900)
     built_encodings = []
-    choice = choose_tokenizer(RankFilePaths(str(tmp_path / "cache"), None, INSTALLED))
     encoding = load("tiktoken:Encoding")
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scopes.tokens.exact._shared", {})
+        choice = choose_tokenizer(RankFilePaths(str(tmp_path / "cache"), None, INSTALLED))
         patch.setattr(
             "tiktoken.Encoding", lambda name, **given: built_encodings.append(name) or encoding(name, **given)
         )

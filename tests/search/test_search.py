@@ -19,7 +19,7 @@ from tests.index.corpus import dump
 from tests.search.corpora import MESSAGES, QUERIES, append_message, scan, written
 from tests.support.examples import examples
 from tests.support.history import history, say
-from tests.support.store import make_store, remove_object
+from tests.support.store import loose_path, make_store, remove_object
 
 STEPS = st.lists(st.tuples(st.sampled_from(["say", "say", "fork", "rewind", "drop"]), MESSAGES), min_size=1, max_size=7)
 
@@ -202,10 +202,7 @@ def test_a_repaired_conversation_is_found_again(repository, ask):
 
 
 def _loose(repository, commit, name):
-    oid = str(repository.git[commit].tree[name].id)
-    path = f"{repository.path}/objects/{oid[:2]}/{oid[2:]}"
-    __import__("os").chmod(path, 0o600)
-    return path
+    return loose_path(repository, str(repository.git[commit].tree[name].id))
 
 
 def test_a_negative_limit_and_an_unknown_conversation_are_refused(ask, repository):

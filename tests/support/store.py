@@ -163,7 +163,8 @@ def assert_sound(store: Repository | str) -> None:
 
 
 def loose_path(repository: Repository, oid: str) -> str:
-    """Return the path of a loose object, made writable."""
+    """Return the path of a loose object, made writable; the repository forgets what it has in memory."""
+    repository.close()
     path = os.path.join(repository.path, "objects", oid[:2], oid[2:])
     os.chmod(path, 0o600)
     return path

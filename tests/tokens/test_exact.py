@@ -15,6 +15,7 @@ from scopes.loading import load
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.encodings import ENCODINGS
 from scopes.tokens.exact import MAX_TOKEN_BYTES, ExactTokenizer, chunks_of, parts_of
+from scopes.tokens.models import resolve_model
 from scopes.tokens.rank_files import RankFilePaths, find_vocabulary, walk_rank_files
 from tests.cli.running import environment
 from tests.support.examples import examples
@@ -28,6 +29,20 @@ quick = settings(max_examples=examples(300), deadline=None, suppress_health_chec
 slow = settings(quick, max_examples=examples(25))
 AWKWARD = "aZ09 '\"_-/!\n\r\t²½\u0661é\u0301\u017f—─中日привет\u3000\xa0\x85\x1c\x7f\u2028😀sReLlD"
 texts = st.text(max_size=40) | st.text(AWKWARD, max_size=40) | st.text(string.printable, max_size=60)
+
+
+@pytest.fixture(autouse=True)
+def no_shared_tokenizers(monkeypatch):
+    """Build every tokenizer anew, as a new process does."""
+    monkeypatch.setattr("scopes.tokens.exact._shared", {})
+
+
+def test_a_process_builds_the_vocabulary_of_an_encoding_once():
+    skip_without_rank_files()
+    paths = RankFilePaths("/nowhere", None, INSTALLED)
+    first, second = choose_tokenizer(paths).tokenizer, choose_tokenizer(paths, resolve_model("gpt-4")).tokenizer
+    assert choose_tokenizer(paths).tokenizer is first
+    assert second is not first
 
 
 @pytest.mark.parametrize(

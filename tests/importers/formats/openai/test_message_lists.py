@@ -89,7 +89,7 @@ def test_an_object_truncated_after_its_list_is_incomplete(tail):
     ("element", "problem"),
     [
         ('{"a":' * 300 + "1" + "}" * 300, "nested too deeply"),
-        ('{"n":' + "9" * 5000 + "}", "not valid JSON"),
+        ('{"n":' + "9" * 5000 + "}", "an integer has too many digits"),
         ('{"s":"\udcff"}', "not valid UTF-8"),
     ],
 )

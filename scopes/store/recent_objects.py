@@ -1,0 +1,33 @@
+"""The small objects that a repository read or wrote last, so that a tree or commit is read from disk once.
+
+An object never changes, so that a copy in memory is as good as the one on disk; `verify` reads the disk.
+"""
+
+from __future__ import annotations
+
+from scopes.ids import Oid
+
+MAX_OBJECT_BYTES = 16 * 1024
+MAX_BYTES = 4 * 1024 * 1024
+_OVERHEAD_BYTES = 300  # of the id, the tuple and the entry of the dict
+
+
+class RecentObjects:
+    """Kind and bytes of objects by id; the oldest is dropped when there are more than `max_bytes`."""
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._objects: dict[Oid, tuple[str, bytes]] = {}
+        self._bytes_left = max_bytes
+
+    def find(self, oid: Oid) -> tuple[str, bytes] | None:
+        """Return kind and bytes of an object; None if it is not in memory."""
+        return self._objects.get(oid)
+
+    def add(self, oid: Oid, found: tuple[str, bytes]) -> None:
+        """Keep an object unless it is large."""
+        if len(found[1]) > MAX_OBJECT_BYTES or oid in self._objects:
+            return
+        self._objects[oid] = found
+        self._bytes_left -= len(found[1]) + _OVERHEAD_BYTES
+        while self._bytes_left < 0:
+            self._bytes_left += len(self._objects.pop(next(iter(self._objects)))[1]) + _OVERHEAD_BYTES

@@ -1,0 +1,63 @@
+"""Objects in memory: what was read or written once is not read from disk again, within limits."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scopes.errors import NotFound
+from scopes.store.objects import BLOB
+from scopes.store.recent_objects import MAX_OBJECT_BYTES, RecentObjects
+
+
+def remove_object(repository, oid):
+    """Remove a loose object from disk."""
+    os.remove(os.path.join(repository.path, "objects", oid[:2], oid[2:]))
+
+
+def test_an_object_that_was_written_is_read_without_the_disk(repository):
+    oid = repository.write(BLOB, b"tea")
+    remove_object(repository, oid)
+    assert repository.read(oid) == (BLOB, b"tea")
+
+
+def test_a_command_that_verifies_reads_the_disk(repository):
+    oid = repository.write(BLOB, b"tea")
+    remove_object(repository, oid)
+    with repository.from_disk(), pytest.raises(NotFound):
+        repository.read(oid)
+    with pytest.raises(NotFound):
+        repository.read(oid)
+
+
+def test_a_closed_repository_keeps_nothing(repository):
+    oid = repository.write(BLOB, b"tea")
+    remove_object(repository, oid)
+    repository.close()
+    with pytest.raises(NotFound):
+        repository.read(oid)
+
+
+def test_a_large_object_is_not_kept():
+    recent = RecentObjects()
+    recent.add("a", (BLOB, bytes(MAX_OBJECT_BYTES)))
+    recent.add("b", (BLOB, bytes(MAX_OBJECT_BYTES + 1)))
+    assert (recent.find("a") is not None, recent.find("b")) == (True, None)
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 400)), max_size=60), st.integers(0, 5000))
+def test_the_newest_objects_stay_within_the_limit(added, limit):
+    recent = RecentObjects(limit)
+    order = []
+    for number, size in added:
+        if recent.find(str(number)) is None:
+            order.append((str(number), size))
+            recent.add(str(number), (BLOB, bytes(size)))
+    order = list(dict(reversed(order)).items())  # the last time that each was added, newest first
+    room = limit
+    for oid, size in order:
+        room -= size + 300
+        assert (recent.find(oid) is not None) == (room >= 0)
