@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from scopes.render.view import Span
 from scopes.render.wrap import COMMAND, truncate_line, truncate_text, wrap_line, wrap_sentence
-from tests.cli.test_hints import PLACEHOLDER, TO_RUN, walk_strings
+from tests.cli.test_hints import PLACEHOLDER, TO_RUN, all_strings
 from tests.render.rendering import seen_lines
 from tests.render.test_renderings import EVERY_SAMPLE
 
@@ -64,7 +64,7 @@ def test_every_command_on_a_screen_of_80_columns_is_in_one_row(sample):
 def test_every_command_in_a_string_of_the_program_stays_in_one_row():
     """Errors, hints and notes are broken at words: not inside of `scopes conflicts resolve ... --continue`."""
     broken = []
-    for path, text in walk_strings():
+    for path, text in all_strings():
         for line in text.replace(PLACEHOLDER, "conv-034/conflict-resolution").splitlines():
             rows = list(wrap_sentence(f"hint: {line}", 80))
             mentions = [f"scopes {mention.strip(' .:')}" for mention in TO_RUN.findall(line)]
