@@ -21,7 +21,9 @@ def read_baseline(data: bytes, path: str) -> frozenset[str]:
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise Corrupt(f"{path} is no report of scopes check: {error}", hint="give a SARIF or JSON report") from error
+        raise Corrupt(
+            f"{path} is no report of scopes check: {_explain(error)}", hint="give a SARIF or JSON report"
+        ) from error
     found = set(_walk_fingerprints(document))
     if not found and not _is_report(document):
         raise Corrupt(f"{path} is no report of scopes check", hint="give a SARIF or JSON report")
@@ -31,6 +33,14 @@ def read_baseline(data: bytes, path: str) -> frozenset[str]:
 def mark_known(findings: tuple[Finding, ...], known: frozenset[str]) -> tuple[Finding, ...]:
     """Return the findings, those of the baseline marked."""
     return tuple(finding._replace(known=finding.fingerprint in known) for finding in findings)
+
+
+def _explain(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return str(error)
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not valid UTF-8"
+    return "it is nested too deeply" if isinstance(error, RecursionError) else "a number has too many digits"
 
 
 def _is_report(document: Any) -> bool:

@@ -41,7 +41,8 @@ class CheckedRun:
 class Checked(Result):
     """The verdicts about all runs. It fails if a finding that counts is at least as severe as `fail_on`.
 
-    policy, lines: the file of the policy, and the line of each rule in it
+    policy, lines: the file of the policy, and the line of each rule
+    paths: the file of each rule that stands in a file that the policy extends
     own_rules: the text of each rule that the policy defines, by id
     unknown_fails: a rule at such a level that cannot be judged fails too
     """
@@ -51,6 +52,7 @@ class Checked(Result):
     unknown_fails: bool = False
     policy: str | None = None
     lines: Mapping[str, int] = field(default_factory=dict)
+    paths: Mapping[str, str] = field(default_factory=dict)
     own_rules: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -119,6 +121,7 @@ def check(
         unknown_fails=unknown_fails,
         policy=policy.path,
         lines={**policy.lines, **{rule.id: rule.line for rule in policy.own_rules}},
+        paths={**policy.paths, **{rule.id: rule.path for rule in policy.own_rules if rule.path is not None}},
         own_rules={rule.id: rule.expect for rule in policy.own_rules},
         notes=(*policy.notes, *_notes_on_missing(absent, policy), *judge.notes()),
     )

@@ -24,7 +24,10 @@ class ParameterRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleRow:
-    """A rule with its level in the policy; a rule of the policy itself is `own`."""
+    """A rule with its level in the policy; a rule of the policy itself is `own`.
+
+    place: file and line of the policy that set it last, or define it; None for the defaults
+    """
 
     id: str
     level: Level
@@ -32,6 +35,7 @@ class RuleRow:
     explanation: str
     own: bool = False
     parameters: tuple[ParameterRow, ...] = ()
+    place: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +86,21 @@ def _rows(policy: Policy) -> list[RuleRow]:
                     ParameterRow(each.name, given.get(each.name, each.default), each.summary)
                     for each in rule.parameters
                 ),
+                place=_place(policy, policy.paths.get(rule.id), policy.lines.get(rule.id)),
             )
         )
     return rows + [
-        RuleRow(id=own.id, level=own.level, summary=own.message or own.expect, explanation=own.expect, own=True)
+        RuleRow(
+            id=own.id,
+            level=own.level,
+            summary=own.message or own.expect,
+            explanation=own.expect,
+            own=True,
+            place=_place(policy, own.path, own.line),
+        )
         for own in policy.own_rules
     ]
+
+
+def _place(policy: Policy, path: str | None, line: int | None) -> str | None:
+    return None if line is None else f"{path or policy.path}:{line}"

@@ -63,7 +63,8 @@ class Judge:
             if rule.level != "off" and not self._matched[rule.id]:
                 yield Note(f"rule {rule.id} matched no event: {rule.expect}", "see whether its patterns have a mistake")
         for each in self._suppressions.unused() if self._runs else ():
-            yield Note(f"the suppression of {each.rule} in line {each.line} covers no finding", "remove it")
+            place = f"line {each.line}" if each.path is None else f"{each.path}, line {each.line},"
+            yield Note(f"the suppression of {each.rule} in {place} covers no finding", "remove it")
 
         for name, patterns in self._paths.items() if self._edited else ():
             if not any(matches_path(pattern, path) for path in self._edited for pattern in patterns):
@@ -90,7 +91,7 @@ class Judge:
                     breach.events,
                     match=breach.events[0].text if breach.events else None,
                     attempted=breach.attempted,
-                    cure=f"see the rule in {self._policy.path}, line {rule.line}",
+                    cure=f"see the rule in {rule.path or self._policy.path}, line {rule.line}",
                 )
             )
             for breach in breaches

@@ -1,14 +1,21 @@
-"""Policies: which rules apply, at which level and with which parameters, read from `scopes-check.toml`."""
+"""Policies: which rules apply, at which level and with which parameters, read from `scopes-check.toml`.
+
+A policy may extend others. The files are put into one order, each once: those that a file extends come before it, and
+of several the later one comes later. What a later file sets replaces the value of an earlier one, key by key;
+suppressions, rules and tools of all files add up, and a rule replaces an earlier one with the same id.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from scopes.check.findings import LEVELS, Level
 from scopes.check.own_rules import Expectation, matches_line, parse_expectation
+from scopes.check.policy_sources import NoFiles, PolicySource
 from scopes.check.rules.base import Parameter
 from scopes.errors import Invalid
 from scopes.loading import load
@@ -17,7 +24,12 @@ from scopes.result import Note
 if TYPE_CHECKING:
     from datetime import date
 
-_EXTENDING = ("extends", "extend", "include", "import")
+_MAX_LEVELS = 10
+_MAX_FILES = 100  # that a policy extends, directly or not
+_KEYS = ("extends", "preset", "fail_on", "tests", "rules", "rule", "suppress", "tool_as_test")
+_MAX_BITS = 63
+_LONG_NUMBER = re.compile(r"[0-9_]{4300}")
+_EXTENDING = ("extend", "include", "import")
 PRESETS = ("recommended", "strict", "read-only")
 _OWN_RULE_KEYS = ("id", "level", "expect", "message", "match", "not_match", "scope")
 FAIL_ON = ("error", "warning", "note", "none")
@@ -33,13 +45,17 @@ DEFAULT_TESTS = (
 
 
 class Suppression(NamedTuple):
-    """A finding that is accepted until a day: rule, the events that it covers, reason, and its line in the file."""
+    """A finding that is accepted until a day: rule, the events that it covers, reason, and its line.
+
+    path: the file if it is one that the policy extends
+    """
 
     rule: str
     match: str | None
     reason: str
     until: date
     line: int
+    path: str | None = None
 
 
 class OwnRule(NamedTuple):
@@ -47,6 +63,7 @@ class OwnRule(NamedTuple):
 
     message: what a finding says; empty for the text of the form
     scope: `run` for the calls of all agents in one order, `each` to judge the calls of sub-agents apart
+    path: the file if it is one that the policy extends
     """
 
     id: str
@@ -56,6 +73,7 @@ class OwnRule(NamedTuple):
     message: str
     scope: str
     line: int
+    path: str | None = None
 
 
 _Choice = TypeVar("_Choice", bound=str)
@@ -68,7 +86,8 @@ class Policy:
     path: the file it was read from; None for the defaults
     levels: by rule id; rules that are not there have their default level
     parameters: by rule id
-    lines: line of the table of each rule in the file, from 1
+    lines: line of the table of each rule in its file, from 1
+    paths: the file of the table of each rule, if it is one that the policy extends
     notes: what the user should know about where it comes from
     """
 
@@ -79,19 +98,136 @@ class Policy:
     levels: Mapping[str, Level] = field(default_factory=dict)
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)
+    paths: Mapping[str, str] = field(default_factory=dict)
     own_rules: tuple[OwnRule, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
     tools_as_test: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
 
 
-def parse_policy(text: str, path: str, known_rules: Mapping[str, Sequence[Parameter]]) -> Policy:
+class Layer(NamedTuple):
+    """What one file of a policy sets; None for a key that it lacks."""
+
+    path: str
+    extends: tuple[str, ...] = ()
+    preset: str | None = None
+    fail_on: str | None = None
+    tests: tuple[str, ...] | None = None
+    levels: Mapping[str, Level] = MappingProxyType({})
+    parameters: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    lines: Mapping[str, int] = MappingProxyType({})
+    own_rules: tuple[OwnRule, ...] = ()
+    suppressions: tuple[Suppression, ...] = ()
+    tools_as_test: tuple[str, ...] = ()
+
+
+def parse_policy(
+    text: str, path: str, known_rules: Mapping[str, Sequence[Parameter]], source: PolicySource | None = None
+) -> Policy:
     """Read a policy; `known_rules` are the parameters of the built-in rules by id.
 
+    The policies that it extends are read from `source`, and from nowhere else.
+
     Raises:
-        Invalid: a mistake, with its line and column and the nearest known word (exit code 2).
+        Invalid: a mistake, with its file, line and column and the nearest known word (exit code 2).
     """
-    return _Reader(text, path, known_rules).read()
+    return merge_layers(_Files(known_rules, source or NoFiles(path)).read(text, path))
+
+
+def merge_layers(layers: Sequence[Layer]) -> Policy:
+    """Return the policy of files; what a later one sets replaces what an earlier one sets. The last is the policy."""
+    levels: dict[str, Level] = {}
+    parameters: dict[str, dict[str, Any]] = {}
+    lines: dict[str, int] = {}
+    paths: dict[str, str] = {}
+    own_rules: dict[str, OwnRule] = {}
+    path = layers[-1].path
+    for layer in layers:
+        inherited = None if layer.path == path else layer.path
+        levels.update(layer.levels)
+        lines.update(layer.lines)
+        for rule, given in layer.parameters.items():
+            parameters.setdefault(rule, {}).update(given)
+        for rule in layer.lines:
+            paths[rule] = layer.path
+        own_rules.update((rule.id, rule._replace(path=inherited)) for rule in layer.own_rules)
+    return Policy(
+        path=path,
+        preset=_last(layer.preset for layer in layers) or "recommended",
+        fail_on=_last(layer.fail_on for layer in layers) or "error",
+        tests=next((layer.tests for layer in reversed(layers) if layer.tests is not None), DEFAULT_TESTS),
+        levels=levels,
+        parameters=parameters,
+        lines=lines,
+        paths={rule: file for rule, file in paths.items() if file != path},
+        own_rules=tuple(own_rules.values()),
+        suppressions=tuple(
+            each if layer.path == path else each._replace(path=layer.path)
+            for layer in layers
+            for each in layer.suppressions
+        ),
+        tools_as_test=tuple(dict.fromkeys(name for layer in layers for name in layer.tools_as_test)),
+    )
+
+
+def _last(values: Iterable[str | None]) -> str | None:
+    """Return the last value that is given."""
+    return next((value for value in reversed(list(values)) if value is not None), None)
+
+
+class _Files:
+    """Reads a policy and the files that it extends, each once."""
+
+    def __init__(self, known: Mapping[str, Sequence[Parameter]], source: PolicySource) -> None:
+        self._known = known
+        self._source = source
+        self._layers: dict[str, Layer] = {}
+        self._orders: dict[str, tuple[str, ...]] = {}  # of a file and those that it extends
+        self._heights: dict[str, int] = {}  # levels below a file
+
+    def read(self, text: str, path: str) -> list[Layer]:
+        """Return the files in the order in which they apply."""
+        self._add(self._source.path, _Reader(text, path, self._known), (self._source.path,))
+        return [self._layers[each] for each in self._orders[self._source.path]]
+
+    def _add(self, path: str, reader: _Reader, chain: tuple[str, ...]) -> None:
+        layer = self._layers[path] = reader.read()
+        order: dict[str, None] = {}
+        height = 0
+        for written in layer.extends:
+            target = self._locate(path, written, reader)
+            if target in chain:
+                names = " -> ".join(map(self._source.show, (*chain[chain.index(target) :], target)))
+                raise reader.mistake("extends", f"a policy extends itself: {names}")
+            if target not in self._orders:
+                self._add(target, self._open(target, reader, len(chain)), (*chain, target))
+            height = max(height, self._heights[target] + 1)
+            for each in self._orders[target]:
+                order.pop(each, None)
+                order[each] = None
+        if height > _MAX_LEVELS:
+            raise _too_deep(reader)
+        self._orders[path], self._heights[path] = (*order, path), height
+
+    def _locate(self, path: str, written: str, reader: _Reader) -> str:
+        try:
+            return self._source.locate(path, written)
+        except Invalid as error:
+            raise reader.mistake("extends", error.message, error.hint) from error
+
+    def _open(self, path: str, reader: _Reader, level: int) -> _Reader:
+        if level > _MAX_LEVELS:
+            raise _too_deep(reader)
+        if len(self._layers) > _MAX_FILES:
+            raise reader.mistake("extends", f"a policy extends more than {_MAX_FILES} files")
+        try:
+            return _Reader(self._source.read(path), self._source.show(path), self._known)
+        except Invalid as error:
+            raise reader.mistake("extends", error.message, error.hint) from error
+
+
+def _too_deep(reader: _Reader) -> Invalid:
+    return reader.mistake("extends", f"policies extend each other over more than {_MAX_LEVELS} levels")
 
 
 class _Reader:
@@ -102,16 +238,12 @@ class _Reader:
         self._path = path
         self._known = known_rules
 
-    def read(self) -> Policy:
-        try:
-            document = load("tomllib:loads")(self._text)
-        except ValueError as error:
-            raise Invalid(f"{self._path}: {error}") from error
-        keys = ("preset", "fail_on", "tests", "rules", "rule", "suppress", "tool_as_test")
+    def read(self) -> Layer:
+        document = self._parse()
         for key in document:
             if key in _EXTENDING:
-                raise self._mistake(key, f"a policy has no key {key!r}", "no policy extends another: copy its rules")
-            self._require_known(key, keys, "a policy has no key")
+                raise self.mistake(key, f"a policy has no key {key!r}", "did you mean 'extends'?")
+            self._require_known(key, _KEYS, "a policy has no key")
         levels: dict[str, Level] = {}
         parameters: dict[str, dict[str, Any]] = {}
         lines: dict[str, int] = {}
@@ -119,11 +251,12 @@ class _Reader:
             self._require_known(rule, tuple(self._known), "there is no rule")
             lines[rule] = self._line_of(rule)
             parameters[rule] = self._read_rule(rule, settings, levels)
-        return Policy(
+        return Layer(
             path=self._path,
-            preset=self._choice(document, "preset", PRESETS, "recommended"),
-            fail_on=self._choice(document, "fail_on", FAIL_ON, "error"),
-            tests=tuple(self._texts(document, "tests")) if "tests" in document else DEFAULT_TESTS,
+            extends=self._read_extends(document),
+            preset=self._choice(document, "preset", PRESETS, "recommended") if "preset" in document else None,
+            fail_on=self._choice(document, "fail_on", FAIL_ON, "error") if "fail_on" in document else None,
+            tests=tuple(self._texts(document, "tests")) if "tests" in document else None,
             levels=levels,
             parameters=parameters,
             lines=lines,
@@ -136,9 +269,28 @@ class _Reader:
             ),
         )
 
+    def _parse(self) -> dict[str, Any]:
+        try:
+            return dict(load("tomllib:loads")(self._text))
+        except load("tomllib:TOMLDecodeError") as error:
+            raise Invalid(f"{self._path}: {error}") from error
+        except RecursionError as error:
+            raise Invalid(f"{self._path}: tables or lists are nested too deeply") from error
+        except ValueError as error:  # the limit of Python on the digits of an integer
+            lines = enumerate(self._text.splitlines(), 1)
+            line = next((number for number, text in lines if _LONG_NUMBER.search(text)), 1)
+            raise Invalid(f"{self._path}:{line}:1: a number has too many digits") from error
+
+    def _read_extends(self, document: Mapping[str, Any]) -> tuple[str, ...]:
+        value = document.get("extends", [])
+        paths = [value] if isinstance(value, str) else value
+        if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
+            raise self.mistake("extends", "extends is not a path or a list of paths")
+        return tuple(dict.fromkeys(reversed(paths)))[::-1]  # of equal paths the last one counts
+
     def _read_rule(self, rule: str, settings: object, levels: dict[str, Level]) -> dict[str, Any]:
         if not isinstance(settings, dict):
-            raise self._mistake(rule, f"the settings of {rule} are not a table")
+            raise self.mistake(rule, f"the settings of {rule} are not a table")
         known = {each.name: each for each in self._known[rule]}
         given = {}
         for key, value in settings.items():
@@ -151,7 +303,9 @@ class _Reader:
             fits = isinstance(value, kinds) and (isinstance(default, bool) or not isinstance(value, bool))
             if not fits or (isinstance(value, list) and not all(isinstance(each, str) for each in value)):
                 wanted = "a number" if default is None else f"like {default!r}"
-                raise self._mistake(key, f"{key} of {rule} must be {wanted}")
+                raise self.mistake(key, f"{key} of {rule} must be {wanted}")
+            if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+                raise self.mistake(key, f"{key} of {rule} has too many digits")
             given[key] = value
         return given
 
@@ -160,7 +314,7 @@ class _Reader:
         for number, each in enumerate(self._tables(document, "rule")):
             rule = self._read_own_rule(each, number)
             if rule.id in self._known or rule.id in found:
-                raise self._mistake("id", f"there is another rule {rule.id!r}", number=number)
+                raise self.mistake("id", f"there is another rule {rule.id!r}", number=number)
             found[rule.id] = rule
         return tuple(found.values())
 
@@ -169,11 +323,11 @@ class _Reader:
             self._require_known(key, _OWN_RULE_KEYS, "a rule has no key")
         name, expect = document.get("id"), document.get("expect")
         if not isinstance(name, str) or not isinstance(expect, str):
-            raise self._mistake("rule", "a rule needs `id` and `expect`", number=number)
+            raise self.mistake("rule", "a rule needs `id` and `expect`", number=number)
         try:
             expectation = parse_expectation(expect)
         except Invalid as error:
-            raise self._mistake("expect", f"{name}: {error.message}", error.hint, number=number) from error
+            raise self.mistake("expect", f"{name}: {error.message}", error.hint, number=number) from error
         self._try_examples(document, name, expectation, number)
         return OwnRule(
             name,
@@ -191,14 +345,14 @@ class _Reader:
             for line in self._texts(document, key) if key in document else ():
                 if any(matches_line(pattern, line) for pattern in wanted.first) is not expected:
                     verb = "does not match" if expected else "matches"
-                    raise self._mistake(key, f"{name} {verb} its example {line!r}", number=number)
+                    raise self.mistake(key, f"{name} {verb} its example {line!r}", number=number)
 
     def _read_tool(self, document: Mapping[str, Any], number: int) -> str:
         for key in document:
             self._require_known(key, ("name",), "a tool that runs tests has no key")
         name = document.get("name")
         if not isinstance(name, str) or not name:
-            raise self._mistake("tool_as_test", "a tool that runs tests needs `name`", number=number)
+            raise self.mistake("tool_as_test", "a tool that runs tests needs `name`", number=number)
         return name
 
     def _read_suppression(self, document: Mapping[str, Any], number: int) -> Suppression:
@@ -206,44 +360,45 @@ class _Reader:
             self._require_known(key, ("rule", "match", "reason", "until"), "a suppression has no key")
         rule, match, reason, until = (document.get(key) for key in ("rule", "match", "reason", "until"))
         if not isinstance(rule, str) or not isinstance(reason, str) or not reason.strip():
-            raise self._mistake("suppress", "a suppression needs `rule` and `reason`", number=number)
+            raise self.mistake("suppress", "a suppression needs `rule` and `reason`", number=number)
         if match is not None and not isinstance(match, str):
-            raise self._mistake("suppress", "`match` of a suppression is one text", number=number)
+            raise self.mistake("suppress", "`match` of a suppression is one text", number=number)
         if not isinstance(until, load("datetime:date")):
-            raise self._mistake("suppress", "a suppression needs a last day: until = 2027-03-31", number=number)
+            raise self.mistake("suppress", "a suppression needs a last day: until = 2027-03-31", number=number)
         return Suppression(rule, match, reason, until, self._line_of("suppress", number))
 
     def _table(self, document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         value = document.get(key, {})
         if not isinstance(value, dict):
-            raise self._mistake(key, f"{key} is not a table")
+            raise self.mistake(key, f"{key} is not a table")
         return value
 
     def _tables(self, document: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
         value = document.get(key, [])
         if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-            raise self._mistake(key, f"{key} is not a list of tables: write [[{key}]]")
+            raise self.mistake(key, f"{key} is not a list of tables: write [[{key}]]")
         return value
 
     def _texts(self, document: Mapping[str, Any], key: str) -> list[str]:
         value = document[key]
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise self._mistake(key, f"{key} is not a list of texts")
+            raise self.mistake(key, f"{key} is not a list of texts")
         return value
 
     def _choice(self, document: Mapping[str, Any], key: str, choices: Sequence[_Choice], default: _Choice) -> _Choice:
         value = document.get(key, default)
         found = next((choice for choice in choices if choice == value), None)
         if found is None:
-            raise self._mistake(key, f"{key} = {value!r} is not one of {', '.join(choices)}")
+            raise self.mistake(key, f"{key} = {_shown(value)} is not one of {', '.join(choices)}")
         return found
 
     def _require_known(self, key: str, known: Sequence[str], text: str) -> None:
         if key not in known:
             near = load("difflib:get_close_matches")(key, known, 1)
-            raise self._mistake(key, f"{text} {key!r}", f"did you mean {near[0]!r}?" if near else None)
+            raise self.mistake(key, f"{text} {key!r}", f"did you mean {near[0]!r}?" if near else None)
 
-    def _mistake(self, key: str, text: str, hint: str | None = None, *, number: int = 0) -> Invalid:
+    def mistake(self, key: str, text: str, hint: str | None = None, *, number: int = 0) -> Invalid:
+        """Return the error about the n-th place of a key."""
         line = self._line_of(key, number)
         lines = self._text.splitlines()
         column = lines[line - 1].find(key) + 1 if 0 < line <= len(lines) else 1
@@ -255,3 +410,10 @@ class _Reader:
         pattern = re.compile(rf"""^\s*(?:\[(?:.*[."'\[\s])?{name}\]|["']?{name}=)""")
         found = [line for line, text in enumerate(self._text.splitlines(), 1) if pattern.match(text)]
         return found[min(number, len(found) - 1)] if found else 1
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # the limit of Python on the digits of an integer
+        return "a number with too many digits"

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from scopes.check.hook import AGENTS, MAX_INPUT, Decision, format_answer, judge_call, parse_input
 from scopes.check.policy import PRESETS, Policy, parse_policy
+from scopes.check.policy_sources import CommittedTree, PolicySource, WorkingTree
 from scopes.check.rules.base import FILE_NAME
 from scopes.check.rules.registry import RULES
 from scopes.errors import Invalid, NotFound, ScopesError
@@ -130,24 +131,25 @@ def _read_policy(directories: Sequence[str], rules: str | None, revision: str | 
     if found is None:
         policy = Policy()
     else:
-        policy = parse_policy(
-            found[0].decode("utf-8-sig"), found[1], {rule.id: rule.parameters for rule in RULES.values()}
-        )
+        data, name, source = found
+        known = {rule.id: rule.parameters for rule in RULES.values()}
+        policy = parse_policy(data.decode("utf-8-sig"), name, known, source)
     return policy if preset is None else replace(policy, preset=preset)
 
 
-def _find_policy(directories: Sequence[str], path: str, revision: str | None) -> tuple[bytes, str] | None:
-    """Return the bytes and the name of the first policy in one of the directories, or in commits of them."""
+def _find_policy(directories: Sequence[str], path: str, revision: str | None) -> tuple[bytes, str, PolicySource] | None:
+    """Return the bytes, the name and the source of the first policy in one of the directories, or in their commits."""
     missing: NotFound | None = None
     for directory in directories:
         name = os.path.join(directory, path)
         try:
             if revision is None:
-                return read_regular(name, _MAX_POLICY), name
-            read = load("scopes.store.committed_file:read_committed_file")
-            data = read(directory, revision, os.path.normpath(path))
+                return read_regular(name, _MAX_POLICY), name, WorkingTree(name)
+            commit = load("scopes.store.committed_file:Commit")(directory, revision)
+            source = CommittedTree(path, revision, commit.read)
+            data = commit.read(source.path)
             if data is not None:
-                return data, f"{revision[:12]}:{path}"
+                return data, f"{revision[:12]}:{path}", source
         except FileNotFoundError:
             continue
         except NotFound as error:  # an outer repository need not have the revision

@@ -12,6 +12,7 @@ from scopes.check.baseline import read_baseline
 from scopes.check.check import Checked, check
 from scopes.check.findings import Finding
 from scopes.check.policy import FAIL_ON, PRESETS, Policy, parse_policy
+from scopes.check.policy_sources import CommittedTree, PolicySource, WorkingTree
 from scopes.check.rules.base import FILE_NAME
 from scopes.check.rules.registry import RULES
 from scopes.check.run import Run
@@ -28,7 +29,7 @@ from scopes.importers.import_sources import ImportOptions
 from scopes.regular_file import read_regular
 from scopes.render.progress import progress
 from scopes.result import Note
-from scopes.store.committed_file import find_merge_base, read_committed_file
+from scopes.store.committed_file import Commit, find_merge_base
 from scopes.store.overlay import empty_store
 from scopes.store.projects import Project
 from scopes.store.repository import Repository
@@ -84,9 +85,9 @@ def read_policy(
     if path is None and revision is None and _is_job_for_change(invocation):
         revision = _find_base(invocation)
         notes = () if revision is not None else (_NO_BASE,)
-    text, name = _read_policy_text(invocation, path, revision)
+    text, name, source = _read_policy_text(invocation, path, revision)
     known = {rule.id: rule.parameters for rule in RULES.values()}
-    policy = Policy() if text is None else parse_policy(text, name, known)
+    policy = Policy() if text is None else parse_policy(text, name, known, source)
     policy = replace(policy, notes=notes)
     policy = policy if fail_on is None else replace(policy, fail_on=fail_on)
     return policy if preset is None else replace(policy, preset=preset)
@@ -218,17 +219,21 @@ def read_known(path: str | None) -> frozenset[str]:
     return frozenset() if path is None else read_baseline(_read_file(path, "baseline"), path)
 
 
-def _read_policy_text(invocation: Invocation, path: str | None, revision: str | None) -> tuple[str | None, str]:
-    """Return the text of the policy and its name; None if there is none."""
+def _read_policy_text(
+    invocation: Invocation, path: str | None, revision: str | None
+) -> tuple[str | None, str, PolicySource | None]:
+    """Return the text of the policy, its name, and where files that it extends are; no text if there is none."""
     name = path or FILE_NAME
     if revision is None:
         if path is None and not os.path.isfile(name):
-            return None, name
-        return read_text(name, "policy"), name
-    data = read_committed_file(invocation.cwd, revision, os.path.normpath(name))
+            return None, name, None
+        return read_text(name, "policy"), name, WorkingTree(name)
+    commit = Commit(invocation.cwd, revision)
+    source = CommittedTree(name, revision, commit.read)
+    data = commit.read(source.path)
     if data is None and path is not None:
         raise NotFound(f"there is no {name} in {revision}", hint="commit the policy there, or leave out --rules-from")
-    return None if data is None else _decoded(data, name), f"{revision[:12]}:{name}"
+    return None if data is None else _decoded(data, name), f"{revision[:12]}:{name}", source
 
 
 def _is_job_for_change(invocation: Invocation) -> bool:

@@ -8,31 +8,54 @@ from scopes.store.libgit2 import pygit2
 _MAX_BYTES = 1 << 20
 
 
+class Commit:
+    """A commit of the user's own repository; it stays the same when its branch moves on."""
+
+    def __init__(self, directory: str, revision: str) -> None:
+        """Find the commit.
+
+        Raises:
+            NotFound: the directory is in no repository, or the revision does not exist in it.
+            Inaccessible: the repository cannot be read.
+        """
+        self._revision = revision
+        try:
+            repository = _open(directory)
+            self._tree = repository.revparse_single(revision).peel(pygit2.Commit).tree
+        except KeyError as error:
+            raise NotFound(
+                f"revision {revision!a} is not in the repository", hint="fetch it, in CI with the whole history"
+            ) from error
+        except (pygit2.GitError, ValueError) as error:
+            raise self._unreadable(error) from error
+
+    def read(self, path: str) -> bytes | None:
+        """Return a file, given its path from the top of the repository; None if the commit lacks it.
+
+        Only objects and refs are read: filters, hooks and attributes of the repository have no effect.
+
+        Raises:
+            Corrupt: the file is no regular file, or larger than 1 MiB.
+            Inaccessible: the repository cannot be read.
+        """
+        try:
+            entry = _find_entry(self._tree, path)
+            if entry is None:
+                return None
+            is_link = entry.filemode == pygit2.enums.FileMode.LINK
+            if is_link or not isinstance(entry, pygit2.Blob) or entry.size > _MAX_BYTES:
+                raise Corrupt(f"{path} of {self._revision!a} is no file of at most 1 MiB")
+            return bytes(entry.data)
+        except (pygit2.GitError, ValueError) as error:
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: Exception) -> Inaccessible:
+        return Inaccessible(f"cannot read {self._revision!a} of the repository: {error}")
+
+
 def read_committed_file(directory: str, revision: str, path: str) -> bytes | None:
-    """Return a file of a commit, given its path from the top of the repository; None if the commit lacks it.
-
-    Only objects and refs are read: filters, hooks and attributes of the repository have no effect.
-
-    Raises:
-        NotFound: the directory is in no repository, or the revision does not exist in it.
-        Corrupt: the file is no regular file, or larger than 1 MiB.
-        Inaccessible: the repository cannot be read.
-    """
-    try:
-        repository = _open(directory)
-        commit = repository.revparse_single(revision).peel(pygit2.Commit)
-        entry = _find_entry(commit.tree, path)
-    except KeyError as error:
-        raise NotFound(
-            f"revision {revision!a} is not in the repository", hint="fetch it, in CI with the whole history"
-        ) from error
-    except (pygit2.GitError, ValueError) as error:
-        raise Inaccessible(f"cannot read {revision!a} of the repository: {error}") from error
-    if entry is None:
-        return None
-    if not isinstance(entry, pygit2.Blob) or entry.size > _MAX_BYTES:
-        raise Corrupt(f"{path} of {revision!a} is no file of at most 1 MiB")
-    return bytes(entry.data)
+    """Return a file of a commit, as `Commit` does."""
+    return Commit(directory, revision).read(path)
 
 
 def find_merge_base(directory: str, revision: str) -> str | None:

@@ -151,3 +151,18 @@ def test_another_document_is_no_baseline(data):
     """An empty baseline would let nothing pass, and a wrong one would hide that it is wrong."""
     with pytest.raises(Corrupt, match=r"old\.json is no report of scopes check"):
         read_baseline(data, "old.json")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b'{"runs": [' + b"9" * 5000 + b"]}", "a number has too many digits"),
+        (b"[" * 100_000, "it is nested too deeply"),
+        (b"\xff\xfe[", "it is not valid UTF-8"),
+    ],
+    ids=["number", "nested", "bytes"],
+)
+def test_the_reason_why_a_baseline_cannot_be_read_is_in_plain_words(data, reason):
+    with pytest.raises(Corrupt) as caught:
+        read_baseline(data, "old.json")
+    assert caught.value.message == f"old.json is no report of scopes check: {reason}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from scopes.check.policy import parse_policy
@@ -73,9 +75,31 @@ def test_in_a_job_for_a_change_the_merge_base_is_looked_up_once(tmp_path, capsys
         monkeypatch.setattr(
             "scopes.cli.check_runner.find_merge_base", lambda *words, base=base: asked.append(words) or base
         )
-        monkeypatch.setattr("scopes.cli.check_runner.read_committed_file", lambda *_: b"fail_on = 'none'\n")
+        commit = SimpleNamespace(read=lambda _: b"fail_on = 'none'\n")
+        monkeypatch.setattr("scopes.cli.check_runner.Commit", lambda *_, commit=commit: commit)
         monkeypatch.setenv("GITHUB_BASE_REF", "main")
         monkeypatch.chdir(tmp_path)
         code, output = run_check(capsys, "gone.jsonl")
         assert (code, "is not in this clone" in output) == ((1, True) if base is None else (0, False))
     assert asked == [(str(tmp_path), "origin/main")] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\nfail_on = " + "9" * 5000, "scopes-check.toml:2:1: a number has too many digits"),
+        (
+            "fail_on = 0x" + "f" * 5000,
+            "scopes-check.toml:1:1: fail_on = a number with too many digits is not one of error, warning, note, none",
+        ),
+        (
+            '[rules."run/empty"]\nmin_calls = 0x' + "f" * 5000,
+            "scopes-check.toml:2:1: min_calls of run/empty has too many digits",
+        ),
+        ("a = " + "[" * 5000, "scopes-check.toml: tables or lists are nested too deeply"),
+    ],
+)
+def test_huge_numbers_and_deep_nesting_are_refused_in_plain_words(text, message):
+    with pytest.raises(Invalid) as caught:
+        parse(text)
+    assert caught.value.message == message

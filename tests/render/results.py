@@ -678,6 +678,7 @@ DEEP = SearchHit(
 RULE = RuleRow(
     id="run/empty", level="error", summary="The run has an answer or a tool call", explanation="It may end with nothing.",
     parameters=(ParameterRow("min_calls", 0, "the least number of tool calls"), ParameterRow("max_usd", None, "the most")),
+    place="scopes-check.toml:3",
 )  # fmt: skip
 CHECKED = Checked(
     policy="scopes-check.toml",

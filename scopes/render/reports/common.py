@@ -71,7 +71,7 @@ def place_in_repository(checked: Checked, rule: str, finding: Finding | None = N
     """
     if finding is not None and finding.file is not None and _is_inside(finding.file):
         return finding.file, finding.file_line or 1
-    policy = (checked.policy or FILE_NAME).rpartition(":")[2]
+    policy = (checked.paths.get(rule) or checked.policy or FILE_NAME).rpartition(":")[2]
     return (policy, checked.lines.get(rule, 1)) if _is_inside(policy) else (FILE_NAME, 1)
 
 

@@ -98,6 +98,9 @@ def render_rule_explained(result: RuleExplained, view: View) -> None:
         for parameter in rule.parameters:
             value = "not set" if parameter.value is None else json.dumps(parameter.value)
             view.line(Span(parameter.name, "key"), f" = {value}: {parameter.summary}", indent=2)
+    if rule.place is not None:
+        view.line()
+        view.line(f"set in {rule.place}")
 
 
 @render_text.register

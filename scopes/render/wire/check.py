@@ -74,16 +74,15 @@ def format_rule_explained(result: RuleExplained) -> dict[str, object]:
 
 
 def _format_rule(rule: RuleRow) -> dict[str, object]:
-    return {
-        "id": rule.id,
-        "level": rule.level,
-        "summary": rule.summary,
-        "explanation": rule.explanation,
-        "own": rule.own,
-        "parameters": [
-            without_none(name=each.name, value=each.value, summary=each.summary) for each in rule.parameters
-        ],
-    }
+    return without_none(
+        id=rule.id,
+        level=rule.level,
+        summary=rule.summary,
+        explanation=rule.explanation,
+        own=rule.own,
+        place=rule.place,
+        parameters=[without_none(name=each.name, value=each.value, summary=each.summary) for each in rule.parameters],
+    )
 
 
 @to_wire.register
