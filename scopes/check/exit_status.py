@@ -17,6 +17,7 @@ _BODIES = {"redirected_statement", "for_statement", "command_substitution", "var
 _FINDERS = re.compile(r"\s*(?:\S*/)?(?:[ef]?grep|rg|ag|ack|diff|cmp|test|\[)(?:\s|$)")
 _FAILING = re.compile(r"(?:exit|return)\s+[1-9]\d*$|false$|\{[^{}]*;\s*(?:exit|return)\s+[1-9]\d*;?\s*\}$", re.DOTALL)
 _ERREXIT = re.compile(r"set\s+(?:-[a-z]*e[a-z]*\b|-o\s+errexit\b)")
+_NO_ERREXIT = re.compile(r"set\s+\+")
 _KEPT = re.compile(r"(\w+)=\$\?$")
 _MAX_DEPTH = 40
 
@@ -34,15 +35,17 @@ class Status(NamedTuple):
 _KNOWN, _UNKNOWN = Status(passed=True, failed=True), Status(passed=False, failed=False)
 
 
-def read_status(line: str, texts: Sequence[str]) -> Status:
-    """Return what the exit code of a command line says about the last of its commands with one of the texts."""
+def read_status(line: str, texts: Sequence[str], *, pipefail: bool = False) -> Status:
+    """Return what the exit code of a command line says about the last of its commands with one of the texts.
+
+    pipefail: a pipeline fails if any of its programs fails
+    """
     source = line.encode("utf-8", "replace")
     source, tree = load("scopes.check.shell_grammar:Grammar")().parse(source)
     if tree is None or tree.has_error:
         last = line.rstrip().endswith(tuple(texts))
         return _KNOWN if last else _UNKNOWN
     wanted = [text.encode("utf-8", "replace") for text in texts if text]
-    pipefail = b"pipefail" in source
     return _Line(
         source, lambda node: any(text in source[node.start_byte : node.end_byte] for text in wanted), pipefail=pipefail
     ).read(tree, 0)
@@ -80,7 +83,9 @@ class _Line:
         status = self.read(held, depth + 1)
         if not after or self._is_kept(after):
             return status
-        if any(_ERREXIT.match(self._text(each)) for each in children[:position]) and held.type != "list":
+        before = [self._text(each) for each in children[:position]]
+        is_errexit = any(map(_ERREXIT.match, before)) and not any(map(_NO_ERREXIT.match, before))
+        if is_errexit and held.type != "list":
             return Status(status.passed, failed=False)
         return _UNKNOWN
 
@@ -107,6 +112,7 @@ class _Line:
 
     def _pipeline(self, children: list[Node], depth: int) -> Status:
         first, *_, last = children
+        first = first.named_children[0] if first.type == "redirected_statement" else first
         if first.type == "list" and not self._holds(last):  # the grammar takes `a && b | c` for `(a && b) | c`
             left, right = first.named_children[0], first.named_children[-1]
             if self._holds(left) and not self._holds(right) and any(each.type == "&&" for each in first.children):

@@ -289,5 +289,5 @@ def test_a_new_test_file_may_skip_its_tests(repository):
     ],
 )
 def test_settings_and_hooks_of_a_repository_in_the_workspace_are_protected(repository, path, status):
-    """git in that directory runs them; one in a temporary directory is not of the project."""
+    """What runs them is git in that directory; one in a temporary directory is not of the project."""
     assert verdict_of(judge(repository, in_workspace(repository, edit(path))), PROTECTED)[0] == status

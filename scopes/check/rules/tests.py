@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from scopes.check.exit_status import read_status
@@ -10,6 +11,7 @@ from scopes.check.rules.base import Settings
 from scopes.check.run import Call, Run
 from scopes.check.runner_summaries import has_failed
 
+_PIPEFAIL = re.compile(r"(?:\S*/)?(?:ba|k|z)sh\s[^;|&\n'\"]*-\w*o\s+pipefail\b")
 NO_CODE = "the exit code of the last test run is not recorded"
 OTHER_CODE = "the exit code is not that of the last test run, and its output has no summary of failures"
 
@@ -43,13 +45,23 @@ def _judge(call: Call, settings: Settings) -> CheckedTest:
     tests = [each for each in call.commands if any(matches_command(pattern, each) for pattern in settings.tests)]
     if passed is None or call.shell is None or not tests:
         return CheckedTest(call, passed, NO_CODE if passed is None else "")
-    status = read_status(call.shell, [each.text for each in tests])
+    status = read_status(call.shell, [each.text for each in tests], pipefail=_has_pipefail(call))
     if (status.passed and _is_last_of_its_shell(call, settings)) if passed else status.failed:
         return CheckedTest(call, passed)
     output = None if call.result is None else call.result.fields.get("output")
     if isinstance(output, str) and has_failed(output, len(tests)):
         return CheckedTest(call, passed=False, summary=True)
     return CheckedTest(call, None, OTHER_CODE)
+
+
+def _has_pipefail(call: Call) -> bool:
+    """Return True if `set -o pipefail`, as a command, or `bash -o pipefail` applies."""
+    options = [each.words for each in call.commands if each.program == "set" and "pipefail" in each.words]
+    if options:
+        return not any(word.startswith("+") for words in options for word in words)
+    return any(_PIPEFAIL.search(wrapper) for each in call.commands for wrapper in each.wrappers) or (
+        _PIPEFAIL.match(call.shell or "") is not None
+    )
 
 
 def _is_last_of_its_shell(call: Call, settings: Settings) -> bool:
