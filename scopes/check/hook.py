@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.check.findings import Finding, is_at_least, redacted
 from scopes.check.judge import Judge
@@ -20,7 +20,7 @@ from scopes.check.run import Call, Run
 from scopes.check.workspace import resolve
 from scopes.errors import Invalid
 from scopes.ids import MessageId
-from scopes.model.file_edits import command_of, edits_of_call
+from scopes.model.file_edits import command_of, directories_of_command, edits_of_call
 from scopes.model.message import Part
 
 AGENTS = ("claude-code", "codex", "gemini")
@@ -28,7 +28,6 @@ MAX_INPUT = 1 << 20  # bytes
 _EVENTS = {"claude-code": "PreToolUse", "codex": "PreToolUse", "gemini": "BeforeTool"}
 # Variables with the directory in which the agent was started; `cwd` of the input follows its `cd`.
 _PROJECTS = {"claude-code": "CLAUDE_PROJECT_DIR", "gemini": "GEMINI_PROJECT_DIR"}
-_DIRECTORIES = ("workdir", "dir_path", "directory", "cwd")  # arguments with the directory of a shell command
 _RULES = ("shell/", "files/", "tools/undeclared", "net/", "secrets/read")
 _MAX_FINDINGS, _MAX_REASON = 5, 2000
 
@@ -163,13 +162,11 @@ def _stat(path: str) -> os.stat_result | None:
 
 def _run_of(wanted: HookInput) -> Run:
     """Return a run with the one call, which has no result yet."""
-    given = wanted.call.fields.get("input")
     directory = wanted.directory
     shell = command_of(wanted.call)
-    if shell is not None and isinstance(given, dict):
-        directory = next(
-            (resolved for name in _DIRECTORIES if (resolved := _resolve(given.get(name), directory))), directory
-        )
+    if shell is not None:
+        resolved = (resolve(named, directory) for named in directories_of_command(wanted.call))
+        directory = next(filter(None, resolved), directory)
     message = MessageId("hook")
     call = Call(
         number=1,
@@ -185,10 +182,6 @@ def _run_of(wanted: HookInput) -> Run:
         edits=tuple(edits_of_call(wanted.call, {})),
     )
     return _CallRun("hook", None, None, wanted.project, (call,), (), ())
-
-
-def _resolve(path: Any, directory: str) -> str | None:
-    return resolve(path, directory) if isinstance(path, str) and path else None
 
 
 def _explain(findings: list[Finding]) -> str:

@@ -10,7 +10,7 @@ from scopes.history.metadata import read_metadata_at, write_metadata
 from scopes.history.store_check import check_store, describe_damaged_request
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
-from scopes.result import Result
+from scopes.result import Result, plural
 from scopes.store import refs
 from scopes.store.fsck import Finding
 from scopes.store.repair import Quarantine, Repair, walk_repairs
@@ -36,12 +36,14 @@ class Repaired(Result):
 def repair(repository: Repository, *, dry_run: bool = False) -> Repaired:
     """Repair the store under the exclusive lock, and check it again; with `dry_run` only list what would be repaired.
 
+    Every object is read from disk: a copy in memory would hide that it is damaged there.
+
     Raises:
         Busy, Inaccessible, TooNew: the store cannot be written now.
     """
     repository.require_writable()
     quarantine = Quarantine(repository.path)
-    with repository.lock.exclusive():
+    with repository.lock.exclusive(), repository.from_disk():
         repairs = tuple(dict.fromkeys(walk_repairs(repository, quarantine, dry_run=dry_run)))
         repairs += tuple(_remove_damaged_requests(repository, dry_run=dry_run))
         remaining = () if dry_run else tuple(dict.fromkeys(check_store(repository, locked=True).findings))
@@ -72,7 +74,7 @@ def _remove_damaged_requests(repository: Repository, *, dry_run: bool) -> Iterat
                 subject = "remove damaged merge requests"
                 tx.move_ref(ref, value, write_metadata(repository, Oid(value), dict.fromkeys(damaged), subject))
         if tx:
-            tx.commit("repair", f"remove {len(repairs)} damaged merge request{'s'[: len(repairs) > 1]}")
+            tx.commit("repair", f"remove {len(repairs)} {plural(len(repairs), 'damaged merge request')}")
     except ScopesError:
         return  # reported again as a defect
     yield from repairs

@@ -109,8 +109,8 @@ def list_latest(repository: Repository) -> list[ConversationId]:
         pair = refs.split_branch_ref(ref)
         if pair is not None:
             commit = read_commit(repository, Oid(oid))
-            time = recorded.find_newest([(commit.oid, commit.time, commit.author.email)]) or commit.time
-            times[pair[0]] = max(times.get(pair[0], 0), time)
+            written = recorded.find_newest([(commit.oid, commit.time, commit.author.email)]) or 0
+            times[pair[0]] = max(times.get(pair[0], 0), commit.time, written)
     return sorted(times, key=lambda conversation: (times[conversation], conversation), reverse=True)
 
 

@@ -16,12 +16,10 @@ from scopes.merge.file_claims import FileClaim
 from scopes.merge.side_calls import SideCall
 from scopes.model.agent_tools import RESULT_RECORDS
 from scopes.model.file_edits import FileEdit, command_of, edits_of_call
-from scopes.model.message import Part
 from scopes.model.shell_commands import FORMATTERS, find_removed, find_writer
 
 _MAX_EDITS = 200  # of one file on one side
 _MAX_RENAMES = 5  # of one file, one after the other
-_DIRECTORIES = ("workdir", "dir_path", "directory", "cwd")  # arguments with the directory of a shell command
 ReadRecords = Callable[[set[str]], Mapping[str, list[bytes]]]
 """Returns the source records of messages, by message id."""
 
@@ -29,14 +27,14 @@ ReadRecords = Callable[[set[str]], Mapping[str, list[bytes]]]
 class Step(NamedTuple):
     """One step of the history of a file: an edit by a tool, or a command that wrote the file, such as `Bash sed -i`.
 
-    `formats` is true for a command that changes only the format of the file, such as `Bash gofmt -w`. A claim without a
-    recorded edit is a step with the hash of the text that it leads to, if that is in the claim. The paths in an edit
-    are keys.
+    `cause` is the tool or command that changed the file, or what is known instead; it may be empty. `formats` is true
+    for a command that changes only the format of the file, such as `Bash gofmt -w`. A claim without a recorded edit is
+    a step with the hash of the text that it leads to, if that is in the claim. The paths in an edit are keys.
     """
 
     message: MessageId
     agent: str
-    tool: str
+    cause: str
     edit: FileEdit | None = None
     formats: bool = False
     time: str | None = None
@@ -58,9 +56,12 @@ def list_sides(
     wanted: Mapping[str, str],
     read_records: ReadRecords,
 ) -> list[dict[str, list[Step]]]:
-    """Return the steps of files on both sides, also those at the old paths of renames; the arguments as below.
+    """Return the steps of files on both sides, also those at the old paths of renames.
 
-    `read_calls` returns the calls of target and source about files with given names.
+    read_calls: returns the calls of target and source about files with given names
+    key_of: returns the key of a path
+    wanted: the names of the files by key
+    read_records: is called only as `list_steps` calls it
     """
     names = dict(wanted)
     while True:
@@ -103,11 +104,11 @@ def list_steps(
         structured = _structured_of(call, records.get(call.message, ()))
         for edit in edits_of_call(call.call, {**call.structured, **structured}) if call.message in touching else ():
             key, old = key_of(edit.path), None if edit.source is None else key_of(edit.source)
-            done = {key: edit._replace(path=key, source=old)}
+            edits = {key: edit._replace(path=key, source=old)}
             if old is not None and old != key:
-                done[old] = FileEdit(old, "delete")
-            for each in done.keys() & wanted.keys():
-                steps[each].append(Step(call.message, call.agent, call.name, done[each], time=call.time))
+                edits[old] = FileEdit(old, "delete")
+            for each in edits.keys() & wanted.keys():
+                steps[each].append(Step(call.message, call.agent, call.name, edits[each], time=call.time))
     return {key: _limited(found) for key, found in steps.items()}
 
 
@@ -115,10 +116,10 @@ def _read_command(call: SideCall, key: str, name: str, key_of: Callable[[str], s
     """Return the step of a command that wrote or removed a file; None if the call is no such command."""
     command = None if call.call is None else command_of(call.call)
     writer = None if command is None else find_writer(command, name)
-    if call.call is None or command is None or writer is None:
+    if command is None or writer is None:
         return None
-    removed = find_removed(command) if _has_succeeded(call) else None
-    is_removed = removed is not None and key_of(posixpath.join(_directory_of(call.call), removed)) == key
+    removed = find_removed(command) if call.directory is not None and _has_succeeded(call) else None
+    is_removed = removed is not None and key_of(posixpath.join(call.directory or "", removed)) == key
     edit = FileEdit(key, "delete") if is_removed else None
     return Step(call.message, call.agent, f"{call.name} {writer}", edit, writer in FORMATTERS, call.time)
 
@@ -129,12 +130,6 @@ def _has_succeeded(call: SideCall) -> bool:
     given = {} if call.call is None else call.call.fields.get("input")
     background = isinstance(given, dict) and given.get("run_in_background") is True
     return not background and (fields.get("exit_code") == 0 or fields.get("is_error") is False)
-
-
-def _directory_of(call: Part) -> str:
-    given = call.fields.get("input")
-    found = (given.get(name) for name in _DIRECTORIES) if isinstance(given, dict) else ()
-    return next((each for each in found if isinstance(each, str)), "")
 
 
 def follow_renames(
@@ -176,10 +171,9 @@ def add_claims(steps: Sequence[Step], claims: Iterable[FileClaim], order: Mappin
     added: list[Step] = []
     for claim in claims:
         if claim.message not in recorded:
-            after = last is not None and order.get(claim.message, -1) > last
-            why = "changed after its last recorded edit" if after else "changed without a recorded edit"
-            tool = "" if last is None else why
-            added.append(Step(claim.message, claim.agent, tool, content=claim.content))
+            is_last = last is not None and order.get(claim.message, -1) > last
+            cause = "changed after its last recorded edit" if is_last else "changed without a recorded edit"
+            added.append(Step(claim.message, claim.agent, "" if last is None else cause, content=claim.content))
     return sorted([*steps, *added], key=lambda step: order.get(step.message, -1)) if added else list(steps)
 
 

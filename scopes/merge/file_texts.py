@@ -77,11 +77,11 @@ def follow_steps(steps: Sequence[Step], text: str | None) -> FileSide:
     for step in steps:
         edit = step.edit
         if edit is None and step.formats:
-            formatter = step.tool
+            formatter = step.cause
         elif edit is None:
             if text is None or deleted or step.content != hash_text(text):
                 deleted, text = False, None
-                unknown = f"{NOT_RECORDED}: {step.tool}" if step.tool else NOT_RECORDED
+                unknown = f"{NOT_RECORDED}: {step.cause}" if step.cause else NOT_RECORDED
         elif edit.op == "read":
             text = edit.after if text is None else text
         else:
@@ -89,7 +89,7 @@ def follow_steps(steps: Sequence[Step], text: str | None) -> FileSide:
             unknown = NOT_RECORDED if text is not None else unknown
             after = apply_edit(edit, text)
             if after is None and (text is not None or unknown == NOT_RECORDED):
-                unknown = f"{NOT_RECORDED}: {formatter or f'{step.tool} without the text before it'}"
+                unknown = f"{NOT_RECORDED}: {formatter or f'{step.cause} without the text before it'}"
             text, deleted = after, edit.op == "delete"
     if text is not None and len(text) > MAX_TEXT:
         text, unknown = None, "content too large to compare"

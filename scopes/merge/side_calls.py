@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
 from scopes.errors import Corrupt
-from scopes.history.messages import is_root, read_message_bytes
+from scopes.history.messages import is_root, message_id_of, read_message_bytes
 from scopes.history.tool_calls import calls_by_id, is_failed
 from scopes.ids import MessageId, Oid
 from scopes.model.codec import decode
+from scopes.model.file_edits import command_of, directories_of_command
 from scopes.model.message import Message, Part
+from scopes.model.shell_commands import changes_directory, find_removed
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, read_commit
@@ -19,12 +23,15 @@ from scopes.store.repository import Objects, read_commit
 MAX_COMMITS = 10_000  # of a side, the newest
 _MAX_ABOVE = 64  # commits below the fork point that are searched for the call of a result
 _TOOL_PARTS = (b'"tool_call"', b'"tool_result"')
+_MAY_CHANGE_DIRECTORY = re.compile(rb"(?:\b|\\[nrt])(?:cd|pushd|popd)\b")
+_STREAM = "stream"  # field of a message of an event stream, which states only the directory in which the run began
 
 
 class SideCall(NamedTuple):
     """One tool call and its result; `call` is None if it was not found.
 
-    `agent` called the tool in the message `caller`; `message` holds the result, and `time` is its time.
+    `agent` called the tool in the message `caller`; `message` holds the result, and `time` is its time. `directory` is
+    where a command that removes one file began, relative to the directory of the conversation; None if that is unknown.
     """
 
     call: Part | None
@@ -33,6 +40,7 @@ class SideCall(NamedTuple):
     agent: str
     caller: MessageId
     time: str | None = None
+    directory: str | None = None
 
     @property
     def name(self) -> str:
@@ -68,6 +76,7 @@ def read_side_calls(
     found: list[SideCall] = []
     unanswered: set[bytes] = set()  # calls whose results need not be wanted by themselves
     searched = False
+    moves = _DirectoryMoves(objects, bases, newest)
     own = {commit.oid for commit in newest}
     for commit in [*(read_commit(objects, base) for base in dict.fromkeys(bases)), *newest]:
         message = _read(objects, commit, is_wanted)
@@ -87,7 +96,8 @@ def read_side_calls(
                 calls = {**dict(_walk_calls_before(objects, bases)), **calls}
             unanswered.discard(call_id.encode("utf-8", "surrogatepass"))
             call, caller = calls.get(call_id, (None, message))
-            found.append(SideCall(call, part, message.id, caller.author.name, caller.id, message.time))
+            directory = _find_directory(call, caller, moves)
+            found.append(SideCall(call, part, message.id, caller.author.name, caller.id, message.time, directory))
     return found
 
 
@@ -102,6 +112,62 @@ def _read(objects: Objects, commit: Commit, wanted: Callable[[bytes], bool]) -> 
         return decode(data)
     except Corrupt:
         return None  # a commit of another program
+
+
+class _DirectoryMoves:
+    """Finds agents that changed the directory of their shell; the history is read at the first question."""
+
+    def __init__(self, objects: Objects, bases: Sequence[Oid], commits: Sequence[Commit]) -> None:
+        self._objects = objects
+        self._bases = bases
+        self._commits = commits
+        self._positions: dict[MessageId, int] = {}
+        self._first: dict[str, int] | None = None  # position of the first move, by agent
+
+    def has_moved(self, caller: Message) -> bool:
+        """Return True if the author of a message called `cd` in it or before it."""
+        if self._first is None:
+            self._first = self._find_first()
+        first = self._first.get(caller.author.name)
+        return first is not None and first <= self._positions.get(caller.id, first)
+
+    def _find_first(self) -> dict[str, int]:
+        before = list(islice(walk_newest_first(self._objects, self._bases), MAX_COMMITS))
+        found: dict[str, int] = {}
+        for position, commit in enumerate((*reversed(before), *self._commits)):
+            message = _read(self._objects, commit, lambda data: _MAY_CHANGE_DIRECTORY.search(data) is not None)
+            self._positions[message_id_of(commit)] = position
+            if message is not None and _changes_directory(message):
+                found.setdefault(message.author.name, position)
+        return found
+
+
+def _find_directory(call: Part | None, caller: Message, moves: _DirectoryMoves) -> str | None:
+    """Return the `directory` of SideCall; a shell keeps its `cd`, and only session files record where that led."""
+    command = None if call is None else command_of(call)
+    removed = None if command is None else find_removed(command)
+    if call is None or removed is None or posixpath.isabs(removed):
+        return ""
+    named = next(iter(directories_of_command(call)), "")
+    if posixpath.isabs(named):
+        return named
+    recorded = _recorded_directory(caller)
+    if _changes_directory(caller) if recorded is not None else moves.has_moved(caller):
+        return None
+    return posixpath.join(recorded or "", named)
+
+
+def _recorded_directory(message: Message) -> str | None:
+    """Return the directory that a session file states for a message; empty: that of the session; None: it has none."""
+    if "precision" not in message.extra or _STREAM in message.extra:
+        return None
+    directory = message.extra.get("cwd")
+    return directory if isinstance(directory, str) else ""
+
+
+def _changes_directory(message: Message) -> bool:
+    calls = (part for part in message.parts if part.type == "tool_call")
+    return any((command := command_of(call)) is not None and changes_directory(command) for call in calls)
 
 
 def _walk_calls_before(objects: Objects, bases: Iterable[Oid]) -> Iterator[tuple[str, tuple[Part, Message]]]:

@@ -140,6 +140,8 @@ AGENT_TOOLS = {  # by format name
     ),
 }
 
+DIRECTORIES = ("workdir", "dir_path", "directory", "cwd")  # arguments of any agent with the directory of a command
+
 # the entries of all agents: a stored call does not say which agent's tool it is
 _ALL = tuple(AGENT_TOOLS.values())
 STEP_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.step_lists))

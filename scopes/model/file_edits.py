@@ -16,6 +16,7 @@ from scopes.model.agent_tools import (
     CHANGE_LISTS,
     COMMANDS,
     CREATIONS,
+    DIRECTORIES,
     EDIT_LISTS,
     FILE_PATHS,
     FILE_TOOLS,
@@ -132,6 +133,12 @@ def command_of(call: Part) -> str | None:
         if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
             return value[2] if len(value) == 3 and value[1] in {"-c", "-lc"} else shlex.join(value)
     return None
+
+
+def directories_of_command(call: Part) -> list[str]:
+    """Return the directories that the arguments of a shell call name, usually one or none; the first one counts."""
+    arguments = _object(call.fields.get("input"))
+    return [text for name in DIRECTORIES if (text := _text(arguments.get(name)))]
 
 
 def apply_edit(edit: FileEdit, text: str | None) -> str | None:

@@ -25,6 +25,7 @@ _REMOVALS = {  # commands that remove files, with the options that change nothin
     ("rm",): {"-f", "-r", "-R", "-rf", "-fr", "-v", "-fv", "-vf", "--force", "--recursive", "--verbose"},
     ("git", "rm"): {"-f", "-r", "-rf", "-fr", "-q", "-fq", "-qf", "--force", "--quiet"},
 }
+_MOVE = re.compile(r"(?<![^\s;&|({])(?:cd|pushd|popd)(?![^\s;&|)}])")
 MAX_COMMAND = 100_000  # characters that are looked at
 
 
@@ -40,6 +41,11 @@ def find_writer(command: str, name: str) -> str | None:
             if match is not None:
                 return " ".join(word for word in match.groups() if word)
     return None
+
+
+def changes_directory(command: str) -> bool:
+    """Return True if a command line seems to change the directory of its shell, as `cd src && make` does."""
+    return _MOVE.search(command) is not None
 
 
 def find_removed(command: str) -> str | None:

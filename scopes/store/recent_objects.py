@@ -1,6 +1,7 @@
 """The small objects that a repository read or wrote last, so that a tree or commit is read from disk once.
 
-An object never changes, so that a copy in memory is as good as the one on disk; `verify` reads the disk.
+An object never changes, so that a copy in memory is as good as the one on disk; `verify` and `repair` read the disk.
+The cache of `packs/writer` differs: it has objects that are not in the store yet, of any size, and drops blobs first.
 """
 
 from __future__ import annotations
@@ -16,8 +17,13 @@ class RecentObjects:
     """Kind and bytes of objects by id; the oldest is dropped when there are more than `max_bytes`."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self.clear()
+
+    def clear(self) -> None:
+        """Drop all objects."""
         self._objects: dict[Oid, tuple[str, bytes]] = {}
-        self._bytes_left = max_bytes
+        self._bytes_left = self._max_bytes
 
     def find(self, oid: Oid) -> tuple[str, bytes] | None:
         """Return kind and bytes of an object; None if it is not in memory."""

@@ -100,7 +100,7 @@ class Repository:
         """
         self.__dict__.pop("walker", None)
         del self._odb, self._packs
-        self._recent = RecentObjects()
+        self._recent.clear()
         self.git.free()
         self._odb = self.git.odb
         self._packs = _open_packs(self._objects)

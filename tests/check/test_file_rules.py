@@ -272,3 +272,22 @@ def test_a_new_test_file_may_skip_its_tests(repository):
     content = "func TestA(t *testing.T) {\n\tif testing.Short() {\n\t\tt.Skip()\n\t}\n}\n"
     write = ("Write", {"file_path": "a_test.go", "content": content}, "File created successfully at: a_test.go")
     assert verdict_of(judge(repository, in_workspace(repository, write)), WEAKENED) == ("pass", "")
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("sub/.git/config", "fail"),
+        ("a/b/.git/hooks/pre-commit", "fail"),
+        ("sub/.git", "fail"),
+        (".git", "fail"),
+        (".git/config", "fail"),
+        ("sub/.github/x", "pass"),
+        ("sub/x.git/config", "pass"),
+        ("sub/.gitignore", "pass"),
+        ("/tmp/try/.git/config", "pass"),
+    ],
+)
+def test_settings_and_hooks_of_a_repository_in_the_workspace_are_protected(repository, path, status):
+    """What runs them is git in that directory; one in a temporary directory is not of the project."""
+    assert verdict_of(judge(repository, in_workspace(repository, edit(path))), PROTECTED)[0] == status

@@ -241,6 +241,20 @@ def test_the_only_copy_of_a_damaged_object_stays_where_it_is(repository):
     assert read_bytes(path) == b"damaged"
 
 
+def test_a_repair_reads_the_disk_and_not_its_copies_in_memory(repository):
+    """One handle wrote the object, or read it before it was damaged."""
+    path = loose_path(repository, git(repository, "rev-parse", f"{MAIN}~1:message.json").strip())
+    append(repository, "conv-001", plain_message("carol", "in memory"), branch="main")
+    own = loose_path(repository, git(repository, "rev-parse", f"{MAIN}:message.json").strip())
+    for damaged in (path, own):
+        sound = read_bytes(damaged)
+        repository.read(Oid(damaged[-41:].replace("/", "")))
+        write_bytes(damaged, b"damaged")
+        assert repair(repository).exit_code == 7
+        write_bytes(damaged, sound)
+    assert repair(repository).exit_code == 0
+
+
 def test_a_ref_whose_object_is_lost_is_not_restored(repository):
     tip = repository.find_ref(SIDE)
     os.unlink(f"{repository.path}/{SIDE}")

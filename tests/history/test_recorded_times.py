@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.clock import format_seconds
+from scopes.clock import format_seconds, parse_time
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
 from scopes.conversation.conflicts import list_conflicts, show_conflict
+from scopes.conversation.delete import delete_branch
 from scopes.conversation.list import list_conversations
 from scopes.conversation.log import LogFilter, log
 from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
@@ -109,6 +110,21 @@ def test_a_list_is_sorted_by_the_time_of_the_merge_and_names_it(repository, fork
     assert (other.id, other.recorded_at) == ("d", None)
     assert list_latest(repository) == ["c", "d"]
     assert resolve_conversation(repository, "@") == "c"
+
+
+def test_the_latest_conversation_is_the_first_of_the_list_if_the_clock_of_an_agent_is_ahead(repository):
+    """The merge was written before the time in its commit, and its source, with the same time, is deleted."""
+    history(repository, "main: a", conversation="c")
+    now = newest_operation(repository)
+    ahead, between = (format_seconds(parse_time(now) // 10**9 + hours * 3600) for hours in (2, 1))
+    branch(repository, "c", name="fix", start="main", switch=False)
+    say(repository, "c/fix", "b", time=ahead)
+    say(repository, "c/main", "c", time=now)
+    merge(repository, "c", "fix", target="main")
+    delete_branch(repository, "c", "fix", force=True)
+    history(repository, conversation="d")
+    say(repository, "d", "later", time=between)
+    assert [row.id for row in list_conversations(repository).conversations] == list_latest(repository) == ["c", "d"]
 
 
 def test_a_conflict_is_dated_by_the_operation_that_opened_it(repository, forked):

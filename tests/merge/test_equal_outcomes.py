@@ -9,12 +9,19 @@ from scopes.conversation.branch import branch
 from scopes.conversation.merge import merge
 from scopes.conversation.new import new
 from scopes.history.messages import plain_message
-from tests.support.tool_calls import call_tool
+from tests.support.tool_calls import call_tool, checked
 
 FILE = "src/f.c"
 LINES = [f"line {number}\n" for number in range(1, 41)]
 TEXT = "".join(LINES)
 SIDES = ("main", "alt")
+
+
+RESULT = {"type": "tool_result", "call_id": "one", "output": "", "exit_code": 0}
+
+
+def tool_call(command, call_id="one"):
+    return {"type": "tool_call", "call_id": call_id, "name": "Bash", "input": {"command": command}}
 
 
 @pytest.fixture
@@ -189,6 +196,67 @@ def test_a_relative_path_begins_at_the_directory_of_the_call(forked):
     edit(forked, "alt", "line 9\n", "y\n")
     arguments = {"command": ["bash", "-lc", "rm f.c"], "workdir": "/work/src"}
     call_tool(forked, "conv-001/alt", "shell", arguments, agent="codex", exit_code=0)
+    assert outcome(forked) == [(FILE, "overlap")]
+
+
+def test_a_relative_path_is_unknown_after_the_shell_changed_its_directory(forked):
+    """A shell keeps the directory of its `cd` for later calls, and an appended message does not state it."""
+    edit(forked, "main", "line 3\n", "x\n")
+    edit(forked, "alt", "line 9\n", "y\n")
+    shell(forked, "alt", "make\ncd sub")
+    shell(forked, "alt", f"rm {FILE}")
+    assert outcome(forked) == [(FILE, "unknown")]
+    shell(forked, "alt", f"rm /work/{FILE}")
+    assert outcome(forked) == [(FILE, "overlap")]
+
+
+def test_a_relative_path_is_unknown_if_the_shell_changed_its_directory_before_the_fork(forked):
+    shell(forked, "alt", "pushd sub")
+    branch(forked, "conv-001", name="third", start="alt", switch=False)
+    edit(forked, "alt", "line 3\n", "x\n")
+    edit(forked, "third", "line 9\n", "y\n")
+    shell(forked, "third", f"rm {FILE}")
+    files = merge(forked, "conv-001", "third", target="alt", dry_run=True).files
+    assert [(file.path, file.outcome) for file in files] == [(FILE, "unknown")]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"cwd": "/work/src", "precision": "exact"}, "overlap"),
+        ({"cwd": "/work/other", "precision": "exact"}, "unknown"),
+        ({"cwd": "/work/src", "precision": "exact", "stream": "run"}, "unknown"),
+    ],
+)
+def test_a_relative_path_begins_at_the_directory_that_the_session_file_states(forked, fields, expected):
+    edit(forked, "main", "line 3\n", "x\n")
+    edit(forked, "alt", "line 9\n", "y\n")
+    shell(forked, "alt", "cd src")
+    for document in (
+        {"author": "claude", "parts": [tool_call("rm f.c")], **fields},
+        {"author": {"name": "tool", "kind": "tool"}, "parts": [RESULT]},
+    ):
+        append(forked, "conv-001", checked(document), branch="alt")
+    assert outcome(forked) == [(FILE, expected)]
+
+
+def test_a_call_of_the_same_message_can_change_the_directory(forked):
+    edit(forked, "main", "line 3\n", "x\n")
+    edit(forked, "alt", "line 9\n", "y\n")
+    calls = [tool_call("cd sub", "first"), tool_call(f"rm {FILE}")]
+    for document in (
+        {"author": "claude", "parts": calls, "precision": "exact"},
+        {"author": {"name": "tool", "kind": "tool"}, "parts": [RESULT]},
+    ):
+        append(forked, "conv-001", checked(document), branch="alt")
+    assert outcome(forked) == [(FILE, "unknown")]
+
+
+def test_another_agent_that_changes_its_directory_does_not_matter(forked):
+    edit(forked, "main", "line 3\n", "x\n")
+    edit(forked, "alt", "line 9\n", "y\n")
+    call_tool(forked, "conv-001/alt", "Bash", {"command": "cd sub"}, agent="codex", exit_code=0)
+    shell(forked, "alt", f"rm {FILE}")
     assert outcome(forked) == [(FILE, "overlap")]
 
 

@@ -41,6 +41,15 @@ def test_a_closed_repository_keeps_nothing(repository):
         repository.read(oid)
 
 
+def test_closing_a_repository_that_reads_the_disk_does_not_turn_its_memory_on(repository):
+    with repository.from_disk():
+        repository.close()
+        oid = repository.write(BLOB, b"tea")
+        remove_object(repository, oid)
+        with pytest.raises(NotFound):
+            repository.read(oid)
+
+
 def test_a_large_object_is_not_kept():
     recent = RecentObjects()
     recent.add("a", (BLOB, bytes(MAX_OBJECT_BYTES)))

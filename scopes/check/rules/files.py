@@ -22,7 +22,8 @@ _TEST_FILES = [
 _PROTECTED = [
     ".github/workflows/**", ".github/actions/**", ".gitlab-ci.yml", ".circleci/**", "Jenkinsfile",
     "azure-pipelines.yml",
-    FILE_NAME, ".claude/**", ".codex/**", ".gemini/**", ".git/**", ".husky/**", ".pre-commit-config.yaml",
+    FILE_NAME, ".claude/**", ".codex/**", ".gemini/**", ".git", ".git/**", "?*/**/.git/**", ".husky/**",
+    ".pre-commit-config.yaml",
 ]  # fmt: skip
 _OUTSIDE_ALLOWED = [
     "/tmp/**", "/private/tmp/**", "/var/tmp/**", "/dev/null", "/dev/std*", "/dev/tty", "**/.claude/plans/**",  # noqa: S108
@@ -217,8 +218,9 @@ RULES = (
         PROTECTED,
         "error",
         "Protected files are not changed",
-        "Workflows of a CI system, the policy, settings of agents, and what git runs decide what runs with more rights "
-        "than the agent has. Decided from the paths of edits and of shell redirections, relative to the workspace. It "
+        "Workflows of a CI system, the policy, settings of agents, and what git runs, also for repositories in the "
+        "workspace, decide what runs with more rights than the agent has. Decided from the paths of edits and of shell "
+        "redirections, relative to the workspace. It "
         "cannot see what other programs write. `paths` without a pattern allows its files.",
         _judge_protected,
         (Parameter("paths", _PROTECTED, "patterns of protected paths, relative to the workspace"),),

@@ -280,7 +280,11 @@ class _TemporaryFile:
 
 
 class _RecentObjects:
-    """A cache of the objects written last, up to `limit_bytes`; blobs are dropped first."""
+    """A cache of the objects written last, up to `limit_bytes`; blobs are dropped first.
+
+    Unlike `RecentObjects` it keeps large objects, because reading a pack that is being written flushes its buffer, and
+    it prefers commits and trees, which an import reads again for the next message.
+    """
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes
