@@ -36,11 +36,11 @@ from scopes.store.repository import Repository
 
 _SUFFIXES = (".json", ".jsonl", ".log", ".zst")
 _MAX_FILE = 64 << 20
-# The branch or commit that a change is based on, in the variables of a CI system: GitHub, GitLab.
-_BASES = (("GITHUB_BASE_REF", "origin/{}"), ("CI_MERGE_REQUEST_DIFF_BASE_SHA", "{}"))
-_NO_BASE = Note(  # an agent may have written the rules
-    "the commit that the change is based on is not in this clone: the policy of the working tree is used",
-    "clone with the whole history (fetch-depth: 0), or name a commit with --rules-from",
+# The branch or commit that a change is based on, in the variables of a CI system: GitHub, GitLab, Jenkins.
+_BASES = (
+    ("GITHUB_BASE_REF", "origin/{}"),
+    ("CI_MERGE_REQUEST_DIFF_BASE_SHA", "{}"),
+    ("CHANGE_TARGET", "origin/{}"),
 )
 
 
@@ -71,11 +71,12 @@ def read_policy(
 ) -> Policy:
     """Read the policy and apply the options that override it.
 
-    It is the file that was named, or `scopes-check.toml` here. With `revision` it is read from that commit, and in a CI
-    job for a change from the commit that the change is based on: the agent cannot have written that.
+    It is the file that was named, or `scopes-check.toml` here or at the top of the repository. With `revision` it is
+    read from that commit, and in a CI job for a change from the commit that the change is based on: the agent cannot
+    have written that.
 
     Raises:
-        Invalid: it has a mistake, or an option has an unknown value.
+        Invalid: it has a mistake, an option has an unknown value, or the commit of the base is not in this clone.
         NotFound, Inaccessible: it cannot be read.
     """
     for option, value, choices in (("--fail-on", fail_on, FAIL_ON), ("--preset", preset, PRESETS)):
@@ -84,7 +85,7 @@ def read_policy(
     notes: tuple[Note, ...] = ()
     if path is None and revision is None and _is_job_for_change(invocation):
         revision = _find_base(invocation)
-        notes = () if revision is not None else (_NO_BASE,)
+        notes = _notes_on_changed_policy(invocation, revision)
     text, name, source = _read_policy_text(invocation, path, revision)
     known = {rule.id: rule.parameters for rule in RULES.values()}
     policy = Policy() if text is None else parse_policy(text, name, known, source)
@@ -223,11 +224,10 @@ def _read_policy_text(
     invocation: Invocation, path: str | None, revision: str | None
 ) -> tuple[str | None, str, PolicySource | None]:
     """Return the text of the policy, its name, and where files that it extends are; no text if there is none."""
-    name = path or FILE_NAME
     if revision is None:
-        if path is None and not os.path.isfile(name):
-            return None, name, None
-        return read_text(name, "policy"), name, WorkingTree(name)
+        found = path or _find_policy(invocation.cwd)
+        return (None, FILE_NAME, None) if found is None else (read_text(found, "policy"), found, WorkingTree(found))
+    name = path or FILE_NAME
     commit = Commit(invocation.cwd, revision)
     source = CommittedTree(name, revision, commit.read)
     data = commit.read(source.path)
@@ -240,13 +240,36 @@ def _is_job_for_change(invocation: Invocation) -> bool:
     return any(invocation.environ.get(variable) for variable, _ in _BASES)
 
 
-def _find_base(invocation: Invocation) -> str | None:
-    """Return the merge base of the change that a CI job checks; None elsewhere, and if the history is not there."""
-    for variable, form in _BASES:
-        value = invocation.environ.get(variable)
-        if value:
-            return find_merge_base(invocation.cwd, form.format(value))
-    return None
+def _find_base(invocation: Invocation) -> str:
+    """Return the merge base of the change that a CI job checks; raise Invalid if it is not in this clone."""
+    variable, form = next(base for base in _BASES if invocation.environ.get(base[0]))
+    base = find_merge_base(invocation.cwd, form.format(invocation.environ[variable]))
+    if base is None:  # the policy of the working tree may be the agent's
+        raise Invalid(
+            f"the commit that the change is based on is not in this clone ({variable})",
+            hint="clone with the whole history (fetch-depth: 0, GIT_DEPTH: 0), or name a policy: --rules, --rules-from",
+        )
+    return base
+
+
+def _find_policy(directory: str) -> str | None:
+    """Return the policy of a directory or of the nearest one around it in its repository; None if there is none."""
+    folder = directory
+    while not os.path.isfile(os.path.join(folder, FILE_NAME)):
+        parent = os.path.dirname(folder)
+        if parent == folder or os.path.lexists(os.path.join(folder, ".git")):
+            return None
+        folder = parent
+    return os.path.relpath(os.path.join(folder, FILE_NAME), directory)
+
+
+def _notes_on_changed_policy(invocation: Invocation, base: str) -> tuple[Note, ...]:
+    """Return a note if the policy here is another than that of the base, which applies."""
+    here = _find_policy(invocation.cwd)
+    data = None if here is None else _read_file(here, "policy")
+    if data == Commit(invocation.cwd, base).read(FILE_NAME):
+        return ()
+    return (Note(f"the policy is that of {base[:12]}, the base of this change: {FILE_NAME} here is another"),)
 
 
 def _read_file(path: str, what: str) -> bytes:
