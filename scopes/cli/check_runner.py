@@ -117,7 +117,12 @@ def check_runs(
         NotFound, Ambiguous: a conversation cannot be resolved, or there is no store.
     """
     paths, names = split_targets(targets)
-    known = read_known(options.baseline)
+    if names and (wanted.since is not None or wanted.projects):
+        raise Invalid(
+            "--since and --project narrow folders and the stored conversations; these are named",
+            hint="leave out the names, or the options",
+        )
+    known = _read_known(invocation, options.baseline, policy)
     with open_runs(invocation, paths, names, wanted) as runs, _progress(invocation, runs) as on_progress:
         checked = check(
             runs.repository,
@@ -214,14 +219,20 @@ def _without_path(message: str, path: str) -> str:
     return message.removeprefix(f"{os.path.abspath(path)}: ").removeprefix(f"{path}: ")
 
 
-def read_known(path: str | None) -> frozenset[str]:
-    """Return the fingerprints of the baseline; none without a path.
+def _read_known(invocation: Invocation, baseline: str | None, policy: Policy) -> frozenset[str]:
+    """Return the fingerprints of the baseline, a report or a stored conversation, which is checked for them.
 
     Raises:
-        NotFound, Inaccessible: it cannot be read.
-        Corrupt: it is no report.
+        NotFound, Ambiguous, Inaccessible: it cannot be read.
+        Invalid: the file is no report.
     """
-    return frozenset() if path is None else read_baseline(_read_file(path, "baseline"), path)
+    if baseline is None:
+        return frozenset()
+    if _is_path(baseline) or invocation.find_repository() is None:
+        return read_baseline(_read_file(baseline, "baseline"), baseline)
+    repository = invocation.repository()
+    checked = check(repository, [(baseline, resolve_scope(repository, baseline))], policy)
+    return frozenset(finding.fingerprint for run in checked.runs for finding in run.findings)
 
 
 def _read_policy_text(
