@@ -183,7 +183,7 @@ def open_runs(invocation: Invocation, paths: Sequence[str], names: Sequence[str]
         return
     with empty_store() as repository:
         missing: list[tuple[str, str]] = []
-        empty: list[Run] = []
+        empty: dict[str, Run] = {}  # by path: a file can be named and lie below a directory that is named
         projects = [project for project in wanted.projects if isinstance(project, Project)]
         options = ImportOptions(since=wanted.since, projects=projects or None)
         for path in paths:
@@ -196,16 +196,20 @@ def open_runs(invocation: Invocation, paths: Sequence[str], names: Sequence[str]
             missing += ((each.path, each.reason) for each in imported.skipped if each.error is not None)
             skipped = {each.path for each in imported.skipped if each.error is None}
             is_narrowed = wanted.since is not None or projects
-            empty += _read_empty([each for each in collected.sources if each.path in skipped], named=bool(is_narrowed))
+            without_message = [each for each in collected.sources if each.path in skipped]
+            for run in _read_empty(without_message, only_named=bool(is_narrowed)):
+                empty.setdefault(run.name, run)
         ids = conversation_ids(repository)
-        yield Runs(repository, [(None, resolve_scope(repository, name)) for name in ids], missing, empty)
+        yield Runs(
+            repository, [(None, resolve_scope(repository, name)) for name in ids], missing, tuple(empty.values())
+        )
 
 
-def _read_empty(sources: Sequence[Source], *, named: bool) -> Iterator[Run]:
-    """Yield the runs of transcripts without a message; with `named` only those that the user gave by name."""
+def _read_empty(sources: Sequence[Source], *, only_named: bool) -> Iterator[Run]:
+    """Yield the runs of transcripts without a message; with `only_named` only those that the user gave by name."""
     for source in sources:
         with suppress(CannotImport, OSError):  # of no known format
-            run = read_empty_run(source) if source.named or not named else None
+            run = read_empty_run(source) if source.named or not only_named else None
             if run is not None:
                 yield run
 
