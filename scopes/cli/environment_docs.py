@@ -26,7 +26,10 @@ ENVIRONMENT = (
         "GITHUB_ACTIONS",
         "If true, text output has no workflow commands, and check writes annotations and a summary.",
     ),
-    ("GITHUB_BASE_REF, CI_MERGE_REQUEST_DIFF_BASE_SHA", "The base of the change; check reads the policy from it."),
+    (
+        "GITHUB_BASE_REF, CI_MERGE_REQUEST_DIFF_BASE_SHA, CHANGE_TARGET",
+        "The base of the change; check reads the policy from it.",
+    ),
     ("CLAUDE_PROJECT_DIR, GEMINI_PROJECT_DIR", "The directory of the project, for check --hook."),
     ("SCOPES_DEBUG", "Any value: as --debug."),
     ("SCOPES_PAGER, GIT_PAGER, PAGER", "The pager: the first one that is set; SCOPES_PAGER=cat disables it."),

@@ -17,8 +17,8 @@ from scopes.model.message import Author, Part
 def run_of(repository, *steps: Any, cwd: str | None = None) -> str:
     """Append steps to a new conversation and return its id.
 
-    A text is the agent's answer. (name, input, result) is a tool call with its result: an exit code, a text, or None
-    for a call without a result.
+    A text is the agent's answer. (name, input, result) is a tool call with its result: an exit code, a text, the
+    fields of a result, or None for a call without a result.
     """
     conversation = new(repository, directory=cwd).id
     append(repository, conversation, plain_message(Author("carol", "human"), "Do it."))
@@ -56,8 +56,9 @@ def verdict_of(checked: Checked, rule: str) -> tuple[str, str]:
     return verdict.status, verdict.findings[0].message if verdict.findings else verdict.reason
 
 
-def _result(call_id: str, result: int | str) -> Any:
+def _result(call_id: str, result: int | str | dict[str, Any]) -> Any:
     fields: dict[str, Any] = {"call_id": call_id, "output": "output" if isinstance(result, int) else result}
+    fields |= result if isinstance(result, dict) else {}
     if isinstance(result, int):
         fields |= {"exit_code": result, "is_error": result != 0}
     message = plain_message(Author("tool", "tool"), "")

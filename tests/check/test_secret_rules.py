@@ -231,3 +231,26 @@ def test_a_read_that_failed_because_the_path_is_a_directory_read_nothing(reposit
     result = Part("tool_result", {"call_id": "c", "output": output, "is_error": True})
     append(repository, conversation, replace(plain_message(Author("tool", "tool"), ""), parts=(result,)))
     assert len(findings_of(judge(repository, conversation), READ)) == count
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["export -p", "declare -p", "declare -x", "typeset -px", "export", "export -p | sort", "grep -r x ~/.aws",
+     "grep -rn x ~/.aws/", "grep -R x ~/.ssh .", "rg token ~/.kube", "grep --recursive x /home/dev/.gnupg"],
+)  # fmt: skip
+def test_printing_the_environment_and_searching_a_directory_of_credentials_are_reads(repository, command):
+    assert findings_of(judge(repository, run_of(repository, shell(command))), READ)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["export A=1", "export A", "declare -x A=1", "declare -p A", "declare -f f", "typeset -i n=1",
+     "grep -r x src", "grep -rn x internal/auth", "grep -r .aws src"],
+)  # fmt: skip
+def test_setting_variables_and_searching_sources_are_no_reads(repository, command):
+    assert not findings_of(judge(repository, run_of(repository, shell(command))), READ)
+
+
+def test_a_directory_of_credentials_that_the_policy_allows_may_be_searched(repository):
+    policy = Policy(parameters={READ: {"allow": ["**/.aws/**"]}})
+    assert not findings_of(judge(repository, run_of(repository, shell("grep -r x ~/.aws")), policy), READ)

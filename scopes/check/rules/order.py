@@ -105,11 +105,13 @@ def _judge_tests_passed(run: Run, settings: Settings) -> Iterable[Finding] | Unk
         return Unknown("no test ran")
     last = tests[-1]
     if last.passed is None:
-        return Unknown("the exit code of the last test run is not recorded")
+        return Unknown(last.reason)
     if last.passed:
         return []
     code = "" if last.call.exit_code is None else f" with exit code {last.call.exit_code}"
     what = "command line with the last test run" if len(last.call.commands) > 1 else "last test run"
+    if last.summary:
+        what, code = "last test run", ", by the summary in its output"
     return [
         Finding(
             rule=TESTS_PASSED.id,
@@ -146,7 +148,7 @@ def _judge_push_after_tests(run: Run, settings: Settings) -> Iterable[Finding] |
                 )
             )
     if is_unknown and not found:
-        return Unknown("the exit code of the test run before a push is not recorded")
+        return Unknown("the exit code of the test run before a push is not known")
     return found
 
 
@@ -166,8 +168,10 @@ TESTS_PASSED = Rule(
     "order/tests-passed",
     "error",
     "The last test run passes",
-    "Decided from the exit code of the last test run. Unknown if no test ran, or if the transcript has no exit code, "
-    "as for `pytest | tail` without pipefail. A command line with further commands has one exit code for all of them. "
+    "Decided from the exit code of the last test run. If that is the exit code of another command, as for `pytest | "
+    "tail` without pipefail or `pytest; echo done`, the summary of a test runner in the output still shows a failure; "
+    "a pass is not concluded from output, because an agent can print anything. Else it is unknown, and so it is if no "
+    "test ran. `lint && pytest` has one exit code for all its commands. "
     "It cannot see what a passing test tests; `tests` of the policy are the commands that count.",
     _judge_tests_passed,
 )

@@ -27,7 +27,9 @@ _SEARCHERS: Final[Mapping[str, str]] = {  # programs whose first operand is an e
 }  # fmt: skip
 _COPIERS: Final[Mapping[str, str]] = {"cp": "tS", "scp": "cFiJloPS", "rsync": "efT", "install": "gmot"}
 _REVEALING: Final = [
-    "printenv", "env", "env -0", "env --null", "set", "compgen -v", "aws configure export-credentials **",
+    "printenv", "env", "env -0", "env --null", "set", "compgen -v", "export", "export -p", "declare", "declare -p",
+    "declare -x", "declare -px", "declare -xp", "typeset", "typeset -p", "typeset -x", "typeset -px", "typeset -xp",
+    "readonly -p", "aws configure export-credentials **",
     "aws configure get *secret* **", "aws configure get *token* **", "aws sts get-session-token **",
     "aws secretsmanager get-secret-value **", "gh auth token **", "gh auth status ** --show-token **",
     "gh auth status ** -t **", "glab auth status ** --show-token **", "glab auth status ** -t **",
@@ -162,7 +164,8 @@ def _is_directory(call: Call) -> bool:
 
 
 def _is_secret_file(written: str, allowed: Sequence[str]) -> bool:
-    path = written.replace("\\", "/").removesuffix("/")
+    path = written.replace("\\", "/")
+    path = path if path.endswith("/") and may_hold_secrets(f"{path}any.example") else path.removesuffix("/")
     if not may_hold_secrets(path) or _PUBLIC.fullmatch(path.rsplit("/", 1)[-1]):
         return False
     return not any(matches_path(pattern, path) for pattern in allowed)
@@ -180,7 +183,8 @@ def _files_of(command: Command) -> Iterator[str]:
         given = flags.options & {"-e", "--regexp", "--expression"}
         operands = flags.operands if given else flags.operands[1:]
         if program in {"rg", "ag"} or flags.options & {"-r", "-R", "--recursive", "--dereference-recursive"}:
-            operands = [word for word in operands if word is not None and not _is_package(word)]
+            given_paths = [word for word in operands if word is not None and not _is_package(word)]
+            operands = [_in_directory(word) for word in given_paths]
     elif program in _COPIERS:
         operands = read_flags(words, _COPIERS[program]).operands[:-1]
     elif program in {"curl", "http", "https"}:
@@ -188,6 +192,11 @@ def _files_of(command: Command) -> Iterator[str]:
     elif program == "git" and words[:1] == ("show",):
         operands = [word.partition(":")[2] for word in words[1:] if word is not None and ":" in word]
     yield from (each for each in operands if each)
+
+
+def _in_directory(path: str) -> str:
+    """Return a directory that is searched with a slash at its end if any file in it may hold secrets."""
+    return f"{path.rstrip('/')}/" if may_hold_secrets(f"{path.rstrip('/')}/any.example") else path
 
 
 def _is_package(path: str) -> bool:

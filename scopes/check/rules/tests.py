@@ -1,30 +1,36 @@
-"""Which calls run tests: commands that match a pattern of the policy, and tools that count as tests."""
+"""Which calls run tests, and whether they passed: commands that match a pattern, and tools that count as tests."""
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
+from scopes.check.exit_status import read_status
 from scopes.check.globs import matches_command
 from scopes.check.rules.base import Settings
 from scopes.check.run import Call, Run
+from scopes.check.runner_summaries import has_failed
+
+_PIPEFAIL = re.compile(r"(?:\S*/)?(?:ba|k|z)sh\s[^;|&\n'\"]*-\w*o\s+pipefail\b")
+NO_CODE = "the exit code of the last test run is not recorded"
+OTHER_CODE = "the exit code is not that of the last test run, and its output has no summary of failures"
 
 
 class CheckedTest(NamedTuple):
-    """A call that ran tests; `passed` is None if their exit code is not recorded, as in `pytest | tail`."""
+    """A call that ran tests; `passed` is None if it is unknown, for the `reason`.
+
+    summary: that it failed was read from its output, because the exit code is that of another command
+    """
 
     call: Call
     passed: bool | None
+    reason: str = ""
+    summary: bool = False
 
 
 def list_tests(run: Run, settings: Settings) -> list[CheckedTest]:
     """Return the calls that ran tests, in order; a refused call ran none."""
-    found = []
-    for call in run.calls:
-        if call.outcome == "denied":
-            continue
-        if is_test(call, settings):
-            found.append(CheckedTest(call, _has_passed(call, settings)))
-    return found
+    return [_judge(call, settings) for call in run.calls if call.outcome != "denied" and is_test(call, settings)]
 
 
 def is_test(call: Call, settings: Settings) -> bool:
@@ -34,13 +40,34 @@ def is_test(call: Call, settings: Settings) -> bool:
     return any(matches_command(pattern, command) for command in call.commands for pattern in settings.tests)
 
 
-def _has_passed(call: Call, settings: Settings) -> bool | None:
+def _judge(call: Call, settings: Settings) -> CheckedTest:
     passed = {"failed": False, "ok": True}.get(call.outcome) if call.exit_code is None else call.exit_code == 0
-    return None if passed and _is_piped(call, settings) else passed
-
-
-def _is_piped(call: Call, settings: Settings) -> bool:
-    """Return True if other programs read the output of all tests: a pipeline has the exit code of its last program."""
     tests = [each for each in call.commands if any(matches_command(pattern, each) for pattern in settings.tests)]
-    readers = {each.piped_from for each in call.commands}
-    return bool(tests) and all(each.argv in readers for each in tests) and "pipefail" not in (call.shell or "")
+    if passed is None or call.shell is None or not tests:
+        return CheckedTest(call, passed, NO_CODE if passed is None else "")
+    status = read_status(call.shell, [each.text for each in tests], pipefail=_has_pipefail(call))
+    if (status.passed and _is_last_of_its_shell(call, settings)) if passed else status.failed:
+        return CheckedTest(call, passed)
+    output = None if call.result is None else call.result.fields.get("output")
+    if isinstance(output, str) and has_failed(output, len(tests)):
+        return CheckedTest(call, passed=False, summary=True)
+    return CheckedTest(call, None, OTHER_CODE)
+
+
+def _has_pipefail(call: Call) -> bool:
+    """Return True if `set -o pipefail`, as a command, or `bash -o pipefail` applies."""
+    options = [each.words for each in call.commands if each.program == "set" and "pipefail" in each.words]
+    if options:
+        return not any(word.startswith("+") for words in options for word in words)
+    return any(_PIPEFAIL.search(wrapper) for each in call.commands for wrapper in each.wrappers) or (
+        _PIPEFAIL.match(call.shell or "") is not None
+    )
+
+
+def _is_last_of_its_shell(call: Call, settings: Settings) -> bool:
+    """Return True unless a command follows the last test in the same `bash -c`, or reads its output there."""
+    commands = call.commands
+    position = max(n for n, each in enumerate(commands) if any(matches_command(p, each) for p in settings.tests))
+    wrappers = commands[position].wrappers
+    is_shell = any(each.split()[0] in {"bash", "sh", "zsh", "eval", "ssh", "su"} for each in wrappers if each)
+    return not is_shell or not any(each.wrappers == wrappers for each in commands[position + 1 :])

@@ -1,0 +1,137 @@
+"""What the exit code of a command line says about one of its commands: nothing for `pytest | tail`, `pytest; echo`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from scopes.loading import load
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_SEQUENCES = {"program", "compound_statement", "subshell", "do_group"}
+_BODIES = {"redirected_statement", "for_statement", "command_substitution", "variable_assignment"}
+# Programs that exit with 1 if they find nothing or a difference.
+_FINDERS = re.compile(r"\s*(?:\S*/)?(?:[ef]?grep|rg|ag|ack|diff|cmp|test|\[)(?:\s|$)")
+_FAILING = re.compile(r"(?:exit|return)\s+[1-9]\d*$|false$|\{[^{}]*;\s*(?:exit|return)\s+[1-9]\d*;?\s*\}$", re.DOTALL)
+_ERREXIT = re.compile(r"set\s+(?:-[a-z]*e[a-z]*\b|-o\s+errexit\b)")
+_NO_ERREXIT = re.compile(r"set\s+\+")
+_KEPT = re.compile(r"(\w+)=\$\?$")
+_MAX_DEPTH = 40
+
+
+class Status(NamedTuple):
+    """What exit codes say: `passed` if 0 means that the command passed, `failed` if another one means that it failed.
+
+    Of `a && b` and `a; b` another exit code than 0 means that the command line with the command failed, unless b is a
+    program such as grep.
+    """
+
+    passed: bool
+    failed: bool
+
+
+_KNOWN, _UNKNOWN = Status(passed=True, failed=True), Status(passed=False, failed=False)
+
+
+def read_status(line: str, texts: Sequence[str], *, pipefail: bool = False) -> Status:
+    """Return what the exit code of a command line says about the last of its commands with one of the texts.
+
+    pipefail: a pipeline fails if any of its programs fails
+    """
+    source = line.encode("utf-8", "replace")
+    source, tree = load("scopes.check.shell_grammar:Grammar")().parse(source)
+    if tree is None or tree.has_error:
+        return Status(passed=line.rstrip().endswith(tuple(texts)), failed=True)
+    wanted = [text.encode("utf-8", "replace") for text in texts if text]
+    return _Line(
+        source, lambda node: any(text in source[node.start_byte : node.end_byte] for text in wanted), pipefail=pipefail
+    ).read(tree, 0)
+
+
+class _Line:
+    """A command line, and which of its nodes hold the command."""
+
+    def __init__(self, source: bytes, holds: Callable[[Node], bool], *, pipefail: bool) -> None:
+        self._source = source
+        self._holds = holds
+        self._pipefail = pipefail
+
+    def read(self, node: Node, depth: int) -> Status:
+        """Return what the exit code of a node that holds the command says."""
+        children = [each for each in node.named_children if each.type != "comment"]
+        if node.type == "command":
+            return self._command(children)
+        if depth <= _MAX_DEPTH and node.type in _SEQUENCES:
+            return self._sequence(children, depth)
+        if depth <= _MAX_DEPTH and node.type in {"list", "pipeline"}:
+            return self._list(node, children, depth) if node.type == "list" else self._pipeline(children, depth)
+        held = [each for each in children if self._holds(each)] if node.type in _BODIES else []
+        is_read = held and depth <= _MAX_DEPTH and held[-1].type != "heredoc_redirect"
+        return self.read(held[-1], depth + 1) if is_read else _UNKNOWN
+
+    def _sequence(self, children: list[Node], depth: int) -> Status:
+        position = max((n for n, each in enumerate(children) if self._holds(each)), default=-1)
+        if position < 0:  # a function that runs it elsewhere, or a text that the shell puts together
+            return Status(passed=False, failed=True)
+        held, after = children[position], children[position + 1 :]
+        following = held.next_sibling
+        if following is not None and following.type == "&":
+            return _UNKNOWN
+        status = self.read(held, depth + 1)
+        if not after or self._is_kept(after):
+            return status
+        before = [self._text(each) for each in children[:position]]
+        is_errexit = any(map(_ERREXIT.match, before)) and not any(map(_NO_ERREXIT.match, before))
+        is_passed = status.passed and is_errexit and held.type != "list"
+        return Status(is_passed, failed=_FINDERS.match(self._text(after[-1])) is None)
+
+    def _is_kept(self, after: list[Node]) -> bool:
+        """Return True for `exit $?` behind the command, and for `code=$?` with `exit $code` at the end."""
+        first, last = self._text(after[0]), self._text(after[-1])
+        kept = _KEPT.match(first)
+        if kept is None:
+            return len(after) == 1 and first in {"exit $?", "exit", "return $?"}
+        return last in {f"exit ${kept[1]}", f'exit "${kept[1]}"', f"exit ${{{kept[1]}}}", f"return ${kept[1]}"}
+
+    def _list(self, node: Node, children: list[Node], depth: int) -> Status:
+        if len(children) != 2:
+            return _UNKNOWN
+        left, right = children
+        is_and = any(each.type == "&&" for each in node.children)
+        if self._holds(right):
+            status = self.read(right, depth + 1)
+            return Status(status.passed and is_and, status.failed)
+        status = self.read(left, depth + 1)
+        if is_and:
+            return status
+        return Status(status.passed and _FAILING.match(self._text(right)) is not None, status.failed)
+
+    def _pipeline(self, children: list[Node], depth: int) -> Status:
+        first, *_, last = children
+        first = first.named_children[0] if first.type == "redirected_statement" else first
+        if first.type == "list" and not self._holds(last):  # the grammar takes `a && b | c` for `(a && b) | c`
+            left, right = first.named_children[0], first.named_children[-1]
+            if self._holds(left) and not self._holds(right) and any(each.type == "&&" for each in first.children):
+                return self.read(left, depth + 1)
+        if self._holds(last):
+            return self.read(last, depth + 1)
+        if self._pipefail:
+            return _KNOWN
+        return Status(passed=False, failed=_FINDERS.match(self._text(last)) is None)
+
+    def _command(self, children: list[Node]) -> Status:
+        """Return the status of a command: its own, unless the shell computes a word of it with the command."""
+        inner = [each for each in children if each.type in {"command_substitution", "process_substitution", "string"}]
+        nested = any(self._substitutes(each) for each in inner if self._holds(each))
+        return _UNKNOWN if nested else _KNOWN
+
+    def _substitutes(self, node: Node) -> bool:
+        if node.type != "string":
+            return True
+        return any(each.type == "command_substitution" and self._holds(each) for each in node.named_children)
+
+    def _text(self, node: Node) -> str:
+        return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace").strip()
