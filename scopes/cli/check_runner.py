@@ -117,7 +117,12 @@ def check_runs(
         NotFound, Ambiguous: a conversation cannot be resolved, or there is no store.
     """
     paths, names = split_targets(targets)
-    known = read_known(options.baseline)
+    if names and (wanted.since is not None or wanted.projects):
+        raise Invalid(
+            "--since and --project narrow folders and the stored conversations; these are named",
+            hint="leave out the names, or the options",
+        )
+    known = _read_known(invocation, options.baseline, policy)
     with open_runs(invocation, paths, names, wanted) as runs, _progress(invocation, runs) as on_progress:
         checked = check(
             runs.repository,
@@ -178,7 +183,7 @@ def open_runs(invocation: Invocation, paths: Sequence[str], names: Sequence[str]
         return
     with empty_store() as repository:
         missing: list[tuple[str, str]] = []
-        empty: list[Run] = []
+        empty: dict[str, Run] = {}  # by path: a file can be named and lie below a directory that is named
         projects = [project for project in wanted.projects if isinstance(project, Project)]
         options = ImportOptions(since=wanted.since, projects=projects or None)
         for path in paths:
@@ -191,16 +196,20 @@ def open_runs(invocation: Invocation, paths: Sequence[str], names: Sequence[str]
             missing += ((each.path, each.reason) for each in imported.skipped if each.error is not None)
             skipped = {each.path for each in imported.skipped if each.error is None}
             is_narrowed = wanted.since is not None or projects
-            empty += _read_empty([each for each in collected.sources if each.path in skipped], named=bool(is_narrowed))
+            without_message = [each for each in collected.sources if each.path in skipped]
+            for run in _read_empty(without_message, only_named=bool(is_narrowed)):
+                empty.setdefault(run.name, run)
         ids = conversation_ids(repository)
-        yield Runs(repository, [(None, resolve_scope(repository, name)) for name in ids], missing, empty)
+        yield Runs(
+            repository, [(None, resolve_scope(repository, name)) for name in ids], missing, tuple(empty.values())
+        )
 
 
-def _read_empty(sources: Sequence[Source], *, named: bool) -> Iterator[Run]:
-    """Yield the runs of transcripts without a message; with `named` only those that the user gave by name."""
+def _read_empty(sources: Sequence[Source], *, only_named: bool) -> Iterator[Run]:
+    """Yield the runs of transcripts without a message; with `only_named` only those that the user gave by name."""
     for source in sources:
         with suppress(CannotImport, OSError):  # of no known format
-            run = read_empty_run(source) if source.named or not named else None
+            run = read_empty_run(source) if source.named or not only_named else None
             if run is not None:
                 yield run
 
@@ -210,14 +219,20 @@ def _without_path(message: str, path: str) -> str:
     return message.removeprefix(f"{os.path.abspath(path)}: ").removeprefix(f"{path}: ")
 
 
-def read_known(path: str | None) -> frozenset[str]:
-    """Return the fingerprints of the baseline; none without a path.
+def _read_known(invocation: Invocation, baseline: str | None, policy: Policy) -> frozenset[str]:
+    """Return the fingerprints of the baseline, a report or a stored conversation, which is checked for them.
 
     Raises:
-        NotFound, Inaccessible: it cannot be read.
-        Corrupt: it is no report.
+        NotFound, Ambiguous, Inaccessible: it cannot be read.
+        Invalid: the file is no report.
     """
-    return frozenset() if path is None else read_baseline(_read_file(path, "baseline"), path)
+    if baseline is None:
+        return frozenset()
+    if _is_path(baseline) or invocation.find_repository() is None:
+        return read_baseline(_read_file(baseline, "baseline"), baseline)
+    repository = invocation.repository()
+    checked = check(repository, [(baseline, resolve_scope(repository, baseline))], policy)
+    return frozenset(finding.fingerprint for run in checked.runs for finding in run.findings)
 
 
 def _read_policy_text(
