@@ -26,10 +26,12 @@ from scopes.merge.file_steps import (
     name_of,
 )
 from scopes.merge.file_texts import (
+    IS_BINARY,
     NOT_RECORDED,
     FileSide,
     find_first_text,
     follow_steps,
+    is_binary,
     is_later,
     is_result,
     made_alike,
@@ -169,6 +171,8 @@ def _compare_steps(
         return shape(outcome="same", merged=target.text)
     if target.deleted or source.deleted:
         return shape(outcome="overlap", note=f"the {'target' if target.deleted else 'source'} deleted it")
+    if any(map(is_binary, (base, *first))):
+        return shape(outcome="unknown", note=IS_BINARY)
     if first[0] is not None and first[1] is not None and first[0] != first[1]:
         later = is_later(target_steps, source_steps), is_later(source_steps, target_steps)
         return _compare_different_starts(shape, (first[0], first[1]), (target.text, source.text), later)
