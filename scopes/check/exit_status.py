@@ -15,6 +15,8 @@ _SEQUENCES = {"program", "compound_statement", "subshell", "do_group"}
 _BODIES = {"redirected_statement", "for_statement", "command_substitution", "variable_assignment"}
 # Programs that exit with 1 if they find nothing or a difference.
 _FINDERS = re.compile(r"\s*(?:\S*/)?(?:[ef]?grep|rg|ag|ack|diff|cmp|test|\[)(?:\s|$)")
+# Programs that fail only if a program before them in a pipeline does and `pipefail` is set where it cannot be seen.
+_PASSING_ON = re.compile(r"\s*(?:\S*/)?(?:cat|column|cut|head|less|more|nl|sed|sort|tail|tee|tr|uniq|wc)(?:\s|$)")
 _FAILING = re.compile(r"(?:exit|return)\s+[1-9]\d*$|false$|\{[^{}]*;\s*(?:exit|return)\s+[1-9]\d*;?\s*\}$", re.DOTALL)
 _ERREXIT = re.compile(r"set\s+(?:-[a-z]*e[a-z]*\b|-o\s+errexit\b)")
 _NO_ERREXIT = re.compile(r"set\s+\+")
@@ -25,7 +27,8 @@ _MAX_DEPTH = 40
 class Status(NamedTuple):
     """What exit codes say: `passed` if 0 means that the command passed, `failed` if another one means that it failed.
 
-    Of `a && b` another exit code than 0 means that the command line with the command failed.
+    Of `a && b` and `a; b` another exit code than 0 means that the command line with the command failed, unless b is a
+    program such as grep.
     """
 
     passed: bool
@@ -43,8 +46,7 @@ def read_status(line: str, texts: Sequence[str], *, pipefail: bool = False) -> S
     source = line.encode("utf-8", "replace")
     source, tree = load("scopes.check.shell_grammar:Grammar")().parse(source)
     if tree is None or tree.has_error:
-        last = line.rstrip().endswith(tuple(texts))
-        return _KNOWN if last else _UNKNOWN
+        return Status(passed=line.rstrip().endswith(tuple(texts)), failed=True)
     wanted = [text.encode("utf-8", "replace") for text in texts if text]
     return _Line(
         source, lambda node: any(text in source[node.start_byte : node.end_byte] for text in wanted), pipefail=pipefail
@@ -74,8 +76,8 @@ class _Line:
 
     def _sequence(self, children: list[Node], depth: int) -> Status:
         position = max((n for n, each in enumerate(children) if self._holds(each)), default=-1)
-        if position < 0:
-            return _UNKNOWN
+        if position < 0:  # a function that runs it elsewhere, or a text that the shell puts together
+            return Status(passed=False, failed=True)
         held, after = children[position], children[position + 1 :]
         following = held.next_sibling
         if following is not None and following.type == "&":
@@ -85,9 +87,8 @@ class _Line:
             return status
         before = [self._text(each) for each in children[:position]]
         is_errexit = any(map(_ERREXIT.match, before)) and not any(map(_NO_ERREXIT.match, before))
-        if is_errexit and held.type != "list":
-            return Status(status.passed, failed=False)
-        return _UNKNOWN
+        is_passed = status.passed and is_errexit and held.type != "list"
+        return Status(is_passed, failed=_FINDERS.match(self._text(after[-1])) is None)
 
     def _is_kept(self, after: list[Node]) -> bool:
         """Return True for `exit $?` behind the command, and for `code=$?` with `exit $code` at the end."""
@@ -121,7 +122,7 @@ class _Line:
             return self.read(last, depth + 1)
         if self._pipefail:
             return _KNOWN
-        return Status(passed=False, failed=_FINDERS.match(self._text(last)) is None)
+        return Status(passed=False, failed=_PASSING_ON.match(self._text(last)) is not None)
 
     def _command(self, children: list[Node]) -> Status:
         """Return the status of a command: its own, unless the shell computes a word of it with the command."""

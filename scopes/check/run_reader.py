@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from scopes.check.run import Call, Outcome, Run, RunPart, RunSource, Text
+from scopes.check.session_files import find_unfinished
 from scopes.check.transcripts import Transcripts, find_session_directory, read_transcripts
 from scopes.history.conversations import Scope, walk_messages
 from scopes.history.messages import MessageHeader
@@ -21,7 +22,7 @@ from scopes.importers.formats.base import Source, choose_format
 from scopes.importers.formats.events import STREAM, Draft, Ending, RunEnd, Session
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.streams import KnownCalls
-from scopes.model.file_edits import command_of, edits_of_call
+from scopes.model.file_edits import command_of, edits_of_result
 from scopes.model.message import COPIED, Message, Part
 from scopes.model.tool_calls import is_refused
 from scopes.store.repository import Repository
@@ -66,6 +67,8 @@ def read_run(repository: Repository, scope: Scope, name: str | None = None) -> R
         models=tuple(dict.fromkeys(builder.models)),
         answers=builder.answers,
         parts=tuple(builder.parts),
+        unfinished=find_unfinished(transcripts.files, entries),
+        damage=transcripts.damage,
     )
 
 
@@ -172,7 +175,7 @@ class _Builder:
             self._times.append(head.time)
         if (usage := tokens_of(message)) is not None:
             self.tokens.append(usage)
-        self.answers += message.author.kind == "agent" and not _continues_answer(usage)
+        self.answers += message.author.kind == "agent" and not _continues_answer(message, usage)
         if message.model:
             self.models.append(message.model)
         cwd = message.extra.get("cwd")
@@ -205,7 +208,6 @@ class _Builder:
         results = self._transcripts.complete(parts, own)
         for (number, message, agent, sub_agent, part, directory), result in zip(self._calls, results, strict=True):
             call_id = part.fields.get("call_id")
-            structured = {} if result is None else result.fields.get("structured")
             yield Call(
                 number=number,
                 message=message,
@@ -217,13 +219,18 @@ class _Builder:
                 exit_code=_exit_code(result),
                 directory=directory,
                 shell=command_of(part),
-                edits=tuple(edits_of_call(part, structured if isinstance(structured, Mapping) else {})),
+                edits=tuple(edits_of_result(part, result)),
             )
 
 
-def _continues_answer(usage: Tokens | None) -> bool:
-    """Return True for a later piece of an answer, behind the result of its first call: its input was counted before."""
-    return usage is not None and usage.input == 0
+def _continues_answer(message: Message, usage: Tokens | None) -> bool:
+    """Return True for a later piece of an answer: an earlier piece has the input that the agent states for the answer.
+
+    An answer whose stated input is 0, as some local models report it, is an answer of its own.
+    """
+    stated = message.extra["usage"].get("raw") if usage is not None and usage.input == 0 else None
+    counts = [value for name, value in stated.items() if "input" in name] if isinstance(stated, Mapping) else []
+    return any(isinstance(count, int) and count > 0 for count in counts)
 
 
 def _outcome(result: Part | None) -> Outcome:

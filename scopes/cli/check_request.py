@@ -40,7 +40,10 @@ UnknownFails = Annotated[
     str | None, typer.Option("--unknown", metavar="fail", help="Fail also on rules that cannot be judged")
 ]
 Baseline = Annotated[
-    str | None, typer.Option("--baseline", metavar="FILE", help="An earlier report; its findings do not count")
+    str | None,
+    typer.Option(
+        "--baseline", metavar="FILE|CONV", help="An earlier report, or a stored conversation; its findings do not count"
+    ),
 ]
 AgentExit = Annotated[
     int | None, typer.Option("--agent-exit", metavar="CODE", help="The exit code of the agent; not 0 is a finding")

@@ -36,11 +36,11 @@ from scopes.store.repository import Repository
 
 _SUFFIXES = (".json", ".jsonl", ".log", ".zst")
 _MAX_FILE = 64 << 20
-# The branch or commit that a change is based on, in the variables of a CI system: GitHub, GitLab.
-_BASES = (("GITHUB_BASE_REF", "origin/{}"), ("CI_MERGE_REQUEST_DIFF_BASE_SHA", "{}"))
-_NO_BASE = Note(  # an agent may have written the rules
-    "the commit that the change is based on is not in this clone: the policy of the working tree is used",
-    "clone with the whole history (fetch-depth: 0), or name a commit with --rules-from",
+# The branch or commit that a change is based on, in the variables of a CI system: GitHub, GitLab, Jenkins.
+_BASES = (
+    ("GITHUB_BASE_REF", "origin/{}"),
+    ("CI_MERGE_REQUEST_DIFF_BASE_SHA", "{}"),
+    ("CHANGE_TARGET", "origin/{}"),
 )
 
 
@@ -71,11 +71,12 @@ def read_policy(
 ) -> Policy:
     """Read the policy and apply the options that override it.
 
-    It is the file that was named, or `scopes-check.toml` here. With `revision` it is read from that commit, and in a CI
-    job for a change from the commit that the change is based on: the agent cannot have written that.
+    It is the file that was named, or `scopes-check.toml` here or at the top of the repository. With `revision` it is
+    read from that commit, and in a CI job for a change from the commit that the change is based on: the agent cannot
+    have written that.
 
     Raises:
-        Invalid: it has a mistake, or an option has an unknown value.
+        Invalid: it has a mistake, an option has an unknown value, or the commit of the base is not in this clone.
         NotFound, Inaccessible: it cannot be read.
     """
     for option, value, choices in (("--fail-on", fail_on, FAIL_ON), ("--preset", preset, PRESETS)):
@@ -84,7 +85,7 @@ def read_policy(
     notes: tuple[Note, ...] = ()
     if path is None and revision is None and _is_job_for_change(invocation):
         revision = _find_base(invocation)
-        notes = () if revision is not None else (_NO_BASE,)
+        notes = _notes_on_changed_policy(invocation, revision)
     text, name, source = _read_policy_text(invocation, path, revision)
     known = {rule.id: rule.parameters for rule in RULES.values()}
     policy = Policy() if text is None else parse_policy(text, name, known, source)
@@ -116,7 +117,12 @@ def check_runs(
         NotFound, Ambiguous: a conversation cannot be resolved, or there is no store.
     """
     paths, names = split_targets(targets)
-    known = read_known(options.baseline)
+    if names and (wanted.since is not None or wanted.projects):
+        raise Invalid(
+            "--since and --project narrow folders and the stored conversations; these are named",
+            hint="leave out the names, or the options",
+        )
+    known = _read_known(invocation, options.baseline, policy)
     with open_runs(invocation, paths, names, wanted) as runs, _progress(invocation, runs) as on_progress:
         checked = check(
             runs.repository,
@@ -177,7 +183,7 @@ def open_runs(invocation: Invocation, paths: Sequence[str], names: Sequence[str]
         return
     with empty_store() as repository:
         missing: list[tuple[str, str]] = []
-        empty: list[Run] = []
+        empty: dict[str, Run] = {}  # by path: a file can be named and lie below a directory that is named
         projects = [project for project in wanted.projects if isinstance(project, Project)]
         options = ImportOptions(since=wanted.since, projects=projects or None)
         for path in paths:
@@ -190,16 +196,20 @@ def open_runs(invocation: Invocation, paths: Sequence[str], names: Sequence[str]
             missing += ((each.path, each.reason) for each in imported.skipped if each.error is not None)
             skipped = {each.path for each in imported.skipped if each.error is None}
             is_narrowed = wanted.since is not None or projects
-            empty += _read_empty([each for each in collected.sources if each.path in skipped], named=bool(is_narrowed))
+            without_message = [each for each in collected.sources if each.path in skipped]
+            for run in _read_empty(without_message, only_named=bool(is_narrowed)):
+                empty.setdefault(run.name, run)
         ids = conversation_ids(repository)
-        yield Runs(repository, [(None, resolve_scope(repository, name)) for name in ids], missing, empty)
+        yield Runs(
+            repository, [(None, resolve_scope(repository, name)) for name in ids], missing, tuple(empty.values())
+        )
 
 
-def _read_empty(sources: Sequence[Source], *, named: bool) -> Iterator[Run]:
-    """Yield the runs of transcripts without a message; with `named` only those that the user gave by name."""
+def _read_empty(sources: Sequence[Source], *, only_named: bool) -> Iterator[Run]:
+    """Yield the runs of transcripts without a message; with `only_named` only those that the user gave by name."""
     for source in sources:
         with suppress(CannotImport, OSError):  # of no known format
-            run = read_empty_run(source) if source.named or not named else None
+            run = read_empty_run(source) if source.named or not only_named else None
             if run is not None:
                 yield run
 
@@ -209,25 +219,30 @@ def _without_path(message: str, path: str) -> str:
     return message.removeprefix(f"{os.path.abspath(path)}: ").removeprefix(f"{path}: ")
 
 
-def read_known(path: str | None) -> frozenset[str]:
-    """Return the fingerprints of the baseline; none without a path.
+def _read_known(invocation: Invocation, baseline: str | None, policy: Policy) -> frozenset[str]:
+    """Return the fingerprints of the baseline, a report or a stored conversation, which is checked for them.
 
     Raises:
-        NotFound, Inaccessible: it cannot be read.
-        Corrupt: it is no report.
+        NotFound, Ambiguous, Inaccessible: it cannot be read.
+        Invalid: the file is no report.
     """
-    return frozenset() if path is None else read_baseline(_read_file(path, "baseline"), path)
+    if baseline is None:
+        return frozenset()
+    if _is_path(baseline) or invocation.find_repository() is None:
+        return read_baseline(_read_file(baseline, "baseline"), baseline)
+    repository = invocation.repository()
+    checked = check(repository, [(baseline, resolve_scope(repository, baseline))], policy)
+    return frozenset(finding.fingerprint for run in checked.runs for finding in run.findings)
 
 
 def _read_policy_text(
     invocation: Invocation, path: str | None, revision: str | None
 ) -> tuple[str | None, str, PolicySource | None]:
     """Return the text of the policy, its name, and where files that it extends are; no text if there is none."""
-    name = path or FILE_NAME
     if revision is None:
-        if path is None and not os.path.isfile(name):
-            return None, name, None
-        return read_text(name, "policy"), name, WorkingTree(name)
+        found = path or _find_policy(invocation.cwd)
+        return (None, FILE_NAME, None) if found is None else (read_text(found, "policy"), found, WorkingTree(found))
+    name = path or FILE_NAME
     commit = Commit(invocation.cwd, revision)
     source = CommittedTree(name, revision, commit.read)
     data = commit.read(source.path)
@@ -240,13 +255,36 @@ def _is_job_for_change(invocation: Invocation) -> bool:
     return any(invocation.environ.get(variable) for variable, _ in _BASES)
 
 
-def _find_base(invocation: Invocation) -> str | None:
-    """Return the merge base of the change that a CI job checks; None elsewhere, and if the history is not there."""
-    for variable, form in _BASES:
-        value = invocation.environ.get(variable)
-        if value:
-            return find_merge_base(invocation.cwd, form.format(value))
-    return None
+def _find_base(invocation: Invocation) -> str:
+    """Return the merge base of the change that a CI job checks; raise Invalid if it is not in this clone."""
+    variable, form = next(base for base in _BASES if invocation.environ.get(base[0]))
+    base = find_merge_base(invocation.cwd, form.format(invocation.environ[variable]))
+    if base is None:  # the policy of the working tree may be the agent's
+        raise Invalid(
+            f"the commit that the change is based on is not in this clone ({variable})",
+            hint="clone with the whole history (fetch-depth: 0, GIT_DEPTH: 0), or name a policy: --rules, --rules-from",
+        )
+    return base
+
+
+def _find_policy(directory: str) -> str | None:
+    """Return the policy of a directory or of the nearest one around it in its repository; None if there is none."""
+    folder = directory
+    while not os.path.isfile(os.path.join(folder, FILE_NAME)):
+        parent = os.path.dirname(folder)
+        if parent == folder or os.path.lexists(os.path.join(folder, ".git")):
+            return None
+        folder = parent
+    return os.path.relpath(os.path.join(folder, FILE_NAME), directory)
+
+
+def _notes_on_changed_policy(invocation: Invocation, base: str) -> tuple[Note, ...]:
+    """Return a note if the policy here is another than that of the base, which applies."""
+    here = _find_policy(invocation.cwd)
+    data = None if here is None else _read_file(here, "policy")
+    if data == Commit(invocation.cwd, base).read(FILE_NAME):
+        return ()
+    return (Note(f"the policy is that of {base[:12]}, the base of this change: {FILE_NAME} here is another"),)
 
 
 def _read_file(path: str, what: str) -> bytes:

@@ -17,7 +17,7 @@ from scopes.history.messages import shown_author, walk_headers_newest_first
 from scopes.history.revisions import list_branch_tips, list_latest, resolve_conversation, resolve_revision
 from scopes.ids import ConversationId, Oid
 from scopes.loading import load
-from scopes.merge.conflict_keys import key_of_path, shown_key
+from scopes.merge.conflict_keys import decoded_key, key_of_path
 from scopes.merge.divergence import state_of
 from scopes.model.conflicts import CONFLICTS, ENDED, FILES, MESSAGES, PARTICIPANTS
 from scopes.model.encoding import dump
@@ -104,12 +104,12 @@ def _conflicts(repository: Repository, conversation: str, typed: str, *, ended: 
     for row in load("scopes.merge.conflict_list:walk_conflicts")(repository, conversation_id, ended=history):
         if row.conflict.status in ENDED and not ended:
             continue
-        text = f"{row.conflict.type}: {shown_key(row.conflict.key)} ({row.conflict.status})"
+        text = f"{row.conflict.type}: {decoded_key(row.conflict.key)} ({row.conflict.status})"
         yield str(row.number), text
         if typed and row.conflict.id.startswith(typed):
             yield _shorten(row.conflict.id, typed), text
         if typed:
-            yield shown_key(row.conflict.key), text
+            yield decoded_key(row.conflict.key), text
 
 
 def _open_requests(repository: Repository, conversation: str, typed: str) -> Candidates:
@@ -166,7 +166,7 @@ def _keys(repository: Repository, where: str, typed: str) -> Candidates:
     for group, entry in sorted(groups.items()):
         if entry.is_tree and (group != FILES or typed.startswith(f"{FILES}/")):
             paths = (path for path, _ in walk_blobs(repository, entry.oid, f"{group}/"))
-            keys = {shown_key(key_of_path(path)) for path in paths}
+            keys = {decoded_key(key_of_path(path)) for path in paths}
             yield from ((key, "key") for key in sorted(keys) if key.startswith(typed))
 
 
@@ -175,7 +175,7 @@ def _files(repository: Repository, where: str, typed: str) -> Candidates:
     state = state_of(repository, resolve_revision(repository, where).oid)
     entry = None if state is None else read_tree(repository, state).get(FILES)
     paths = () if entry is None or not entry.is_tree else walk_blobs(repository, entry.oid, f"{FILES}/")
-    for path in sorted({shown_key(key_of_path(path)).partition("/")[2] for path, _ in paths}):
+    for path in sorted({decoded_key(key_of_path(path)).partition("/")[2] for path, _ in paths}):
         if path.startswith(typed):
             yield path, "file"
 

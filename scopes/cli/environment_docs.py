@@ -22,8 +22,14 @@ ENVIRONMENT = (
     ("SCOPES_STORE", "The store to use, unless --store is given."),
     ("SCOPES_NAME", "Sets scopes.name for this run; SCOPES_LOCK_TIMEOUT, for example, sets scopes.lockTimeout."),
     ("SCOPES_CONVERSATION, SCOPES_MESSAGE, SCOPES_REVISION", "What the command of scopes bisect run has to judge."),
-    ("GITHUB_ACTIONS", "If true, no printed text commands the runner, and check writes annotations and a summary."),
-    ("GITHUB_BASE_REF, CI_MERGE_REQUEST_DIFF_BASE_SHA", "What a change is based on: check reads its policy there."),
+    (
+        "GITHUB_ACTIONS",
+        "If true, text output has no workflow commands, and check writes annotations and a summary.",
+    ),
+    (
+        "GITHUB_BASE_REF, CI_MERGE_REQUEST_DIFF_BASE_SHA, CHANGE_TARGET",
+        "The base of the change; check reads the policy from it.",
+    ),
     ("CLAUDE_PROJECT_DIR, GEMINI_PROJECT_DIR", "The directory of the project, for check --hook."),
     ("SCOPES_DEBUG", "Any value: as --debug."),
     ("SCOPES_PAGER, GIT_PAGER, PAGER", "The pager: the first one that is set; SCOPES_PAGER=cat disables it."),

@@ -15,7 +15,7 @@ from scopes.cli.invocation import Invocation
 from scopes.conversation.conflicts import ConflictView, find_conflict_anywhere, show_conflict
 from scopes.conversation.resolve import require_open_conflict, resolve_conflict
 from scopes.errors import Inaccessible, Invalid, Refused
-from scopes.merge.conflict_keys import can_have_value, shown_key
+from scopes.merge.conflict_keys import can_have_value, decoded_key
 from scopes.model.conflicts import Position
 from scopes.model.message import Author
 from scopes.render.text.conflict_phrases import can_repeat
@@ -144,7 +144,7 @@ def _choose_editor(invocation: Invocation) -> str | None:
 def _edited_value(invocation: Invocation, view: ConflictView) -> str:
     conflict = view.row.conflict
     if not can_have_value(conflict.key):
-        raise Invalid(f"{shown_key(conflict.key)} cannot be set to a value", hint=_list_options(view))
+        raise Invalid(f"{decoded_key(conflict.key)} cannot be set to a value", hint=_list_options(view))
     before = clean(_both_texts(view)).strip()
     text = edit_text(invocation, before, _describe_base(view), name=f"conflict-{conflict.id}.md")
     again = "the conflict is unchanged; edit it again, or give the text: --value TEXT"
@@ -181,7 +181,7 @@ def _describe_base(view: ConflictView) -> str:
     """Return the conflict's key and its value at the merge base, as comments for the editor."""
     conflict = view.row.conflict
     base = [line for each in conflict.base for line in ("", f"Base{_agents((each,))}", _as_text(each.value))]
-    return "\n".join([f"The value of {shown_key(conflict.key)}", *(base or ["", "Base: nothing"])])
+    return "\n".join([f"The value of {decoded_key(conflict.key)}", *(base or ["", "Base: nothing"])])
 
 
 def _as_text(value: Any) -> str:

@@ -8,7 +8,6 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 
-from scopes.clock import now_nanoseconds
 from scopes.context.assemble import FENCE, Assembled, assemble
 from scopes.context.calibrate import calibrate
 from scopes.context.collect import MERGE_NOTICE, Collected, ReadLimits, active_branch_notes, collect, resolve_revisions
@@ -20,7 +19,7 @@ from scopes.context.selection import MIN_TURN_TOKENS, best_first
 from scopes.context.truncate import Count
 from scopes.context.turns import Turn
 from scopes.fence import draw_mark, fenced
-from scopes.history.limits import check_limits
+from scopes.history.limits import check_limits, idle_since
 from scopes.history.messages import NO_TEXT, display_time, subject_of
 from scopes.history.revisions import Revision, list_branch_tips
 from scopes.model.tool_calls import summarize_calls
@@ -294,7 +293,7 @@ def _with_limits(repository: Repository, revision: Revision, result: Context, re
     """Add what is left of the conversation's limits (S1-24); they depend on the current time and are never cached."""
     warnings = list(result.warnings)
     metadata = dict(result.metadata)
-    remaining, notes = check_limits(repository, revision.oid, request.limits, until=now_nanoseconds() // 1_000_000_000)
+    remaining, notes = check_limits(repository, revision.oid, request.limits, idle_since)
     if remaining is not None:
         metadata["remaining_turns"] = remaining
     warnings += [note.text if note.hint is None else f"{note.text}; {note.hint}" for note in notes]

@@ -12,7 +12,7 @@ from scopes.history.messages import NO_CHANGES, is_root, plain_message, read_mes
 from scopes.history.transaction import append_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.loading import deferred
-from scopes.merge.conflict_keys import key_of_path, shown_key
+from scopes.merge.conflict_keys import decoded_key, key_of_path
 from scopes.merge.spellings import replaced_claims
 from scopes.merge.statements import claims_without, stated_claims
 from scopes.model.conflicts import MESSAGES
@@ -130,7 +130,7 @@ def _append(branch: BranchHandle, message: Message, old: Message) -> MessageAmen
     notes: tuple[Note, ...] = ()
     claims = stated_claims(old)
     if claims and message.payload is None:
-        keys = ", ".join(sorted(shown_key(key_of_path(path)) for path in claims))
+        keys = ", ".join(sorted(decoded_key(key_of_path(path)) for path in claims))
         again = f"to replace it: scopes conv amend {branch.conversation.id} {old.id[:8]} TEXT --data JSON"
         hint = None if message.retracts is not None else again
         notes = (Note(f"what it stated is withdrawn: {keys}", hint),)

@@ -8,7 +8,7 @@ from functools import partial
 from shlex import quote
 
 from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.limits import check_limits, read_limits
+from scopes.history.limits import check_limits, idle_before, read_limits
 from scopes.history.messages import NO_CHANGES, write_message_blob, write_message_commit
 from scopes.history.revisions import find_directory, list_branch_tips
 from scopes.history.transaction import Transaction, append_commit
@@ -62,7 +62,7 @@ def append_to(branch: BranchHandle, message: Message, *, first: MessageId | None
     repository, conversation_id = branch.repository, branch.conversation.id
     [write] = message_writers(repository, conversation_id, [message])
     oid = append_commit(repository, conversation_id, branch.name, message.id, write, first)
-    remaining, limits = check_limits(repository, oid, read_limits(repository.config))
+    remaining, limits = check_limits(repository, oid, read_limits(repository.config), idle_before)
     return MessageAppended(
         id=message.id,
         oid=oid,

@@ -15,7 +15,7 @@ from scopes.history.tool_calls import TOOL_RESULTS, find_call_message
 from scopes.ids import Oid
 from scopes.merge.apply_resolution import BOTH
 from scopes.merge.attribution import blame_paths, blob_at, claim_value
-from scopes.merge.conflict_keys import agent_of, comparable_key, folded, key_of_path, shown_key
+from scopes.merge.conflict_keys import agent_of, comparable_key, decoded_key, folded, key_of_path
 from scopes.merge.divergence import state_of
 from scopes.model import encoding
 from scopes.model.conflicts import CONFLICTS, FILES, MESSAGES, PARTICIPANTS
@@ -105,7 +105,7 @@ def _with_call(repository: Repository, row: BlameRow) -> BlameRow:
     answered = {part.fields.get("call_id") for part in results}
     parts = read_message(repository, call_message.oid).parts
     calls = [part for part in parts if part.type == "tool_call" and part.fields.get("call_id") in answered]
-    path = shown_key(row.key).partition("/")[2]
+    path = decoded_key(row.key).partition("/")[2]
     for name in (path, path.rpartition("/")[2], ""):
         call = next((call for call in calls if name in str(call.fields)), None)
         if call is not None:
@@ -125,7 +125,7 @@ def _match_key(claims: Mapping[str, Oid], key: str) -> dict[str, Oid]:
     for path, blob in claims.items():
         subject = key_of_path(path)
         full_key = path.removesuffix("=")
-        for name in map(comparable_key, (subject, shown_key(subject), full_key, shown_key(full_key))):
+        for name in map(comparable_key, (subject, decoded_key(subject), full_key, decoded_key(full_key))):
             if name in wanted or name.startswith(tuple(f"{key}/" for key in wanted)):
                 matching[path] = blob
     return matching
@@ -143,7 +143,7 @@ def _match_end(claims: Mapping[str, Oid], file: str) -> dict[str, Oid]:
     found = {
         path: blob
         for path, blob in claims.items()
-        if path.startswith(f"{FILES}/") and shown_key(key_of_path(path)).endswith(end)
+        if path.startswith(f"{FILES}/") and decoded_key(key_of_path(path)).endswith(end)
     }
     several = len({key_of_path(path) for path in found}) > 1
     return {} if several or not file else found
@@ -151,14 +151,14 @@ def _match_end(claims: Mapping[str, Oid], file: str) -> dict[str, Oid]:
 
 def _keys_of_name(claims: Mapping[str, Oid], name: str) -> str | None:
     """Return a hint with the keys whose name without the group is `name`: `decisions/batch size`; None if none is."""
-    keys = {shown_key(key_of_path(path)) for path in claims}
+    keys = {decoded_key(key_of_path(path)) for path in claims}
     found = sorted(key for key in keys if folded(key.partition("/")[2]) == folded(name))
     return f"did you mean {' or '.join(f'--key {quote(key)}' for key in found[:3])}?" if found else None
 
 
 def _similar_files(claims: Mapping[str, Oid], file: str | None) -> str | None:
     """Return a hint with the files of the same name, or else of a similar one; None if there are none."""
-    paths = [shown_key(key_of_path(path)).partition("/")[2] for path in claims if path.startswith(f"{FILES}/")]
+    paths = [decoded_key(key_of_path(path)).partition("/")[2] for path in claims if path.startswith(f"{FILES}/")]
     name = (file or "").rpartition("/")[2]
     found = [path for path in paths if file and path.rpartition("/")[2] == name]
     found = found or get_close_matches(file or "", paths, n=3)

@@ -26,7 +26,7 @@ from scopes.merge.file_comparison import FileComparison, conflict_hunks, patch_o
 from scopes.merge.in_progress import InProgress
 from scopes.merge.manual_resolution import find_disagreement, list_sides
 from scopes.merge.recorded_work import compare_one_file, sides_conversations
-from scopes.merge.spellings import name_spellings
+from scopes.merge.spellings import list_shown_spellings
 from scopes.model.conflicts import ENDED, FILES, STATUSES, Conflict
 from scopes.result import Result
 from scopes.store.graph import walk_newest_first
@@ -124,7 +124,7 @@ def _read_spellings(repository: Repository, row: ConflictRow, in_progress: InPro
     if row.conflict.status in ENDED:
         return ()
     states = [state_of(repository, tip) for tip in (in_progress.target_tip, in_progress.source_tip)]
-    return name_spellings(repository, states, row.conflict.key)
+    return list_shown_spellings(repository, states, row.conflict.key)
 
 
 def list_sides_of(repository: Repository, row: ConflictRow, in_progress: InProgress) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.history.handles import ConversationHandle
 from scopes.history.messages import MessageHeader, read_message
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path, shown_key
+from scopes.merge.conflict_keys import comparable_key, decoded_key, group_of, key_of_path
 from scopes.merge.divergence import state_of
 from scopes.merge.records import open_conflicts_at
 from scopes.merge.resolution_lines import may_be_resolution, resolved_values
@@ -175,7 +175,7 @@ def decisions(repository: Repository, where: str) -> DecisionList:
 
 def _note_open_conflict(conversation: ConversationId, conflict: Conflict) -> Note:
     """Return a note on a decision that two sides of a merge in progress made differently: neither is superseded yet."""
-    text = f"the conflict about {shown_key(conflict.key)} is open: until it is resolved the target prevails"
+    text = f"the conflict about {decoded_key(conflict.key)} is open: until it is resolved the target prevails"
     return Note(text, f"see: scopes conflicts show {conversation} {conflict.id[:8]}")
 
 
@@ -237,7 +237,7 @@ class _Claims:
     def spelling(self, tip: Oid, key: str) -> str:
         """Return the topic of a key as the state of a tip spells it: two spellings conflict under a lower-case key."""
         path = next(iter(self.at(tip).get(comparable_key(key), {})), key)
-        return shown_key(key_of_path(path)).partition("/")[2]
+        return decoded_key(key_of_path(path)).partition("/")[2]
 
     def _read(self, tip: Oid) -> _ClaimsByTopic:
         state = state_of(self.repository, tip)

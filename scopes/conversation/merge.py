@@ -54,7 +54,7 @@ from scopes.merge.in_progress import (
 from scopes.merge.plan import MergePlan, plan_merge, write_state
 from scopes.merge.recorded_work import sides_conversations
 from scopes.merge.requests import mark_merged
-from scopes.merge.spellings import name_spellings
+from scopes.merge.spellings import list_shown_spellings
 from scopes.model.conversation import BranchEntry
 from scopes.store.graph import is_ancestor, list_new_commits
 from scopes.store.packs.bulk import bulk_objects
@@ -405,7 +405,7 @@ def _read_spellings(objects: Objects, plan: MergePlan) -> dict[str, tuple[str, .
     """Return the keys of both sides by the key of an open conflict, if they spell its topic differently."""
     states = plan.divergence.target.state, plan.divergence.source.state
     keys = {conflict.key for conflict in plan.conflicts if conflict.status != "resolved"}
-    return {key: found for key in keys if (found := name_spellings(objects, states, key))}
+    return {key: found for key in keys if (found := list_shown_spellings(objects, states, key))}
 
 
 def _merge_fields(request: _Request, plan: MergePlan) -> MergeFields:

@@ -20,7 +20,7 @@ from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import Transaction, same_command
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId, parse_agent_name
 from scopes.merge.automatic_resolution import CHOICE_OF_STRATEGY, choice_of, resolve, resolve_as_before
-from scopes.merge.conflict_keys import group_of, shown_key
+from scopes.merge.conflict_keys import decoded_key, group_of
 from scopes.merge.conflict_list import list_earlier, read_conflict
 from scopes.merge.divergence import state_of
 from scopes.merge.in_progress import HELD, InProgress, restore_hint
@@ -126,7 +126,7 @@ def resolve_conflict(
         if group_of(record.key) == MESSAGES and choice == "value":
             text = str(new_value)  # the resolution amends the message: its text is the new text
         else:
-            text = f"Resolved {shown_key(record.key)}: {_describe(resolved)}" + (f" ({reason})" if reason else "")
+            text = f"Resolved {decoded_key(record.key)}: {_describe(resolved)}" + (f" ({reason})" if reason else "")
         result = _write(repository, in_progress, row.number, resolved, actor, text, changes)
     return _continue(repository, result) if continue_after else result
 
@@ -164,7 +164,7 @@ def escalate_conflict(
     with exclusive_write(repository):
         row, in_progress = read_conflict(repository, conversation_id, conflict)
         record = replace(_read_open_conflict(repository, in_progress, row.conflict), status="escalated")
-        text = f"Escalated {shown_key(record.key)} to {addressee}" + (f": {reason}" if reason else "")
+        text = f"Escalated {decoded_key(record.key)} to {addressee}" + (f": {reason}" if reason else "")
         actor = check_author(author)
         return _write(repository, in_progress, row.number, record, actor, text, {}, addressee)
 
@@ -266,7 +266,7 @@ def _write(  # noqa: PLR0917 - the parts of a decision
     tx = Transaction(repository, in_progress.conversation)
     tx.move_branch(in_progress.branch, in_progress.tip, tip)
     verb = "resolve" if conflict.status == "resolved" else "escalate"
-    summary = f"{verb} {shown_key(conflict.key)} of {in_progress.conversation}/{in_progress.branch}"
+    summary = f"{verb} {decoded_key(conflict.key)} of {in_progress.conversation}/{in_progress.branch}"
     operation = tx.commit("resolve", summary)
     return ConflictResolved(
         conversation=in_progress.conversation,

@@ -1,4 +1,4 @@
-"""Find the decisions that accept a decision candidate: on which branches they are, and that there is one for each."""
+"""Find the decisions that accept decision candidates, on all branches, and a second decision for the same candidate."""
 
 from __future__ import annotations
 

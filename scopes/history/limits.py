@@ -5,8 +5,10 @@ They stop nothing: `append` and `context` report what is left, and warn when a l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from scopes.clock import now_nanoseconds
 from scopes.history.messages import count_messages
 from scopes.ids import Oid
 from scopes.result import Note
@@ -22,6 +24,13 @@ class Limits(NamedTuple):
     idle_seconds: int | None = None
 
 
+class Idle(NamedTuple):
+    """How long a branch is idle, and the verb for it."""
+
+    verb: str
+    seconds: int
+
+
 NO_LIMITS: Final = Limits()
 
 
@@ -32,11 +41,11 @@ def read_limits(config: Config) -> Limits:
 
 
 def check_limits(
-    repository: Repository, tip: Oid, limits: Limits, *, until: int | None = None
+    repository: Repository, tip: Oid, limits: Limits, find_idle: Callable[[Repository, Oid], Idle]
 ) -> tuple[int | None, tuple[Note, ...]]:
     """Return how many messages may still come after a tip, None without a limit, and notes on exceeded limits.
 
-    until: the branch is idle from the tip to this time, in seconds; None: it was idle before the tip was appended.
+    `find_idle` returns how long the branch was idle; it is called only if there is a limit.
     """
     notes, remaining = [], None
     if limits.max_turns is not None:
@@ -46,16 +55,19 @@ def check_limits(
             text = f"the history of the branch has {count} of {limits.max_turns} messages (scopes.maxTurns)"
             notes.append(Note(text, "continue in a new one: scopes conv new"))
     if limits.idle_seconds is not None:
-        idle = _idle_seconds(repository, tip, until)
-        if idle > limits.idle_seconds:
-            verb = "was" if until is None else "has been"
-            text = f"the branch {verb} idle for {idle} seconds, longer than scopes.idleSeconds ({limits.idle_seconds})"
-            notes.append(Note(text))
+        verb, seconds = find_idle(repository, tip)
+        if seconds > limits.idle_seconds:
+            limit = f"longer than scopes.idleSeconds ({limits.idle_seconds})"
+            notes.append(Note(f"the branch {verb} idle for {seconds} seconds, {limit}"))
     return remaining, tuple(notes)
 
 
-def _idle_seconds(repository: Repository, tip: Oid, until: int | None) -> int:
-    if until is not None:
-        return until - read_commit_stub(repository, tip).time
+def idle_before(repository: Repository, tip: Oid) -> Idle:
+    """Return how long a branch was idle before its tip was appended."""
     commit = read_commit(repository, tip)
-    return commit.time - read_commit_stub(repository, commit.parents[0]).time if commit.parents else 0
+    return Idle("was", commit.time - read_commit_stub(repository, commit.parents[0]).time if commit.parents else 0)
+
+
+def idle_since(repository: Repository, tip: Oid) -> Idle:
+    """Return how long a branch has been idle since its tip was appended."""
+    return Idle("has been", now_nanoseconds() // 1_000_000_000 - read_commit_stub(repository, tip).time)

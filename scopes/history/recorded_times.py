@@ -38,7 +38,7 @@ class RecordedTimes:
         self._steps: Iterator[None] = self._read_log()
 
     def find(self, oid: Oid, stored: int) -> int | None:
-        """Return when a commit was written, in seconds since 1970; None if no operation in the log tells.
+        """Return when a commit was written, in seconds since 1970; None if the log has no operation that wrote it.
 
         `stored` is the time in the commit: operations that are older by more than a day are not read.
         """
@@ -58,7 +58,7 @@ class RecordedTimes:
         return max(filter(None, own), default=None)
 
     def find_text(self, commit: Commit) -> str | None:
-        """Return when a commit was written as RFC 3339; None if no operation in the log tells."""
+        """Return when a commit was written as RFC 3339; None if the log has no operation that wrote it."""
         found = self.find(commit.oid, commit.time)
         return None if found is None else known_seconds(found)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from scopes.errors import Invalid
 from scopes.ids import Oid
-from scopes.merge.conflict_keys import group_of, per_agent, shown_key, value_field
+from scopes.merge.conflict_keys import decoded_key, group_of, per_agent, value_field
 from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import PathChange, PathChanges
 from scopes.merge.spellings import keep_one_spelling
@@ -93,7 +93,7 @@ def _claim_of_value(key: str, value: Any, actor: str) -> tuple[str, Any]:
     if group == PRIORITIES and value not in URGENCIES:
         raise Invalid(f"{value!a} is not a valid urgency", hint="one of: " + ", ".join(URGENCIES))
     if (field is not None or group == MESSAGES) and not value.strip():
-        what = f"the {field} of {shown_key(key)}" if field is not None else "the new text of a message"
+        what = f"the {field} of {decoded_key(key)}" if field is not None else "the new text of a message"
         raise Invalid(f"{what} cannot be empty", hint="for example: --value 'as we agreed'")
     if field is not None:
         agent = f"/{encode_component(actor)}" if per_agent(key) else ""
@@ -102,4 +102,4 @@ def _claim_of_value(key: str, value: Any, actor: str) -> tuple[str, Any]:
         return f"{key}=", {"amended": parts_hash(text_parts(value))}
     if group == PROPOSALS:
         return f"{ENTITIES}/{key.partition('/')[2]}=", {"value": value}
-    raise Invalid(f"{shown_key(key)} cannot be set to a value", hint="take a side: --take source or --take target")
+    raise Invalid(f"{decoded_key(key)} cannot be set to a value", hint="take a side: --take source or --take target")

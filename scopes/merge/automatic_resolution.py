@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from scopes.errors import Invalid, Refused
-from scopes.merge.conflict_keys import folded, group_of, shown_key, value_field
+from scopes.merge.conflict_keys import decoded_key, folded, group_of, value_field
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.model.conflicts import (
     CONFLICT_TYPES,
@@ -120,7 +120,7 @@ def _is_spelling(conflict: Conflict) -> bool:
 
 def _spelling_note(conflict: Conflict) -> Note:
     values = " and ".join(sorted({repr(each.value) for each in (*conflict.target, *conflict.source)}))
-    return Note(f"{shown_key(conflict.key)}: {values} are taken as the same")
+    return Note(f"{decoded_key(conflict.key)}: {values} are taken as the same")
 
 
 def _choose_spelling(conflict: Conflict) -> Choice | None:
@@ -215,7 +215,7 @@ def _reuse_notes(conflict: Conflict) -> list[Note]:
     if reused is None:
         return []
     because = f", because {reused.reason}" if reused.reason else ""
-    text = f"{shown_key(conflict.key)}: resolved as before by {reused.actor}{because} (conflict {reused.conflict})"
+    text = f"{decoded_key(conflict.key)}: resolved as before by {reused.actor}{because} (conflict {reused.conflict})"
     return [Note(text, "to decide again: scopes undo, then merge with -c scopes.merge.reuse=show")]
 
 

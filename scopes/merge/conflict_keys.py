@@ -123,14 +123,14 @@ def folded(text: str) -> str:
     return normalize("NFC", normalize("NFC", text).casefold()).strip()
 
 
-def shown_key(key: str) -> str:
+def decoded_key(key: str) -> str:
     """Return a decoded key for display; a component that cannot be decoded is kept."""
     return "/".join(map(_decode, key.split("/")))
 
 
-def short_shown_key(key: str) -> str:
+def display_key(key: str) -> str:
     """Return a decoded key for people: that of a file outside of the project is its absolute path alone."""
-    shown = shown_key(key)
+    shown = decoded_key(key)
     return shown.partition("/")[2] if shown.startswith(f"{FILES}//") else shown
 
 

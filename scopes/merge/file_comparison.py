@@ -12,29 +12,21 @@ from functools import lru_cache, partial
 from typing import Literal, TypeAlias
 
 from scopes.history.messages import message_id_of
-from scopes.merge.conflict_keys import comparable_key, group_of, shown_key
+from scopes.merge.conflict_keys import comparable_key, decoded_key, group_of
 from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import Divergence
 from scopes.merge.file_claims import FileClaims
-from scopes.merge.file_steps import (
-    ReadRecords,
-    Step,
-    add_claims,
-    follow_renames,
-    list_sides,
-    list_steps,
-    name_of,
-)
+from scopes.merge.file_steps import ReadRecords, Step, add_claims, follow_renames, list_sides, list_steps, name_of
 from scopes.merge.file_texts import (
     IS_BINARY,
     NOT_RECORDED,
     FileSide,
     find_first_text,
     follow_steps,
+    have_same_edits,
     is_binary,
     is_later,
     is_result,
-    made_alike,
 )
 from scopes.merge.line_ranges import (
     ChangeGroup,
@@ -188,7 +180,7 @@ def _compare_unknown(
     steps: tuple[Sequence[Step], Sequence[Step]],
 ) -> FileComparison:
     """Compare sides whose texts are not both known."""
-    if first[0] == first[1] and made_alike(*steps):
+    if first[0] == first[1] and have_same_edits(*steps):
         return shape(outcome="same")
     continued = _compare_continued(shape, first, sides, steps)
     if continued is not None:
@@ -306,7 +298,7 @@ def conflict_hunks(merged: str) -> str:
 
 def path_of(key: str) -> str:
     """Return the path of a file key as it is shown."""
-    return shown_key(key).partition("/")[2]
+    return decoded_key(key).partition("/")[2]
 
 
 def _key_of(path: str, directory: str | None) -> str:

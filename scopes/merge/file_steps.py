@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scopes.ids import MessageId
-from scopes.merge.conflict_keys import shown_key
+from scopes.merge.conflict_keys import decoded_key
 from scopes.merge.file_claims import FileClaim
 from scopes.merge.side_calls import SideCall
 from scopes.model.agent_tools import RESULT_RECORDS
@@ -76,7 +76,7 @@ def list_sides(
 
 def name_of(key: str) -> str:
     """Return the last component of the path of a file, given its key."""
-    return shown_key(key).rpartition("/")[2]
+    return decoded_key(key).rpartition("/")[2]
 
 
 def list_steps(

@@ -128,7 +128,7 @@ def _list_hunks(steps: Sequence[Step]) -> tuple[tuple[Hunk, ...], ...] | None:
     return tuple(found) or None
 
 
-def made_alike(steps: Sequence[Step], others: Sequence[Step]) -> bool:
+def have_same_edits(steps: Sequence[Step], others: Sequence[Step]) -> bool:
     """Return True if two sides made the same edits, which lead from the same text to the same text."""
     edits, other_edits = ([step.edit for step in each if step.changes_file] for each in (steps, others))
     return bool(edits) and edits == other_edits and all(edit is not None and is_complete(edit) for edit in edits)

@@ -56,15 +56,13 @@ def group_changes(target: Sequence[LineChange], source: Sequence[LineChange]) ->
     return groups
 
 
-def overlapping_ranges(
-    groups: Iterable[ChangeGroup], lines: tuple[ReadLines, ReadLines] | None = None
-) -> tuple[LineRange, ...]:
-    """Return the places that both sides changed; those with equal lines are left out if `lines` reads the new texts."""
+def overlapping_ranges(groups: Iterable[ChangeGroup], lines: tuple[ReadLines, ReadLines]) -> tuple[LineRange, ...]:
+    """Return the places that both sides changed to different lines; `lines` reads the new texts."""
     found = []
     for start, end, (target, source) in groups:
         if target and source:
             ranges = _new_range(target, start, end), _new_range(source, start, end)
-            if lines is None or lines[0](*ranges[0]) != lines[1](*ranges[1]):
+            if lines[0](*ranges[0]) != lines[1](*ranges[1]):
                 found.append(LineRange((start, end - 1), *ranges))
     return tuple(found)
 

@@ -11,7 +11,7 @@ from scopes.history.messages import message_id_of, read_message
 from scopes.history.revisions import find_directory
 from scopes.ids import Oid
 from scopes.merge.apply_resolution import BOTH, apply_choice, set_value
-from scopes.merge.conflict_keys import can_have_value, group_of, per_agent, shown_key, value_field
+from scopes.merge.conflict_keys import can_have_value, decoded_key, group_of, per_agent, value_field
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChange, changes_on, find_divergence, state_of
 from scopes.merge.in_progress import HELD, InProgress
@@ -113,7 +113,7 @@ def list_sides(disagreement: Disagreement, conflict: Conflict) -> tuple[str, ...
 def _find_obstacle(disagreement: Disagreement, conflict: Conflict, side: str) -> str | None:
     """Return why a conflict cannot take a side; None if it can."""
     if side == "base" and not conflict.base:
-        return f"{shown_key(conflict.key)} has no value at the merge base"
+        return f"{decoded_key(conflict.key)} has no value at the merge base"
     return _find_obstacle_to_both(disagreement) if side == BOTH else None
 
 
@@ -125,7 +125,7 @@ def _find_obstacle_to_both(disagreement: Disagreement) -> str | None:
     has_one_value = value_field(key) is not None or group_of(key) == PROPOSALS
     topics = [{comparable_path(path): change.new for path, change in side.items()} for side in (target, source)]
     if has_one_value and any(topics[0][topic] != topics[1][topic] for topic in topics[0].keys() & topics[1].keys()):
-        return f"{shown_key(key)} holds one value"
+        return f"{decoded_key(key)} holds one value"
     return None
 
 
@@ -160,7 +160,7 @@ def resolved_changes(
     if not can_have_value(disagreement.key):
         sides = ", ".join(list_sides(disagreement, conflict))
         raise Invalid(
-            f"{shown_key(disagreement.key)} cannot be set to a value", hint=f"take a side with --take: {sides}"
+            f"{decoded_key(disagreement.key)} cannot be set to a value", hint=f"take a side with --take: {sides}"
         )
     return set_value(disagreement, value, actor)
 

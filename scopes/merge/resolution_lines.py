@@ -11,7 +11,7 @@ from typing import Any
 
 from scopes.history.messages import MessageHeader
 from scopes.ids import Oid
-from scopes.merge.conflict_keys import group_of, noun_of, shown_key
+from scopes.merge.conflict_keys import decoded_key, group_of, noun_of
 from scopes.merge.records import list_conflicts_at
 from scopes.model.conflicts import Conflict, Resolution, decode_resolution
 from scopes.model.message import Message
@@ -70,7 +70,7 @@ def resolved_values(repository: Repository, oid: Oid, document: Mapping[str, Any
 
 def _name(key: str) -> str:
     """Return a key as a phrase: `decision db`."""
-    group, _, name = shown_key(key).partition("/")
+    group, _, name = decoded_key(key).partition("/")
     return f"{noun_of(group_of(key)) or group} {name}".strip()
 
 

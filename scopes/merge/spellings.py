@@ -12,10 +12,10 @@ from scopes.merge.conflict_keys import (
     agent_of,
     comparable_component,
     comparable_key,
+    decoded_key,
+    display_key,
     group_of,
     key_of_path,
-    short_shown_key,
-    shown_key,
     value_field,
 )
 from scopes.merge.statements import stated_claims
@@ -53,10 +53,10 @@ def list_spellings(objects: Objects, state: Oid | None, key: str) -> list[str]:
     return sorted(_walk_matching(objects, entry.oid, group_of(key), components))
 
 
-def name_spellings(objects: Objects, states: Iterable[Oid | None], key: str) -> tuple[str, ...]:
+def list_shown_spellings(objects: Objects, states: Iterable[Oid | None], key: str) -> tuple[str, ...]:
     """Return the keys for people under which the claims about a topic are in some states; none if there is only one."""
     names = dict.fromkeys(
-        short_shown_key(key_of_path(path)) for state in states for path in list_spellings(objects, state, key)
+        display_key(key_of_path(path)) for state in states for path in list_spellings(objects, state, key)
     )
     return tuple(names) if len(names) > 1 else ()
 
@@ -113,7 +113,7 @@ def _walk_topics(objects: Objects, state: Oid | None) -> Iterator[str]:
 
 
 def _topic_of(key: str) -> str:
-    return shown_key(f"{DECISIONS}/{key.rpartition('/')[2]}").partition("/")[2]
+    return decoded_key(f"{DECISIONS}/{key.rpartition('/')[2]}").partition("/")[2]
 
 
 def _letters_and_digits(key: str) -> str:

@@ -37,6 +37,7 @@ _NO_CONTENT = ("*** End of File", "*** End Patch")
 _OPERATIONS = {"add": "create", "edit": "edit", "delete": "delete"}  # by the verbs of PATCH_MARKS
 _HEADING = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _CREATED = "File created"
+_CREATED_ANY = (_CREATED, "Successfully created")  # of Claude Code, Gemini CLI
 
 
 class Hunk(NamedTuple):
@@ -119,6 +120,36 @@ def edits_of_call(call: Part | None, structured: Mapping[str, Any]) -> list[File
             tuple(hunk for name in HUNK_LISTS for hunk in _read_hunks(structured.get(name))),
         )
     ]
+
+
+def edits_of_result(call: Part, result: Part | None) -> list[FileEdit]:
+    """Return what a call did to files, given its result; the text before is empty if the output says "created"."""
+    if result is None:
+        return edits_of_call(call, {})
+    edits = edits_of_call(call, _object(result.fields.get("structured")))
+    if not (_text(result.fields.get("output")) or "").startswith(_CREATED_ANY):
+        return edits
+    is_new = [each.op == "edit" and each.before is None and each.after is not None for each in edits]
+    return [each._replace(op="create", before="") if new else each for each, new in zip(edits, is_new, strict=True)]
+
+
+def pieces_of_edit(edit: FileEdit) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the old and the new lines of each hunk, of each replacement, or of the whole file.
+
+    The lines have `-` and `+` in front, those around the change in a hunk a blank. Yield nothing if they are unknown.
+    """
+    if edit.hunks:
+        for hunk in edit.hunks:
+            yield [line for line in hunk.lines if line[:1] in " -"], [line for line in hunk.lines if line[:1] in " +"]
+    elif edit.replacements:
+        for each in edit.replacements:
+            yield _marked(each.old, "-"), _marked(each.new, "+")
+    elif edit.before is not None and edit.after is not None:
+        yield _marked(edit.before, "-"), _marked(edit.after, "+")
+
+
+def _marked(text: str, mark: str) -> list[str]:
+    return [mark + line for line in text.splitlines()]
 
 
 def command_of(call: Part) -> str | None:

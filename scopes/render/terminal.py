@@ -9,7 +9,7 @@ from scopes.render.box import draw_box
 from scopes.render.color import Style
 from scopes.render.view import Cell, Column, PlainView, Span, Write, clean_spans, paint_spans
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
-from scopes.render.wrap import wrap_line, wrap_spans
+from scopes.render.wrap import count_span_cells, wrap_line, wrap_spans
 from scopes.sanitize import clean
 
 MAX_MARKDOWN_CHARACTERS = 200_000  # a megabyte takes rich seconds
@@ -32,6 +32,16 @@ class TerminalView(PlainView):
         for row in wrap_spans(clean_spans(parts), max(self.width - indent, _MIN_WIDTH), commands=True):
             shown = paint_spans(row) if self._color else "".join(span.text for span in row)
             self._write(" " * indent + shown + "\n")
+
+    def hanging(
+        self, *parts: str | Span, start: tuple[str | Span, ...] = (), hang: int | None = None, indent: int = 0
+    ) -> None:
+        """Write `start` and a text wrapped at blanks, with its further rows indented."""
+        deeper = count_span_cells(clean_spans(start)) if hang is None else hang
+        first, *others = wrap_spans(clean_spans(parts), max(self.width - indent - deeper, _MIN_WIDTH))
+        self.line(*start, *first, indent=indent)
+        for row in others:
+            self.line(*_without_blanks(row), indent=indent + deeper)
 
     def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:
         """Write a table in a rounded box; all rows are read first."""
@@ -59,3 +69,8 @@ class TerminalView(PlainView):
         for line in rendered(text[:end], width=width, color=self._color):
             self._write((" " * indent + line if line else "") + "\n")
         self.body(text[end:], indent=indent)
+
+
+def _without_blanks(row: tuple[Span, ...]) -> tuple[Span, ...]:
+    """Return a row without blanks at its beginning."""
+    return (Span(row[0].text.lstrip(" "), row[0].style), *row[1:]) if row else row

@@ -65,6 +65,14 @@ class View(Protocol):
     def sentence(self, *parts: str | Span, indent: int = 0) -> None:
         """Write one line for people to read; a terminal wraps it between words."""
 
+    def hanging(
+        self, *parts: str | Span, start: tuple[str | Span, ...] = (), hang: int | None = None, indent: int = 0
+    ) -> None:
+        """Write `start` and a text in one line; a terminal wraps the text between words.
+
+        Its further rows are indented by `hang` cells more than the line, by default to below the beginning of the text.
+        """
+
     def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:
         """Write a table; the header and the title are shown on a terminal only."""
 
@@ -117,6 +125,16 @@ class PlainView:
     def sentence(self, *parts: str | Span, indent: int = 0) -> None:
         """Write one line."""
         self.line(*parts, indent=indent)
+
+    def hanging(
+        self,
+        *parts: str | Span,
+        start: tuple[str | Span, ...] = (),
+        hang: int | None = None,  # noqa: ARG002  wrapped on a terminal only
+        indent: int = 0,
+    ) -> None:
+        """Write one line."""
+        self.line(*start, *parts, indent=indent)
 
     def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, title: str | None = None) -> None:  # noqa: ARG002  seen on a terminal only
         """Write each row as soon as it is produced."""

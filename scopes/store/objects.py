@@ -68,7 +68,7 @@ class CommitStub(NamedTuple):
 
     tree: Oid
     time: int
-    author_email: str = ""
+    author_email: str
 
 
 def format_tree(entries: Iterable[TreeEntry]) -> bytes:

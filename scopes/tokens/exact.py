@@ -65,12 +65,20 @@ class ExactTokenizer:
         self._chunks: set[str] = set()
         self._parts = set(_NUMBERS)
         self._announced: list[str] = []
+        self._announced_characters = 0
+        self._needs_whole = False  # the announced texts are too long
         self._lock = allocate_lock()
 
     def prepare(self, texts: Iterable[str]) -> None:
         """Announce texts that will be counted, so that one build of the encoding covers all of them."""
-        if not self._is_whole:
-            self._announced += texts
+        announced = list(texts)
+        with self._lock:
+            if not (self._is_whole or self._needs_whole):
+                self._announced += announced
+                self._announced_characters += sum(map(len, announced))
+                if self._announced_characters > _MAX_PARTIAL_CHARACTERS:
+                    self._needs_whole = True
+                    self._announced.clear()
 
     def count(self, text: str) -> int:
         """Count the tokens of a text; an unpaired surrogate is counted as the replacement character."""
@@ -86,7 +94,8 @@ class ExactTokenizer:
             return self._built
         texts = [_replace_surrogates(each) for each in (text, *self._announced)]
         self._announced.clear()
-        new_parts = self._find_new_parts(texts)
+        self._announced_characters = 0
+        new_parts = None if self._needs_whole else self._find_new_parts(texts)
         if new_parts is not None and self._built is not None and new_parts <= self._parts:
             return self._built
         self._tokens = self._tokens or self._vocabulary.load()

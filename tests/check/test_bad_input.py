@@ -108,6 +108,15 @@ def test_a_second_run_that_was_cut_off_fails_next_to_one_that_ended(folder, caps
     assert (code, found.count("run/incomplete")) == (1, 1)
 
 
+def test_an_empty_stream_that_is_named_and_lies_below_a_named_directory_is_one_run(folder, capsys):
+    (folder / "t").mkdir()
+    thread = {"type": "thread.started", "thread_id": "019d0009-2222-7222-8222-222222222222"}
+    (folder / "t" / "run.jsonl").write_text(lines(thread))
+    code, output = run_check(capsys, "t/run.jsonl", "t", "--json")
+    document = json.loads(output.splitlines()[0])
+    assert (code, [run["name"] for run in document["runs"]]) == (1, ["t/run.jsonl"])
+
+
 HOSTILE = {
     "set-output": "pytest\n::set-output name=x::y",
     "carriage return": "pytest # a\r::set-output name=x::y",

@@ -43,7 +43,7 @@ STEPS = {
     "GitHub, README": (BASH, list_steps(block_of(README, "on: pull_request"), "run"), "s.sarif"),
     "GitHub, manual": (BASH, list_steps(block_of(MANUAL, "  on: pull_request"), "run"), "s.sarif"),
     "composite action": (BASH, list_steps(block_of(MANUAL, "  name: scopes check"), "run"), "scopes.sarif"),
-    "GitLab": (SH, list_steps(block_of(MANUAL, "  agent:\n    script:"), ""), "q.json"),
+    "GitLab": (SH, list_steps(block_of(MANUAL, "  agent:\n    variables:"), ""), "q.json"),
     "Jenkins": (JENKINS, re.findall(r"(?m)^  sh '(.+)'$", MANUAL), "j.xml"),
 }
 

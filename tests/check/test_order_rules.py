@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.check.comments import changes_only_comments
 from scopes.check.policy import Policy
+from scopes.model.file_edits import FileEdit, Replacement
 from tests.check.runs import edit, judge, run_of, shell, verdict_of
 
 AFTER, PASSED, PUSH = "order/tests-after-last-edit", "order/tests-passed", "order/push-after-tests"
@@ -111,12 +113,40 @@ def changed(path, old, new):
         ("a.py", "#!/bin/python2\n", "#!/bin/python3\n", "fail"),
         ("a.c", "#define A 1\n", "#define A 2\n", "fail"),
         ("a.data", "# 1", "# 2", "fail"),
+        ("a.rs", "    /// assert_eq!(f(1), 2);\n", "    /// assert_eq!(f(1), 3);\n", "fail"),
+        ("a.go", "func f() {\n\t//go:fix inline\n", "func f() {\n\t//go:fix\n", "fail"),
+        ("a.py", 'T = """\n# a\n"""', 'T = """\n# b\n"""', "fail"),
+        ("a.yml", "run: |\n  # a\n  make", "run: |\n  # b\n  make", "fail"),
+        ("a.yml", "run: |\n  make\n# a\n", "run: |\n  make\n# b\n", "pass"),
+        ("a.sh", "cat <<E\n# a\nE\n", "cat <<E\n# b\nE\n", "fail"),
+        ("a.sh", "cat <<E\nx\nE\n# a\n", "cat <<E\nx\nE\n# it's b\n", "pass"),
+        ("a.js", "x = `\n// a\n`", "x = `\n// b\n`", "fail"),
+        ("a.cpp", 'x = R"(\n// a\n)";', 'x = R"(\n// b\n)";', "fail"),
     ],
 )
 def test_an_edit_of_comments_alone_needs_no_test_run(repository, path, old, new, status):
     """Real runs end with a comment for a linter; what a compiler or a test reads in a comment is code."""
     steps = (edit("b.py"), shell("pytest"), changed(path, old, new))
     assert verdict_of(judge(repository, run_of(repository, *steps)), AFTER)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "status"),
+    [
+        ("a.py", 'T = """\n#\n# old\n"""\n', "fail"),
+        ("a.py", 'def f():\n    """Say what it does, don\'t say why."""\n    # old\n', "pass"),
+        ("a.sh", "cat <<'END'\n#\n  # old\nEND\n", "fail"),
+        ("a.sh", "# It's so.\nx='a\nb'\n# old\n", "pass"),
+        ("a.js", "f(`a ${b}\n\n// old\n`)\n", "fail"),
+        ("a.ts", "/* don't */\nf(`a`) // old\n", "pass"),
+        ("a.rs", "fn f<'a>(x: &'a str) {\n    // old\n}\n", "pass"),
+        ("a.yaml", "steps:\n  - run: |\n\n      # old\n", "fail"),
+    ],
+)
+def test_a_mark_of_a_comment_in_a_string_of_several_lines_is_code(path, text, status):
+    """Claude Code records the text of the file before the edit."""
+    replaced = FileEdit(path, "edit", before=text, replacements=(Replacement("old", "new"),))
+    assert changes_only_comments(replaced) is (status == "pass")
 
 
 def test_a_push_after_an_edit_of_comments_needs_no_new_test_run(repository):
@@ -135,6 +165,13 @@ def test_a_push_after_an_edit_of_comments_needs_no_new_test_run(repository):
         ([shell("git checkout -- lib/b.py")], "fail"),
         ([shell("git checkout -- lib/a.py", 1)], "fail"),
         ([shell("git checkout main -- lib/a.py")], "fail"),
+        ([shell("git checkout main lib/a.py")], "fail"),
+        ([shell("git checkout HEAD lib/a.py")], "fail"),
+        ([shell("false && git restore lib/a.py || true")], "fail"),
+        ([shell("false && git restore lib/a.py; true")], "fail"),
+        ([shell("if false; then git restore lib/a.py; fi")], "fail"),
+        ([shell("git restore lib/a.py; git status")], "pass"),
+        ([shell("git restore lib/a.py && git status")], "pass"),
         ([shell("git restore --staged lib/a.py")], "fail"),
         ([shell("git add -A"), shell("git checkout -- lib/a.py")], "fail"),
         ([shell("git commit -am x && git checkout -- lib/a.py")], "fail"),
@@ -218,6 +255,11 @@ def test_a_push_after_tests_whose_exit_code_is_not_known_is_unknown(repository):
         ("pytest; grep -c x log", 1, "unknown"),
         ("pytest | grep FAILED", 1, "unknown"),
         ("pytest | grep FAILED", 0, "unknown"),
+        ("pytest | tail -30 | LC_ALL=C grep FAILED", 1, "unknown"),
+        ("pytest | xargs grep FAILED", 123, "unknown"),
+        ("pytest | (grep FAILED)", 1, "unknown"),
+        ("pytest |& timeout 5 grep FAILED", 1, "unknown"),
+        ("pytest | python3 summary.py", 1, "unknown"),
         ("set -o pipefail; pytest | grep passed", 0, "pass"),
         ("pytest || make help", 2, "fail"),
     ],

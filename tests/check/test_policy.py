@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from types import SimpleNamespace
 
 import pytest
@@ -69,7 +70,7 @@ def test_a_suppression_needs_a_rule_a_reason_and_a_last_day(text):
 
 
 def test_in_a_job_for_a_change_the_merge_base_is_looked_up_once(tmp_path, capsys, monkeypatch):
-    """The policy comes from the commit that the change is based on; without it a note says so."""
+    """The policy comes from the commit that the change is based on; without it nothing is checked."""
     asked = []
     for base in (None, "f" * 40):
         monkeypatch.setattr(
@@ -80,8 +81,44 @@ def test_in_a_job_for_a_change_the_merge_base_is_looked_up_once(tmp_path, capsys
         monkeypatch.setenv("GITHUB_BASE_REF", "main")
         monkeypatch.chdir(tmp_path)
         code, output = run_check(capsys, "gone.jsonl")
-        assert (code, "is not in this clone" in output) == ((1, True) if base is None else (0, False))
+        assert (code, "is not in this clone" in output) == ((2, True) if base is None else (0, False))
     assert asked == [(str(tmp_path), "origin/main")] * 2
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("GITHUB_BASE_REF", "main"),
+        ("CHANGE_TARGET", "main"),
+        ("CI_MERGE_REQUEST_DIFF_BASE_SHA", "refs/remotes/origin/main"),
+    ],
+)
+def test_a_policy_that_a_change_brings_does_not_apply_to_it(tmp_path, capsys, monkeypatch, variable, value):
+    def git(*words):
+        subprocess.run(["git", "-C", tmp_path, "-c", "user.name=c", "-c", "user.email=c@x", *words], check=True)
+
+    git("init", "-q", "-b", "main")
+    (tmp_path / "scopes-check.toml").write_text("fail_on = 'error'\n")
+    git("add", ".")
+    git("commit", "-qm", "base")
+    git("update-ref", "refs/remotes/origin/main", "HEAD")
+    monkeypatch.setenv(variable, value)
+    monkeypatch.chdir(tmp_path)
+    code, output = run_check(capsys, "gone.jsonl")
+    assert (code, "scopes-check.toml here is another" in output) == (1, False)
+    (tmp_path / "scopes-check.toml").write_text("fail_on = 'none'\n")
+    code, output = run_check(capsys, "gone.jsonl")
+    assert (code, "scopes-check.toml here is another" in output) == (1, True)
+
+
+def test_the_policy_of_the_repository_applies_below_its_top(tmp_path, capsys, monkeypatch):
+    (tmp_path / "repository" / "sub").mkdir(parents=True)
+    (tmp_path / "scopes-check.toml").write_text("fail_on = 'nonsense'\n")  # outside of the repository
+    (tmp_path / "repository" / ".git").mkdir()
+    monkeypatch.chdir(tmp_path / "repository" / "sub")
+    assert run_check(capsys, "gone.jsonl")[0] == 1
+    (tmp_path / "repository" / "scopes-check.toml").write_text("fail_on = 'none'\n")
+    assert run_check(capsys, "gone.jsonl")[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_an_explanation_names_rule_match_wrapper_events_and_cure_in_this_order()
         ("", None, "rules.toml", ("rules.toml", 12)),
         (None, None, "ab12cd:ci/rules.toml", ("ci/rules.toml", 12)),
         (None, None, "/home/dev/rules.toml", ("scopes-check.toml", 1)),
-        (None, None, None, ("scopes-check.toml", 12)),
+        (None, None, None, ("a b.jsonl", 15)),
     ],
 )
 def test_a_finding_is_shown_in_the_repository_or_at_its_rule(file, line, policy, place):
@@ -83,7 +83,7 @@ def test_a_finding_is_shown_in_the_repository_or_at_its_rule(file, line, policy,
     ],
 )
 def test_each_format_has_its_own_word_for_a_level(level, sarif_level, annotation, severity):
-    result = checked(FINDING._replace(level=level))
+    result = checked(FINDING._replace(level=level), policy="scopes-check.toml")
     assert sarif(FINDING._replace(level=level))["results"][0]["level"] == sarif_level
     assert write_github(result).startswith(
         f"::{annotation} file=scopes-check.toml,line=1,title=ours/x::pushed too soon"

@@ -86,3 +86,12 @@ def test_an_answer_with_results_between_its_calls_is_one_turn(tmp_path, capsys):
     assert "3 turns, at most 1 allowed" in run_check(capsys, path, "--rules", rules)[1]
     path.write_text(path.read_text().replace('"msg_1"', '"msg_0"'))
     assert "2 turns, at most 1 allowed" in run_check(capsys, path, "--rules", rules)[1]
+
+
+def test_answers_whose_input_is_stated_as_zero_are_turns(tmp_path, capsys):
+    """Some servers of local models report no input tokens."""
+    steps = [("Read", {"file_path": str(number)}, 0) for number in range(5)]
+    path = write_session(tmp_path / "s.jsonl", *steps, tokens=0)
+    rules = tmp_path / "rules.toml"
+    rules.write_text('[rules."budget/turns"]\nmax_turns = 3\n')
+    assert "5 turns, at most 3 allowed" in run_check(capsys, path, "--rules", rules)[1]

@@ -137,7 +137,7 @@ def test_a_call_in_the_message_itself_comes_before_one_in_the_history(repository
     assert [touch.path for touch in with_touched_files(repository, tip.oid, both).files] == ["/own"]
 
 
-def test_of_two_calls_with_one_id_the_nearest_counts(repository, append):
+def test_a_result_belongs_to_the_nearest_of_two_calls_with_one_id(repository, append):
     far = [call("Read", "c1", file_path="/far"), call("Read", "c2", file_path="/second")]
     tip = append((AGENT, "answer", *far), (AGENT, "answer", call("Read", "c1", file_path="/near")))
     found = with_touched_files(repository, tip.oid, results_message({"call_id": "c1"}, {"call_id": "c2"}))

@@ -176,7 +176,7 @@ def test_a_log_that_sqlite_writes_is_understood(tmp_path):
     assert logged_blocks(path) == []
 
 
-def test_of_a_large_file_that_nobody_wrote_a_part_is_compared(tmp_path, monkeypatch):
+def test_only_a_part_of_a_large_unchanged_file_is_compared(tmp_path, monkeypatch):
     path = str(tmp_path / "large.sqlite")
     write(path, b"x", 6 << 20)
     record(path, None, ())

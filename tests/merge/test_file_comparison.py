@@ -9,7 +9,7 @@ from scopes.conversation.conflicts import show_conflict
 from scopes.conversation.merge import MergeOptions, merge
 from scopes.conversation.new import new
 from scopes.merge.file_comparison import conflict_hunks
-from scopes.merge.line_ranges import LineRange, group_changes, overlapping_ranges
+from scopes.merge.line_ranges import LineRange, group_changes, lines_of, overlapping_ranges
 from scopes.store.repository import Repository
 from scopes.store.text_merge import MAX_TEXT, LineChange, list_line_changes, merge_texts
 from tests.support.history import say
@@ -375,8 +375,9 @@ def test_touching_changes_are_one_range_as_git_merges_them():
     base = "a\nb\nc\n"
     assert merge_texts(base, target, source).conflicts
     changes = [list_line_changes(base, text) for text in (target, source)]
-    assert overlapping_ranges(group_changes(*changes)) == (LineRange((2, 3), (2, 3), (2, 3)),)
-    assert overlapping_ranges(group_changes([LineChange(1, 1, 1, 1)], [LineChange(3, 1, 3, 1)])) == ()
+    lines = lines_of(target), lines_of(source)
+    assert overlapping_ranges(group_changes(*changes), lines) == (LineRange((2, 3), (2, 3), (2, 3)),)
+    assert overlapping_ranges(group_changes([LineChange(1, 1, 1, 1)], [LineChange(3, 1, 3, 1)]), lines) == ()
 
 
 def write(repository, where, content, before=None):

@@ -34,6 +34,14 @@ def test_a_line_is_not_broken():
     assert written(lambda v: v.line("word " * 20, indent=2)) == "  " + "word " * 20 + "\n"
 
 
+def test_the_further_rows_of_a_hanging_line_begin_below_its_text():
+    start = ("  ", Span("ok", "good"), "  ")
+    text = written(lambda v: v.hanging("make", " ", Span("word " * 7, "dim"), start=start, indent=2))
+    assert text == "    ok  make word word word word word\n        word word \n"
+    assert written(lambda v: v.hanging("a  b" + "c" * 50, hang=1)) == f"a\n b{'c' * 38}\n {'c' * 12}\n"
+    assert written(lambda v: v.hanging("", start=start)) == "  ok  \n"
+
+
 def test_a_sentence_is_wrapped_between_words():
     """Notes and outcomes were broken at the edge of the terminal, within words."""
     assert (

@@ -85,6 +85,10 @@ def test_markdown_is_shown_with_its_marks():
     assert written(lambda v: v.markdown("# *Title*", indent=1)) == " # *Title*\n"
 
 
+def test_a_hanging_line_is_one_row():
+    assert written(lambda v: v.hanging("word " * 40, start=("ok ",), indent=2)) == f"  ok {'word ' * 40}\n"
+
+
 def test_nothing_is_colored_unless_it_was_decided():
     def say(view):
         view.line(Span("x", "bad"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import string
 import subprocess
 import sys
+import threading
+import tracemalloc
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -101,25 +103,25 @@ print("tiktoken" in sys.modules)
 
 
 @pytest.mark.parametrize("text", ["0", "007", "12", "999 of 123", "41: 5"])
-def test_numbers_in_headings_need_no_second_build(exact, text):
+def test_numbers_in_headings_need_no_second_build(exact, builds, text):
     """The number of turns in the header is known only after the turns were counted."""
     tokenizer = choose_tokenizer(RankFilePaths("/nowhere", None, INSTALLED)).tokenizer
     tokenizer.count("1 of : 0")
     tokenizer.count(text)
-    assert tokenizer._builds == 1
+    assert len(builds) == 1
     assert tokenizer.count(text) == exact.tokenizer.count(text)
 
 
-def test_announced_texts_are_not_processed_before_the_first_count(exact):
+def test_announced_texts_are_not_processed_before_the_first_count(exact, builds):
     tokenizer = choose_tokenizer(RankFilePaths("/nowhere", None, INSTALLED)).tokenizer
     tokenizer.prepare(["x" * 10_000_000])
-    assert tokenizer._builds == 0
+    assert builds == []
     assert tokenizer.count("two words") == exact.tokenizer.count("two words")
 
 
-def test_an_empty_text_has_no_tokens_and_builds_nothing():
+def test_an_empty_text_has_no_tokens_and_builds_nothing(builds):
     tokenizer = choose_tokenizer(RankFilePaths("/nowhere", None, INSTALLED)).tokenizer
-    assert (tokenizer.count(""), tokenizer._builds) == (0, 0)
+    assert (tokenizer.count(""), builds) == (0, [])
 
 
 def test_an_error_of_importing_tiktoken_has_a_hint(tmp_path, monkeypatch):
@@ -240,6 +242,42 @@ def test_announced_texts_need_one_build(both, builds):
         tokenizer.count(text)
     assert len(builds) == 1
     assert builds[0] < 2_000
+
+
+def test_a_text_announced_while_another_one_is_counted_is_part_of_the_next_build(both, builds, monkeypatch):
+    """Both happen in threads; the announcement comes between reading the announced texts and dropping them."""
+    tokenizer = both[0]()
+    threads = [threading.Thread(target=tokenizer.prepare, args=(["omega psi"],))]
+
+    def replace_surrogates(text):
+        for thread in threads:
+            thread.start()
+            thread.join(0.2)
+        threads.clear()
+        return text
+
+    announcing = threads[0]
+    monkeypatch.setattr("scopes.tokens.exact._replace_surrogates", replace_surrogates)
+    tokenizer.count("alpha")
+    announcing.join()
+    for text in ("beta", "omega", "psi"):
+        tokenizer.count(text)
+    assert len(builds) == 2
+
+
+def test_many_announced_texts_are_not_kept(both, builds):
+    """A program that counts none of them keeps the tokenizer for its whole life."""
+    tokenizer, whole = both
+    counting = tokenizer()
+    assert counting.count("few") == whole("few")
+    tracemalloc.start()
+    for number in range(40):
+        counting.prepare([f"{number}" * 100_000])
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 2_000_000
+    assert counting.count("more words") == whole("more words")
+    assert (len(builds), builds[1] > 100_000) == (2, True)
 
 
 def test_after_four_partial_builds_the_whole_encoding_is_built(both, builds):

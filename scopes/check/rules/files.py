@@ -10,7 +10,7 @@ from scopes.check.findings import Finding
 from scopes.check.globs import matches_path
 from scopes.check.rules.base import FILE_NAME, Parameter, Rule, Settings, Unknown, event_of
 from scopes.check.run import Call, Run
-from scopes.check.weaker_tests import Changes, count_moved, read_changes
+from scopes.check.weaker_tests import count_lost, read_changes
 from scopes.check.workspace import is_outside, path_in_workspaces, relative_to, resolve
 from scopes.model.file_edits import FileEdit
 from scopes.model.message import FILE_WRITES
@@ -86,7 +86,7 @@ def _judge_protected(run: Run, settings: Settings) -> Iterable[Finding] | Unknow
     patterns = settings.parameters["paths"]
     found = []
     for write in list_writes(run):
-        paths = _protectable(write, run)
+        paths = _workspace_paths(write, run)
         path, pattern = next(
             ((path, each) for path in paths for each in patterns if matches_path(each, path)), ("", None)
         )
@@ -105,14 +105,16 @@ def _judge_weakened(run: Run, settings: Settings) -> Iterable[Finding] | Unknown
         if write.edit is not None and any(matches_path(pattern, path) for pattern in settings.parameters["paths"]):
             files.setdefault((path, write.call.attempted), []).append(write)
     changes = {key: read_changes(write.edit for write in writes if write.edit) for key, writes in files.items()}
+    lost = {
+        attempted: count_lost({key: each for key, each in changes.items() if key[1] == attempted})
+        for attempted in (False, True)
+    }
     found = []
     for (path, attempted), writes in files.items():
-        others = (each for key, each in changes.items() if key[0] != path and key[1] == attempted)
-        what = _weakened(writes, changes[path, attempted], others)
+        what = _weakened(writes, changes[path, attempted].disabled, lost[attempted][path, attempted])
         if what is not None:
-            weaker = (each for each in writes if each.edit and _weakened([each], read_changes([each.edit])))
+            first = next(filter(_is_weaker, writes), writes[-1])
             cure = "see whether the change is right; a suppression with a reason accepts it"
-            first = next(weaker, writes[-1])
             found.append(_finding(WEAKENED, settings, first, f"{path}: {what}", cure=cure, path=path))
     return found
 
@@ -132,15 +134,20 @@ def _judge_changes(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
     return found
 
 
-def _weakened(writes: Sequence[Write], changes: Changes, others: Iterable[Changes] = ()) -> str | None:
+def _weakened(writes: Sequence[Write], disabled: int, lost: int) -> str | None:
     """Return how writes make a test file weaker; None if they do not, or the changes are not recorded."""
     last = writes[-1].edit
     if last is not None and last.op == "delete":
         return "the test file is deleted"
-    if changes.disabled > 0:
+    if disabled > 0:
         return "a test is skipped, or only one runs"
-    lost = changes.lost - count_moved(changes, others) if changes.lost > 0 else 0
     return f"{lost} assertion{'s' if lost > 1 else ''} fewer" if lost > 0 else None
+
+
+def _is_weaker(write: Write) -> bool:
+    """Return True if a write by itself makes its test file weaker."""
+    changes = read_changes([] if write.edit is None else [write.edit])
+    return _weakened([write], changes.disabled, changes.lost) is not None
 
 
 def _relative(write: Write, run: Run) -> str:
@@ -150,10 +157,10 @@ def _relative(write: Write, run: Run) -> str:
     return inside or resolved or write.path
 
 
-def _protectable(write: Write, run: Run) -> list[str]:
-    """Return the path relative to each workspace around it: a worktree at `.claude` makes nothing below it free.
+def _workspace_paths(write: Write, run: Run) -> list[str]:
+    """Return the path relative to each workspace around it, so that a worktree at `.claude` stays protected.
 
-    The worktrees that Claude Code keeps below `.claude` are left out, except relative to themselves.
+    A path below `.claude/worktrees`, where Claude Code keeps worktrees, is only given relative to its worktree.
     """
     path = resolve(write.path, write.directory)
     inside = [relative_to(path, workspace) for workspace in run.workspaces] if path is not None else []

@@ -67,10 +67,14 @@ def place_in_repository(checked: Checked, rule: str, finding: Finding | None = N
     """Return the file and the line at which a CI system shows a finding, or a verdict without one.
 
     An annotation of a file outside the repository is shown nowhere, so it is the file that the finding is about if that
-    is in the repository, else the rule in the policy.
+    is in the repository, else the rule in the policy; without a policy the transcript if that is in the repository.
     """
     if finding is not None and finding.file is not None and _is_inside(finding.file):
         return finding.file, finding.file_line or 1
+    if finding is not None and checked.policy is None:
+        for event in finding.events:
+            if event.path is not None and _is_inside(event.path):
+                return event.path, event.line or 1
     policy = (checked.paths.get(rule) or checked.policy or FILE_NAME).rpartition(":")[2]
     return (policy, checked.lines.get(rule, 1)) if _is_inside(policy) else (FILE_NAME, 1)
 

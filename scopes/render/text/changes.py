@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scopes.conversation.changes import Change, ChangeLog
 from scopes.history.messages import NO_TEXT
 from scopes.ids import is_oid
-from scopes.merge.conflict_keys import shown_key
+from scopes.merge.conflict_keys import decoded_key
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, short_time
 from scopes.render.view import Cell, Column, View
@@ -111,9 +111,9 @@ def _describe(row: Change) -> str:
         case "participants", _, str(name):
             words = f"{name} joined"
         case "conflicts", _, {"key": str(key), "choice": str(choice)}:
-            words = f"resolved: {choice} for {shown_key(key)}"
+            words = f"resolved: {choice} for {decoded_key(key)}"
         case "conflicts", _, {"key": str(key), "type": str(kind)}:
-            words = f"{kind} on {shown_key(key)}"
+            words = f"{kind} on {decoded_key(key)}"
         case _, None, after:
             words = f"{'started at' if isinstance(after, dict) else 'set to'} {_short_value(after)}"
         case _, before, None:

@@ -92,12 +92,12 @@ def render_rule_explained(result: RuleExplained, view: View) -> None:
     view.line(Span(rule.id, "key"), "  ", Span(rule.level, _STYLES.get(rule.level, "dim")))
     view.line(rule.summary)
     view.line()
-    view.line(rule.explanation)
+    view.sentence(rule.explanation)
     if rule.parameters:
         view.line()
         for parameter in rule.parameters:
             value = "not set" if parameter.value is None else json.dumps(parameter.value)
-            view.line(Span(parameter.name, "key"), f" = {value}: {parameter.summary}", indent=2)
+            view.sentence(Span(parameter.name, "key"), f" = {value}: {parameter.summary}", indent=2)
     if rule.place is not None:
         view.line()
         view.line(f"set in {rule.place}")
@@ -142,15 +142,15 @@ def render_run_comparison(result: RunComparison, view: View) -> None:
     columns = (Column("What", flexible=True), Column("Old", align="right"), Column("New", align="right"))
     view.rows(columns, [(each.name, _amount(each.old), _amount(each.new)) for each in result.amounts])
     for name, tests in (("old run", result.tests_old), ("new run", result.tests_new)):
-        view.line(Span(f"tests of the {name}: ", "dim"), ", ".join(tests) or "none ran")
+        view.sentence(Span(f"tests of the {name}: ", "dim"), ", ".join(tests) or "none ran")
     for name, uses in (("Tool", result.tools), ("File written", result.files), ("Command", result.commands)):
         _write_uses(name, uses, view)
     for line in result.order:
         view.line(Span(line, _SIGNS.get(line[:1], "")))
     word = Span("different", "bad") if result.differs else Span("equal", "good")
-    view.line(
+    view.sentence(
         word,
-        f" ({result.mode}): {len(result.only_old)} calls only in the old run, "
+        f" ({result.mode}): {counted(len(result.only_old), 'call')} only in the old run, "
         f"{len(result.only_new)} only in the new one",
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scopes.history.messages import display_time
 from scopes.loading import load
-from scopes.merge.conflict_keys import group_of, short_shown_key, shown_key
+from scopes.merge.conflict_keys import decoded_key, display_key, group_of
 from scopes.model.message import FILE_OPERATIONS
 from scopes.model.path_encoding import relative_path
 from scopes.render.dispatch import render_text
@@ -30,12 +30,7 @@ if TYPE_CHECKING:
     from scopes.conversation.decisions import DecisionList, DecisionRow
     from scopes.conversation.files import FileList, FileRow
     from scopes.conversation.withdraw import DecisionWithdrawn
-    from scopes.memory.decision_candidates import (
-        CandidateDismissed,
-        CandidateList,
-        DecisionAccepted,
-        DecisionCandidate,
-    )
+    from scopes.memory.decision_candidates import CandidateDismissed, CandidateList, DecisionAccepted, DecisionCandidate
 
 _ORDER = {name: place for place, name in enumerate(FILE_OPERATIONS)}
 _HASH_LENGTH = len("sha256:") + 8
@@ -84,7 +79,7 @@ _FILE_TERMINAL_COLUMNS = (
 
 def claim_name(key: str, agent: str | None) -> str:
     """Return the key of a claim as `decisions/auth`, with the agent if claims of its group are kept per agent."""
-    return short_shown_key(key) + (f" ({agent})" if agent is not None else "")
+    return display_key(key) + (f" ({agent})" if agent is not None else "")
 
 
 def claim_text(key: str, value: Any) -> str:
@@ -253,7 +248,7 @@ def _blame_row(row: BlameRow, view: View) -> tuple[Cell, ...]:
     head = row.call_message or row.head
     when = short_time(view, display_time(head))
     value, done = _value_text(row), _what_was_done(row, None)
-    return head.id, head.author, when, shown_key(row.key), row.agent or "", value, done
+    return head.id, head.author, when, decoded_key(row.key), row.agent or "", value, done
 
 
 def _decision_row(row: DecisionRow, view: View) -> tuple[Cell, ...]:

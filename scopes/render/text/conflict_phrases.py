@@ -6,17 +6,10 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from scopes.merge.conflict_keys import group_of, short_shown_key, shown_key
+from scopes.merge.conflict_keys import decoded_key, display_key, group_of
 from scopes.model.conflicts import MESSAGES
 from scopes.render.text.claims import claim_text
-from scopes.render.text.phrases import (
-    SHORT_ID_LENGTH,
-    counted,
-    identifier,
-    short_time,
-    write_hint,
-    write_outcome,
-)
+from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, identifier, short_time, write_hint, write_outcome
 from scopes.render.view import Span, View
 from scopes.render.wrap import truncate_line
 
@@ -48,7 +41,7 @@ def conflict_key(view: View, conflict: Conflict) -> str:
     """Return the decoded key of a conflict: `decisions/auth`."""
     if group_of(conflict.key) == MESSAGES and view.terminal:
         return conflict.key[: len(MESSAGES) + 1 + SHORT_ID_LENGTH]
-    return short_shown_key(conflict.key) if view.terminal else shown_key(conflict.key)
+    return display_key(conflict.key) if view.terminal else decoded_key(conflict.key)
 
 
 def shown_spellings(keys: Sequence[str]) -> str:
@@ -148,7 +141,7 @@ def write_conflict_notes(
     view.aside(what)
     unresolved = [each for each in conflicts if each.status != "resolved"]
     for conflict in unresolved[:MAX_LINES]:
-        view.aside(f"conflict {conflict.id[:SHORT_ID_LENGTH]}: {conflict.type} {shown_key(conflict.key)}")
+        view.aside(f"conflict {conflict.id[:SHORT_ID_LENGTH]}: {conflict.type} {decoded_key(conflict.key)}")
         for earlier in conflict.earlier:
             view.aside(f"conflict {conflict.id[:SHORT_ID_LENGTH]} {earlier_line(view, conflict.key, earlier)}")
     if len(unresolved) > MAX_LINES:
@@ -205,6 +198,6 @@ def write_resolved(view: View, conflicts: Iterable[Conflict], *, listed: bool = 
     view.line(f"resolved automatically: {counted(len(resolved), 'conflict')}")
     for conflict, resolution in resolved[:MAX_LINES] if listed else ():
         choice = Span(f"{resolution.strategy}: {resolution.choice}", "dim")
-        view.line(f"    {conflict.type}  {short_shown_key(conflict.key)}  ", choice)
+        view.line(f"    {conflict.type}  {display_key(conflict.key)}  ", choice)
     if listed:
         write_more(view, len(resolved))

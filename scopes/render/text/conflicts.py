@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scopes.history.messages import display_time
-from scopes.merge.conflict_keys import can_have_value, short_shown_key
+from scopes.merge.conflict_keys import can_have_value, display_key
 from scopes.model.conflicts import ENDED
 from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_text
@@ -216,7 +216,7 @@ def _write_fields(result: ConflictView, view: View) -> None:
     row, conflict = result.row, result.row.conflict
     write_field(view, "Conflict", Span(conflict.id, "id"), f" (number {row.number})")
     write_field(view, "Type", conflict.type, ", ", severity(conflict))
-    write_field(view, "About", shown_spellings(result.spellings) or short_shown_key(conflict.key))
+    write_field(view, "About", shown_spellings(result.spellings) or display_key(conflict.key))
     write_field(view, "Status", status(conflict), ", ", short_time(view, row.changed_at))
     if row.changed_at != row.opened_at:
         write_field(view, "Opened", short_time(view, row.opened_at))

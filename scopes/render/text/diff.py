@@ -8,14 +8,14 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from scopes.history.messages import NO_TEXT, MessageHeader, display_time
-from scopes.merge.conflict_keys import group_of, noun_of, shown_key
+from scopes.merge.conflict_keys import decoded_key, group_of, noun_of
 from scopes.model.conflicts import FILES
 from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_name, claim_text
 from scopes.render.text.message_summary import summarize_message
 from scopes.render.text.phrases import author, counted, identifier, short_time, subject, summary_text
 from scopes.render.view import Cell, Column, Span, View, clean_spans
-from scopes.render.wrap import count_span_cells, truncate_line, truncate_path, wrap_spans
+from scopes.render.wrap import count_span_cells, truncate_line, truncate_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _PIPED_COLUMNS = (Column("Mark"), Column("What"), Column("Key"), Column("Author"), Column("Time"), Column("Text"))
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 _MAX_WORDS = 2000
-_MIN_ROOM = 20  # cells of a value
 _MAX_NAMED, _MAX_FILES = 3, 10  # claims and files that only one side changed
 
 
@@ -100,7 +99,7 @@ def _write_changes_of_one_side(view: View, result: Difference) -> None:
         _write_heading(view, f"Changed only in {name}: {counts}")
         for line in _claims_of_one_side([claim for claim in claims if group_of(claim.key) != FILES], side):
             view.line(*truncate_line(line, view.width - 2), indent=2)
-        files = [shown_key(claim.key).partition("/")[2] for claim in claims if group_of(claim.key) == FILES]
+        files = [decoded_key(claim.key).partition("/")[2] for claim in claims if group_of(claim.key) == FILES]
         for file in files[:_MAX_FILES]:
             view.line(*truncate_path(clean_spans(file), view.width - 2), indent=2)
         if len(files) > _MAX_FILES:
@@ -195,17 +194,9 @@ def _write_both(view: View, left: str | None, right: str | None) -> None:
     if left is not None and right is not None:
         one, two = compare_words(left, right)
     if left is not None:
-        _write_marked(view, Span("- ", "bad"), one)
+        view.hanging(*one, start=(Span("- ", "bad"),), indent=2)
     if right is not None:
-        _write_marked(view, Span("+ ", "good"), two)
-
-
-def _write_marked(view: View, mark: Span, text: tuple[Span, ...]) -> None:
-    """Write a text after its mark, on a terminal wrapped between words below its beginning."""
-    indent = 2 + len(mark.text)
-    rows = wrap_spans(clean_spans(text), max(view.width - indent, _MIN_ROOM)) if view.terminal else (text,)
-    for number, row in enumerate(rows):
-        view.line(*row, indent=indent) if number else view.line(mark, *row, indent=2)
+        view.hanging(*two, start=(Span("+ ", "good"),), indent=2)
 
 
 def _rows(result: Difference, view: View) -> Iterator[tuple[Cell, ...]]:
@@ -236,7 +227,7 @@ def _claim_rows(claim: ChangedClaim) -> Iterator[tuple[Cell, ...]]:
     sides = ("-", claim.key, claim.left, claim.in_left), ("+", right_key, claim.right, claim.in_right)
     for mark, key, value, there in sides:
         if there:
-            yield mark, "claim", shown_key(key), claim.agent or "", "", claim_text(claim.key, value)
+            yield mark, "claim", decoded_key(key), claim.agent or "", "", claim_text(claim.key, value)
 
 
 def _spans(pieces: Iterator[tuple[list[str], str]], style: Style) -> Iterator[Span]:

@@ -81,22 +81,11 @@ def _write_marks(
         if oneline:
             view.line(*_truncated((Span(rule, "active"),), _width(view)))
             continue
-        _write_wrapped(view, rule, "active")
+        view.hanging(Span(rule, "active"), hang=_CONTINUED)
         for line in mark.digest if has_digest else ():
-            _write_wrapped(view, clean_line(line), "dim", indent=len(_INDENT.text))
+            view.hanging(Span(line, "dim"), hang=_CONTINUED, indent=len(_INDENT.text))
     if marks and not oneline:
         view.line()
-
-
-def _write_wrapped(view: View, text: str, style: Style, *, indent: int = 0) -> None:
-    """Write a line, on a terminal wrapped between words; its further rows are indented."""
-    if not view.terminal:
-        view.line(Span(text, style), indent=indent)
-        return
-    first, *others = wrap_line(text, max(view.width - indent - _CONTINUED, _MIN_WIDTH))
-    view.line(Span(first, style), indent=indent)
-    for row in others:
-        view.line(Span(row.lstrip(" "), style), indent=indent + _CONTINUED)
 
 
 def _width(view: View) -> int | None:

@@ -29,8 +29,8 @@ from scopes.render.text.phrases import (
     write_preview,
 )
 from scopes.render.view import Span, View
-from scopes.render.wrap import truncate_text, wrap_line
-from scopes.sanitize import SUBJECT_LENGTH, clean_line
+from scopes.render.wrap import truncate_text
+from scopes.sanitize import SUBJECT_LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -46,9 +46,6 @@ if TYPE_CHECKING:
     from scopes.history.activity import CheckRun
     from scopes.merge.recorded_work import Alternatives
     from scopes.model.conflicts import Conflict
-
-
-_MIN_ROOM = 20  # cells of a command
 
 
 @render_text.register
@@ -183,12 +180,7 @@ def _write_tests(branch: str, runs: Sequence[CheckRun], view: View) -> None:
         view.line("tests on ", Span(branch, "branch"), ":")
     width = max((len(outcome.text) for outcome in outcomes), default=0)
     for run, outcome in zip(runs, outcomes, strict=True):
-        padded = Span(outcome.text.ljust(width), outcome.style)
-        before = len("    ") + width + len("  ")
-        first, *others = wrap_line(clean_line(run.command), max(view.width - before, _MIN_ROOM))
-        view.line("    ", padded, "  ", first)
-        for row in others:
-            view.line(row.lstrip(" "), indent=before)
+        view.hanging(run.command, start=("    ", Span(outcome.text.ljust(width), outcome.style), "  "))
 
 
 def _test_outcome(run: CheckRun) -> Span:

@@ -112,7 +112,7 @@ def test_a_message_with_any_content_is_a_message(content):
 @pytest.mark.parametrize(
     ("time", "precision"), [(TIME.format(1), "exact"), ("yesterday", "none"), (7, "none"), (None, "none")]
 )
-def test_a_time_that_is_none_is_left_out(time, precision):
+def test_an_invalid_time_is_left_out(time, precision):
     (draft,) = drafts(read(HEADER, {**PROMPT, "timestamp": time}))
     assert (draft.precision, draft.time) == (precision, TIME.format(1) if precision == "exact" else None)
 
@@ -263,7 +263,7 @@ def test_a_message_that_was_dropped_and_is_written_again_is_where_it_was():
         ([message("s", "user", 3, "Short.")], [("Run it.", None), ("Done.", "Run it."), ("Short.", None)]),
     ],
 )
-def test_a_list_of_messages_drops_those_it_does_not_have_and_keeps_them_on_a_line_of_their_own(listed, line):
+def test_messages_missing_from_a_later_list_stay_on_a_line_of_their_own(listed, line):
     assert tree(read(HEADER, PROMPT, ANSWER, {"$set": {"messages": listed}})) == line
 
 
