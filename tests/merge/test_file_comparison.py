@@ -540,13 +540,6 @@ def test_every_file_is_compared_for_itself_and_they_are_sorted(repository):
     assert [(file.path, file.outcome) for file in found] == [("src/a.py", "compatible"), ("src/z.py", "overlap")]
 
 
-def write(repository, where, text, before=None):
-    """Append a Write as Claude Code records it, with the text before it unless that is None."""
-    structured = {"filePath": FILE, "originalFile": before}
-    arguments = {"file_path": FILE, "content": text}
-    call_tool(repository, f"conv-001/{where}", "Write", arguments, structured=structured)
-
-
 @pytest.mark.parametrize("other", ["a\0\nb\n", "b\n"])
 def test_a_binary_text_at_the_start_of_a_side_is_not_merged(repository, other):
     forked(repository)
