@@ -133,11 +133,10 @@ class Run:
 
     @cached_property
     def workspaces(self) -> tuple[str, ...]:
-        """The workspace, worktrees that the agent added to it, and directories to which no `cd` of the agent led.
+        """The workspace, the worktrees that the agent added, and the directories that it did not enter with `cd`.
 
-        The last are those in which a user resumed the session, or to which the agent program moved it. Such a directory
-        is no workspace if it contains another one, or is a home or a directory of the system: an agent can go there in
-        a way that is not seen.
+        A user resumed the session in such a directory, or the agent program moved there. It is left out if it contains
+        another workspace, is a home or belongs to the system: the agent may have entered it unseen.
         """
         if self.directory is None:
             return ()

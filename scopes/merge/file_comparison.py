@@ -18,11 +18,13 @@ from scopes.merge.divergence import Divergence
 from scopes.merge.file_claims import FileClaims
 from scopes.merge.file_steps import ReadRecords, Step, add_claims, follow_renames, list_sides, list_steps, name_of
 from scopes.merge.file_texts import (
+    IS_BINARY,
     NOT_RECORDED,
     FileSide,
     find_first_text,
     follow_steps,
     have_same_edits,
+    is_binary,
     is_later,
     is_result,
 )
@@ -161,6 +163,8 @@ def _compare_steps(
         return shape(outcome="same", merged=target.text)
     if target.deleted or source.deleted:
         return shape(outcome="overlap", note=f"the {'target' if target.deleted else 'source'} deleted it")
+    if any(map(is_binary, (base, *first))):
+        return shape(outcome="unknown", note=IS_BINARY)
     if first[0] is not None and first[1] is not None and first[0] != first[1]:
         later = is_later(target_steps, source_steps), is_later(source_steps, target_steps)
         return _compare_different_starts(shape, (first[0], first[1]), (target.text, source.text), later)
@@ -205,7 +209,9 @@ def _compare_continued(
         if start is not None and is_result(steps[number], start):
             note = f"the {names[1]} edited the text of the {names[0]}"
             return shape(outcome="compatible", merged=known, note=note)
-        merged = None if known is None or sides[other].deleted else follow_steps(steps[number], known).text
+        # the edits do not fit the text that the other side began with, or this side would have a text
+        fits = start is not None and known is not None and not sides[other].deleted
+        merged = follow_steps(steps[number], known).text if fits else None
         if merged not in {None, known}:
             note = f"the edits of the {names[0]} fit the text of the {names[1]}"
             return shape(outcome="compatible", merged=merged, note=note)
@@ -341,7 +347,8 @@ def _compare_hunks(shape: partial[FileComparison], target: FileSide, source: Fil
         same = not overlapping_ranges([whole], lines)
     if ranges and not same:
         return shape(outcome="overlap", ranges=ranges[:MAX_RANGES], note=note)
-    return shape(outcome="same" if same else "compatible", note=note)
+    outcome: Outcome = "unknown" if not common else "same" if same else "compatible"
+    return shape(outcome=outcome, note=note)
 
 
 def _hunk_text(hunk: Hunk) -> str:
