@@ -84,8 +84,9 @@ def test_a_rule_is_tried_on_its_examples_when_it_is_loaded():
     """A rule with a mistake must not wait for the run that it would have caught."""
     text = '[[rule]]\nid = "ours/x"\nexpect = "never run(git push **)"\n'
     assert parse_policy(f'{text}match = ["cd x && git push"]\nnot_match = ["echo git push"]\n', "p.toml", {}).own_rules
+    wrong = {"echo git push": "does not match its example 'echo git push'", "git push -f": "matches 'git push -f' of"}
     for key, line in (("match", "echo git push"), ("not_match", "git push -f")):
-        with pytest.raises(Invalid, match=f"p.toml:4:1: ours/x .* its example '{line}'"):
+        with pytest.raises(Invalid, match=f"p.toml:4:1: ours/x {wrong[line]}"):
             parse_policy(f'{text}{key} = ["{line}"]\n', "p.toml", {})
 
 
