@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from scopes.ids import MessageId
 
 _SECOND = 1_000_000_000
+_FIRST, _LAST = -62_135_596_800, 253_402_300_799  # seconds: the years 1 and 9999, beyond which no time can be parsed
 _UNITS = {
     "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400,
     "w": 604800, "week": 604800, "mo": 2592000, "month": 2592000, "y": 31536000, "year": 31536000,
@@ -45,20 +46,25 @@ def now() -> str:
 
 
 def format_time(nanoseconds: int) -> str:
-    """Format nanoseconds since 1970 as RFC 3339 in UTC with milliseconds."""
+    """Format nanoseconds since 1970 as RFC 3339 in UTC with milliseconds; the years are limited to 1 to 9999."""
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
-    parts = time.gmtime(seconds)
+    parts = time.gmtime(min(max(seconds, _FIRST), _LAST))
     return f"{parts.tm_year:04d}{time.strftime('-%m-%dT%H:%M:%S', parts)}.{rest // 1_000_000:03d}Z"
 
 
 def format_seconds(seconds: int) -> str:
-    """Format whole seconds since 1970 as RFC 3339 in UTC."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+    """Format whole seconds since 1970 as RFC 3339 in UTC; the years are limited to 1 to 9999."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(min(max(seconds, _FIRST), _LAST)))
+
+
+def is_valid_seconds(seconds: int) -> bool:
+    """Return True if seconds since 1970 are a time in the years 1 to 9999; a commit of another program may have any."""
+    return _FIRST <= seconds <= _LAST
 
 
 def known_seconds(seconds: int) -> str | None:
-    """Format whole seconds since 1970; None for 0, the time of a commit whose message has no time."""
-    return format_seconds(seconds) if seconds else None
+    """Format whole seconds since 1970; None for 0, the time of a message without one, and beyond the year 9999."""
+    return format_seconds(seconds) if seconds and is_valid_seconds(seconds) else None
 
 
 def parse_time(text: str) -> int | None:

@@ -13,7 +13,9 @@ from scopes import clock
 from scopes.clock import (
     format_seconds,
     format_time,
+    is_valid_seconds,
     jitter,
+    known_seconds,
     new_id,
     new_uuid,
     now,
@@ -34,6 +36,15 @@ def test_parsing_a_formatted_time_returns_its_milliseconds(nanoseconds):
     text = format_time(nanoseconds)
     assert parse_time(text) == nanoseconds // MILLISECOND * MILLISECOND
     assert len(text) == len("2026-01-01T00:00:00.000Z")
+
+
+@pytest.mark.parametrize("seconds", [LAST // SECOND + 1, 67768036191676799, 10**17, 10**18 - 1])
+def test_a_time_beyond_the_year_9999_is_unknown_or_limited(seconds):
+    """A commit that another program wrote may have any time."""
+    assert known_seconds(seconds) is None
+    assert not is_valid_seconds(seconds)
+    assert format_seconds(seconds) == "9999-12-31T23:59:59Z"
+    assert format_time(seconds * SECOND).startswith("9999-12-31T23:59:59.")
 
 
 @given(moments, moments)

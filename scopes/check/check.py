@@ -102,8 +102,8 @@ def check(
     clean. `empty` are runs that no conversation has, because their transcripts have no message.
     """
     judge = Judge(policy)
-    absent = list(missing) if missing or scopes or empty else [("", "there is no run to check")]
-    checked = [_missing(name, reason, judge, level_of(MISSING, policy)) for name, reason in absent]
+    missing = missing if missing or scopes or empty else [("", "there is no run to check")]
+    checked = [_missing_run(name, reason, judge, level_of(MISSING, policy)) for name, reason in missing]
 
     def verdicts_of(run: Run) -> list[Verdict]:
         verdicts = judge.verdicts(_with_exit_code(run, agent_exit))
@@ -123,7 +123,7 @@ def check(
         lines={**policy.lines, **{rule.id: rule.line for rule in policy.own_rules}},
         paths={**policy.paths, **{rule.id: rule.path for rule in policy.own_rules if rule.path is not None}},
         own_rules={rule.id: rule.expect for rule in policy.own_rules},
-        notes=(*policy.notes, *_notes_on_missing(absent, policy), *judge.notes()),
+        notes=(*policy.notes, *_notes_on_missing(missing, policy), *judge.notes()),
     )
 
 
@@ -156,17 +156,17 @@ def _checked(run: Run, verdicts: list[Verdict]) -> CheckedRun:
     )
 
 
-def _missing(name: str, reason: str, judge: Judge, level: Level) -> CheckedRun:
+def _missing_run(name: str, reason: str, judge: Judge, level: Level) -> CheckedRun:
     """Return a run that is not there, with the verdict of `run/missing` unless that is off."""
     verdicts: tuple[Verdict, ...] = ()
     if level != "off":
         finding = Finding(MISSING.id, level, reason, cure=CURE)
-        verdicts = (judge.suppress(Verdict(MISSING.id, level, "fail", findings=(finding,))),)
+        verdicts = (judge.apply_suppressions(Verdict(MISSING.id, level, "fail", findings=(finding,))),)
     return CheckedRun(name=name, conversation=None, title=None, calls=0, verdicts=verdicts)
 
 
-def _notes_on_missing(absent: Sequence[tuple[str, str]], policy: Policy) -> Iterator[Note]:
+def _notes_on_missing(missing: Sequence[tuple[str, str]], policy: Policy) -> Iterator[Note]:
     """Yield a note for each missing run if no rule reports it: nothing examined is never silent."""
     if level_of(MISSING, policy) == "off":
-        for name, reason in absent:
+        for name, reason in missing:
             yield Note(f"{name}: {reason}" if name else reason, f"the policy has {MISSING.id} off")

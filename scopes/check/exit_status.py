@@ -15,6 +15,8 @@ _SEQUENCES = {"program", "compound_statement", "subshell", "do_group"}
 _BODIES = {"redirected_statement", "for_statement", "command_substitution", "variable_assignment"}
 # Programs that exit with 1 if they find nothing or a difference.
 _FINDERS = re.compile(r"\s*(?:\S*/)?(?:[ef]?grep|rg|ag|ack|diff|cmp|test|\[)(?:\s|$)")
+# Programs that fail only if a program before them in a pipeline does and `pipefail` is set where it cannot be seen.
+_PASSING_ON = re.compile(r"\s*(?:\S*/)?(?:cat|column|cut|head|less|more|nl|sed|sort|tail|tee|tr|uniq|wc)(?:\s|$)")
 _FAILING = re.compile(r"(?:exit|return)\s+[1-9]\d*$|false$|\{[^{}]*;\s*(?:exit|return)\s+[1-9]\d*;?\s*\}$", re.DOTALL)
 _ERREXIT = re.compile(r"set\s+(?:-[a-z]*e[a-z]*\b|-o\s+errexit\b)")
 _NO_ERREXIT = re.compile(r"set\s+\+")
@@ -120,7 +122,7 @@ class _Line:
             return self.read(last, depth + 1)
         if self._pipefail:
             return _KNOWN
-        return Status(passed=False, failed=_FINDERS.match(self._text(last)) is None)
+        return Status(passed=False, failed=_PASSING_ON.match(self._text(last)) is not None)
 
     def _command(self, children: list[Node]) -> Status:
         """Return the status of a command: its own, unless the shell computes a word of it with the command."""

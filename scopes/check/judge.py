@@ -53,8 +53,8 @@ class Judge:
         ]
         return [self._suppressions.apply(with_fingerprints(run, verdict)) for verdict in found]
 
-    def suppress(self, verdict: Verdict) -> Verdict:
-        """Return a verdict about a missing run, with its findings marked that a suppression covers."""
+    def apply_suppressions(self, verdict: Verdict) -> Verdict:
+        """Return a verdict whose findings are marked as suppressed where a suppression of the policy covers them."""
         return self._suppressions.apply(verdict)
 
     def notes(self) -> Iterator[Note]:

@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from scopes.check.findings import Event
-from scopes.check.globs import matches_command, matches_path, matches_word
+from scopes.check.globs import matches_command, matches_word
 from scopes.check.rules.base import Settings, event_of, event_of_text
 from scopes.check.rules.net import hosts_of
 from scopes.check.rules.tests import is_test
 from scopes.check.run import Call, Run, Text
 from scopes.check.shell import parse_commands
-from scopes.check.workspace import path_in_workspaces
+from scopes.check.workspace import matches_in_workspaces
 from scopes.errors import Invalid
 from scopes.loading import load
 from scopes.model.message import FILE_WRITES
@@ -186,7 +186,10 @@ def _match_call(pattern: Pattern, call: Call, run: Run, settings: Settings) -> E
         case "edit" | "read":
             edits = (edit for edit in call.edits if (edit.op in FILE_WRITES) == (pattern.kind == "edit"))
             paths = (path for edit in edits for path in (edit.path, edit.source) if path is not None)
-            return next((event_of(call, each) for each in paths if _is_path(pattern.text, each, call, run)), None)
+            found = (
+                each for each in paths if matches_in_workspaces(pattern.text, each, call.directory, run.workspaces)
+            )
+            return next((event_of(call, each) for each in found), None)
         case "fetch":
             reached = ((url, _host(url)) for url in _urls(call))
             others = ((each.text, host) for each in call.commands for host in hosts_of(each) if host)
@@ -194,12 +197,6 @@ def _match_call(pattern: Pattern, call: Call, run: Run, settings: Settings) -> E
             return next((event_of(call, text) for text in found), None)
         case _:
             return event_of(call) if _fits(pattern, call, settings) else None
-
-
-def _is_path(pattern: str, path: str, call: Call, run: Run) -> bool:
-    """Return True if a pattern matches a path as written, or relative to its workspace."""
-    inside = path_in_workspaces(path, call.directory, run.workspaces)
-    return matches_path(pattern, path) or (inside is not None and matches_path(pattern, inside))
 
 
 def _fits(pattern: Pattern, call: Call, settings: Settings) -> bool:

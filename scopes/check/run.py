@@ -32,6 +32,13 @@ class RunSource(NamedTuple):
     digest: str = ""
 
 
+class Unfinished(NamedTuple):
+    """A session file that ends before its run: its last message, and how that shows it."""
+
+    message: MessageId
+    reason: str
+
+
 class Text(NamedTuple):
     """A text of a message; `number` is its position in the run."""
 
@@ -104,6 +111,8 @@ class Run:
     tokens: recorded usage, of each answer once; None if none is recorded
     answers: answers of models; one with calls whose results stand between them counts once
     seconds: from the first to the last message; None if the times are unknown
+    unfinished: a session file that ends before the run; None if each has its end
+    damage: records that cannot be read, or were cut off, a text for each
     """
 
     name: str
@@ -119,14 +128,15 @@ class Run:
     models: tuple[str, ...] = ()
     answers: int = 0
     parts: tuple[RunPart, ...] = ()
+    unfinished: Unfinished | None = None
+    damage: tuple[str, ...] = ()
 
     @cached_property
     def workspaces(self) -> tuple[str, ...]:
-        """The workspace, worktrees that the agent added to it, and directories to which no `cd` of the agent led.
+        """The workspace, the worktrees that the agent added, and the directories that it did not enter with `cd`.
 
-        The last are those in which a user resumed the session, or to which the agent program moved it. Such a directory
-        is no workspace if it contains another one, or is a home or a directory of the system: an agent can go there in
-        a way that is not seen.
+        A user resumed the session in such a directory, or the agent program moved there. It is left out if it contains
+        another workspace, is a home or belongs to the system: the agent may have entered it unseen.
         """
         if self.directory is None:
             return ()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from scopes.check.run import Call, Outcome, Run, RunPart, RunSource, Text
+from scopes.check.session_files import find_unfinished
 from scopes.check.transcripts import Transcripts, find_session_directory, read_transcripts
 from scopes.history.conversations import Scope, walk_messages
 from scopes.history.messages import MessageHeader
@@ -66,6 +67,8 @@ def read_run(repository: Repository, scope: Scope, name: str | None = None) -> R
         models=tuple(dict.fromkeys(builder.models)),
         answers=builder.answers,
         parts=tuple(builder.parts),
+        unfinished=find_unfinished(transcripts.files, entries),
+        damage=transcripts.damage,
     )
 
 

@@ -48,7 +48,7 @@ class _Wrapper(NamedTuple):
     not_run: str = ""  # letters of options with which nothing runs
 
 
-_WRAPPERS: Final[Mapping[str, _Wrapper]] = {
+WRAPPERS: Final[Mapping[str, _Wrapper]] = {
     "sudo": _Wrapper(
         "ughpCTrtDRUac",
         ("--user", "--group", "--host", "--prompt", "--chdir", "--close-from", "--role", "--type", "--chroot"),
@@ -132,7 +132,7 @@ _WRAPPERS: Final[Mapping[str, _Wrapper]] = {
     "yarn exec": _Wrapper(),
 }  # fmt: skip
 _MAX_OPTIONS: Final = 30  # words before the text of `env -S`
-_TWO_WORDS: Final = frozenset(name.split(" ", maxsplit=1)[0] for name in _WRAPPERS if " " in name)
+_TWO_WORDS: Final = frozenset(name.split(" ", maxsplit=1)[0] for name in WRAPPERS if " " in name)
 
 
 class Options(NamedTuple):
@@ -184,9 +184,9 @@ def unwrap_program(words: tuple[Word, ...]) -> Step | None:
     name = program_of(words)
     if name in _TWO_WORDS:
         names = (" ".join((name, *(word.text for word in words[1:count]))) for count in (3, 2))
-        name = next((each for each in names if each in _WRAPPERS), "")
+        name = next((each for each in names if each in WRAPPERS), "")
         words = words[name.count(" ") :]
-    wrapper = _WRAPPERS.get(name)
+    wrapper = WRAPPERS.get(name)
     if wrapper is None:
         return None
     if name == "env" and (step := _split_string(words, wrapper)) is not None:

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 from scopes.check.run import RunSource
+from scopes.check.session_files import SessionFile, find_damage, read_session_file
 from scopes.history.conversations import Scope
 from scopes.history.revisions import find_root_commit
 from scopes.history.sources import SOURCES, SourceRecord, read_source_record
@@ -41,11 +42,17 @@ class Stream(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Transcripts:
-    """The transcripts of a run; `streams` are in the order in which they were printed, if that is known."""
+    """The transcripts of a run; `streams` are in the order in which they were printed, if that is known.
+
+    files: the session files of the main agent
+    damage: the records of all session files that cannot be read, of streams if there is no session file
+    """
 
     sources: tuple[RunSource, ...] = ()
     streams: tuple[Stream, ...] = ()
     denials: frozenset[str] = frozenset()
+    files: tuple[SessionFile, ...] = ()
+    damage: tuple[str, ...] = ()
 
     @property
     def end(self) -> RunEnd | None:
@@ -95,15 +102,24 @@ def read_transcripts(repository: Repository, scope: Scope) -> Transcripts:
     root = find_root_commit(repository, scope.conversation)
     sources: list[RunSource] = []
     streams: list[Stream] = []
+    files: list[SessionFile] = []
+    damage: dict[str, list[str]] = {"stream": [], "session": []}
     for commit, record in walk_sources(repository, root):
         kind: Literal["stream", "session"] = "stream" if is_stream_part(record.part) else "session"
         sources.append(RunSource(record.path, record.format, kind, record.digest))
+        segments = sorted(walk_segments(repository, commit), key=lambda segment: segment.span.offset)
+        damage[kind] += find_damage(repository, commit, record, segments)
+        if record.part is None:
+            files.append(read_session_file(record.path, segments))
         if root is not None and is_stream_part(record.part):
             streams += _read_streams(repository, commit, record, root)
     streams.sort(key=lambda stream: stream.order)
     ends = [stream.end for stream in streams if stream.end is not None]
     denials = frozenset(each for end in ends for each in end.denials)
-    return Transcripts(tuple(sources), tuple(streams), denials)
+    has_session = any(source.kind == "session" for source in sources)
+    return Transcripts(
+        tuple(sources), tuple(streams), denials, tuple(files), tuple(damage["session" if has_session else "stream"])
+    )
 
 
 def walk_sources(repository: Repository, root: Oid | None) -> Iterator[tuple[Oid, SourceRecord]]:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from types import ModuleType
 
+from scopes.check.globs import matches_path
+
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _WIDE = re.compile(
     r"~.*|/|/(?:home|Users)(?:/[^/]+)?|/(?:root|var|opt|mnt|srv|tmp|media|private(?:/(?:var|tmp|etc))?|var/tmp)"
@@ -49,6 +51,12 @@ def path_in_workspaces(path: str, directory: str | None, workspaces: Sequence[st
     resolved = resolve(path, directory or workspaces[0])
     inside = (None if resolved is None else relative_to(resolved, workspace) for workspace in workspaces)
     return min((each for each in inside if each is not None), key=len, default=None)
+
+
+def matches_in_workspaces(pattern: str, path: str, directory: str | None, workspaces: Sequence[str]) -> bool:
+    """Return True if a pattern matches a path as written, or relative to the innermost workspace around it."""
+    inside = path_in_workspaces(path, directory, workspaces)
+    return matches_path(pattern, path) or (inside is not None and matches_path(pattern, inside))
 
 
 def is_outside(path: str, directory: str | None, workspaces: Sequence[str]) -> bool | None:

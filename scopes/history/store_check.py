@@ -7,8 +7,10 @@ write is repeated under the exclusive lock.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from scopes.clock import is_valid_seconds
 from scopes.errors import NotFound, ScopesError
 from scopes.history.messages import MESSAGE_FILE, header_of, is_root
 from scopes.history.metadata import read_metadata_at
@@ -26,12 +28,14 @@ from scopes.store.fsck import (
 )
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit
+from scopes.store.operation_log import walk_operation_commits
 from scopes.store.repository import Repository
 from scopes.store.trees import find_blob
 
 PACKS, OBJECTS, REFS, LEFTOVERS, METADATA, MESSAGES = "packs", "objects", "refs", "leftovers", "metadata", "messages"
+TIMES = "times"
 _MAX_NAME = 40
-ALL_CHECKS = frozenset({PACKS, OBJECTS, REFS, LEFTOVERS, METADATA, MESSAGES})
+ALL_CHECKS = frozenset({PACKS, OBJECTS, REFS, LEFTOVERS, METADATA, MESSAGES, TIMES})
 
 
 @dataclass
@@ -73,6 +77,7 @@ def check_store(repository: Repository, checks: Collection[str] = ALL_CHECKS, *,
         REFS: (defect.finding() for defect in walk_ref_defects(repository, values)),
         LEFTOVERS: walk_leftover_defects(repository, locked=locked),
         METADATA: _metadata_defects(repository, tips),
+        TIMES: _operation_time_defects(repository),
     }
     for check, findings in found.items():  # nothing is read before it is added
         if check in checks:
@@ -103,6 +108,19 @@ def _metadata_defects(repository: Repository, tips: Mapping[str, Oid]) -> Iterat
                     yield Finding("error", where, f"{describe_damaged_request(path)} is damaged", REPAIR)
 
 
+def _operation_time_defects(repository: Repository) -> Iterator[Finding]:
+    """Check the commit times of the operation log; what else is damaged in it is found with the refs."""
+    with suppress(ScopesError):
+        for commit in walk_operation_commits(repository):
+            yield from _time_defects(f"operations: {commit.oid}", commit)
+
+
+def _time_defects(where: str, commit: Commit) -> Iterator[Finding]:
+    if not is_valid_seconds(commit.time):
+        problem = f"its commit time, {commit.time} seconds since 1970, is beyond the year 9999"
+        yield Finding("warning", where, problem)
+
+
 def describe_damaged_request(path: str) -> str:
     """Return the name of a merge request that cannot be read; the path is that in the metadata."""
     name = path.rpartition("/")[2]
@@ -129,6 +147,7 @@ def _message_defects(repository: Repository, branch: str, tip: Oid, seen: set[Oi
 
 def _defects_of(repository: Repository, branch: str, commit: Commit) -> Iterator[Finding]:
     where = f"{branch}: message {header_of(commit).id}"
+    yield from _time_defects(where, commit)
     try:
         data = find_blob(repository, commit.tree, MESSAGE_FILE)
         if data is None:

@@ -18,11 +18,13 @@ from scopes.merge.divergence import Divergence
 from scopes.merge.file_claims import FileClaims
 from scopes.merge.file_steps import ReadRecords, Step, add_claims, follow_renames, list_sides, list_steps, name_of
 from scopes.merge.file_texts import (
+    IS_BINARY,
     NOT_RECORDED,
     FileSide,
     find_first_text,
     follow_steps,
     have_same_edits,
+    is_binary,
     is_later,
     is_result,
 )
@@ -161,6 +163,8 @@ def _compare_steps(
         return shape(outcome="same", merged=target.text)
     if target.deleted or source.deleted:
         return shape(outcome="overlap", note=f"the {'target' if target.deleted else 'source'} deleted it")
+    if any(map(is_binary, (base, *first))):
+        return shape(outcome="unknown", note=IS_BINARY)
     if first[0] is not None and first[1] is not None and first[0] != first[1]:
         later = is_later(target_steps, source_steps), is_later(source_steps, target_steps)
         return _compare_different_starts(shape, (first[0], first[1]), (target.text, source.text), later)

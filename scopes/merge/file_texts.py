@@ -16,6 +16,7 @@ from scopes.model.file_edits import Hunk, apply_edit, hash_text, is_complete, re
 from scopes.store.text_merge import MAX_TEXT
 
 NOT_RECORDED = "content not recorded"
+IS_BINARY = "content is binary"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +94,8 @@ def follow_steps(steps: Sequence[Step], text: str | None) -> FileSide:
             text, deleted = after, edit.op == "delete"
     if text is not None and len(text) > MAX_TEXT:
         text, unknown = None, "content too large to compare"
-    elif text is not None and "\0" in text:
-        text, unknown = None, "content is binary"
+    elif is_binary(text):
+        text, unknown = None, IS_BINARY
     edits = [step for step in steps if step.changes_file]
     return FileSide(
         agents=tuple(dict.fromkeys(step.agent for step in edits if step.agent)),
@@ -106,6 +107,11 @@ def follow_steps(steps: Sequence[Step], text: str | None) -> FileSide:
         start=start,
         formatter=formatter,
     )
+
+
+def is_binary(text: str | None) -> bool:
+    """Return True for a text that git does not merge."""
+    return text is not None and "\0" in text
 
 
 def _list_hunks(steps: Sequence[Step]) -> tuple[tuple[Hunk, ...], ...] | None:

@@ -55,9 +55,11 @@ class Output:
     ) -> None:
         self.settings = settings
         self._in_actions = environ.get("GITHUB_ACTIONS") == "true"
-        is_text = not settings.json and not settings.nul
-        kind = RunnerStream if self._in_actions and is_text else OutputStream
-        self.stdout = kind(stdout, environ, settings.color)
+        self.stdout = (
+            RunnerStream(stdout, environ, settings.color, as_json=settings.json)
+            if self._in_actions and not settings.nul
+            else OutputStream(stdout, environ, settings.color)
+        )
         self.stderr = OutputStream(stderr, environ, settings.color)
         self._environ = environ
         self._core_pager = core_pager

@@ -104,11 +104,13 @@ class OutputStream:
 
 
 class RunnerStream(OutputStream):
-    """Standard output that the runner of GitHub Actions reads: text in whole lines, without commands to it."""
+    """Standard output that the runner of GitHub Actions reads: text in whole lines, or JSON, without commands to it."""
 
-    def __init__(self, stream: TextIO, environ: Mapping[str, str], color: str) -> None:
+    def __init__(self, stream: TextIO, environ: Mapping[str, str], color: str, *, as_json: bool = False) -> None:
         super().__init__(stream, environ, color)
+        self._as_json = as_json
         self._line = ""  # the beginning of a line that is not complete
+        self._flushed = ""  # what `flush` wrote of that line
 
     def write(self, text: str) -> None:
         """Write text up to its last line end; the rest is written with what follows, or by `flush`."""
@@ -116,14 +118,29 @@ class RunnerStream(OutputStream):
         end = text.rfind("\n") + 1
         self._line = text[end:]
         if end:
-            super().write(escape_runner_commands(text[:end]))
+            self._write_escaped(text[:end])
+            self._flushed = ""
 
     def flush(self) -> None:
         """Write the rest of the text, and flush the stream."""
         text, self._line = self._line, ""
         if text:
-            super().write(escape_runner_commands(text))
+            self._write_escaped(text)
+            self._flushed += text
         super().flush()
+
+    def _write_escaped(self, text: str) -> None:
+        """Write text behind what was flushed of its line; break a command that the two make together."""
+        written, whole = self._escape(self._flushed), self._escape(self._flushed + text)
+        if whole.startswith(written):
+            super().write(whole[len(written) :])
+        elif self._as_json:
+            super().write(f"\\u{ord(text[0]):04x}{self._escape(text[1:])}")
+        else:
+            super().write("\\" + self._escape(text))
+
+    def _escape(self, text: str) -> str:
+        return escape_runner_commands(text, as_json=self._as_json)
 
 
 def _use_utf8(stream: TextIO) -> None:

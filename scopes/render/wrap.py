@@ -18,11 +18,11 @@ _FLAG = r"[\U0001f1e6-\U0001f1ff]"
 _CLUSTER = re.compile(rf"{_FLAG}{{2}}|(?:.{_EXTENDING}*\u200d)*.{_EXTENDING}*", re.DOTALL)
 _JOINED = re.compile(r"[\u200d\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]")
 _WORD = re.compile(r" *[^ ]+| +$")
-COMMAND = re.compile(
+# a command that a line tells people to run, with the mark that ends it
+_COMMAND = re.compile(
     r"""(?:^|(?<=[:,;·] )|(?<= or )|(?<=\()) *(?:scopes [a-z-]|pip install )"""
     r"""(?:'[^']*'|"[^"]*"|(?! [(·]|[,;](?: |$)|\)).)*[,;)]?"""
-)  # `scopes undo,` in "undo that: scopes undo, or ..."
-"""A command that a line tells people to run, with the mark that ends it."""
+)
 
 
 def count_cells(text: str) -> int:
@@ -66,7 +66,7 @@ def wrap_sentence(line: str, width: int) -> Iterator[str]:
         yield line
         return
     row, at = "", 0
-    for match in COMMAND.finditer(line):
+    for match in _COMMAND.finditer(line):
         before = row + line[at : match.start()] if row or not at else line[at : match.start()].lstrip(" ")
         *rows, row = wrap_line(before, width)
         yield from rows

@@ -12,7 +12,7 @@ MAX_TEXT = 1 << 20  # characters of a text that is compared
 _BASE, _TARGET, _SOURCE = "base", "target", "source"  # also the labels of the conflict markers
 _MODE = pygit2.enums.FileMode.BLOB
 _ESCAPE = "\U0010fffd"  # a character for private use
-_ESCAPED = re.compile(f"[{_ESCAPE}\ud800-\udfff]")
+_ESCAPED = re.compile(f"[\0{_ESCAPE}\ud800-\udfff]")
 _ESCAPES = re.compile(f"{_ESCAPE}([0-9a-f]{{6}})")
 
 
@@ -92,9 +92,10 @@ def merge_texts(base: str, target: str, source: str) -> MergedText:
 
 
 def _encode(text: str) -> bytes:
-    """Return a text in UTF-8, with escapes for lone surrogates: different texts stay different.
+    """Return a text in UTF-8, with escapes for NUL and for lone surrogates: different texts stay different.
 
-    pygit2 decodes a merged text strictly, so surrogates cannot be encoded as they are.
+    pygit2 decodes a merged text strictly, so surrogates cannot be encoded as they are. It finds no lines in a text with
+    NUL, and cannot merge it.
     """
     return _ESCAPED.sub(lambda match: f"{_ESCAPE}{ord(match[0]):06x}", text).encode()
 

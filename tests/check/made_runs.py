@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from scopes.check.check import Checked, CheckedRun
 from scopes.check.findings import Verdict
 from scopes.check.judge import Judge
 from scopes.check.policy import Policy, parse_policy
@@ -85,3 +86,10 @@ def judge(rule: str, run: Run, policy: Policy | None = None, **parameters: Any) 
 def messages(rule: str, *steps: Any, **parameters: Any) -> list[str]:
     """Return the messages of the findings of one rule about a run of steps."""
     return [finding.message for finding in judge(rule, make_run(*steps), **parameters).findings]
+
+
+def checked(*findings, name="run", status="fail", level="error", sources=(), **fields):
+    """Return a check of one run with one verdict."""
+    verdict = Verdict("ours/x", level, status, "why" if status == "unknown" else "", findings)
+    run = CheckedRun(name=name, conversation=None, title=None, calls=1, verdicts=(verdict,), sources=sources)
+    return Checked(runs=(run,), **fields)

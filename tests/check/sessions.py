@@ -14,8 +14,11 @@ DIRECTORY = "/home/dev/shop"
 def write_session(path, *steps: Any, directory: str = DIRECTORY, session: str = "s1", tokens: int = 10):
     """Write a session and return its path: line 1 is the prompt, and each step has a line for the call and one for the result.
 
-    A step is (name, input, result): an exit code, or a text; a text alone is an answer, on one line.
+    A step is (name, input, result): an exit code, or a text; a text alone is an answer, on one line. An answer ends the
+    session: after a call, one is added.
     """
+    if steps and not isinstance(steps[-1], str):
+        steps = (*steps, "That was all.")
     records: list[dict[str, Any]] = [{"type": "user", "message": {"role": "user", "content": "Do it."}}]
     for number, step in enumerate(steps):
         if isinstance(step, str):

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from scopes.check.shell import parse_commands
+
+
+def run_lines(line):
+    """Return the words of each command, with `?` for a word that the shell computes."""
+    return [" ".join("?" if word is None else word for word in each.argv) for each in parse_commands(line, "/w")]
+
+
 GIT = [
     ("git push --force", "force-push push"),
     ("git push -f origin main", "force-push push"),

@@ -10,7 +10,7 @@ import pytest
 
 from scopes.check.hook import Decision, format_answer, judge_call, parse_input
 from scopes.check.policy import Policy, parse_policy
-from scopes.cli.check_hook import _read_input, parse_words
+from scopes.cli.check_hook import parse_words, run_hook
 from scopes.errors import Invalid
 from tests.cli.running import PRODUCT, imported, scopes
 
@@ -254,14 +254,16 @@ def test_words_for_the_ordinary_parser_are_left_to_it():
         assert parse_words(words) is None
 
 
-def test_an_input_without_end_denies(monkeypatch):
+def test_an_input_without_end_denies(monkeypatch, capsys):
     reading, writing = os.pipe()
     monkeypatch.setattr("scopes.cli.check_hook._SECONDS", 0.05)
     with os.fdopen(reading) as stream:
         monkeypatch.setattr("sys.stdin", stream)
-        with pytest.raises(Invalid, match="did not end"):
-            _read_input()
+        run_hook({}, "claude-code")
     os.close(writing)
+    answer = json.loads(capsys.readouterr().out)["hookSpecificOutput"]
+    assert answer["permissionDecision"] == "deny"
+    assert "did not end" in answer["permissionDecisionReason"]
 
 
 def test_a_directory_that_an_earlier_call_entered_is_no_workspace():

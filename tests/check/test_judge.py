@@ -7,14 +7,13 @@ from datetime import date
 
 import pytest
 
-from scopes.check.check import Checked, CheckedRun
 from scopes.check.findings import Finding, Verdict, is_at_least, lower
 from scopes.check.judge import Judge, applies, level_of, split_agents
 from scopes.check.policy import Policy, Suppression
 from scopes.check.rules.registry import RULES
 from scopes.history.usage import Tokens
 from scopes.importers.formats.events import RunEnd
-from tests.check.made_runs import DENIED, FAILED, OPEN, STREAM, edit, judge, make_run, parse, read, shell
+from tests.check.made_runs import DENIED, FAILED, OPEN, STREAM, checked, edit, judge, make_run, parse, read, shell
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAcDfG"
 LIMITS = {
@@ -274,12 +273,6 @@ def test_a_rule_is_judged_for_the_run_or_for_each_agent_by_itself(scope, steps, 
 def test_the_main_agent_and_a_sub_agent_of_the_same_name_are_two():
     run = make_run(shell("a"), with_agent(shell("b"), "coder"), with_agent(shell("c"), "x"), shell("d"))
     assert [[call.shell for call in each.calls] for each in split_agents(run)] == [["a", "d"], ["b"], ["c"]]
-
-
-def checked(*findings, status="fail", level="error", **fields):
-    verdict = Verdict("ours/x", level, status, findings=findings)
-    run = CheckedRun(name="run", conversation=None, title=None, calls=0, verdicts=(verdict,))
-    return Checked(runs=(run,), **fields)
 
 
 @pytest.mark.parametrize(

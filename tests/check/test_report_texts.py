@@ -10,8 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scopes.check.check import Checked, CheckedRun
-from scopes.check.findings import Event, Finding, Verdict, redacted
+from scopes.check.findings import Event, Finding, redacted
 from scopes.check.run import RunSource
 from scopes.render.json_line import result_line
 from scopes.render.reports.common import Row, clean, explain, fenced, list_rows, place_in_repository
@@ -20,6 +19,7 @@ from scopes.render.reports.gitlab import write_gitlab
 from scopes.render.reports.junit import write_junit
 from scopes.render.reports.markdown import escape, write_markdown
 from scopes.render.reports.sarif import write_sarif
+from tests.check.made_runs import checked
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAcDfG"
 EVENTS = (Event(4, "k3x9q2mf5a7b", "git push", "a b.jsonl", 15), Event(2, "sd7mnkyn5a7b", "pytest"))
@@ -27,12 +27,6 @@ FINDING = Finding(
     "ours/x", "error", "pushed too soon", EVENTS, match="git push", wrapper="sudo", cure="wait", fingerprint="f1"
 )  # fmt: skip
 HOSTILE = st.text(st.sampled_from("a`:%\n\r,;<>&\"']#[(|*_\\\x1b\x00\u202e\ud800\ufffe\u2028")) | st.text(max_size=12)
-
-
-def checked(*findings, name="run", status="fail", sources=(), **fields):
-    verdict = Verdict("ours/x", "error", status, "why" if status == "unknown" else "", findings)
-    run = CheckedRun(name=name, conversation=None, title=None, calls=1, verdicts=(verdict,), sources=sources)
-    return Checked(runs=(run,), **fields)
 
 
 def sarif(*args, **fields):

@@ -175,6 +175,8 @@ def test_a_read_that_the_policy_allows_is_no_finding(repository, allow):
         ("See https://shop:xK9%23mP2@example.org.", 0),
         ("git ls-remote https://test:password1234@localhost:8080/x", 0),
         ("API_KEY=sk_" + "live_3j20d9as0d2j30d2", 0),
+        ("postgres://app:secret@db/x and https://app:secret@127.0.0.1:8080", 0),
+        ("postgres://app:secret@db.prod.internal/x", 1),
         ("postgresql://shop:xK9%23mP2@db.example.company.io/x", 1),
         ("postgresql://shop:xK9%23mP2@example.com.shop.io/x", 1),
         ("https://shop:xK9%23mP2@myexample.com/", 1),
@@ -199,6 +201,10 @@ def test_what_documentation_shows_is_no_secret(repository, text, count):
         ("grep -rn aws_secret ~/.aws/credentials", 1),
         ("rg TOKEN .env", 1),
         ("cat deploy/token", 1),
+        ("rg -n . ~/.ssh/keys", 1),
+        ("rg . ./token", 1),
+        ("rg . token", 1),
+        ("rg x ../lib/internal/auth", 0),
     ],
 )
 def test_a_directory_of_sources_that_is_searched_is_no_secret_file(repository, command, count):
@@ -210,6 +216,12 @@ def test_a_directory_of_sources_that_is_searched_is_no_secret_file(repository, c
     [
         ('curl -sL -H "Authorization: token $(gh auth token)" https://api.github.com/x -o y', 0),
         ("TOKEN=$(gh auth token) make release", 0),
+        ("T=$(gh auth token); echo $T | docker login --password-stdin x", 0),
+        ("T=$(gh auth token); echo ${TITLE} $U", 0),
+        ("T=$(gh auth token); echo $T", 1),
+        ('T="$(gh auth token)"; printf "%s" "${T:0:4}"', 1),
+        ("export T=$(gh auth token) && printenv T", 1),
+        ("declare T=$(gh auth token); declare -p T", 1),
         ('echo "$(gh auth token)"', 1),
         ("echo $( gh auth token )", 1),
         ("cat <<EOF\n$(gh auth token)\nEOF", 1),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from time import process_time
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -13,17 +12,12 @@ from hypothesis import strategies as st
 
 from scopes.check.shell import parse_commands
 from scopes.check.shell_command import Redirection
-from scopes.check.shell_grammar import _parser
+from tests.check.shell_lines import run_lines
 
 
 def only(line, directory="/w"):
     (command,) = parse_commands(line, directory)
     return command
-
-
-def run_lines(line):
-    """Return the words of each command, with `?` for a word that the shell computes."""
-    return [" ".join(word if word is not None else "?" for word in each.argv) for each in parse_commands(line, "/w")]
 
 
 @pytest.mark.parametrize(
@@ -212,8 +206,10 @@ def test_only_a_check_loads_the_grammar():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_the_grammar_is_found_in_another_way_of_packaging_too(monkeypatch):
-    monkeypatch.setattr("scopes.check.shell_grammar.PathFinder", SimpleNamespace(find_spec=lambda *_: None))
-    _parser.cache_clear()
-    assert run_lines("a | b") == ["a", "b"]
-    _parser.cache_clear()
+def test_the_grammar_is_found_in_another_way_of_packaging_too():
+    code = (
+        "from types import SimpleNamespace; from scopes.check import shell, shell_grammar; "
+        "shell_grammar.PathFinder = SimpleNamespace(find_spec=lambda *_: None); "
+        "assert [each.text for each in shell.parse_commands('a | b', '/w')] == ['a', 'b']"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -7,7 +7,6 @@ import pytest
 from scopes.check.shell import parse_commands
 from scopes.check.shell_builtins import forget_changed
 from scopes.check.shell_state import State, Word
-from tests.check.bash_oracle import Bash
 
 DIRECTORIES = [
     "cd x; a; cd y; a",
@@ -69,15 +68,10 @@ ASSIGNMENTS = [
     "f1() { a $1; }; set -- b; f1 c; a $1",
     "x=b; f1() { local x=c; a $x; }; f1",
 ]
-LINES = [*DIRECTORIES, *ASSIGNMENTS]
+REAL = [*DIRECTORIES, *ASSIGNMENTS]
 
 
-@pytest.fixture(scope="module")
-def bash(tmp_path_factory):
-    return Bash(tmp_path_factory.mktemp("builtins"), LINES)
-
-
-@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("line", REAL)
 def test_directories_and_variables_are_those_of_bash(bash, line):
     assert bash.commands(line), "bash runs nothing: the line has a mistake"
     assert bash.parsed(line) == bash.commands(line)

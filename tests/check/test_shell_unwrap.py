@@ -7,14 +7,9 @@ import pytest
 from scopes.check.shell import parse_commands
 from scopes.check.shell_state import Word
 from scopes.check.shell_unwrap import Input, find_unread, item_of, unwrap
-from tests.check.bash_oracle import Bash
+from tests.check.shell_lines import run_lines
 
 LANGUAGE = "runs a text in another language"
-
-
-def run_lines(line):
-    """Return the words of each command, with `?` for a word that the shell computes."""
-    return [" ".join("?" if word is None else word for word in each.argv) for each in parse_commands(line, "/w")]
 
 
 def words_of(text):
@@ -306,11 +301,6 @@ REAL = [
     "bash <<< 'a b'; sh <<E\na c; a d\nE",
     "bash -c 'cd x && a'; a; (eval 'cd x'; a)",
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def bash(tmp_path_factory):
-    return Bash(tmp_path_factory.mktemp("unwrap"), REAL)
 
 
 @pytest.mark.parametrize("line", REAL)

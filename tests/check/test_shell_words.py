@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scopes.check.shell import parse_commands
 from scopes.check.shell_state import Word
 from scopes.check.shell_words import add_words, known_output
-from tests.check.bash_oracle import Bash
 
 QUOTES = [
     "a b  c\td",
@@ -98,15 +97,10 @@ SUBSTITUTIONS = [
     "bash <<< 'a b'; bash <<E\na 'c d'\nE\necho 'a e' | bash",
     "cat <<< 'a b' | bash; echo 'a c' | tee | sh",
 ]  # fmt: skip
-LINES = [*QUOTES, *VARIABLES, *SUBSTITUTIONS]
+REAL = [*QUOTES, *VARIABLES, *SUBSTITUTIONS]
 
 
-@pytest.fixture(scope="module")
-def bash(tmp_path_factory):
-    return Bash(tmp_path_factory.mktemp("words"), LINES)
-
-
-@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("line", REAL)
 def test_the_words_are_those_that_bash_passes(bash, line):
     assert bash.commands(line), "bash runs nothing: the line has a mistake"
     assert bash.parsed(line) == bash.commands(line)

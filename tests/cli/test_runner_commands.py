@@ -43,18 +43,24 @@ def test_text_runs_no_command(store, words):
     assert list_commands(runner_lines(done.stderr)) == []
 
 
-def test_json_is_unchanged_and_so_are_rows_that_end_with_nul(store, monkeypatch):
-    for words in (
-        ("cat", store.id, "--json"),
-        ("log", store.id, "--json"),
-        ("log", store.id, "-z", "--fields", "text"),
-    ):
-        inside = store.run_main(*words).stdout
+def test_json_has_the_same_values_and_no_command(store, monkeypatch):
+    for command in ("cat", "log"):
+        inside = store.run_main(command, store.id, "--json").stdout
+        assert list_commands(runner_lines(inside)) == []
         monkeypatch.delenv("GITHUB_ACTIONS")
-        assert store.run_main(*words).stdout == inside
+        outside = store.run_main(command, store.id, "--json").stdout
         monkeypatch.setenv("GITHUB_ACTIONS", "true")
-        if words[-1] == "--json":
-            assert "::set-output name=x::y" in json.dumps([json.loads(line) for line in inside.splitlines()])
+        assert list_commands(runner_lines(outside)) != []
+        values = [json.loads(line) for line in inside.splitlines()]
+        assert values == [json.loads(line) for line in outside.splitlines()]
+        assert "::set-output name=x::y" in json.dumps(values)
+
+
+def test_rows_that_end_with_nul_are_unchanged(store, monkeypatch):
+    words = ("log", store.id, "-z", "--fields", "text")
+    inside = store.run_main(*words).stdout
+    monkeypatch.delenv("GITHUB_ACTIONS")
+    assert store.run_main(*words).stdout == inside
 
 
 def test_outside_actions_text_is_unchanged(store, monkeypatch):
@@ -73,3 +79,26 @@ def test_a_command_that_is_written_in_pieces_is_found(pieces):
     stream.flush()
     assert list_commands(runner_lines(target.getvalue())) == []
     assert target.getvalue().replace("\\", "") == "".join(pieces)
+
+
+@pytest.mark.parametrize(
+    "pieces", [[":", ":x::y\n"], ["a\n :", ":x\n"], ["#", "#[x]y\n"], ["##", "[x]y\n"], [":", ":", "x"]]
+)
+def test_a_flush_in_the_middle_of_a_command_makes_none(pieces):
+    target = io.StringIO(newline="")
+    stream = RunnerStream(target, {}, "never")
+    for piece in pieces:
+        stream.write(piece)
+        stream.flush()
+    assert list_commands(runner_lines(target.getvalue())) == []
+    assert target.getvalue().replace("\\", "") == "".join(pieces)
+
+
+def test_json_that_is_flushed_in_the_middle_of_a_command_keeps_its_value():
+    target = io.StringIO(newline="")
+    stream = RunnerStream(target, {}, "never", as_json=True)
+    for piece in ('{"a": "##', "[x]", '"}\n'):
+        stream.write(piece)
+        stream.flush()
+    assert list_commands(target.getvalue()) == []
+    assert json.loads(target.getvalue()) == {"a": "##[x]"}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 
 from scopes.conversation.delete import delete
+from scopes.conversation.list import list_conversations
 from scopes.conversation.new import new
 from scopes.conversation.repair import repair
 from scopes.conversation.rewind import rewind
+from scopes.conversation.show import show
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Busy
@@ -250,3 +253,18 @@ def test_a_defect_that_cannot_be_confirmed_is_not_reported(repository):
     git(repository, "update-ref", "-d", "refs/heads/conv-001/main")
     with repository.lock.exclusive(), pytest.raises(Busy):
         verify(open_store(repository, IMPATIENT))
+
+
+@pytest.mark.parametrize("seconds", ["253402300800", "67768036191676799", "100000000000000000"])
+@pytest.mark.parametrize("ref", ["refs/heads/conv-001/main", "refs/scopes/operations"])
+def test_a_commit_time_beyond_the_year_9999_is_a_warning_and_stops_no_reader(repository, ref, seconds):
+    history(repository, "main: a b")
+    data = git(repository, "cat-file", "commit", ref)
+    forged = re.sub(r"(author|committer) (.*> )[0-9]+", rf"\g<1> \g<2>{seconds}", data)
+    commit = repository.write("commit", forged.encode())
+    git(repository, "update-ref", ref, commit)
+    problem = f"its commit time, {seconds} seconds since 1970, is beyond the year 9999"
+    assert ("warning", problem) in [(severity, text) for severity, _, text in found(repository)]
+    received = open_store(repository.path)
+    assert [row.id for row in list_conversations(received).conversations] == ["conv-001"]
+    assert show(received, "conv-001").id == "conv-001"

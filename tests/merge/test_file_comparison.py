@@ -538,3 +538,29 @@ def test_every_file_is_compared_for_itself_and_they_are_sorted(repository):
             call_tool(repository, f"conv-001/{where}", "Edit", arguments, structured=structured)
     found = merge(repository, "conv-001", "alt", target="main", dry_run=True).files
     assert [(file.path, file.outcome) for file in found] == [("src/a.py", "compatible"), ("src/z.py", "overlap")]
+
+
+@pytest.mark.parametrize("other", ["a\0\nb\n", "b\n"])
+def test_a_binary_text_at_the_start_of_a_side_is_not_merged(repository, other):
+    forked(repository)
+    write(repository, "main", "a\nmain\n", "a\0\nb\n")
+    write(repository, "alt", "a\nalt\n", other)
+    file = compared(repository)
+    assert (file.outcome, file.note) == ("unknown", "content is binary")
+    [conflict] = merge(repository, "conv-001", "alt", target="main").conflicts
+    shown = show_conflict(repository, "conv-001", conflict.id).file
+    assert "-a\0\n" in shown.target_patch
+
+
+def test_equal_texts_made_of_a_binary_one_are_the_same(repository):
+    forked(repository)
+    edit(repository, "main", "\0\nb\n", "\n", "a\0\nb\n")
+    edit(repository, "alt", "a\0\nb\n", "a\n", "a\0\nb\n")
+    assert compared(repository).outcome == "same"
+
+
+@pytest.mark.parametrize("base", ["a\0\nb\n", "a\nb\n"])
+def test_texts_with_nul_are_compared_by_lines(base):
+    assert list_line_changes(base, "a\0\nc\n")[-1][1::2] in {(1, 1), (2, 2)}
+    merged = merge_texts("1\0\n2\n3\n4\n", "1\0\n2\n3\nfour\n", "one\0\n2\n3\n4\n")
+    assert (merged.text, merged.conflicts) == ("one\0\n2\n3\nfour\n", False)

@@ -1,15 +1,22 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from scopes.render.view import Span
-from scopes.render.wrap import COMMAND, truncate_line, truncate_text, wrap_line, wrap_sentence
+from scopes.render.wrap import truncate_line, truncate_text, wrap_line, wrap_sentence
 from tests.cli.test_hints import PLACEHOLDER, TO_RUN, all_strings
 from tests.render.rendering import seen_lines
 from tests.render.test_renderings import EVERY_SAMPLE
+
+COMMAND = re.compile(
+    r"""(?:^|(?<=[:,;·] )|(?<= or )|(?<=\()) *(?:scopes [a-z-]|pip install )"""
+    r"""(?:'[^']*'|"[^"]*"|(?! [(·]|[,;](?: |$)|\)).)*[,;)]?"""
+)
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from scopes.check.comments import changes_only_comments
+from scopes.check.exit_status import read_status
 from scopes.check.findings import Finding
 from scopes.check.globs import matches_command, matches_path
 from scopes.check.rules.base import Parameter, Rule, Settings, Unknown, event_of
@@ -23,6 +25,7 @@ _IGNORED = [
 ]  # fmt: skip
 _IGNORE = Parameter("ignore", _IGNORED, "files among them that no test looks at")
 _PUSH = "git push **"
+_CONDITIONAL = re.compile(r"[&|(){}]|\b(?:if|case|for|while|until|select)\b")  # control operators and compound commands
 
 
 def _last_edit(run: Run, settings: Settings, before: int | None = None) -> tuple[Call, str] | None:
@@ -52,7 +55,7 @@ def _undone_edits(calls: Iterable[Call]) -> set[tuple[int, str]]:
         for command in call.commands:
             if command.argv[:2] in {("git", "add"), ("git", "commit")}:
                 pending.clear()
-            for path in _restored(command):
+            for path in _restored(command, call):
                 undone.update(pending.pop(path, ()))
         for edit in call.edits:
             absolute = resolve(edit.path, call.directory)
@@ -61,20 +64,28 @@ def _undone_edits(calls: Iterable[Call]) -> set[tuple[int, str]]:
     return undone
 
 
-def _restored(command: Command) -> Iterator[str]:
-    """Yield the absolute paths that `git checkout -- PATH` and `git restore PATH` set back to the last commit."""
+def _restored(command: Command, call: Call) -> Iterator[str]:
+    """Yield the absolute paths that `git checkout [HEAD] -- PATH` and `git restore PATH` certainly restored."""
     words = command.argv[2:]
     if command.argv[:2] == ("git", "checkout"):
-        words = words[1:] if words[:1] == ("HEAD",) else words
-        words = words[1:] if words[:1] == ("--",) else words
+        given = words[1:] if words[:1] == ("HEAD",) else words
+        if given[:1] != ("--",) and len(words) > 1:  # the first word can be a branch
+            return
+        words = given[1:] if given[:1] == ("--",) else words
     elif command.argv[:2] != ("git", "restore"):
         return
-    if any(word is None or word.startswith("-") for word in words):
+    if any(word is None or word.startswith("-") for word in words) or not _has_run(command, call):
         return
     for word in words:
         path = None if word is None else resolve(word, command.directory)
         if path is not None:
             yield path
+
+
+def _has_run(command: Command, call: Call) -> bool:
+    """Return True if no condition decides whether a command of a successful call runs, or its exit code shows it."""
+    line = call.shell or ""
+    return _CONDITIONAL.search(line) is None or read_status(line, [command.text]).passed
 
 
 def _judge_tests_after_last_edit(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scopes.check.findings import Finding
-from scopes.check.rules.base import Parameter, Rule, Settings, Unknown, event_of, event_of_text
+from scopes.check.findings import Event, Finding
+from scopes.check.rules.base import MAX_TEXT, Parameter, Rule, Settings, Unknown, event_of, event_of_text
 from scopes.check.run import Run
+from scopes.ids import MessageId
+from scopes.secret_patterns import redact
 
 
 def _judge_empty(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
@@ -21,12 +23,25 @@ def _judge_incomplete(run: Run, settings: Settings) -> Iterable[Finding] | Unkno
     later = [call.number for call in run.calls if call.outcome != "open"]
     later += [text.number for text in run.texts if text.author_kind == "agent"]
     unanswered = [call for call in run.calls if call.outcome == "open" and call.number > max(later, default=0)]
+    findings = [Finding(INCOMPLETE.id, settings.level, text) for text in run.damage]
     if unanswered:
         message = "a tool call has no result: the run was cut off"
-        return [Finding(INCOMPLETE.id, settings.level, message, (event_of(unanswered[-1]),))]
-    if run.end is None and run.is_stream_only:
-        return [Finding(INCOMPLETE.id, settings.level, "the event stream has no end record: the run was cut off")]
-    return []
+        findings.insert(0, Finding(INCOMPLETE.id, settings.level, message, (event_of(unanswered[-1]),)))
+    elif run.end is None and run.is_stream_only:
+        message = "the event stream has no end record: the run was cut off"
+        findings.insert(0, Finding(INCOMPLETE.id, settings.level, message))
+    elif run.unfinished is not None and (run.end is None or run.end.status == "success"):
+        message = f"{run.unfinished.reason}: the run was cut off, or still goes on"
+        findings.insert(0, Finding(INCOMPLETE.id, settings.level, message, (_last_event(run, run.unfinished.message),)))
+    return findings
+
+
+def _last_event(run: Run, message: MessageId) -> Event:
+    """Return the event of the last message of a session file."""
+    number, text = next(
+        ((part.number, part.part) for part in reversed(run.parts) if part.message == message), (len(run.calls), None)
+    )
+    return Event(number, message, "" if text is None else redact(text.text)[:MAX_TEXT] or text.type.replace("_", " "))
 
 
 def _judge_failed(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
@@ -58,7 +73,10 @@ INCOMPLETE = Rule(
     "error",
     "The run came to its end",
     "An event stream must have its end record, and the last tool call a result. A call without a result after which "
-    "the run went on is no breach: agents drop results at a compaction, and of some tools they record none.",
+    "the run went on is no breach: agents drop results at a compaction, and of some tools they record none. A session "
+    "file must end with an answer, an error or an interruption, and with Codex at the end of a turn; its end or that "
+    "of the stream suffices. A record that is not JSON, or a last one that was cut off, is a breach too, since the "
+    "calls in it are missing.",
     _judge_incomplete,
     needs_calls=False,
 )

@@ -47,11 +47,17 @@ _SAMPLE_PASSWORD: Final = re.compile(r"(?:pass|passwd|password|secret|test)[0-9]
 _SAMPLE_HOST: Final = re.compile(
     r"@(?:[\w-]{1,63}\.){0,9}(?:example(?:\.(?:com|org|net))?|invalid)(?![\w-]|\.\w)", re.IGNORECASE
 )
+_LOCAL_HOST: Final = re.compile(
+    r"@(?:[\w-]{1,63}|127(?:\.\d{1,3}){3}|\[::1\]|host\.docker\.internal|[\w.-]{1,200}\.localhost)(?![\w-]|\.\w)",
+    re.IGNORECASE,
+)  # this machine, or a name without a domain, such as a service of a compose file
 _STRIPE_LENGTH: Final = 24  # characters behind the prefix
 _SECRET_NAME: Final = re.compile(
     r"(?:^|_)(?:API_?KEY|ACCESS_?KEY|SECRET_?KEY|PRIVATE_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASS|CREDENTIALS?|PAT)S?$"
 )
 _PACKAGE_NAME: Final = re.compile(r"auth|keys?|tokens?", re.IGNORECASE)  # such as internal/auth, a directory of sources
+_PRINTERS: Final = frozenset({"echo", "printf", "printenv", "declare", "typeset"})
+_ASSIGNED: Final = re.compile(r"\b(\w+)=[\"']?\$\([ ]*$")  # in front of a command whose output a variable gets
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)(?:\}|:[-=])|(\w+))")
 
 
@@ -83,13 +89,15 @@ def _judge_transcript(run: Run, settings: Settings) -> Iterable[Finding]:
 
 
 def _is_sample(secret: Secret, text: str) -> bool:
-    """Return True for what documentation shows: hosts of RFC 2606, `password123`, keys of Stripe that are too short.
+    """Return True for what documentation shows: hosts of RFC 2606, `password123` for a local host, short Stripe keys.
 
     Reports redact these nevertheless.
     """
     value = text[secret.start : secret.end]
     if secret.kind == "url-password":
-        return _SAMPLE_PASSWORD.fullmatch(value) is not None or _SAMPLE_HOST.match(text, secret.end) is not None
+        if _SAMPLE_PASSWORD.fullmatch(value) is not None and _LOCAL_HOST.match(text, secret.end) is not None:
+            return True
+        return _SAMPLE_HOST.match(text, secret.end) is not None
     return secret.kind == "stripe-key" and len(value.rpartition("_")[2]) < _STRIPE_LENGTH
 
 
@@ -200,8 +208,13 @@ def _in_directory(path: str) -> str:
 
 
 def _is_package(path: str) -> bool:
-    """Return True if a path that is searched with all files below it is a directory of sources by its name."""
-    return _PACKAGE_NAME.fullmatch(path.rstrip("/").rsplit("/", 1)[-1]) is not None
+    """Return True if a path that is searched with all files below it is a directory of sources by its name.
+
+    It needs a directory above it, as in `internal/auth`, and none of its directories is hidden, as in `~/.ssh/keys`.
+    """
+    *above, name = [each for each in path.split("/") if each not in {"", "."}] or [""]
+    is_hidden = any(each.startswith((".", "~")) and each != ".." for each in above)
+    return bool(above) and not is_hidden and _PACKAGE_NAME.fullmatch(name) is not None
 
 
 def _revealed(command: Command, call: Call, patterns: Sequence[str]) -> str | None:
@@ -224,10 +237,20 @@ def _is_passed_on(command: Command, call: Call) -> bool:
     starts = [match.start() for match in re.finditer(re.escape(command.text), text)]
     if not starts or "<<" in text or not all(text[:start].rstrip(" ").endswith("$(") for start in starts):
         return False
-    return not any(
-        other.program in {"echo", "printf"} and f"$({command.text}" in other.text.replace("$( ", "$(")
-        for other in call.commands
-    )
+    printers = [each for each in call.commands if each.program in _PRINTERS]
+    if any(f"$({command.text}" in each.text.replace("$( ", "$(") for each in printers):
+        return False
+    names = {found[1] for start in starts if (found := _ASSIGNED.search(text[:start])) is not None}
+    return not any(_prints(name, each, call) for name in names for each in printers)
+
+
+def _prints(name: str, command: Command, call: Call) -> bool:
+    """Return True if a command prints a variable, and no other program or file gets it."""
+    if command.redirections or _is_piped(command, call):
+        return False
+    if command.program in {"echo", "printf"}:
+        return re.search(rf"\$(?:{name}\b|\{{{name}\b)", command.text) is not None
+    return name in command.words or len(command.words) == 1
 
 
 def _is_piped(command: Command, call: Call) -> bool:

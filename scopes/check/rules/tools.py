@@ -7,13 +7,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from scopes.check.findings import Finding
-from scopes.check.globs import matches_command, matches_path, matches_word
+from scopes.check.globs import matches_command, matches_word
 from scopes.check.rules.base import Parameter, Rule, Settings, Unknown, event_of
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
-from scopes.check.workspace import path_in_workspaces
+from scopes.check.workspace import matches_in_workspaces
 from scopes.model.agent_tools import SHELLS
-from scopes.model.file_edits import FileEdit
 from scopes.secret_patterns import redact
 
 _ALLOWED = re.compile(r"([\w*.-]+)(?:\((.*)\))?", re.DOTALL)
@@ -56,17 +55,8 @@ def _allows(name: str, argument: str | None, call: Call, command: Command | None
         words = pattern.split()
         pattern = " ".join([*words[:-1], "**"]) if words and words[-1] == "*" else pattern
         return matches_command(pattern, command) and command.opaque is None
-    return bool(call.edits) and all(_is_allowed_path(argument, edit, call, run) for edit in call.edits)
-
-
-def _is_allowed_path(pattern: str, edit: FileEdit, call: Call, run: Run) -> bool:
-    """Return True if a pattern matches the paths of an edit as written, or relative to the workspace."""
-    for path in (edit.path, edit.source):
-        if path is not None:
-            inside = path_in_workspaces(path, call.directory, run.workspaces)
-            if not matches_path(pattern, path) and (inside is None or not matches_path(pattern, inside)):
-                return False
-    return True
+    paths = [path for edit in call.edits for path in (edit.path, edit.source) if path is not None]
+    return bool(paths) and all(matches_in_workspaces(argument, path, call.directory, run.workspaces) for path in paths)
 
 
 def _suggest(call: Call, command: Command | None) -> str:

@@ -57,8 +57,10 @@ def log(
     Newest first. On a terminal a tool call is one line with its outcome, which stands for its result; reasoning and
     text that the agent's program inserted are folded; --full shows everything. Lines mark where the messages of a
     merged branch begin and end, and what each side of the merge did. In a pipe each message is a row: id, time, author,
-    kind, subject. With --json one JSON object per line; "lane" is the merged branch that it is from. If no message
-    matches, a note says so and the exit code is 0, as in git.
+    kind, subject. The time of a merge is there the one in its commit, that of its newest merged message; a terminal
+    shows, and --since and --until compare, the time at which it was written. With --json one JSON object per line;
+    "lane" is the merged branch that it is from. If no message matches, a note says so and the exit code is 0, as in
+    git.
 
     Examples:
       scopes log

@@ -1,0 +1,126 @@
+"""Find transcripts of a run that stop before the run did, or hold records that cannot be read.
+
+A session file has no end record that all agents write: an agent that was killed leaves a file like any other. Its last
+message tells: a run ends with an answer of the agent. Codex also writes where a turn begins and ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from scopes.check.run import Unfinished
+from scopes.history.messages import MessageHeader
+from scopes.history.sources import SourceRecord, read_spans, walk_chunks
+from scopes.ids import MessageId, Oid
+from scopes.importers.formats.events import STREAM
+from scopes.importers.formats.lossless_json import decode
+from scopes.importers.session_commits import Segment
+from scopes.importers.streams import is_stream_part
+from scopes.model.message import Message
+from scopes.store.repository import Repository
+
+_TURN_STARTS = frozenset({"event_msg/task_started", "event_msg/turn_started"})
+_TURN_ENDS = frozenset({"event_msg/task_complete", "event_msg/turn_complete", "event_msg/turn_aborted"})
+_CONTINUED = frozenset({"tool_use", "toolUse", "tool-calls", "tool_calls", "pause_turn"})  # reasons to stop an answer
+_BETWEEN = frozenset({"meta", "notice", "compaction", "summary", "system"})  # kinds that can follow the end of a run
+_ENDS = frozenset({"error", "interrupt"})  # kinds that end a turn
+_OPENING = (b"{", b"[", b",")
+
+
+class SessionFile(NamedTuple):
+    """The messages of a session file in the order of its bytes; `turn_open` is None if it records no turns."""
+
+    name: str
+    messages: tuple[MessageId, ...]
+    turn_open: bool | None
+
+
+def read_session_file(path: str, segments: Sequence[Segment]) -> SessionFile:
+    """Return what the segments of a session file tell about its end."""
+    messages = tuple(segment.message for segment in segments if segment.message)
+    turns = [s.state in _TURN_STARTS for s in segments if s.state in _TURN_STARTS or s.state in _TURN_ENDS]
+    return SessionFile(path.rpartition("/")[2], messages, turns[-1] if turns else None)
+
+
+def find_damage(repository: Repository, commit: Oid, record: SourceRecord, segments: Sequence[Segment]) -> list[str]:
+    """Return what is wrong with the records of a source that are not JSON, one line of text for each.
+
+    A record of an unknown type is none of them: newer agents write such. Of an event stream only a last record that was
+    cut off counts, since what a program prints can stand between log lines.
+    """
+    unread = sorted((s.span.offset, s.span.length) for s in segments if s.unparsed is not None and s.span.length)
+    if is_stream_part(record.part):
+        unread = [(offset, length) for offset, length in unread if offset + length >= record.size]
+    pieces = zip(unread, read_spans(walk_chunks(repository, commit), unread), strict=False) if unread else ()
+    damaged = [(offset, data) for (offset, _), data in pieces if not _is_json(data)]
+    name = record.path.rpartition("/")[2]
+    found: list[str] = []
+    lines = _line_numbers(walk_chunks(repository, commit), [offset for offset, _ in damaged])
+    for line, (offset, data) in zip(lines, damaged, strict=True):
+        is_cut = offset + len(data) >= record.size and not data.endswith(b"\n") and data.lstrip().startswith(_OPENING)
+        if is_cut:
+            found.append(f"the last record of {name}, in line {line}, is cut off")
+        elif not is_stream_part(record.part):
+            found.append(f"the record in line {line} of {name} cannot be read: calls may be missing")
+    return found
+
+
+def find_unfinished(
+    files: Sequence[SessionFile], entries: Iterable[tuple[tuple[MessageHeader, Message], bool]]
+) -> Unfinished | None:
+    """Return how the first session file ends that ends before its run; None if all have their end.
+
+    `entries` are the messages of the run, each with True if it is on the line of a sub-agent. A file whose last message
+    was continued in another file, as by resuming the session, ends there.
+    """
+    messages: dict[MessageId, Message] = {}
+    commits: dict[MessageId, set[Oid]] = {}
+    continued: set[Oid] = set()
+    for (head, message), is_sub_agent in entries:
+        if STREAM not in message.extra and not is_sub_agent:
+            messages[message.id] = message
+            commits.setdefault(message.id, set()).add(head.oid)
+            continued.update(head.parents)
+    for file in files:
+        own = [messages[each] for each in file.messages if each in messages]
+        if own and not commits[own[-1].id] & continued:
+            last = next((message for message in reversed(own) if message.kind not in _BETWEEN), None)
+            reason = None if last is None or file.turn_open is False else _why_unfinished(last)
+            if reason is not None or (file.turn_open and last is not None and last.kind not in _ENDS):
+                what = "the session file" if len(files) == 1 else f"the session file {file.name}"
+                return Unfinished(own[-1].id, f"{what} {reason or 'has no end of its last turn'}")
+    return None
+
+
+def _why_unfinished(last: Message) -> str | None:
+    """Return how the last message of a session file shows that the run did not end there; None if it did."""
+    if last.kind == "prompt":
+        return "ends with a prompt that has no answer"
+    if last.kind == "tool-results":
+        return "ends with a tool result that the agent did not read"
+    if last.kind != "answer" or last.stop_reason not in {None, "unknown", *_CONTINUED}:
+        return None
+    part = next((part for part in reversed(last.parts) if part.type != "file_ref"), None)
+    if last.stop_reason in _CONTINUED or part is None or part.type != "text":
+        return "ends in the middle of an answer"
+    return None
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        return isinstance(decode(data.decode("utf-8-sig").strip().strip(",")), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _line_numbers(chunks: Iterable[bytes], offsets: Sequence[int]) -> list[int]:
+    """Return the line number, from 1, of each of some ascending offsets."""
+    lines: list[int] = []
+    position, line = 0, 1
+    for chunk in chunks if offsets else ():
+        while len(lines) < len(offsets) and offsets[len(lines)] < position + len(chunk):
+            lines.append(line + chunk.count(b"\n", 0, offsets[len(lines)] - position))
+        line += chunk.count(b"\n")
+        position += len(chunk)
+    return lines
