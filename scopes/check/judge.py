@@ -10,7 +10,7 @@ from scopes.check.findings import Finding, Level, Verdict, lower
 from scopes.check.fingerprints import with_fingerprints
 from scopes.check.globs import matches_path
 from scopes.check.own_rules import Breach, find_breaches
-from scopes.check.policy import OwnRule, Policy
+from scopes.check.policy import OwnRule, Policy, Suppression
 from scopes.check.rules.base import Rule, Settings, Unknown
 from scopes.check.rules.registry import RULES
 from scopes.check.run import Run
@@ -19,6 +19,7 @@ from scopes.check.workspace import path_in_workspaces
 from scopes.loading import load
 from scopes.model.message import FILE_WRITES
 from scopes.result import Note
+from scopes.secret_patterns import redact
 
 _LOSSY = "the event stream may lack calls, and there is no session file"
 
@@ -62,9 +63,12 @@ class Judge:
         for rule in self._policy.own_rules if self._runs else ():
             if rule.level != "off" and not self._matched[rule.id]:
                 yield Note(f"rule {rule.id} matched no event: {rule.expect}", "see whether its patterns have a mistake")
+        for each in self._suppressions.ended():
+            yield Note(f"the suppression of {each.rule} in {_place_of(each)} ended on {each.until.isoformat()}")
         for each in self._suppressions.unused() if self._runs else ():
-            place = f"line {each.line}" if each.path is None else f"{each.path}, line {each.line},"
-            yield Note(f"the suppression of {each.rule} in {place} covers no finding", "remove it")
+            shown = self._suppressions.text_of_open(each.rule)
+            hint = "remove it" if shown is None else f"its `match` is another than the finding shows: {redact(shown)!r}"
+            yield Note(f"the suppression of {each.rule} in {_place_of(each)} covers no finding", hint)
 
         for name, patterns in self._paths.items() if self._edited else ():
             if not any(matches_path(pattern, path) for path in self._edited for pattern in patterns):
@@ -131,6 +135,11 @@ def level_of(rule: Rule, policy: Policy) -> Level:
 def _with_level(finding: Finding) -> Finding:
     """Return the finding, one level lower if the call was refused or failed."""
     return finding._replace(level=lower(finding.level)) if finding.attempted else finding
+
+
+def _place_of(suppression: Suppression) -> str:
+    place = f"line {suppression.line}"
+    return place if suppression.path is None else f"{suppression.path}, {place},"
 
 
 def _walk_written(run: Run) -> Iterator[str]:

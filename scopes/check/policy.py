@@ -134,6 +134,21 @@ def parse_policy(
     return merge_layers(_Files(known_rules, source or NoFiles(path)).read(text, path))
 
 
+def require_known_suppressions(policy: Policy, known_rules: Iterable[str]) -> None:
+    """Refuse a suppression of a rule that neither scopes nor the policy has.
+
+    Raises:
+        Invalid: with its file and line, and the nearest rule.
+    """
+    known = (*known_rules, *(rule.id for rule in policy.own_rules))
+    for each in policy.suppressions:
+        if each.rule not in known:
+            near = load("difflib:get_close_matches")(each.rule, known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else "see: scopes check --list"
+            place = f"{each.path or policy.path}:{each.line}:1"
+            raise Invalid(f"{place}: a suppression is of a rule that does not exist: {each.rule!r}", hint=hint)
+
+
 def merge_layers(layers: Sequence[Layer]) -> Policy:
     """Return the policy of files; what a later one sets replaces what an earlier one sets. The last is the policy."""
     levels: dict[str, Level] = {}
@@ -344,8 +359,8 @@ class _Reader:
         for key, expected in (("match", True), ("not_match", False)):
             for line in self._texts(document, key) if key in document else ():
                 if any(matches_line(pattern, line) for pattern in wanted.first) is not expected:
-                    verb = "does not match" if expected else "matches"
-                    raise self.mistake(key, f"{name} {verb} its example {line!r}", number=number)
+                    problem = f"does not match its example {line!r}" if expected else f"matches {line!r} of `not_match`"
+                    raise self.mistake(key, f"{name} {problem}", number=number)
 
     def _read_tool(self, document: Mapping[str, Any], number: int) -> str:
         for key in document:
@@ -359,12 +374,15 @@ class _Reader:
         for key in document:
             self._require_known(key, ("rule", "match", "reason", "until"), "a suppression has no key")
         rule, match, reason, until = (document.get(key) for key in ("rule", "match", "reason", "until"))
-        if not isinstance(rule, str) or not isinstance(reason, str) or not reason.strip():
+        if isinstance(reason, str) and not reason.strip():
+            raise self.mistake("suppress", "`reason` of a suppression is empty", number=number)
+        if not isinstance(rule, str) or not isinstance(reason, str):
             raise self.mistake("suppress", "a suppression needs `rule` and `reason`", number=number)
         if match is not None and not isinstance(match, str):
             raise self.mistake("suppress", "`match` of a suppression is one text", number=number)
         if not isinstance(until, load("datetime:date")):
-            raise self.mistake("suppress", "a suppression needs a last day: until = 2027-03-31", number=number)
+            text = "`until` is a date without quotes" if isinstance(until, str) else "a suppression needs a last day"
+            raise self.mistake("suppress", f"{text}: until = 2027-03-31", number=number)
         return Suppression(rule, match, reason, until, self._line_of("suppress", number))
 
     def _table(self, document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -389,7 +407,9 @@ class _Reader:
         value = document.get(key, default)
         found = next((choice for choice in choices if choice == value), None)
         if found is None:
-            raise self.mistake(key, f"{key} = {_shown(value)} is not one of {', '.join(choices)}")
+            near = load("difflib:get_close_matches")(str(value), choices, 1) if isinstance(value, str) else []
+            hint = f"did you mean {near[0]!r}?" if near else None
+            raise self.mistake(key, f"{key} = {_shown(value)} is not one of {', '.join(choices)}", hint)
         return found
 
     def _require_known(self, key: str, known: Sequence[str], text: str) -> None:

@@ -77,7 +77,8 @@ def show_checked(invocation: Invocation, checked: Checked, reports: Sequence[Rep
     if in_actions:
         errors += _append_summary(invocation.environ, checked)
     if errors:
-        raise Inaccessible(f"a report was not written: {errors[0].message}", hint=errors[0].hint)
+        what = "a report was not written" if len(errors) == 1 else f"{len(errors)} reports were not written"
+        raise Inaccessible(f"{what}: {'; '.join(error.message for error in errors)}", hint=errors[0].hint)
     return checked.exit_code
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from scopes.check.baseline import read_baseline
 from scopes.check.check import Checked, check
 from scopes.check.findings import Finding
-from scopes.check.policy import FAIL_ON, PRESETS, Policy, parse_policy
+from scopes.check.policy import FAIL_ON, PRESETS, Policy, parse_policy, require_known_suppressions
 from scopes.check.policy_sources import CommittedTree, PolicySource, WorkingTree
 from scopes.check.rules.base import FILE_NAME
 from scopes.check.rules.registry import RULES
@@ -36,6 +36,7 @@ from scopes.store.repository import Repository
 
 _SUFFIXES = (".json", ".jsonl", ".log", ".zst")
 _MAX_FILE = 64 << 20
+_EMPTY = "the file is empty"
 # The branch or commit that a change is based on, in the variables of a CI system: GitHub, GitLab, Jenkins.
 _BASES = (
     ("GITHUB_BASE_REF", "origin/{}"),
@@ -89,6 +90,7 @@ def read_policy(
     text, name, source = _read_policy_text(invocation, path, revision)
     known = {rule.id: rule.parameters for rule in RULES.values()}
     policy = Policy() if text is None else parse_policy(text, name, known, source)
+    require_known_suppressions(policy, known)
     policy = replace(policy, notes=notes)
     policy = policy if fail_on is None else replace(policy, fail_on=fail_on)
     return policy if preset is None else replace(policy, preset=preset)
@@ -191,9 +193,12 @@ def open_runs(invocation: Invocation, paths: Sequence[str], names: Sequence[str]
                 collected = collect_sources(invocation, [path])
                 imported = import_into(invocation, repository, collected, options)
             except (CannotImport, Inaccessible, NotFound) as error:
-                missing.append((path, _without_path(error.message, path)))
+                missing.append((path, _EMPTY if _is_empty(path) else _without_path(error.message, path)))
                 continue
-            missing += ((each.path, each.reason) for each in imported.skipped if each.error is not None)
+            missing += ((each.path, _EMPTY) for each in collected.sources if not each.size)
+            listed = {name for name, _ in missing}
+            failed = (each for each in imported.skipped if each.error is not None and each.path not in listed)
+            missing += ((each.path, each.reason) for each in failed)
             skipped = {each.path for each in imported.skipped if each.error is None}
             is_narrowed = wanted.since is not None or projects
             without_message = [each for each in collected.sources if each.path in skipped]
@@ -212,6 +217,13 @@ def _read_empty(sources: Sequence[Source], *, only_named: bool) -> Iterator[Run]
             run = read_empty_run(source) if source.named or not only_named else None
             if run is not None:
                 yield run
+
+
+def _is_empty(path: str) -> bool:
+    try:
+        return os.path.isfile(path) and os.path.getsize(path) == 0
+    except (OSError, ValueError):
+        return False
 
 
 def _without_path(message: str, path: str) -> str:

@@ -209,7 +209,9 @@ def _compare_continued(
         if start is not None and is_result(steps[number], start):
             note = f"the {names[1]} edited the text of the {names[0]}"
             return shape(outcome="compatible", merged=known, note=note)
-        merged = None if known is None or sides[other].deleted else follow_steps(steps[number], known).text
+        # the edits do not fit the text that the other side began with, or this side would have a text
+        fits = start is not None and known is not None and not sides[other].deleted
+        merged = follow_steps(steps[number], known).text if fits else None
         if merged not in {None, known}:
             note = f"the edits of the {names[0]} fit the text of the {names[1]}"
             return shape(outcome="compatible", merged=merged, note=note)
@@ -345,7 +347,8 @@ def _compare_hunks(shape: partial[FileComparison], target: FileSide, source: Fil
         same = not overlapping_ranges([whole], lines)
     if ranges and not same:
         return shape(outcome="overlap", ranges=ranges[:MAX_RANGES], note=note)
-    return shape(outcome="same" if same else "compatible", note=note)
+    outcome: Outcome = "unknown" if not common else "same" if same else "compatible"
+    return shape(outcome=outcome, note=note)
 
 
 def _hunk_text(hunk: Hunk) -> str:

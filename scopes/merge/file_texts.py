@@ -84,7 +84,8 @@ def follow_steps(steps: Sequence[Step], text: str | None) -> FileSide:
                 deleted, text = False, None
                 unknown = f"{NOT_RECORDED}: {step.cause}" if step.cause else NOT_RECORDED
         elif edit.op == "read":
-            text = edit.after if text is None else text
+            if edit.after is not None and (text is None or deleted or not _shows(edit.after, text)):
+                text, deleted, formatter = edit.after, False, None
         else:
             formatter = formatter if edit.before is None and edit.op != "create" else None
             unknown = NOT_RECORDED if text is not None else unknown
@@ -109,6 +110,15 @@ def follow_steps(steps: Sequence[Step], text: str | None) -> FileSide:
     )
 
 
+def _shows(read: str, text: str) -> bool:
+    """Return True if a text was read; tools may leave out carriage returns and the newline at the end."""
+    return read == text or _plain(read) == _plain(text)
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n").removeprefix("\ufeff").removesuffix("\n")
+
+
 def is_binary(text: str | None) -> bool:
     """Return True for a text that git does not merge."""
     return text is not None and "\0" in text
@@ -116,8 +126,14 @@ def is_binary(text: str | None) -> bool:
 
 def _list_hunks(steps: Sequence[Step]) -> tuple[tuple[Hunk, ...], ...] | None:
     """Return the hunks of each edit; None if a change of the file has none."""
-    found = []
+    found: list[tuple[Hunk, ...]] = []
+    read: str | None = None  # the last whole text, and the number of edits before it
+    edits_before = 0
     for step in steps:
+        if step.edit is not None and step.edit.op == "read" and step.edit.after is not None:
+            if read is not None and edits_before == len(found) and not _shows(step.edit.after, read):
+                return None  # changed between two reads
+            read, edits_before = step.edit.after, len(found)
         if step.formats or not step.changes_file:
             continue
         if step.edit is None or not step.edit.hunks:

@@ -14,6 +14,7 @@ from scopes.model.file_edits import Hunk
 from scopes.store.text_merge import LineChange
 
 _MAX_LINE = 1 << 40
+_NO_NEWLINE = "\n\\"  # ends a line at the end of a file without a newline: no other line has it
 _ALL_LINES = 1 << 60  # of the first text, whose length is unknown
 
 
@@ -101,8 +102,10 @@ def _apply(pieces: Sequence[_Piece], hunks: Sequence[Hunk], shown: dict[int, str
         if not cursor.line <= start <= _MAX_LINE:
             return None
         result += cursor.take(start - cursor.line)
-        for line in hunk.lines:
+        for number, line in enumerate(hunk.lines):
             mark, text = line[:1], line[1:]
+            if hunk.lines[number + 1 : number + 2] and hunk.lines[number + 1].startswith("\\"):
+                text += _NO_NEWLINE
             if mark == "+":
                 result.append(_Piece(0, 1, (text,)))
             for piece in cursor.take(1) if mark in {" ", "-"} else ():

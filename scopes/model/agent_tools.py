@@ -30,6 +30,7 @@ class AgentTools(NamedTuple):
     creations: fields of a structured result, with the values that mean that the file did not exist
     result_records: fields of a source record with the structured result
     hunk_lists: fields of a structured result with the hunks of a patch
+    user_changes: fields of a structured result that are true if the user changed the edit, so the arguments do not hold
     read_files: fields of a structured result with the file that was read, and its text
     change_lists: fields of a structured result that map paths to changes
     shells: tools that run a command
@@ -54,6 +55,7 @@ class AgentTools(NamedTuple):
     creations: Mapping[str, str] = {}
     result_records: tuple[str, ...] = ()
     hunk_lists: tuple[str, ...] = ()
+    user_changes: tuple[str, ...] = ()
     read_files: tuple[tuple[str, str], ...] = ()
     change_lists: tuple[str, ...] = ()
     shells: tuple[str, ...] = ()
@@ -77,6 +79,7 @@ AGENT_TOOLS = {  # by format name
         creations={"type": "create"},
         result_records=("toolUseResult",),
         hunk_lists=("structuredPatch",),
+        user_changes=("userModified",),
         read_files=(("file", "content"),),
         shells=("Bash",),
         commands=("command",),
@@ -159,6 +162,7 @@ EDIT_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.edit_l
 TEXTS_BEFORE = tuple(dict.fromkeys(name for tools in _ALL for name in tools.texts_before))
 CREATIONS = {name: value for tools in _ALL for name, value in tools.creations.items()}
 RESULT_RECORDS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.result_records))
+USER_CHANGES = tuple(dict.fromkeys(name for tools in _ALL for name in tools.user_changes))
 HUNK_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.hunk_lists))
 READ_FILES = tuple(dict.fromkeys(names for tools in _ALL for names in tools.read_files))
 CHANGE_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.change_lists))

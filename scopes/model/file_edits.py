@@ -26,6 +26,7 @@ from scopes.model.agent_tools import (
     REPLACEMENTS,
     SHELLS,
     TEXTS_BEFORE,
+    USER_CHANGES,
     WHOLE_TEXTS,
 )
 from scopes.model.message import FileTouch, Part
@@ -33,7 +34,7 @@ from scopes.model.message import FileTouch, Part
 MAX_EDITS = 200  # of one call
 MAX_RESULT = 8 << 20  # characters of a text after a replacement: three of "a" by 3,000 letters each would need 27 GB
 _BEGINNING, _MOVE = "*** Begin Patch", "*** Move to: "
-_NO_CONTENT = ("*** End of File", "*** End Patch")
+_END_OF_FILE, _END = "*** End of File", "*** End Patch"
 _OPERATIONS = {"add": "create", "edit": "edit", "delete": "delete"}  # by the verbs of PATCH_MARKS
 _HEADING = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _CREATED = "File created"
@@ -53,7 +54,8 @@ class Hunk(NamedTuple):
 class Replacement(NamedTuple):
     """A text that was replaced by another one: its first occurrence or all.
 
-    A `block` consists of whole lines below those of the block before it, and below the line `heading` if it is given.
+    A `block` consists of whole lines below those of the block before it, and below the line `heading` if it is given;
+    the last lines of the file if `at_end`.
     """
 
     old: str
@@ -61,6 +63,7 @@ class Replacement(NamedTuple):
     all: bool = False
     block: bool = False
     heading: str = ""
+    at_end: bool = False
 
 
 _TOO_MANY = Replacement("\0", "\0")  # is in no text, so that a call with too many edits makes the text unknown
@@ -110,12 +113,15 @@ def edits_of_call(call: Part | None, structured: Mapping[str, Any]) -> list[File
     created = any(structured.get(name) == value for name, value in CREATIONS.items())
     if created or any(not replacement.old for replacement in replacements[:1]):
         operation, before = "create", before or ""
+    after = next((text for name in WHOLE_TEXTS if isinstance(text := arguments.get(name), str)), None)
+    if any(structured.get(name) is True for name in USER_CHANGES):
+        after, replacements = None, ()  # only the hunks are what was written
     return [
         FileEdit(
             path,
             operation,
             before if isinstance(before, str) else None,
-            next((text for name in WHOLE_TEXTS if isinstance(text := arguments.get(name), str)), None),
+            after,
             replacements,
             tuple(hunk for name in HUNK_LISTS for hunk in _read_hunks(structured.get(name))),
         )
@@ -180,6 +186,17 @@ def apply_edit(edit: FileEdit, text: str | None) -> str | None:
     if text is None or not (edit.replacements or edit.hunks):
         return text if edit.op == "rename" else None
     replaced = _replace(text, edit.replacements) if edit.replacements else None
+    if replaced is not None and edit.hunks and any(not each.new for each in edit.replacements):
+        # Claude Code removes the newline after a removed text that does not end with one
+        lines = tuple(
+            each if each.new or each.old.endswith("\n") else each._replace(old=f"{each.old}\n")
+            for each in edit.replacements
+        )
+        added = sum(hunk.new_lines - hunk.old_lines for hunk in edit.hunks)
+        if replaced.count("\n") - text.count("\n") != added:
+            without = _replace(text, lines)
+            fits = without is not None and without.count("\n") - text.count("\n") == added
+            replaced = without if fits else replaced
     return apply_hunks(text, edit.hunks) if replaced is None and edit.hunks else replaced
 
 
@@ -226,7 +243,10 @@ def _replace(text: str, replacements: Iterable[Replacement]) -> str | None:
             old, new = (value.replace("\r\n", "\n").replace("\n", "\r\n") for value in (old, new))
         if replacement.block:
             text = text if not text or text.endswith("\n") else f"{text}\r\n" if crlf else f"{text}\n"
-            position = _find_block(text, old, _find_heading(text, replacement.heading, position))
+            position = _find_heading(text, replacement.heading, position)
+            if replacement.at_end and old and text.endswith(old):
+                position = max(position, len(text) - len(old))
+            position = _find_block(text, old, position)
             if position < 0:
                 return None
             text = text[:position] + new + text[position + len(old) :]
@@ -243,9 +263,19 @@ def _replace(text: str, replacements: Iterable[Replacement]) -> str | None:
 
 
 def _find_heading(text: str, heading: str, start: int) -> int:
-    """Return the position below the next line with a text; `start` if there is none."""
-    found = re.compile(rf"^[ \t]*{re.escape(heading)}[ \t\r]*\n", re.MULTILINE).search(text, start) if heading else None
-    return start if found is None else found.end()
+    """Return the position below the next line with a text, as Codex looks for it; `start` if there is none.
+
+    The whole text is searched for the same line before it is searched for one with other blanks around it.
+    """
+    if not heading.strip():
+        return start
+    patterns = (
+        re.escape(heading),
+        rf"{re.escape(heading.rstrip())}[ \t\r]*",
+        rf"[ \t]*{re.escape(heading.strip())}[ \t\r]*",
+    )
+    found = (re.compile(rf"^{pattern}\n", re.MULTILINE).search(text, start) for pattern in patterns)
+    return next((each.end() for each in found if each is not None), start)
 
 
 def _find_block(text: str, lines: str, start: int) -> int:
@@ -271,7 +301,19 @@ def apply_hunks(text: str, hunks: tuple[Hunk, ...]) -> str | None:
         result += lines[position:start]
         result += [line[1:] for line in hunk.lines if line[:1] in {" ", "+"}]
         position = start + len(old)
+        ends_without = [_ends_without_newline(hunk, marks) for marks in (" -", " +")]
+        if any(ends_without):
+            rest = lines[position:]
+            if rest != ([] if ends_without[0] else [""]):
+                return None
+            return "\n".join([*result, *([] if ends_without[1] else [""])])
     return "\n".join([*result, *lines[position:]])
+
+
+def _ends_without_newline(hunk: Hunk, marks: str) -> bool:
+    r"""Return True if `\ No newline at end of file` follows the last line with one of some marks."""
+    last = max((at for at, line in enumerate(hunk.lines) if line[:1] and line[0] in marks), default=None)
+    return last is not None and hunk.lines[last + 1 : last + 2] != () and hunk.lines[last + 1][:1] == "\\"
 
 
 def parse_unified(patch: str) -> tuple[Hunk, ...]:
@@ -281,7 +323,7 @@ def parse_unified(patch: str) -> tuple[Hunk, ...]:
         heading = _HEADING.match(line)
         if heading is not None:
             hunks.append((heading, []))
-        elif hunks and line[:1] in {" ", "-", "+"}:
+        elif hunks and line[:1] in {" ", "-", "+", "\\"}:
             hunks[-1][1].append(line)
     return tuple(
         Hunk(
@@ -321,12 +363,16 @@ def _patch_of(call: Part) -> str:
 def _read_patch(patch: str) -> Iterator[FileEdit]:
     """Yield the edits of a patch in the `apply_patch` notation, whose hunks have no line numbers."""
     sections: list[tuple[str, str, list[str]]] = []
+    is_open = False
     for line in patch.split("\n"):
         mark = next((mark for mark in PATCH_MARKS if line.startswith(mark)), None)
         if mark is not None:
             path = line[len(mark) :].strip()
             sections.append((path, _OPERATIONS.get(PATCH_MARKS[mark].strip(), "edit"), []))
-        elif sections and not line.startswith(_NO_CONTENT):
+            is_open = True
+        elif line.startswith(_END):
+            is_open = False
+        elif is_open:
             sections[-1][2].append(line.removesuffix("\r"))
     for path, operation, lines in sections:
         moved = next((line.removeprefix(_MOVE).strip() for line in lines if line.startswith(_MOVE)), None)
@@ -341,16 +387,26 @@ def _read_patch(patch: str) -> Iterator[FileEdit]:
 def _read_blocks(lines: list[str]) -> Iterator[Replacement]:
     """Yield the old and the new lines of each hunk of a patch without line numbers."""
     blocks: list[tuple[str, list[str]]] = [("", [])]
-    for line in lines:
+    for number, line in enumerate(lines):
         if line.startswith("@@"):
-            blocks.append((line[2:].strip(), []))
+            blocks.append((line[2:].removeprefix(" ").rstrip(), []))
+        elif line.startswith(_END_OF_FILE):
+            blocks[-1][1].append(_END_OF_FILE)
         elif line[:1] in {" ", "-", "+"}:
             blocks[-1][1].append(line)
+        elif not line and blocks[-1][1] and any(lines[number:]) and not _begins_block(lines, number):
+            blocks[-1][1].append(" ")  # an empty line of the file
     for heading, block in blocks:
-        if block:
-            old = "".join(f"{line[1:]}\n" for line in block if line[0] != "+")
-            new = "".join(f"{line[1:]}\n" for line in block if line[0] != "-")
-            yield Replacement(old, new, block=True, heading=heading)
+        changed = [line for line in block if line != _END_OF_FILE]
+        if changed:
+            old = "".join(f"{line[1:]}\n" for line in changed if line[0] != "+")
+            new = "".join(f"{line[1:]}\n" for line in changed if line[0] != "-")
+            yield Replacement(old, new, block=True, heading=heading, at_end=_END_OF_FILE in block)
+
+
+def _begins_block(lines: list[str], number: int) -> bool:
+    """Return True if a heading is the next line that is not empty: empty lines separate blocks."""
+    return next((line.startswith(("@@", "***")) for line in lines[number:] if line), True)
 
 
 def _read_replacements(arguments: Mapping[str, Any]) -> Iterator[Replacement]:

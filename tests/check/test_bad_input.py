@@ -22,6 +22,8 @@ MISTAKES = [
     ('[[rule]]\nid = "a"\nexpekt = "some test"\n', "3:1: a rule has no key 'expekt'", "did you mean 'expect'?"),
     ('[[rule]]\nid = "a"\nexpect = "never runn(x)"\n', "3:1: a: ", "did you mean"),
     ('[[suppress]]\nrule = "run/empty"\nreason = "x"\nuntill = 2099-01-01\n', "4:1: a suppression has no key 'untill'", "did you mean 'until'?"),
+    ('[[suppress]]\nrule = "order/tests-pass"\nreason = "x"\nuntil = 2099-01-01\n', "1:1: a suppression is of a rule that does not exist: 'order/tests-pass'", "did you mean 'order/tests-passed'?"),
+    ('[rules."run/empty"]\nlevel = "warn"\n', "level = 'warn' is not one of", "did you mean 'warning'?"),
     ("fail_on = \n", "Invalid value (at line 1, column 11)", ""),
     ("\n\n[rules\n", "at line 3, column 7", ""),
     ('extends = "scopes-check.toml"\n', "1:1: a policy extends itself: scopes-check.toml -> scopes-check.toml", ""),
@@ -179,3 +181,33 @@ def test_a_report_that_cannot_be_written_is_exit_code_8_and_the_others_are_writt
     assert (code, "a report was not written" in output) == (8, True), output
     assert (folder / "j.xml").stat().st_size
     assert sorted(os.listdir(folder)) == ["fine.jsonl", "folder", "j.xml"]
+
+
+def test_an_empty_file_is_named_as_that_also_in_a_folder(folder, capsys):
+    (folder / "logs").mkdir()
+    (folder / "logs" / "agent.jsonl").touch()
+    write_session(folder / "logs" / "fine.jsonl", "Done.")
+    for target in ("logs/agent.jsonl", "logs"):
+        code, output = run_check(capsys, target)
+        assert (code, output.count("run/missing  the file is empty")) == (1, 1), output
+
+
+def test_a_stream_alone_has_one_line_for_the_rules_that_it_makes_unknown(folder, capsys):
+    (folder / "agent.jsonl").write_text(codex_stream(("run", "pytest -q", 0), ("text", "Done.")))
+    code, output = run_check(capsys, "agent.jsonl")
+    assert (code, output.count("the event stream may lack calls")) == (0, 1)
+    code, output = run_check(capsys, "agent.jsonl", "--json")
+    unknown = [
+        each
+        for run in json.loads(output.splitlines()[0])["runs"]
+        for each in run["verdicts"]
+        if each["status"] == "unknown"
+    ]
+    assert len(unknown) > 10
+
+
+def test_the_summary_says_that_unknown_rules_made_the_check_fail(folder, capsys):
+    write_session(folder / "idle.jsonl", "Done.", session="s2")
+    code, output = run_check(capsys, "idle.jsonl", "--unknown", "fail")
+    assert (code, "(with --unknown fail, unknown rules fail)" in output) == (1, True), output
+    assert "unknown rules fail" not in run_check(capsys, "idle.jsonl")[1]

@@ -95,7 +95,7 @@ def test_a_report_that_cannot_be_written_is_exit_code_8_after_all_others_are_wri
     words = [word for report in reports for word in ("--report", report)]
     done = store.run_main("check", store.id, *words)
     assert done.returncode == 8
-    assert "a report was not written: " in done.stderr
+    assert "2 reports were not written: " in done.stderr
     assert all((tmp_path / name).stat().st_size for name in ("j.xml", "m.md", "t.txt", "c.json", "summary.md"))
     assert "the last test run failed" in done.stdout
 

@@ -62,10 +62,11 @@ def test_a_missing_run_is_noted_if_its_rule_is_off(repository):
 
 
 def test_a_missing_run_can_be_suppressed_until_a_day(repository):
-    for until, code in ((date(2099, 1, 1), 0), (date(2020, 1, 1), 1)):
+    ended = ["the suppression of run/missing in line 1 ended on 2020-01-01"]
+    for until, code, notes in ((date(2099, 1, 1), 0, []), (date(2020, 1, 1), 1, ended)):
         policy = Policy(suppressions=(Suppression("run/missing", None, "no agent yet", until, 1),))
         checked = check(repository, [], policy)
-        assert (checked.exit_code, checked.notes) == (code, ())
+        assert (checked.exit_code, [note.text for note in checked.notes]) == (code, notes)
 
 
 INIT = {"type": "system", "subtype": "init", "cwd": "/home/dev/shop", "session_id": "s9", "model": "claude-x"}

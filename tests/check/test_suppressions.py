@@ -84,6 +84,28 @@ def test_only_active_suppressions_that_covered_nothing_are_unused():
     assert list(suppressions.unused()) == [idle]
 
 
+def test_only_an_ended_suppression_of_a_finding_that_stands_is_named():
+    ended = suppression(until=date(2025, 12, 31))
+    suppressions = Suppressions([ended, suppression("ls", until=date(2025, 12, 31))])
+    suppressions.apply(Verdict("shell/push", "error", "fail", findings=(FINDING,)))
+    assert list(suppressions.ended()) == [ended]
+    suppressions = Suppressions([ended, suppression()])
+    suppressions.apply(Verdict("shell/push", "error", "fail", findings=(FINDING,)))
+    assert list(suppressions.ended()) == []
+
+
+def test_a_suppression_with_another_match_names_what_the_finding_shows():
+    judge = Judge(
+        Policy(levels={"shell/force-push": "error"}, suppressions=(suppression("git push", rule="shell/force-push"),))
+    )
+    judge.verdicts(make_run(shell("git push --force")))
+    (note,) = judge.notes()
+    assert (note.text, note.hint) == (
+        "the suppression of shell/force-push in line 1 covers no finding",
+        "its `match` is another than the finding shows: 'git push --force'",
+    )
+
+
 def test_notes_name_own_rules_and_suppressions_that_never_applied_in_any_run():
     policy = Policy(
         suppressions=(suppression(rule="order/tests-after-last-edit"), suppression(rule="shell/force-push"))

@@ -168,7 +168,7 @@ def test_a_failed_edit_does_not_count(repository):
 
 @pytest.mark.parametrize(
     ("line", "outcome", "ranges"),
-    [(3, "overlap", ((3, 3),)), (4, "overlap", ((3, 4),)), (15, "compatible", ())],
+    [(3, "overlap", ((3, 3),)), (4, "overlap", ((3, 4),)), (15, "unknown", ())],
 )
 def test_patches_without_texts_are_compared_by_their_line_numbers(repository, line, outcome, ranges):
     forked(repository)
@@ -564,3 +564,74 @@ def test_texts_with_nul_are_compared_by_lines(base):
     assert list_line_changes(base, "a\0\nc\n")[-1][1::2] in {(1, 1), (2, 2)}
     merged = merge_texts("1\0\n2\n3\n4\n", "1\0\n2\n3\nfour\n", "one\0\n2\n3\n4\n")
     assert (merged.text, merged.conflicts) == ("one\0\n2\n3\nfour\n", False)
+
+
+def read(repository, where, content):
+    """Append a Read of the whole file as Claude Code records it."""
+    count = len(content.split("\n"))
+    file = {"filePath": FILE, "content": content, "numLines": count, "startLine": 1, "totalLines": count}
+    call_tool(repository, f"conv-001/{where}", "Read", {"file_path": FILE}, structured={"type": "text", "file": file})
+
+
+def test_a_whole_text_that_was_read_counts_more_than_the_edits_before_it(repository):
+    """A command that does not name the file may have changed it."""
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    call_tool(repository, "conv-001/main", "Bash", {"command": "make generate"})
+    read(repository, "main", changed(changed(TEXT, 3, "main"), 15, "made"))
+    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
+    assert compared(repository).outcome == "overlap"
+
+
+@pytest.mark.parametrize("shown", [TEXT, TEXT.removesuffix("\n")])
+def test_a_read_of_the_known_text_changes_nothing(repository, shown):
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    read(repository, "main", changed(shown, 3, "main"))
+    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
+    assert compared(repository).merged == changed(changed(TEXT, 3, "main"), 15, "alt")
+
+
+def test_patches_without_a_common_line_may_be_of_different_texts(repository):
+    """Both may have changed one line, which was moved on one side before."""
+    forked(repository)
+    patch(repository, "main", "@@ -80 +80 @@\n-line 30\n+main\n")
+    patch(repository, "alt", "@@ -30 +30 @@\n-line 30\n+alt\n")
+    assert compared(repository).outcome == "unknown"
+
+
+def test_arguments_that_the_user_changed_do_not_count(repository):
+    forked(repository)
+    hunk = {"oldStart": 15, "oldLines": 1, "newStart": 15, "newLines": 1, "lines": ["-line 15", "+mine"]}
+    structured = {"filePath": FILE, "originalFile": TEXT, "structuredPatch": [hunk], "userModified": True}
+    arguments = {"file_path": FILE, "old_string": "line 3\n", "new_string": "x\n"}
+    call_tool(repository, "conv-001/main", "Edit", arguments, structured=structured)
+    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
+    file = compared(repository)
+    assert (file.outcome, file.target.text) == ("overlap", changed(TEXT, 15, "mine"))
+
+
+def test_a_removed_line_is_removed_with_its_newline_if_the_patch_says_so(repository):
+    forked(repository)
+    hunk = {"oldStart": 15, "oldLines": 1, "newStart": 15, "newLines": 0, "lines": ["-line 15"]}
+    structured = {"filePath": FILE, "originalFile": TEXT, "structuredPatch": [hunk]}
+    arguments = {"file_path": FILE, "old_string": "line 15", "new_string": ""}
+    call_tool(repository, "conv-001/main", "Edit", arguments, structured=structured)
+    edit(repository, "alt", "line 15\n", "", TEXT)
+    assert compared(repository).outcome == "same"
+
+
+def test_a_missing_newline_at_the_end_is_a_difference_of_patches(repository):
+    forked(repository)
+    start = "@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n"
+    patch(repository, "main", start)
+    patch(repository, "alt", f"{start}\\ No newline at end of file\n")
+    assert compared(repository).outcome == "overlap"
+
+
+def test_an_edit_that_fits_a_text_of_unknown_origin_proves_nothing(repository):
+    """The source changed the first `x = 1`, which the target has changed too; its own text is not recorded."""
+    forked(repository)
+    call_tool(repository, "conv-001/main", "Write", {"file_path": FILE, "content": "x = 2\nq\nx = 1\n"})
+    edit(repository, "alt", "x = 1", "x = 3")
+    assert compared(repository).outcome == "unknown"

@@ -311,7 +311,7 @@ def test_hunks_that_do_not_fit_give_no_text(hunks):
 
 def test_the_lines_around_the_hunks_of_a_diff_are_left_out():
     diff = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@ def f():\n one\n+new\n\\ No newline at end of file\n"
-    assert parse_unified(diff) == (Hunk(1, 1, 1, 2, (" one", "+new")),)
+    assert parse_unified(diff) == (Hunk(1, 1, 1, 2, (" one", "+new", "\\ No newline at end of file")),)
     assert parse_unified("no diff") == ()
     assert parse_unified("@@ -99999999999,1 +1,1 @@\n-x\n") == ()
 
@@ -392,3 +392,23 @@ def test_a_text_that_is_no_unicode_has_a_hash_too():
 )
 def test_the_command_of_a_call_is_its_command_line_without_the_shell_around_it(name, arguments, command):
     assert command_of(call(name, arguments)) == command
+
+
+@pytest.mark.parametrize(
+    ("text", "lines", "expected"),
+    [
+        ("x\na\nx\n", ("@@", "-x", "+y", "*** End of File"), "x\na\ny\n"),
+        ("  def f():\n1\ndef f():\n1\n", ("@@ def f():", "-1", "+2"), "  def f():\n1\ndef f():\n2\n"),
+        ("a\nb\na\n\nb\n", ("@@", " a", "", "-b", "+c"), "a\nb\na\n\nc\n"),
+        ("a\nb\n", ("@@", "-a", "+c", "", "@@", "-b", "+d"), "c\nd\n"),
+    ],
+)
+def test_blocks_are_applied_where_codex_applies_them(text, lines, expected):
+    assert patched(text, update(*lines)) == expected
+
+
+@pytest.mark.parametrize(("text", "mark", "expected"), [("a\nb", "", "a\nc\n"), ("a\nb", "\\ No newline\n", "a\nc")])
+def test_a_hunk_says_whether_the_last_line_ends_with_a_newline(text, mark, expected):
+    hunks = parse_unified("@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline\n+c\n" + mark)
+    assert apply_hunks(text, hunks) == expected
+    assert apply_hunks("a\nb\n", hunks) is None

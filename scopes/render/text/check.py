@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from scopes.check.rule_tests import RuleTests
     from scopes.render.color import Style
 
+_MAX_SAME = 3  # rules that are unknown for the same reason and have a line each
 _RESULTS: dict[str, Style] = {"fail": "bad", "todo": "warn", "pass": "good"}
 _SIGNS: dict[str, Style] = {"-": "bad", "+": "good", "@": "dim"}
 _STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
@@ -35,9 +36,9 @@ def render_checked(result: Checked, view: View) -> None:
     passed = sum(verdict.status == "pass" for run in result.runs for verdict in run.verdicts)
     unknown = len(result.unknown)
     word = Span("failed", "bad") if result.failed else Span("passed", "good")
-    view.line(
-        word, f": {counted(len(result.runs), 'run')}, {counted(found, 'finding')}, {passed} passed, {unknown} unknown"
-    )
+    causes = " (with --unknown fail, unknown rules fail)" if result.failed and not result.failures else ""
+    counts = f"{counted(found, 'finding')}, {passed} passed, {unknown} unknown"
+    view.line(word, f": {counted(len(result.runs), 'run')}, {counts}{causes}")
 
 
 def _write_run(run: CheckedRun, view: View) -> None:
@@ -66,12 +67,23 @@ def _write_finding(finding: Finding, path: str | None, view: View) -> None:
 
 
 def _write_unknown(result: Checked, view: View) -> None:
-    """Write one line for each rule and reason, with the number of its runs."""
+    """Write one line for each rule and reason, with the number of its runs; many rules with one reason share a line."""
     groups: dict[tuple[str, str], list[str]] = {}
     for run in result.runs:
         for verdict in run.verdicts:
             if verdict.status == "unknown":
                 groups.setdefault((verdict.rule, verdict.reason), []).append(run.name)
+    several = {reason: [rule for rule, other in groups if other == reason] for _, reason in groups}
+    for reason, rules in several.items():
+        if len(rules) > _MAX_SAME and len({tuple(groups[rule, reason]) for rule in rules}) == 1:
+            names = groups[rules[0], reason]
+            tail = f" ({counted(len(names), 'run')})" if len(names) > 1 else f" ({names[0]})"
+            view.sentence(
+                Span("unknown  ", "dim"),
+                Span(f"{len(rules)} rules"),
+                f"  {reason}{tail if len(result.runs) > 1 else ''}",
+            )
+            groups = {key: value for key, value in groups.items() if key[1] != reason}
     for (rule, reason), names in groups.items():
         where = names[0] if len(names) == 1 else counted(len(names), "run")
         tail = f" ({where})" if len(result.runs) > 1 else ""
