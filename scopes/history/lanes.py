@@ -3,6 +3,8 @@
 A walk keeps each side of a merge together: the commits of the first parent, those that only the second parent has, then
 the merge. Such a stretch is a lane. Lanes nest, and never overlap in another way, because the walk is depth-first. A
 commit is in the lane of the merge that reaches it first, so criss-cross merges show every commit once.
+The order depends on the merges and not on the state: after criss-cross merges two branches with the same state tree
+show their commits in different orders. The order of one tip is the same on every machine.
 """
 
 from __future__ import annotations

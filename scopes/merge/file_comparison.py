@@ -347,7 +347,7 @@ def _compare_hunks(shape: partial[FileComparison], target: FileSide, source: Fil
         same = not overlapping_ranges([whole], lines)
     if ranges and not same:
         return shape(outcome="overlap", ranges=ranges[:MAX_RANGES], note=note)
-    outcome: Outcome = "unknown" if not common else "same" if same else "compatible"
+    outcome: Outcome = "same" if same else "compatible" if common else "unknown"
     return shape(outcome=outcome, note=note)
 
 
