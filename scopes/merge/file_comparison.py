@@ -106,14 +106,14 @@ def compare_files(
     """
     compared = dict(list(names.items())[:MAX_FILES])
     key_of = lru_cache(maxsize=None)(partial(_key_of, directory=divergence.directory))
-    sides = list_sides(read_calls, key_of, compared, read_records)
+    sides = list_sides(read_calls, key_of, compared, read_records, divergence.directory)
     listed = [_own_steps(divergence, side, sides[side], claims[side]) for side in (0, 1)]
     followed = {key: follow_renames(key, [side.get(key, []) for side in listed], listed) for key in names}
     undecided = {followed[key][0] for key in compared if _find_base(followed[key][1]) is None}
     before: Mapping[str, Sequence[Step]] = {}
     if undecided:
         wanted = {key: name_of(key) for key in undecided}
-        before = list_steps(read_calls_before(set(wanted.values())), key_of, wanted, read_records)
+        before = list_steps(read_calls_before(set(wanted.values())), key_of, wanted, read_records, divergence.directory)
     found = []
     for key, (first_key, steps) in followed.items():
         earlier = before.get(first_key, ())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scopes.ids import MessageId
@@ -15,8 +15,11 @@ from scopes.merge.conflict_keys import decoded_key
 from scopes.merge.file_claims import FileClaim
 from scopes.merge.side_calls import SideCall
 from scopes.model.agent_tools import RESULT_RECORDS
-from scopes.model.file_edits import FileEdit, command_of, edits_of_call
-from scopes.model.shell_commands import FORMATTERS, find_removed, find_writer
+from scopes.model.file_edits import FileEdit, command_of, directories_of_command, edits_of_call
+from scopes.model.message import Part
+from scopes.model.shell_commands import find_removed
+from scopes.model.shell_effects import Path, find_effect, path_from
+from scopes.model.shell_writers import read_actions
 
 _MAX_EDITS = 200  # of one file on one side
 _MAX_RENAMES = 5  # of one file, one after the other
@@ -55,6 +58,7 @@ def list_sides(
     key_of: Callable[[str], str],
     wanted: Mapping[str, str],
     read_records: ReadRecords,
+    directory: str | None = None,
 ) -> list[dict[str, list[Step]]]:
     """Return the steps of files on both sides, also those at the old paths of renames.
 
@@ -62,10 +66,11 @@ def list_sides(
     key_of: returns the key of a path
     wanted: the names of the files by key
     read_records: is called only as `list_steps` calls it
+    directory: the working directory of the conversation
     """
     names = dict(wanted)
     while True:
-        sides = [list_steps(calls, key_of, names, read_records) for calls in read_calls(set(names.values()))]
+        sides = [list_steps(calls, key_of, names, read_records, directory) for calls in read_calls(set(names.values()))]
         steps = [step for side in sides for found in side.values() for step in found]
         renamed = {step.edit.source for step in steps if step.edit is not None and step.edit.source is not None}
         missing = renamed - names.keys()
@@ -80,7 +85,11 @@ def name_of(key: str) -> str:
 
 
 def list_steps(
-    calls: Iterable[SideCall], key_of: Callable[[str], str], wanted: Mapping[str, str], read_records: ReadRecords
+    calls: Iterable[SideCall],
+    key_of: Callable[[str], str],
+    wanted: Mapping[str, str],
+    read_records: ReadRecords,
+    directory: str | None = None,
 ) -> dict[str, list[Step]]:
     """Return the steps of files by key, oldest first; `wanted` maps the keys of files to their names.
 
@@ -96,11 +105,10 @@ def list_steps(
     imported = {str(call.message) for call in listed if call.message in touching and call.structured}
     records = read_records(imported) if imported else {}
     steps: dict[str, list[Step]] = {key: [] for key in wanted}
+    paths = {key: path_from(decoded_key(key).partition("/")[2], directory) for key in wanted}
     for call in listed:
-        for key, name in wanted.items():
-            step = _read_command(call, key, name, key_of)
-            if step is not None:
-                steps[key].append(step)
+        for key, step in _read_command(call, paths, key_of):
+            steps[key].append(step)
         structured = _structured_of(call, records.get(call.message, ()))
         for edit in edits_of_call(call.call, {**call.structured, **structured}) if call.message in touching else ():
             key, old = key_of(edit.path), None if edit.source is None else key_of(edit.source)
@@ -109,19 +117,39 @@ def list_steps(
                 edits[old] = FileEdit(old, "delete")
             for each in edits.keys() & wanted.keys():
                 steps[each].append(Step(call.message, call.agent, call.name, edits[each], time=call.time))
-    return {key: _limited(found) for key, found in steps.items()}
+    return {key: _limited(_after_reset(found)) for key, found in steps.items()}
 
 
-def _read_command(call: SideCall, key: str, name: str, key_of: Callable[[str], str]) -> Step | None:
-    """Return the step of a command that wrote or removed a file; None if the call is no such command."""
+def _read_command(
+    call: SideCall, paths: Mapping[str, Path], key_of: Callable[[str], str]
+) -> Iterator[tuple[str, Step]]:
+    """Yield the step of a command for each file that it may have changed or removed, with the key of the file."""
     command = None if call.call is None else command_of(call.call)
-    writer = None if command is None else find_writer(command, name)
-    if command is None or writer is None:
-        return None
+    actions = () if call.call is None or command is None else read_actions(command, _absolute_directory(call.call))
+    if command is None or not actions:
+        return
     removed = find_removed(command) if call.directory is not None and _has_succeeded(call) else None
-    is_removed = removed is not None and key_of(posixpath.join(call.directory or "", removed)) == key
-    edit = FileEdit(key, "delete") if is_removed else None
-    return Step(call.message, call.agent, f"{call.name} {writer}", edit, writer in FORMATTERS, call.time)
+    removed_key = None if removed is None else key_of(posixpath.join(call.directory or "", removed))
+    for key, path in paths.items():
+        effect = find_effect(actions, path)
+        if effect is not None:
+            edit = FileEdit(key, "delete") if key == removed_key else None
+            cause = f"{call.name} {effect.cause}"
+            yield key, Step(call.message, call.agent, cause, edit, effect.formats, call.time)
+
+
+def _absolute_directory(call: Part) -> str:
+    """Return the directory that the arguments of a shell call name if it is absolute; else an empty text."""
+    return next((named for named in directories_of_command(call) if posixpath.isabs(named)), "")
+
+
+def _after_reset(steps: Sequence[Step]) -> list[Step]:
+    """Return steps without the git commands before an edit that has the whole text: the side began with that text."""
+    first = next((at for at, step in enumerate(steps) if step.edit is not None), 0)
+    edit = steps[first].edit if steps else None
+    if edit is None or (edit.before is None and edit.op != "read"):
+        return list(steps)
+    return [step for step in steps[:first] if " git " not in step.cause] + list(steps[first:])
 
 
 def _has_succeeded(call: SideCall) -> bool:

@@ -23,6 +23,7 @@ from scopes.merge.plans_and_answers import MARKS, PlanDivergence, compare_plans,
 from scopes.merge.side_calls import SideCall, read_side_calls
 from scopes.model.agent_tools import COMMANDS
 from scopes.model.conflicts import Conflict
+from scopes.model.shell_writers import MAY_CHANGE_UNNAMED
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Objects, Repository, read_commit
 
@@ -177,13 +178,15 @@ def _is_work(data: bytes) -> bool:
 
 
 class _Mentions:
-    """Tells whether the stored bytes of a message mention one of some names."""
+    """Tells whether the stored bytes of a message mention one of some names, or may have a command for any file."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = [name.encode("utf-8", "surrogatepass") for name in set(names)]
 
     def __call__(self, data: bytes) -> bool:
-        return any(name in data for name in self._names)
+        if any(name in data for name in self._names):
+            return True
+        return any(name in data for name in _COMMAND_NAMES) and MAY_CHANGE_UNNAMED.search(data) is not None
 
 
 def sides_conversations(repository: Repository, target: ConversationId, source: str) -> tuple[ConversationId, ...]:

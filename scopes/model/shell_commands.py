@@ -1,25 +1,10 @@
-"""Recognize shell commands that write a file, whose text is then not recorded."""
+"""Recognize shell commands that remove one file, or that change the directory of their shell."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
 
-_SEPARATORS = re.compile(r"\|\||&&|[;\n|]")
-_PATCH = re.compile(r"^\*\*\* Begin Patch$.*?^\*\*\* End Patch$", re.MULTILINE | re.DOTALL)
-_SETTING = re.compile(r"[A-Za-z_]\w*=\S*\s+")
-_WRITERS = (  # a command that changes the files that it names, and its name in a report
-    re.compile(r"(sed)\s.*?(-i|--in-place)\b"),
-    re.compile(r"(perl)\s.*?(-\w*i)"),
-    re.compile(r"(git)\s+(checkout|restore|apply|stash|reset|mv|rm|revert)\b"),
-    re.compile(r"(gofmt|goimports)\s.*?(-w)\b"),
-    re.compile(r"(prettier)\s.*?(--write)\b"),
-    re.compile(r"(ruff)\s+(format)\b"),
-    re.compile(r"(tee|mv|cp|rm|patch|rustfmt|black|truncate|dd)\s"),
-)
-FORMATTERS = frozenset({"gofmt -w", "prettier --write", "ruff format", "rustfmt", "black"})
-"""Results of `find_writer` that only format a file: its text is then known except for white space and line breaks."""
 _SPECIAL = re.compile(r"[*?\[\]{}$`~!;&|<>()\\#\n]")  # what a shell would expand, or begin another command with
 _REMOVALS = {  # commands that remove files, with the options that change nothing about that
     ("rm",): {"-f", "-r", "-R", "-rf", "-fr", "-v", "-fv", "-vf", "--force", "--recursive", "--verbose"},
@@ -27,20 +12,6 @@ _REMOVALS = {  # commands that remove files, with the options that change nothin
 }
 _MOVE = re.compile(r"(?<![^\s;&|({])(?:cd|pushd|popd)(?![^\s;&|)}])")
 MAX_COMMAND = 100_000  # characters that are looked at
-
-
-def find_writer(command: str, name: str) -> str | None:
-    """Return what changes the file with a name in a command line, such as `sed -i`; None if nothing known does."""
-    for simple in _simple_commands(command):
-        if name not in simple or (simple.startswith("git stash") and "git stash pop" in command):
-            continue
-        if re.search(rf">>?\s*['\"]?[^\s'\"]*{re.escape(name)}['\"]?(\s|\Z)", simple):
-            return "> " + name
-        for pattern in _WRITERS:
-            match = pattern.match(simple)
-            if match is not None:
-                return " ".join(word for word in match.groups() if word)
-    return None
 
 
 def changes_directory(command: str) -> bool:
@@ -67,11 +38,3 @@ def find_removed(command: str) -> str | None:
                 return None
             return given[0] if len(given) == 1 and given[0] else None
     return None
-
-
-def _simple_commands(command: str) -> Iterator[str]:
-    for simple in _SEPARATORS.split(_PATCH.sub("", command[:MAX_COMMAND])):
-        text = simple.strip()
-        while match := _SETTING.match(text):
-            text = text[match.end() :]
-        yield " ".join(text.split())

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
-from scopes.model.shell_commands import FORMATTERS, MAX_COMMAND, find_writer
+from scopes.model.shell_effects import find_effect, path_from
+from scopes.model.shell_programs import FORMATTERS
+from scopes.model.shell_writers import MAX_COMMAND, read_actions
+
+
+def find_writer(command, name):
+    paths = path_from(f"src/{name}", "/work"), path_from(name, "/work")
+    found = next(filter(None, (find_effect(read_actions(command), path) for path in paths)), None)
+    return None if found is None else found.cause
 
 
 @pytest.mark.parametrize(
@@ -88,7 +98,7 @@ def test_the_first_command_that_writes_the_file_is_named():
 
 @pytest.mark.parametrize("name", ["a.b", "a+b.c", "a[1].py", "a (copy).py"])
 def test_the_name_of_a_file_is_no_pattern(name):
-    assert find_writer(f"python make.py > {name}", name) == f"> {name}"
+    assert find_writer(f"python make.py > {shlex.quote(name)}", name) == f"> {name}"
     assert find_writer("python make.py > axb", "a.b") is None
 
 
@@ -101,5 +111,5 @@ def test_a_patch_in_a_command_is_no_command():
     assert find_writer(f"{patch}sed -i s/y/z/ app.py", "app.py") == "sed -i"
 
 
-def test_only_the_beginning_of_a_very_long_command_is_read():
-    assert find_writer(f"echo {'x' * MAX_COMMAND}; rm app.py", "app.py") is None
+def test_a_very_long_command_may_change_the_files_that_it_names():
+    assert find_writer(f"echo {'x' * MAX_COMMAND}; rm app.py", "app.py") == "a long command"

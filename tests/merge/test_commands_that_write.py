@@ -1,0 +1,52 @@
+"""Shell commands of a side make the text of a contested file unknown unless they only read it."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.branch import branch
+from scopes.conversation.merge import merge
+from scopes.conversation.new import new
+from tests.support.history import say
+from tests.support.tool_calls import call_tool
+
+FILE = "src/f.py"
+TEXT = "".join(f"line {number}\n" for number in range(1, 41))
+
+
+def outcome(repository, command, *, other_line):
+    """Edit line 3 and run a command on one side, edit a line on the other side; return the outcome of the merge."""
+    new(repository, directory="/work/proj")
+    say(repository, "conv-001", "fix it")
+    branch(repository, "conv-001", name="alt", switch=False)
+    for where, line in (("main", 3), ("alt", other_line)):
+        arguments = {"file_path": FILE, "old_string": f"line {line}\n", "new_string": "x\n"}
+        structured = {"filePath": FILE, "originalFile": TEXT}
+        call_tool(repository, f"conv-001/{where}", "Edit", arguments, structured=structured)
+    call_tool(repository, "conv-001/main", "Bash", {"command": command}, exit_code=0)
+    [file] = merge(repository, "conv-001", "alt", target="main", dry_run=True).files
+    return file.outcome
+
+
+@pytest.mark.parametrize("other_line", [3, 30])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sed -i 's|line 30|T30|' src/f.py",
+        "python3 - <<'E'\nfrom pathlib import Path\nPath('src/f.py').write_text('x')\nE",
+        "sed -i 's/line 30/T30/' src/*.py",
+        "git checkout .",
+        "git stash",
+        "rm -rf src",
+        "git rm -r src",
+    ],
+)
+def test_a_command_that_may_change_the_file_makes_its_text_unknown(repository, command, other_line):
+    assert outcome(repository, command, other_line=other_line) == "unknown"
+
+
+@pytest.mark.parametrize(
+    "command", ["git diff", "cd src && grep -n 'a;b' f.py | head", "rm -rf build", "go test ./..."]
+)
+def test_a_command_that_only_reads_leaves_its_text_known(repository, command):
+    assert outcome(repository, command, other_line=30) == "compatible"
