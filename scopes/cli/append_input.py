@@ -180,9 +180,7 @@ def compose_message(author: Author, text: str | None, fields: Fields) -> Message
     Raises:
         Invalid: there is no content, or a field is invalid.
     """
-    near = difflib.get_close_matches(fields.kind, KINDS, n=1) if fields.kind not in KINDS else []
-    if near:
-        raise Invalid(f"there is no kind {fields.kind!a}", hint=f"did you mean {near[0]}?")
+    _refuse_misspelled_kind(fields.kind)
     if fields.data is not None and fields.kind not in TYPED_KINDS:
         raise Invalid("--data needs a typed kind", hint=f"--kind: {', '.join(sorted(TYPED_KINDS))}")
     if fields.data is None and fields.kind in EXAMPLES:
@@ -200,6 +198,12 @@ def compose_message(author: Author, text: str | None, fields: Fields) -> Message
     return _validated(document)
 
 
+def _refuse_misspelled_kind(kind: str) -> None:
+    near = difflib.get_close_matches(kind, KINDS, n=1) if kind not in KINDS else []
+    if near:
+        raise Invalid(f"there is no kind {kind!a}", hint=f"did you mean {near[0]}?")
+
+
 def apply_short_form(text: str | None, fields: Fields, options: FormOptions) -> tuple[str | None, Fields]:
     """Return the text and the fields of a message, with a document made of the text if an option names its key.
 
@@ -208,6 +212,7 @@ def apply_short_form(text: str | None, fields: Fields, options: FormOptions) -> 
     Raises:
         Invalid: an option does not belong to the kind, or --data is given as well.
     """
+    _refuse_misspelled_kind(fields.kind)
     given = {name: value for name, value in options._asdict().items() if value is not None}
     name, text_field, _ = SHORT_FORMS.get(fields.kind, ("", "", ""))
     own = {name, "aspect"} if fields.kind == "analysis" else {name}

@@ -27,7 +27,7 @@ class ContextDecision(NamedTuple):
     """A decision in effect at the revision of a context; `kept` is False if the section had no room for it.
 
     `number` is that of the newest message that states it. `resolved_by` and `reason` are set if that message resolved a
-    conflict.
+    conflict. It is `disputed` while a merge in progress has an open conflict about its topic.
     """
 
     topic: str
@@ -38,6 +38,7 @@ class ContextDecision(NamedTuple):
     resolved_by: str | None = None
     reason: str | None = None
     kept: bool = False
+    disputed: bool = False
 
     def line(self, *, named: bool) -> str:
         """Return the decision as one line of a list, safe for a prompt."""
@@ -45,9 +46,11 @@ class ContextDecision(NamedTuple):
         if self.resolved_by is not None:
             because = f": {clip(self.reason, _MAX_REASON)}" if self.reason else ""
             resolved = f"; resolved by {clip(self.resolved_by, _MAX_NAME)}{because}"
+        open_conflict = "; undecided: a merge is in progress, and its other side differs" if self.disputed else ""
         place = f"{self.conversation} {self.number}" if named else f"{self.number}"
         text = f"{clip(self.topic, _MAX_TOPIC)}: {clip(self.decision, _MAX_DECISION)}"
-        return f"- {line_for_prompt(f'{text} (message {place}, by {clip(self.author, _MAX_NAME)}{resolved})')}\n"
+        origin = f"message {place}, by {clip(self.author, _MAX_NAME)}{resolved}{open_conflict}"
+        return f"- {line_for_prompt(f'{text} ({origin})')}\n"
 
 
 class FittedDecisions(NamedTuple):
@@ -76,8 +79,9 @@ def in_effect(conversation: str, stated: Sequence[StatedDecision]) -> list[Conte
         author, before = each.row.head.author, found.get(key)
         if before is None:
             found[key] = ContextDecision(
-                each.row.topic, each.row.decision, author, conversation, each.number, each.resolved_by, each.reason
-            )
+                each.row.topic, each.row.decision, author, conversation, each.number, each.resolved_by, each.reason,
+                disputed=each.disputed,
+            )  # fmt: skip
         elif each.resolved_by is None and before.resolved_by is not None and before.author == before.resolved_by:
             found[key] = before._replace(author=author)  # who made the decision that a resolution took
     return list(found.values())
@@ -88,7 +92,9 @@ def outdated_marks(stated: Sequence[StatedDecision]) -> Mapping[Oid, str]:
     marks = {}
     for each in stated:
         state = each.row.state
-        if state != "in-effect":
+        if state == "superseded" and each.disputed:
+            marks[each.row.head.oid] = "[undecided: a merge is in progress, and its other side differs]"
+        elif state != "in-effect":
             by = "" if each.replaced_by is None else f" by {clip(' '.join(each.replaced_by.split()), _MAX_DECISION)}"
             marks[each.row.head.oid] = f"[{state}{by}]"
     return marks

@@ -72,6 +72,7 @@ class StatedDecision(NamedTuple):
     """A decision that a message states or, with `resolved_by` and `reason`, chose when it resolved a conflict.
 
     `number` is that of the message. `replaced_by` is the decision in effect on the same topic, or the last later one.
+    It is `disputed` while a conflict about its topic is open: until that is resolved the target prevails.
     """
 
     row: DecisionRow
@@ -79,6 +80,7 @@ class StatedDecision(NamedTuple):
     resolved_by: str | None = None
     reason: str | None = None
     replaced_by: str | None = None
+    disputed: bool = False
 
 
 def decisions_at(
@@ -103,8 +105,13 @@ def decisions_at(
             stated += _walk_stated(claims, tip, number, head, message)
     rows = tuple(_in_effect([each.row for each in stated], claims.at(tip)))
     ends = _Withdrawals(repository, tip, (tip,), rows, notices)
+    disputed = {comparable_key(each.key) for each in open_conflicts_at(repository, tip)} if stated else set[str]()
     return tuple(
-        each._replace(row=replace(row, withdrawn=ends.include(row)), replaced_by=_replacement(row, rows, position))
+        each._replace(
+            row=replace(row, withdrawn=ends.include(row)),
+            replaced_by=_replacement(row, rows, position),
+            disputed=row.comparable_topic in disputed,
+        )
         for position, (each, row) in enumerate(zip(stated, rows, strict=True))
     )
 

@@ -25,7 +25,7 @@ _TEST = re.compile(
     r"((?:(?:\S{0,200}/)?(?:python3? -m )?(?:pytest|unittest|go test|cargo (?:test|nextest)"
     r"|(?:npm|pnpm|yarn|bun)(?: run)? test\S*|make (?:test|check)\S*|mise run [\w:-]*test\S*"
     r"|tox|nox|jest|vitest|ctest|rspec|phpunit|(?:mvn|gradle|\./gradlew|dotnet|swift|deno) test)\b)"
-    r"(?:[ \t][^\n;&|]*)?)"
+    r"""(?:[ \t](?:[^\n;&|'"\\]|\\.|'[^'\n]*'|"(?:[^"\\\n]|\\.)*")*)?)"""  # a quoted `|` ends no command
 )
 _SHELL_OPTIONS = frozenset({"-c", "-lc"})
 _REDIRECTION = re.compile(r" ?[0-9]?>+ ?\S*$")

@@ -129,8 +129,9 @@ def test_the_hint_of_invalid_data_is_an_example_of_its_kind(conversation):
     assert error["hint"] == """for example: --data '{"topic": "db", "decision": "SQLite"}'"""
 
 
-def test_a_misspelled_kind_has_the_nearest_one_as_hint(conversation):
-    error = conversation.run_refused("append", conversation.id, "x", "--kind", "decison", code=2)
+@pytest.mark.parametrize("words", [(), ("--topic", "db")])
+def test_a_misspelled_kind_has_the_nearest_one_as_hint(conversation, words):
+    error = conversation.run_refused("append", conversation.id, "x", "--kind", "decison", *words, code=2)
     assert (error["message"], error["hint"]) == ("there is no kind 'decison'", "did you mean decision?")
 
 

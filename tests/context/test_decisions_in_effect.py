@@ -204,6 +204,24 @@ def test_a_larger_budget_never_loses_a_decision_and_none_that_ended_is_unmarked(
         assert len(before) == len(expected)
 
 
+@pytest.mark.parametrize("take", ["source", "target"])
+def test_while_a_conflict_is_open_neither_side_is_superseded(repository, exact, tmp_path, take):
+    """Nobody decided yet: the reader of a context must not take the target's decision for one."""
+    history(repository, "main: a", "fix@a: b")
+    decide(repository, "DB ", "SQLite", "conv-001/main")
+    decide(repository, "db", "files", "conv-001/fix")
+    assert isinstance(merge(repository, "conv-001", "fix", target="main"), MergeConflicted)
+    result = built(repository, exact, tmp_path)
+    assert "undecided: a merge is in progress" in section(result)[0]
+    assert "superseded" not in "".join(turn.text for turn in result.messages)
+    marks = [turn.text.splitlines()[0] for turn in result.messages if "decision: " in turn.text]
+    assert [mark.startswith("[undecided") for mark in marks] == [False, True]
+    resolve_conflict(repository, "conv-001", "1", take=take, author=LEAD)
+    continue_merge(repository, "conv-001")
+    after = built(repository, exact, tmp_path)
+    assert "undecided" not in "".join((after.decisions_text, *(turn.text for turn in after.messages)))
+
+
 def test_one_decision_in_two_spellings_is_listed_once_in_the_spelling_used_last(repository, exact, tmp_path):
     history(repository, "main: a", "fix@a: b")
     decide(repository, "Database", "SQLite", "conv-001/main")

@@ -39,6 +39,9 @@ def activity(*parts):
         ("go test ./...", {"output": "--- FAIL: TestA"}, "tests failed (go test ./...)"),
         ("python -m pytest -q tests", {"output": "3 passed", "is_error": True}, "tests failed (python -m pytest -q tests)"),
         (["bash", "-lc", "npm test"], {"output": "Exit code: 1\nOutput:\nno"}, "tests failed (npm test)"),
+        ("go test -run 'TestA|TestB' -v | tail", {"output": "ok"}, "tests passed (go test -run 'TestA|TestB' -v)"),
+        ('pytest -k "a;b" x\\|y; ls', {"output": "3 passed"}, 'tests passed (pytest -k "a;b" x\\|y)'),
+        ("go test -run 'TestA|TestB", {"output": "ok"}, "tests passed (go test -run)"),
         ("make check", {"output": [{"type": "text", "text": "0 failed"}]}, "tests passed (make check)"),
     ],
 )  # fmt: skip
