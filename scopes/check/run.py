@@ -90,8 +90,11 @@ class Call:
 
     @property
     def attempted(self) -> bool:
-        """True if the call was refused or failed: what it asked for may not have happened."""
-        return self.outcome in {"denied", "failed"}
+        """True if the call was refused or failed: what it asked for may not have happened.
+
+        The exit code of a line of several commands is that of the last: the others may have done what they do.
+        """
+        return self.outcome == "denied" or (self.outcome == "failed" and len(self.commands) <= 1)
 
     @cached_property
     def commands(self) -> tuple[Command, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -187,11 +187,11 @@ class _Builder:
             self.parts.append(RunPart(self._number, message.id, message.author.name, Part("raw", message.payload)))
 
     def _add_parts(self, message: Message, *, sub_agent: bool) -> None:
-        known = {call[4].fields.get("call_id") for call in self._calls[-64:]}
+        known = [call[4] for call in self._calls[-64:]]
         name = message.author.name
         for part in message.parts:
             call_id = part.fields.get("call_id")
-            if part.type == "tool_call" and (not isinstance(call_id, str) or call_id not in known):
+            if part.type == "tool_call" and not (isinstance(call_id, str) and _has_call(known, part)):
                 self._number += 1
                 self._calls.append((self._number, message.id, name, sub_agent, part, self._directory))
             elif part.type == "tool_result" and isinstance(call_id, str):
@@ -221,6 +221,12 @@ class _Builder:
                 shell=command_of(part),
                 edits=tuple(edits_of_result(part, result)),
             )
+
+
+def _has_call(known: Sequence[Part], call: Part) -> bool:
+    """Return True if a call is recorded again; another call with the same id is one of its own."""
+    same = [part for part in known if part.fields.get("call_id") == call.fields.get("call_id")]
+    return any(part.fields.get("input") == call.fields.get("input") for part in same)
 
 
 def _continues_answer(message: Message, usage: Tokens | None) -> bool:

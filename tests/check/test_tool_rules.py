@@ -94,4 +94,12 @@ def test_answers_whose_input_is_stated_as_zero_are_turns(tmp_path, capsys):
     path = write_session(tmp_path / "s.jsonl", *steps, tokens=0)
     rules = tmp_path / "rules.toml"
     rules.write_text('[rules."budget/turns"]\nmax_turns = 3\n')
-    assert "5 turns, at most 3 allowed" in run_check(capsys, path, "--rules", rules)[1]
+    assert "6 turns, at most 3 allowed" in run_check(capsys, path, "--rules", rules)[1]
+
+
+def test_another_call_with_the_id_of_an_earlier_one_is_judged(tmp_path, capsys):
+    steps = [("Bash", {"command": "ls"}, 0), ("Bash", {"command": "git push --force"}, 0)]
+    path = write_session(tmp_path / "s.jsonl", *steps)
+    path.write_text(path.read_text().replace("toolu_1", "toolu_0"))
+    code, output = run_check(capsys, path)
+    assert (code, "shell/force-push" in output) == (1, True)

@@ -27,6 +27,9 @@ class Flags(NamedTuple):
     operands: tuple[str | None, ...]
 
 
+_MAX_SUBCOMMANDS = 3  # words before `--help`, the program included
+
+
 def judge_commands(rule: str, decide: Decide, cure: str) -> Judge:
     """Return the judge of a rule about single commands; one command of a call is reported once."""
 
@@ -35,7 +38,7 @@ def judge_commands(rule: str, decide: Decide, cure: str) -> Judge:
         for call in run.calls:
             seen = set()
             for command in call.commands:
-                message = None if "--help" in command.argv else decide(command, call, run, settings)
+                message = None if _asks_for_help(command) else decide(command, call, run, settings)
                 match = match_of(command, call)
                 if message is None or (message, match) in seen:
                     continue
@@ -55,6 +58,12 @@ def judge_commands(rule: str, decide: Decide, cure: str) -> Judge:
         return findings
 
     return judge
+
+
+def _asks_for_help(command: Command) -> bool:
+    """Return True for `git push --help`: elsewhere `--help` may be an operand, or the value of an option."""
+    *words, last = command.argv or (None,)
+    return last == "--help" and len(words) <= _MAX_SUBCOMMANDS and not any(not word or word[0] == "-" for word in words)
 
 
 def match_of(command: Command, call: Call) -> str:
