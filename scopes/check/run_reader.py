@@ -75,7 +75,7 @@ def read_run(repository: Repository, scope: Scope, name: str | None = None) -> R
 def read_empty_run(source: Source) -> Run | None:
     """Return the run of a transcript without a message; None if it is a session file that the user did not name.
 
-    Agents make session files for what is no run, such as a title. An event stream is always that of a run.
+    Agents also write session files without a run, such as one for a title. An event stream always belongs to a run.
 
     Raises:
         CannotImport, OSError: it cannot be read.

@@ -1,7 +1,7 @@
 """Find transcripts of a run that stop before the run did, or hold records that cannot be read.
 
-A session file has no end record that all agents write: an agent that was killed leaves a file like any other. Its last
-message tells: a run ends with an answer of the agent. Codex also writes where a turn begins and ends.
+A session file has no end record that all agents write: an agent that was killed leaves a file like any other. The
+last message decides: a run ends with an answer of the agent. Codex also writes where a turn begins and ends.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SessionFile(NamedTuple):
 
 
 def read_session_file(path: str, segments: Sequence[Segment]) -> SessionFile:
-    """Return what the segments of a session file tell about its end."""
+    """Return the messages of a session file, and whether its last turn is open, from its segments."""
     messages = tuple(segment.message for segment in segments if segment.message)
     turns = [s.state in _TURN_STARTS for s in segments if s.state in _TURN_STARTS or s.state in _TURN_ENDS]
     return SessionFile(path.rpartition("/")[2], messages, turns[-1] if turns else None)

@@ -1,4 +1,4 @@
-"""Read what the transcripts of a run tell besides its messages: how its event streams end, and the results in them.
+"""Read what the transcripts of a run hold besides its messages: how its event streams end, and the results in them.
 
 The archived bytes of a stream are read again each time, because nothing of them is stored in another form.
 """
