@@ -6,7 +6,7 @@ every machine. Readers show the time of the operation instead, if the log still 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from scopes.clock import known_seconds
@@ -23,6 +23,7 @@ _ADDRESS: Final = identity_of(_AUTHOR, "system").email
 _MERGE: Final = "merge"
 _STOPPED: Final = "-conflict"  # the end of the kind: a merge, rebase or cherry-pick stopped
 _FAST_FORWARD: Final = " (fast-forward)"  # the end of the summary
+_RESOLVED: Final = ", its conflicts resolved"  # the end of the summary of a merge that was continued
 _NOTICE: Final = "system"
 _KINDS: Final = frozenset({_MERGE, _NOTICE})
 _DAY_SECONDS: Final = 86_400  # clocks of agents may be ahead of ours by this much
@@ -34,6 +35,7 @@ class RecordedTimes:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._known: dict[Oid, int] = {}
+        self._first: dict[Oid, int] = {}
         self._reached: int | None = None  # the time of the oldest operation read so far
         self._steps: Iterator[None] = self._read_log()
 
@@ -42,12 +44,7 @@ class RecordedTimes:
 
         `stored` is the time in the commit: operations that are older by more than a day are not read.
         """
-        while oid not in self._known and (self._reached is None or self._reached >= stored - _DAY_SECONDS):
-            try:
-                next(self._steps)
-            except (StopIteration, Corrupt, NotFound):
-                break
-        return self._known.get(oid)
+        return self._find_in(self._known, oid, stored)
 
     def find_newest(self, commits: Iterable[tuple[Oid, int, str]]) -> int | None:
         """Return the latest time at which one of some commits was written, if it was not the time in the commit.
@@ -58,8 +55,11 @@ class RecordedTimes:
         return max(filter(None, own), default=None)
 
     def find_text(self, commit: Commit) -> str | None:
-        """Return when a commit was written as RFC 3339; None if the log has no operation that wrote it."""
-        found = self.find(commit.oid, commit.time)
+        """Return when a commit was written as RFC 3339; None if the log has no operation that wrote it.
+
+        Of a merge that stopped on conflicts it is the time when it stopped; `find` returns when it was continued.
+        """
+        found = self._find_in(self._first, commit.oid, commit.time)
         return None if found is None else known_seconds(found)
 
     def add_to(self, head: MessageHeader) -> MessageHeader:
@@ -69,17 +69,40 @@ class RecordedTimes:
         found = self.find(head.oid, head.time)
         return head if found is None else head._replace(recorded=found)
 
+    def _find_in(self, times: Mapping[Oid, int], oid: Oid, stored: int) -> int | None:
+        while oid not in times and (self._reached is None or self._reached >= stored - _DAY_SECONDS):
+            try:
+                next(self._steps)
+            except (StopIteration, Corrupt, NotFound):
+                break
+        return times.get(oid)
+
     def _read_log(self) -> Iterator[None]:
         """Read one operation at each step, the newest first."""
         for commit in walk_operation_commits(self._repository):
             kind = commit.subject.partition(":")[0]
             moved_only = commit.subject.endswith(_FAST_FORWARD)
             if (kind == _MERGE and not moved_only) or kind.endswith(_STOPPED):
+                continued = commit.subject.endswith(_RESOLVED)
                 for change in read_operation(self._repository, commit).changes:
                     if change.ref.startswith(HEADS) and change.new is not None:
                         self._add(Oid(change.new), change.old, commit.time)
+                        if continued and change.old is not None:
+                            self._add_continued(Oid(change.new), Oid(change.old), commit.time)
             self._reached = commit.time
             yield
+
+    def _add_continued(self, new: Oid, old: Oid, time: int) -> None:
+        """Add the merge commit that a branch got when a stopped merge was continued: it was finished only then."""
+        oid = new
+        while oid != old and self._repository.has(oid):
+            commit = read_commit(self._repository, oid)
+            if not commit.parents:
+                return
+            if commit.trailers.get(KIND_TRAILER) == _MERGE:
+                self._known.setdefault(oid, time)
+                return
+            oid = commit.parents[0]
 
     def _add(self, new: Oid, old: str | None, time: int) -> None:
         """Add the commit that a branch was moved to, if it was made on top of the old one, and a notice below it."""
@@ -88,7 +111,11 @@ class RecordedTimes:
         commit = read_commit(self._repository, new)
         if not commit.parents or old not in {None, commit.parents[0]}:
             return
-        self._known.setdefault(new, time)
+        self._add_time(new, time)
         below = read_commit(self._repository, commit.parents[0])
         if old is None and below.trailers.get(KIND_TRAILER) == _NOTICE:
-            self._known.setdefault(below.oid, time)
+            self._add_time(below.oid, time)
+
+    def _add_time(self, oid: Oid, time: int) -> None:
+        self._known.setdefault(oid, time)
+        self._first.setdefault(oid, time)

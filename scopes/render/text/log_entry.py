@@ -173,7 +173,7 @@ def _heading(entry: LogEntry, view: View) -> Iterator[Line]:
     yield (
         Span("message ", "id"),
         identifier(view, head.id),
-        *_decorations(entry, _room_for_names(view)),
+        *_decorations(entry, _rest_of_heading(entry, view)),
         *_changes(entry),
     )
     yield Span("Author: ", "key"), author(head.author, head.author_kind)
@@ -244,6 +244,14 @@ def _decorations(entry: LogEntry, room: int | None = None) -> Iterator[str | Spa
 def _room_for_names(view: View) -> int | None:
     """Return the cells that branch names may take in a heading; None in a pipe."""
     return view.width // 2 if view.terminal else None
+
+
+def _rest_of_heading(entry: LogEntry, view: View) -> int | None:
+    """Return the cells of a heading that has only the id, branch names and marks; None in a pipe."""
+    if not view.terminal:
+        return None
+    used = (Span("message  ()"), identifier(view, entry.head.id), *_changes(entry))
+    return view.width - count_span_cells(clean_spans(used))
 
 
 def _one_line_text(entry: LogEntry, message: Message, room: int | None) -> Line:
