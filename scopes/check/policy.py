@@ -47,6 +47,7 @@ DEFAULT_TESTS = (
 class Suppression(NamedTuple):
     """A finding that is accepted until a day: rule, the events that it covers, reason, and its line.
 
+    directory: where the command of `match` runs, relative to the workspace; None for the workspace itself
     path: the file if it is one that the policy extends
     """
 
@@ -56,6 +57,7 @@ class Suppression(NamedTuple):
     until: date
     line: int
     path: str | None = None
+    directory: str | None = None
 
 
 class OwnRule(NamedTuple):
@@ -319,6 +321,8 @@ class _Reader:
             if not fits or (isinstance(value, list) and not all(isinstance(each, str) for each in value)):
                 wanted = "a number" if default is None else f"like {default!r}"
                 raise self.mistake(key, f"{key} of {rule} must be {wanted}")
+            if isinstance(value, float) and not abs(value) < float("inf"):
+                raise self.mistake(key, f"{key} of {rule} must be a finite number")
             if isinstance(value, int) and value.bit_length() > _MAX_BITS:
                 raise self.mistake(key, f"{key} of {rule} has too many digits")
             given[key] = value
@@ -372,7 +376,7 @@ class _Reader:
 
     def _read_suppression(self, document: Mapping[str, Any], number: int) -> Suppression:
         for key in document:
-            self._require_known(key, ("rule", "match", "reason", "until"), "a suppression has no key")
+            self._require_known(key, ("rule", "match", "directory", "reason", "until"), "a suppression has no key")
         rule, match, reason, until = (document.get(key) for key in ("rule", "match", "reason", "until"))
         if isinstance(reason, str) and not reason.strip():
             raise self.mistake("suppress", "`reason` of a suppression is empty", number=number)
@@ -380,10 +384,15 @@ class _Reader:
             raise self.mistake("suppress", "a suppression needs `rule` and `reason`", number=number)
         if match is not None and not isinstance(match, str):
             raise self.mistake("suppress", "`match` of a suppression is one text", number=number)
+        directory = document.get("directory")
+        if directory is not None and (not isinstance(directory, str) or match is None):
+            raise self.mistake("directory", "`directory` of a suppression is a text; it needs `match`", number=number)
         if not isinstance(until, load("datetime:date")):
             text = "`until` is a date without quotes" if isinstance(until, str) else "a suppression needs a last day"
             raise self.mistake("suppress", f"{text}: until = 2027-03-31", number=number)
-        return Suppression(rule, match, reason, until, self._line_of("suppress", number))
+        if isinstance(until, load("datetime:datetime")):
+            raise self.mistake("suppress", "`until` is a date without a time: until = 2027-03-31", number=number)
+        return Suppression(rule, match, reason, until, self._line_of("suppress", number), directory=directory)
 
     def _table(self, document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         value = document.get(key, {})

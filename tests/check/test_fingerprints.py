@@ -16,7 +16,7 @@ from scopes.check.fingerprints import with_fingerprints
 from scopes.errors import Corrupt
 from scopes.render.json_line import result_line
 from scopes.render.reports.sarif import write_sarif
-from tests.check.made_runs import make_run
+from tests.check.made_runs import judge, make_run, shell
 
 TEXTS = st.text("ab /.-x", max_size=6)
 FINDINGS = st.lists(
@@ -87,6 +87,40 @@ def test_the_workspace_of_another_machine_makes_no_difference():
 
 def test_the_root_directory_as_workspace_does_not_eat_the_slashes():
     assert prints(finding("rm /a"), directory="/") == prints(finding("rm /a"), directory=None)
+
+
+PUSH = "shell/force-push"
+
+
+def prints_of(line, *, directory="/home/dev/shop", cwd="/home/dev/shop"):
+    run = make_run(shell(line, **({} if cwd == directory else {"directory": cwd})), directory=directory)
+    return [each.fingerprint for each in judge(PUSH, run).findings]
+
+
+@pytest.mark.parametrize(
+    ("line", "cwd"),
+    [
+        ("cd web && git push -f", "/home/dev/shop"),
+        ("git push -f", "/home/dev/shop/web"),
+        ("cd $X && git push -f", "/home/dev/shop"),
+        ("cd /tmp && git push -f", "/home/dev/shop"),
+    ],
+)
+def test_a_command_in_another_directory_is_another_breach(line, cwd):
+    here = prints_of("git push -f")
+    assert prints_of("cd . && git push -f") == here
+    assert here != prints_of(line, cwd=cwd) == prints_of(line, cwd=cwd)
+
+
+def test_a_command_with_another_value_of_a_variable_is_another_breach():
+    assert prints_of("D=a; git push -f $D") != prints_of("D=b; git push -f $D")
+    assert prints_of("D=a; git push -f $D") == prints_of("git push -f a")
+
+
+@pytest.mark.parametrize("line", ["git push -f", "cd web && git push -f", "cd $X && git push -f"])
+def test_a_transcript_without_a_directory_has_the_fingerprints_of_one_with_it(line):
+    """An event stream of Codex does not state where it ran; its session file does."""
+    assert prints_of(line, directory=None, cwd=None) == prints_of(line)
 
 
 def test_text_that_is_no_utf_8_has_a_fingerprint():
