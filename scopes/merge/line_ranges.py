@@ -150,7 +150,7 @@ def kept_share(old: str, new: str, later: str) -> float:
 def has_all_changes(old: str, new: str, later: str) -> bool:
     """Return True if a later text has all changes that lead from `old` to `new`.
 
-    No later change is in the new lines, or beside them and with lines that were removed there. Where lines were only
+    No later change is in the new lines, or next to them and with lines that were removed there. Where lines were only
     removed, there is no later change at all.
     """
     changes = list_line_changes(old, new)
@@ -161,9 +161,9 @@ def has_all_changes(old: str, new: str, later: str) -> bool:
         removed = set(old_lines(_start(each), _start(each) + each.old_lines - 1))
         for other in (changed.changes[index] for index in changed.touching(start, end)):
             first, last = _start(other), _start(other) + other.old_lines
-            is_beside = start < end and (last <= start or first >= end)
+            is_next_to = start < end and (last <= start or first >= end)
             added = later_lines(_new_start(other), _new_start(other) + other.new_lines - 1)
-            if not is_beside or not removed.isdisjoint(added):
+            if not is_next_to or not removed.isdisjoint(added):
                 return False
     return bool(changes)
 
