@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from scopes import fast_json
 from scopes.errors import Busy, CannotImport, Invalid
 from scopes.history.conversations import next_conversation_id
 from scopes.history.metadata import read_metadata
@@ -44,6 +45,7 @@ from scopes.store.transactions import exclusive_write, shared_write
 
 OnProgress = Callable[[int], None]
 _ATTEMPTS = 5
+_MANY_BYTES = 2 << 20  # of sources that take longer to read than the fast JSON library to load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +100,8 @@ def import_sources(
         Invalid: one title for several conversations.
         Busy: other processes keep importing the same sources.
     """
+    if sum(source.size for source in sources) >= _MANY_BYTES:
+        fast_json.enable()
     all_skipped = list(skipped)
     all_notes: list[Note | GroupedNote] = list(notes)
     project_filter = ProjectFilter(options.projects)
