@@ -48,7 +48,6 @@ class TitleHit(NamedTuple):
 
     conversation: ConversationId
     title: str
-    activity: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +189,7 @@ def _find_titles(
     rows = (cached or list_conversations(repository, directory, wanted=wanted)).conversations
     choose = any if any_word else all
     return tuple(
-        TitleHit(row.id, row.title, row.activity)
+        TitleHit(row.id, row.title)
         for row in rows
         if row.title is not None
         and choose(_contains(tokenize(row.title), phrase) for phrase in positive_phrases(parsed))

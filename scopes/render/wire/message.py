@@ -174,7 +174,7 @@ def format_search_coverage(result: SearchCoverage) -> dict[str, object]:
         unreadable_messages=result.unreadable,
         index=result.index,
         commits_read=result.read,
-        titles=[without_none(conversation=hit.conversation, title=hit.title) for hit in result.titles] or None,
+        titles=[hit._asdict() for hit in result.titles] or None,
         stopped_at=result.stopped_at,
     )
 
