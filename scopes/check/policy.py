@@ -28,6 +28,8 @@ _MAX_LEVELS = 10
 _MAX_FILES = 100  # that a policy extends, directly or not
 _KEYS = ("extends", "preset", "fail_on", "tests", "rules", "rule", "suppress", "tool_as_test")
 _MAX_BITS = 63
+_OPENING = re.compile(r"[\[{.]")
+_MANY = 50  # brackets of a line on which nesting can be too deep
 _LONG_NUMBER = re.compile(r"[0-9_]{4300}")
 _EXTENDING = ("extend", "include", "import")
 PRESETS = ("recommended", "strict", "read-only")
@@ -292,7 +294,9 @@ class _Reader:
         except load("tomllib:TOMLDecodeError") as error:
             raise Invalid(f"{self._path}: {error}") from error
         except RecursionError as error:
-            raise Invalid(f"{self._path}: tables or lists are nested too deeply") from error
+            lines = enumerate(self._text.splitlines(), 1)
+            line = next((number for number, text in lines if len(_OPENING.findall(text)) > _MANY), 1)
+            raise Invalid(f"{self._path}:{line}:1: tables or lists are nested too deeply") from error
         except ValueError as error:  # the limit of Python on the digits of an integer
             lines = enumerate(self._text.splitlines(), 1)
             line = next((number for number, text in lines if _LONG_NUMBER.search(text)), 1)
@@ -446,3 +450,5 @@ def _shown(value: object) -> str:
         return repr(value)
     except ValueError:  # the limit of Python on the digits of an integer
         return "a number with too many digits"
+    except RecursionError:
+        return "a list that is nested too deeply"

@@ -13,7 +13,7 @@ def ran_same_commands(steps: Sequence[Step], others: Sequence[Step], base: str |
     """Return True if two sides had an equal text, and changed it by the same commands and edits from there on."""
     sides = [[step for step in each if step.changes_file] for each in (steps, others)]
     starts = [next((at for at, step in enumerate(side) if step.command is not None), None) for side in sides]
-    if None in starts:
+    if None in starts or any(step.shared for side in sides for step in side):
         return False
     ends = [side[start:] for side, start in zip(sides, starts, strict=True)]
     texts = [follow_steps(side[:start], base) for side, start in zip(sides, starts, strict=True)]

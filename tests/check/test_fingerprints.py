@@ -13,7 +13,7 @@ from scopes.check.baseline import mark_known, read_baseline
 from scopes.check.check import Checked, CheckedRun
 from scopes.check.findings import Event, Finding, Verdict
 from scopes.check.fingerprints import with_fingerprints
-from scopes.errors import Corrupt
+from scopes.errors import Invalid
 from scopes.render.json_line import result_line
 from scopes.render.reports.sarif import write_sarif
 from tests.check.made_runs import judge, make_run, shell
@@ -183,7 +183,7 @@ def test_a_baseline_is_read_from_both_reports_whatever_else_is_in_them(document,
 )
 def test_another_document_is_no_baseline(data):
     """An empty baseline would let nothing pass, and a wrong one would hide that it is wrong."""
-    with pytest.raises(Corrupt, match=r"old\.json is no report of scopes check"):
+    with pytest.raises(Invalid, match=r"old\.json is no report of scopes check"):
         read_baseline(data, "old.json")
 
 
@@ -197,6 +197,6 @@ def test_another_document_is_no_baseline(data):
     ids=["number", "nested", "bytes"],
 )
 def test_the_reason_why_a_baseline_cannot_be_read_is_in_plain_words(data, reason):
-    with pytest.raises(Corrupt) as caught:
+    with pytest.raises(Invalid) as caught:
         read_baseline(data, "old.json")
     assert caught.value.message == f"old.json is no report of scopes check: {reason}"

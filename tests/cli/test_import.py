@@ -53,7 +53,7 @@ def run(folder, *words):
 
 def test_the_sizes_of_standard_folders_have_the_units_of_all_other_sizes(folder):
     done = run(folder)
-    assert f"claude-code: 1 transcript, {len(RECORD)} B, in " in done.stderr
+    assert f"Claude Code: 1 transcript, {len(RECORD)} B, in " in done.stderr
 
 
 def test_a_dry_run_makes_no_store(folder):

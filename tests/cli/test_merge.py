@@ -91,7 +91,7 @@ def test_in_a_pipe_the_conflicts_and_the_next_commands_are_notes(conflicting, wo
     assert done.stdout.count("\n") == 1
     assert f"note: {conflicting.id}/{unchanged}" in done.stderr
     assert "decision-disagreement decisions/db" in done.stderr
-    assert (f"scopes conv {steps} {conflicting.id} --abort" in done.stderr) == (steps is not None)
+    assert (f"scopes {steps} {conflicting.id} --abort" in done.stderr) == (steps is not None)
     assert ("--take source --continue" in done.stderr) == (steps is not None)
 
 

@@ -66,7 +66,7 @@ def _write_rows(entries: Iterable[LogEntry], view: View) -> None:
 def _subject(entry: LogEntry) -> str:
     """Return the subject of a message, or a summary of its parts if it has no text."""
     if entry.message is None or entry.head.subject != NO_TEXT:
-        return mark_cut(entry.head.subject, "" if entry.message is None else entry.message.text)
+        return mark_cut(entry.head.shown_subject, "" if entry.message is None else entry.message.text)
     return summary_text(entry.head, entry.message)
 
 

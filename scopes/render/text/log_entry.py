@@ -108,8 +108,8 @@ def entry_lines(entry: LogEntry, view: View, width: int | None, *, oneline: bool
     else:
         yield from _heading(entry, view)
         yield ()
-    if message is None:
-        yield _INDENT, *summarize_message(entry.head, None, (), room)
+    if message is None or entry.head.title is not None:
+        yield _INDENT, *summarize_message(entry.head, message, (), room)
     elif full:
         yield from _whole_message(message, room)
     elif is_folded(message):
@@ -134,7 +134,7 @@ def _one_line(entry: LogEntry, view: View, width: int | None) -> Line:
         start: Line = (Span(head.id[:SHORT_ID_LENGTH], "id"), *_decorations(entry), " ", who, ": ")
         return *start, *spawn_mark(entry.message), *summarize_message(head, entry.message, entry.results, None)
     columns = (*_id_cell(entry), " ", _date_cell(head, view), " ", *_author_cell(who, view))
-    unused = width - count_span_cells(clean_spans(columns)) - len(head.subject) - len(" () ")
+    unused = width - count_span_cells(clean_spans(columns)) - len(head.shown_subject) - len(" () ")
     names = tuple(_decorations(entry, max(width // 4, unused)))
     start = (*columns, "(", *names[1:], " ") if names else columns
     marks = (*(Span(span.text.strip(" ·"), span.style) for span in _changes(entry)), *spawn_mark(entry.message))

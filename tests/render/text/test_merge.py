@@ -80,7 +80,7 @@ def test_a_stopped_merge_prints_how_to_continue_and_abort():
     assert commands == [
         "scopes conflicts show conv-001 da2d0db7",
         "scopes conflicts resolve conv-001 da2d0db7 --take source --continue",
-        "scopes conv merge conv-001 --abort",
+        "scopes merge conv-001 --abort",
     ]
     assert "scopes" not in seen(MERGE["conflict"], hints=False)
 
