@@ -15,6 +15,8 @@ from scopes.check.rules.base import Settings
 from scopes.check.rules.registry import RULES
 from scopes.check.run import Call, Run
 from scopes.model.message import Part
+from tests.check.doubtful_lines import COMPUTED
+from tests.check.doubtful_lines import DIRECTORIES as DOUBTFUL_DIRECTORIES
 from tests.check.runs import judge, run_of, shell, verdict_of
 from tests.check.shell_lines import DELETION, EFFECTS, GIT, HOSTS, OPAQUE
 from tests.importers.reading import TRANSCRIPTS
@@ -34,7 +36,7 @@ def read_lines(path):
     return path.read_text().splitlines() if path.exists() else []
 
 
-LINES = [*GIT, *DELETION, *EFFECTS, *OPAQUE, *HOSTS]
+LINES = [*GIT, *DELETION, *EFFECTS, *OPAQUE, *HOSTS, *COMPUTED, *DOUBTFUL_DIRECTORIES]
 BREACHES = [line for line, rules in LINES if rules and rules != "?" and "\n" not in line and "if test" not in line]
 WRAPPERS = [
     "bash -c {quoted}", "sh -lc {quoted}", "eval {quoted}", "sudo -u bob sh -c {quoted}", "( {line} )", "{{ {line}; }}",
