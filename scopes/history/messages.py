@@ -50,7 +50,8 @@ class MessageHeader(NamedTuple):
     """The fields of a message that are in its commit.
 
     `time` is in whole seconds since 1970, `subject` is the start of the first line. `recorded` is when the message was
-    written, if that is known and it has another time: see `recorded_times`. It is a named tuple because a log makes one
+    written, if that is known and it has another time, and `title` what to show for a merge of scopes, with the names of
+    its branches: see `recorded_times`. It is a named tuple because a log makes one
     for each message, and that takes a third of the time of a dataclass.
     """
 
@@ -64,6 +65,12 @@ class MessageHeader(NamedTuple):
     subject: str
     to: tuple[str, ...]
     recorded: int | None = None
+    title: str | None = None
+
+    @property
+    def shown_subject(self) -> str:
+        """The subject that people see: of a merge of scopes with its branches, which are not in the commit."""
+        return self.subject if self.title is None else self.title
 
 
 def identity_of(name: str, kind: str) -> Identity:

@@ -10,6 +10,7 @@ import posixpath
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from scopes.history.messages import message_id_of
 from scopes.ids import MessageId
 from scopes.merge.conflict_keys import decoded_key
 from scopes.merge.file_claims import FileClaim
@@ -19,7 +20,9 @@ from scopes.model.file_edits import FileEdit, command_of, directories_of_command
 from scopes.model.message import Part
 from scopes.model.shell_commands import find_removed
 from scopes.model.shell_effects import Path, find_effect, path_from
+from scopes.model.shell_failures import may_write_when_failing
 from scopes.model.shell_writers import read_actions
+from scopes.store.objects import Commit
 
 _MAX_EDITS = 200  # of one file on one side
 _MAX_RENAMES = 5  # of one file, one after the other
@@ -32,7 +35,8 @@ class Step(NamedTuple):
 
     `cause` is the tool or command that changed the file, or what is known instead; it may be empty. `formats` is true
     for a command that changes only the format of the file, such as `Bash gofmt -w`. A claim without a recorded edit is
-    a step with the hash of the text that it leads to, if that is in the claim. The paths in an edit are keys.
+    a step with the hash of the text that it leads to, if that is in the claim. The paths in an edit are keys. `shared`
+    is true for a message that the other side has too, by a cherry-pick: it was recorded for the text of one side only.
     """
 
     message: MessageId
@@ -42,6 +46,7 @@ class Step(NamedTuple):
     formats: bool = False
     time: str | None = None
     content: str | None = None
+    shared: bool = False
 
     @property
     def changes_file(self) -> bool:
@@ -95,7 +100,7 @@ def list_steps(
 
     The source records are read only of messages whose stored results lack the text before an edit.
     """
-    listed = [call for call in calls if not call.failed]
+    listed = [call for call in calls if not call.failed or may_write_when_failing(call.call)]
     touching = {
         call.message
         for call in listed
@@ -116,7 +121,8 @@ def list_steps(
             if old is not None and old != key:
                 edits[old] = FileEdit(old, "delete")
             for each in edits.keys() & wanted.keys():
-                steps[each].append(Step(call.message, call.agent, call.name, edits[each], time=call.time))
+                step = Step(call.message, call.agent, call.name, edits[each], time=call.time)
+                steps[each].append(step._replace(edit=None, cause=f"{call.name} failed") if call.failed else step)
     return {key: _limited(_after_reset(found)) for key, found in steps.items()}
 
 
@@ -203,6 +209,46 @@ def add_claims(steps: Sequence[Step], claims: Iterable[FileClaim], order: Mappin
             cause = "changed after its last recorded edit" if is_last else "changed without a recorded edit"
             added.append(Step(claim.message, claim.agent, "" if last is None else cause, content=claim.content))
     return sorted([*steps, *added], key=lambda step: order.get(step.message, -1)) if added else list(steps)
+
+
+def mark_shared(steps: Sequence[Step], commits: Sequence[Commit], shared: Collection[MessageId]) -> list[Step]:
+    """Mark the steps in shared messages, and add unknown steps where histories were merged; see `_add_merges`.
+
+    `commits` are those of the side, oldest first.
+    """
+    marked = [step._replace(shared=True) if step.message in shared else step for step in steps]
+    return _add_merges(marked, commits)
+
+
+def _add_merges(steps: list[Step], commits: Sequence[Commit]) -> list[Step]:
+    """Make the text unknown at merge commits: the text that a merge led to is recorded by a later step only.
+
+    That is so after steps on a merged branch. A merge of a commit before the first one of the side also hides the
+    steps before it: they did not begin with the text of the merge base.
+    """
+    by_oid = {commit.oid: commit for commit in commits}
+    chain: set[MessageId] = set()
+    commit = commits[-1] if commits else None
+    while commit is not None:
+        chain.add(message_id_of(commit))
+        commit = by_oid.get(commit.parents[0]) if commit.parents else None
+    merges = [(at, commit) for at, commit in enumerate(commits) if len(commit.parents) > 1]
+    order = {message_id_of(commit): at for at, commit in enumerate(commits)}
+    positions = [order.get(step.message, -1) for step in steps]
+    found: list[Step] = []
+    for step, position in zip(steps, positions, strict=True):
+        is_hidden = any(at > position and not by_oid.keys() >= {*commit.parents[1:]} for at, commit in merges)
+        found.append(step._replace(edit=None, cause="a merge") if is_hidden and step.changes_file else step)
+    changed = [(at, step) for at, step in zip(positions, steps, strict=True) if step.changes_file]
+    cuts = [
+        (place, Step(message_id_of(commit), "", "a merge"))
+        for place, commit in merges
+        if any(at < place and step.message not in chain for at, step in changed)
+    ]
+    if not cuts:
+        return found
+    placed = [*zip(positions, found, strict=True), *cuts]
+    return [step for _, step in sorted(placed, key=lambda each: each[0])]
 
 
 def _limited(steps: list[Step]) -> list[Step]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from scopes.errors import Refused
-from scopes.history.messages import is_root, message_id_of
+from scopes.history.messages import is_root, message_id_of, read_message
 from scopes.history.revisions import find_directory
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.merge.apply_resolution import BOTH, apply_choice, apply_resolution
@@ -133,6 +133,18 @@ def plan_of(
         plans=tuple(each.step for each in divergences),
         alternatives=None if work is None else work.find_alternatives(),
     )
+
+
+def adds_nothing(objects: Objects, plan: MergePlan) -> bool:
+    """Return True if the target has equal copies of all messages of the source, and the merge keeps its state."""
+    if plan.messages or plan.disagreements or plan.fast_forward:
+        return False
+    copies = {message_id_of(commit): commit for commit in plan.divergence.target.commits}
+    for commit in plan.divergence.source.commits:
+        copy = copies.get(message_id_of(commit))
+        if copy is None or read_message(objects, copy.oid) != read_message(objects, commit.oid):
+            return False
+    return write_state(objects, plan) == plan.divergence.target.state
 
 
 def write_state(objects: Objects, plan: MergePlan) -> Oid | None:

@@ -32,6 +32,7 @@ from scopes.store.raw_refs import RefFiles, read_loose_ref, read_ref_files
 from scopes.store.recent_objects import RecentObjects
 
 if TYPE_CHECKING:
+    from scopes.store.commit_graph import CommitGraph
     from scopes.store.packs.sizes import PackSizes
 
 KINDS = {code: kind for kind, code in CODES.items()}
@@ -99,6 +100,7 @@ class Repository:
         libgit2 shares open packs between all its handles, so every old handle is dropped before a new one is made.
         """
         self.__dict__.pop("walker", None)
+        self.__dict__.pop("commit_graph", None)
         del self._odb, self._packs
         self._recent.clear()
         self.git.free()
@@ -111,6 +113,12 @@ class Repository:
         git = pygit2.Repository(self.path, _OPEN_EXACTLY_HERE)
         git.odb.add_backend(LooseReader(self._objects), _PRIORITY_ABOVE_LIBGIT2)
         return git
+
+    @cached_property
+    def commit_graph(self) -> CommitGraph | None:
+        """The commit graph that the last gc wrote; None if there is none that can be used."""
+        graph: CommitGraph | None = load("scopes.store.commit_graph:read_commit_graph")(self._objects)
+        return graph
 
     def require_writable(self) -> None:
         """Raise an error if the store cannot be written.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from scopes.history.messages import display_time
+from scopes.history.messages import display_time, shown_author
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import (
     UNKNOWN_TIME,
@@ -171,7 +171,7 @@ def _neighbor_row(hit: SearchHit, neighbor: Neighbor, offset: int) -> tuple[Cell
         hit.branch,
         head.id,
         time,
-        head.author,
+        shown_author(head),
         head.kind,
         text,
         head.oid,
@@ -190,7 +190,7 @@ def _row(hit: SearchHit) -> tuple[Cell, ...]:
         hit.branch,
         head.id,
         display_time(head) or UNKNOWN_TIME,
-        head.author,
+        shown_author(head),
         head.kind,
         (*((f"({state}) ",) if state else ()), *_spans(hit.snippet)),
         head.oid,
