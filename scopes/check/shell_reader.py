@@ -107,7 +107,7 @@ class Reader:
         children = node.children
         for number, child in enumerate(children):
             if child.is_named:
-                frame.state.settle()
+                frame.state.keep_failed_places()
                 is_background = number + 1 < len(children) and children[number + 1].type == "&"
                 self._statement(child, frame._replace(state=frame.state.copy()) if is_background else frame)
 
@@ -206,7 +206,7 @@ class Reader:
             elif is_condition:  # it succeeded
                 current.failed = ()
             else:
-                current.settle()
+                current.keep_failed_places()
             is_condition = child == condition
             self._statement(child, frame._replace(state=current))
         ends.append(current)

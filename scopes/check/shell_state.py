@@ -99,7 +99,7 @@ class State:
         """Add where the shell is if the last command failed."""
         self.failed = () if self.stops_at_errors else _unique((*self.failed, *places))
 
-    def settle(self) -> None:
+    def keep_failed_places(self) -> None:
         """Go on whether the last command failed or not."""
         if self.failed:
             others = _unique((*self.others, *self.failed))
