@@ -21,6 +21,7 @@ from scopes.merge.file_claims import FileClaims, list_file_claims
 from scopes.merge.file_comparison import FileComparison, compare_files, names_of_files
 from scopes.merge.plans_and_answers import MARKS, PlanDivergence, compare_plans, find_answer_conflicts, has_plan
 from scopes.merge.side_calls import SideCall, read_side_calls
+from scopes.model import encoding
 from scopes.model.agent_tools import COMMANDS
 from scopes.model.conflicts import Conflict
 from scopes.model.shell_writers import MAY_CHANGE_UNNAMED
@@ -193,7 +194,7 @@ class _Mentions:
     """Tells whether the stored bytes of a message mention one of some names, or may have a command for any file."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._names = [name.encode("utf-8", "surrogatepass") for name in set(names)]
+        self._names = [encoding.dump(name).strip()[1:-1] for name in set(names)]
 
     def __call__(self, data: bytes) -> bool:
         if any(name in data for name in self._names):
