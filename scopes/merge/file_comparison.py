@@ -232,7 +232,9 @@ def _compare_unknown(
         return shape(outcome="same")
     if own != (list(steps[0]), list(steps[1])):
         sides = replace(sides[0], hunks=list_hunks(own[0])), replace(sides[1], hunks=list_hunks(own[1]))
-        return _compare_hunks(shape, *sides)
+        compared = _compare_hunks(shape, *sides)
+        # git compares with the text before the shared messages, where changes beside theirs conflict
+        return compared if compared.outcome != "compatible" else shape(outcome="unknown", note=_SHARED_BETWEEN)
     continued = _compare_continued(shape, first, sides, steps)
     if continued is not None:
         return continued

@@ -138,8 +138,12 @@ OPAQUE = Rule(
     "Every command can be read",
     "Other rules see only what the command line states. Reported are commands that it does not state: a program in a "
     "variable, text for another language (`python -c`, `node -e`), scripts that a shell reads from a file or a pipe, "
-    "`source`, other machines and containers, PowerShell, and syntax errors. `allow` are patterns of the words as "
-    "written. A line that is too long, too deeply nested, or takes too long to read is an error at every level: it can "
+    "`source`, other machines and containers, PowerShell, and syntax errors. So are commands that another rule cannot "
+    "judge: an option, a subcommand or a refspec that the shell computes (`rm $flags x y`, `git $verb`, `git push "
+    "origin $ref`), a program named by a pattern (`/bin/r?`), a file or a link that the same line makes, and a "
+    "recursive deletion in a directory that is not known or behind a `cd` that may fail. A computed word that no rule "
+    "asks for, as in `echo $x`, is none. `allow` are patterns of the words as written. "
+    "A line that is too long, too deeply nested, or takes too long to read is an error at every level: it can "
     "hide any command. A hook asks the user about all that it cannot read.",
     _judge_opaque,
     (Parameter("allow", _READABLE, "commands that are known to be harmless"),),
