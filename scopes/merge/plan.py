@@ -112,7 +112,7 @@ def plan_of(
     """
     found = find_disagreements(objects, divergence)
     if work is not None:
-        found += tuple(work.find_shell_contests(found))
+        found += tuple(work.find_unclaimed_changes(found))
     files = () if work is None else work.compare_files(found)
     agreed = {file.key for file in files if file.agrees}
     disagreements = tuple(each for each in found if each.key not in agreed)

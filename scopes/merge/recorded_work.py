@@ -21,8 +21,8 @@ from scopes.merge.divergence import Divergence, find_divergence
 from scopes.merge.file_claims import FileClaims, list_file_claims
 from scopes.merge.file_comparison import FileComparison, compare_files, names_of_files
 from scopes.merge.plans_and_answers import MARKS, PlanDivergence, compare_plans, find_answer_conflicts, has_plan
-from scopes.merge.shell_contests import find_shell_contests, may_touch
 from scopes.merge.side_calls import SideCall, read_side_calls
+from scopes.merge.unclaimed_changes import find_unclaimed_changes, may_touch
 from scopes.model import encoding
 from scopes.model.agent_tools import COMMANDS
 from scopes.model.conflicts import Conflict
@@ -92,12 +92,12 @@ class RecordedWork:
         )
         return tuple(found)
 
-    def find_shell_contests(self, disagreements: Iterable[Disagreement]) -> list[Disagreement]:
+    def find_unclaimed_changes(self, disagreements: Iterable[Disagreement]) -> list[Disagreement]:
         """Return the files that both sides touched, at least one by a command, and that are not among disagreements."""
         if not (self._divergence.target.commits and self._divergence.source.commits):
             return []
         known = {comparable_key(each.key, self._divergence.directory) for each in disagreements}
-        return find_shell_contests(self._divergence, self._read_calls(may_touch), known)
+        return find_unclaimed_changes(self._divergence, self._read_calls(may_touch), known)
 
     def list_tests(self) -> SideTests:
         """Return the last run of each test command on each side, in the order of these runs."""

@@ -47,7 +47,7 @@ def may_touch(data: bytes) -> bool:
     return any(name in data for name in _COMMAND_NAMES) and _WRITERS.search(data) is not None
 
 
-def find_shell_contests(
+def find_unclaimed_changes(
     divergence: Divergence, calls: Sequence[Sequence[SideCall]], known: Collection[str]
 ) -> list[Disagreement]:
     """Return a disagreement for each file, not in `known`, that both sides touched, at least one by a command.
