@@ -95,6 +95,8 @@ def _unwrap_eval(words: tuple[Word, ...]) -> list[Step]:
 
 
 def _unwrap_trap(words: tuple[Word, ...]) -> list[Step]:
+    if len(words) > 1 and words[1].text == "--":
+        words = (words[0], *words[2:])
     body = words[1:2] if len(words) > 2 and words[1].text not in {"", "-", "-l", "-p"} else ()
     return [Step("trap", script=word) for word in body]
 
