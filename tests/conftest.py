@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import sys
+import tempfile
 from hashlib import sha256
 
 import pygit2
@@ -98,6 +99,15 @@ def tmp_path(request, tmp_path_factory):
     yield path
     if not request.node.stash.get(FAILED, False):
         remove_tree(str(path))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def temporary_directory(tmp_path_factory):
+    """Keep the temporary files of commands in pytest's own directory, which is deleted if a command is killed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(tmp_path_factory.getbasetemp()))
+        patch.setattr(tempfile, "tempdir", None)
+        yield
 
 
 @pytest.fixture(autouse=True)

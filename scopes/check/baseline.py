@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from scopes.check.findings import Finding
-from scopes.errors import Corrupt
+from scopes.errors import Invalid
 
 SARIF_FINGERPRINT = "scopes/v1"
 
@@ -16,17 +16,17 @@ def read_baseline(data: bytes, path: str) -> frozenset[str]:
     """Return the fingerprints of a report of `check`, as SARIF or as JSON.
 
     Raises:
-        Corrupt: it is neither.
+        Invalid: it is neither.
     """
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise Corrupt(
+        raise Invalid(
             f"{path} is no report of scopes check: {_explain(error)}", hint="give a SARIF or JSON report"
         ) from error
     found = set(_walk_fingerprints(document))
     if not found and not _is_report(document):
-        raise Corrupt(f"{path} is no report of scopes check", hint="give a SARIF or JSON report")
+        raise Invalid(f"{path} is no report of scopes check", hint="give a SARIF or JSON report")
     return frozenset(found)
 
 

@@ -18,6 +18,7 @@ class Event(NamedTuple):
     number: position of the event in the run, from 1
     text: what happened, such as the command
     path, line: the record of the transcript; None if the message was not imported
+    directory: the directory in which a shell call began, relative to the workspace; None for the workspace itself
     """
 
     number: int
@@ -25,6 +26,7 @@ class Event(NamedTuple):
     text: str
     path: str | None = None
     line: int | None = None
+    directory: str | None = None
 
 
 class Finding(NamedTuple):
@@ -32,10 +34,12 @@ class Finding(NamedTuple):
 
     message: what is wrong, one line
     events: the events that decided it, in the order of the run; the first one is the breach
-    match: the part of the event's text that the rule matched
+    match: the part of the event's text that the rule matched; variables have the values that are known
     wrapper: the program or the construct that the matched command was unwrapped from, such as `sudo` or `bash -c`
     file, file_line: the file of the repository that it is about, relative to the workspace
-    attempted: the call was refused or failed; the level is one lower
+    attempted: the call was refused, or failed without doing harm; the level is one lower
+    outcome, exit_code: how the call of the first event ended; None for findings that are about no single call
+    directory: where the matched command ran, relative to the workspace; None for the workspace itself
     cure: how to allow it
     ordinal, fingerprint: number among equal findings of the run, and their hash (for a baseline); set by the engine
     suppressed: the reason of the suppression that applies
@@ -55,6 +59,9 @@ class Finding(NamedTuple):
     fingerprint: str = ""
     suppressed: str | None = None
     known: bool = False
+    outcome: str | None = None
+    exit_code: int | None = None
+    directory: str | None = None
 
     @property
     def counts(self) -> bool:
@@ -70,6 +77,13 @@ class Verdict(NamedTuple):
     status: Status
     reason: str = ""
     findings: tuple[Finding, ...] = ()
+
+
+def how_it_ended(finding: Finding) -> str:
+    """Return how the call of a finding ended that was refused or failed."""
+    if finding.outcome == "denied":
+        return "was refused"
+    return "failed" if finding.exit_code is None else f"ran and failed with exit {finding.exit_code}"
 
 
 def lower(level: Level) -> Level:

@@ -10,12 +10,17 @@ from scopes.loading import load
 
 
 def with_fingerprints(run: Run, verdict: Verdict) -> Verdict:
-    """Return the verdict with a fingerprint for each finding: no times, ids or line numbers go into it."""
+    """Return the verdict with a fingerprint for each finding: no times, ids or line numbers go into it.
+
+    The directory of a command does: `rm -rf build` is another breach elsewhere.
+    """
     seen: Counter[str] = Counter()
     findings = []
     for finding in verdict.findings:
         event = finding.match or (finding.events[0].text if finding.events else "")
         text = f"{finding.rule}\n{_normalized(event, run.directory)}\n{_normalized(finding.file or '', run.directory)}"
+        if finding.directory is not None:  # a command outside of the top of the workspace
+            text += f"\n{_normalized(finding.directory, None)}"
         seen[text] += 1
         digest = load("hashlib:sha256")(f"{text}\n{seen[text]}".encode("utf-8", "surrogatepass")).hexdigest()
         findings.append(finding._replace(fingerprint=digest))

@@ -8,6 +8,8 @@ from functools import lru_cache
 from scopes.check.shell_command import Command
 
 ANY = "**"
+_MAX_STEPS = 1_000_000  # of a regular expression, whose time grows with the path to the power of the stars
+_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|.", re.DOTALL)
 _BETWEEN_STARS = re.compile(r"(?<!\*)\*([^*/]+)(?=\*(?!\*))")
 
 
@@ -43,6 +45,9 @@ def matches_path(pattern: str, path: str) -> bool:
     """Return True if a pattern such as `src/**` or `*.py` matches a path; without a slash it matches the name."""
     if "/" not in pattern:
         path = path.rsplit("/", 1)[-1]
+    stars = pattern.count("*") - pattern.count("**")
+    if stars > 1 and len(path) ** stars > _MAX_STEPS:
+        return _tokens(pattern).matches(path)
     return _path_expression(pattern).fullmatch(path) is not None
 
 
@@ -75,6 +80,66 @@ def _words(pattern: str) -> tuple[str, ...]:
 @lru_cache(maxsize=1024)
 def _pieces(pattern: str) -> tuple[str, ...]:
     return tuple(pattern.split("*"))
+
+
+class _Tokens:
+    """A path pattern as an automaton, whose states are bits of a number: the time is linear in the path.
+
+    State n is before the n-th token. `**/` has a state of its own for the directories in it.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        self._characters: dict[str, int] = {}
+        self._in_name = self._loops = self._name_loops = self._skips = self._groups = self._ends = 0
+        bit = 1
+        for piece in _TOKEN.findall(pattern):
+            if piece == "**/":
+                self._groups |= bit
+                bit <<= 1
+                self._loops |= bit
+                self._ends |= bit
+            elif piece == ANY:
+                self._loops |= bit
+                self._skips |= bit
+            elif piece == "*":
+                self._name_loops |= bit
+                self._skips |= bit
+            elif piece == "?":
+                self._in_name |= bit
+            else:
+                self._characters[piece] = self._characters.get(piece, 0) | bit
+            bit <<= 1
+        self._final = bit
+
+    def matches(self, path: str) -> bool:
+        """Return True if the pattern matches a whole path."""
+        active = self._expand(1)
+        for character in path:
+            moving = active & self._characters.get(character, 0)
+            staying = active & self._loops
+            if character == "/":
+                moving |= active & self._ends
+            else:
+                moving |= active & self._in_name
+                staying |= active & self._name_loops
+            active = self._expand(staying | moving << 1)
+            if not active:
+                return False
+        return bool(active & self._final)
+
+    def _expand(self, active: int) -> int:
+        """Add the states that are reached without a character."""
+        before = 0
+        while before != active:
+            before = active
+            groups = active & self._groups
+            active |= (active & self._skips) << 1 | groups << 1 | groups << 2
+        return active
+
+
+@lru_cache(maxsize=1024)
+def _tokens(pattern: str) -> _Tokens:
+    return _Tokens(pattern)
 
 
 @lru_cache(maxsize=1024)

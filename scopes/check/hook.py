@@ -16,11 +16,11 @@ from typing import Literal, NamedTuple, TypeAlias
 from scopes.check.findings import Finding, is_at_least, redacted
 from scopes.check.judge import Judge
 from scopes.check.policy import Policy
-from scopes.check.run import Call, Run
+from scopes.check.run import Call, Run, command_line_of, has_unread_command
 from scopes.check.workspace import resolve
 from scopes.errors import Invalid
 from scopes.ids import MessageId
-from scopes.model.file_edits import command_of, directories_of_command, edits_of_call
+from scopes.model.file_edits import directories_of_command, edits_of_call
 from scopes.model.message import Part
 
 AGENTS = ("claude-code", "codex", "gemini")
@@ -29,6 +29,7 @@ _EVENTS = {"claude-code": "PreToolUse", "codex": "PreToolUse", "gemini": "Before
 # Variables with the directory in which the agent was started; `cwd` of the input follows its `cd`.
 _PROJECTS = {"claude-code": "CLAUDE_PROJECT_DIR", "gemini": "GEMINI_PROJECT_DIR"}
 _RULES = ("shell/", "files/", "tools/undeclared", "net/", "secrets/read")
+_UNREAD = "shell/opaque"
 _MAX_FINDINGS, _MAX_REASON = 5, 2000
 
 Action: TypeAlias = Literal["pass", "ask", "deny", "warn"]
@@ -100,11 +101,17 @@ def find_policy_directories(project: str) -> tuple[str, ...]:
     return (*reversed(outer), project)
 
 
-def judge_call(wanted: HookInput, policy: Policy) -> Decision:
+def judge_call(wanted: HookInput, policy: Policy, *, is_closed: bool = False) -> Decision:
     """Judge a call by the rules of a policy that one call decides.
 
-    A finding at the level `fail_on` or of the level error denies the call, a warning asks the user.
+    A finding at the level `fail_on` or of the level error denies the call, a warning asks the user. What cannot be read
+    never passes: the user is asked, or with `is_closed` the call is denied.
+
+    Raises:
+        Invalid: it is a call of a shell, and its command is no text.
     """
+    if has_unread_command(wanted.call):
+        raise Invalid("the command of the call is not a text")
     run = _run_of(wanted)
     own = {rule.id for rule in policy.own_rules if rule.expectation.form == "never"}
     verdicts = Judge(policy).verdicts(run, lambda rule: rule in own or rule.startswith(_RULES))
@@ -112,7 +119,9 @@ def judge_call(wanted: HookInput, policy: Policy) -> Decision:
     denied = [each for each in findings if each.level == "error" or is_at_least(each.level, policy.fail_on)]
     if denied:
         return Decision("deny", _explain(denied))
-    warnings = [each for each in findings if each.level == "warning"]
+    warnings = [each for each in findings if each.level == "warning" or each.rule == _UNREAD]
+    if is_closed and any(each.rule == _UNREAD for each in warnings):
+        return Decision("deny", _explain(warnings))
     return Decision("ask", _explain(warnings)) if warnings else Decision("pass")
 
 
@@ -163,7 +172,7 @@ def _stat(path: str) -> os.stat_result | None:
 def _run_of(wanted: HookInput) -> Run:
     """Return a run with the one call, which has no result yet."""
     directory = wanted.directory
-    shell = command_of(wanted.call)
+    shell = command_line_of(wanted.call)
     if shell is not None:
         resolved = (resolve(named, directory) for named in directories_of_command(wanted.call))
         directory = next(filter(None, resolved), directory)

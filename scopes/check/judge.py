@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from scopes.check.findings import Finding, Level, Verdict, lower
+from scopes.check.findings import Event, Finding, Level, Verdict, lower
 from scopes.check.fingerprints import with_fingerprints
 from scopes.check.globs import matches_path
 from scopes.check.own_rules import Breach, find_breaches
 from scopes.check.policy import OwnRule, Policy, Suppression
-from scopes.check.rules.base import Rule, Settings, Unknown
+from scopes.check.rules.base import TOP, Rule, Settings, Unknown, place_of
 from scopes.check.rules.registry import RULES
-from scopes.check.run import Run
+from scopes.check.run import Call, Run
 from scopes.check.suppressions import Suppressions
 from scopes.check.workspace import path_in_workspaces
 from scopes.loading import load
@@ -21,6 +22,13 @@ from scopes.model.message import FILE_WRITES
 from scopes.result import Note
 from scopes.secret_patterns import redact
 
+# Rules about what a call does: their findings have its outcome.
+_ABOUT_CALLS = ("shell/", "files/", "net/", "secrets/read", "tools/undeclared")
+# A call that ran and failed did no harm, since what these rules are about happens at success.
+_HARMLESS_IF_FAILED = (
+    "shell/force-push", "shell/history-loss", "shell/no-verify", "shell/publish", "shell/push", "shell/install",
+    "files/", "secrets/read", "order/",
+)  # fmt: skip
 _LOSSY = "the event stream may lack calls, and there is no session file"
 
 
@@ -66,8 +74,8 @@ class Judge:
         for each in self._suppressions.ended():
             yield Note(f"the suppression of {each.rule} in {_place_of(each)} ended on {each.until.isoformat()}")
         for each in self._suppressions.unused() if self._runs else ():
-            shown = self._suppressions.text_of_open(each.rule)
-            hint = "remove it" if shown is None else f"its `match` is another than the finding shows: {redact(shown)!r}"
+            shown = self._suppressions.open_finding(each.rule)
+            hint = "remove it" if shown is None else _explain_difference(each, shown)
             yield Note(f"the suppression of {each.rule} in {_place_of(each)} covers no finding", hint)
 
         for name, patterns in self._paths.items() if self._edited else ():
@@ -86,8 +94,9 @@ class Judge:
                 self._matched[rule.id] += count
         except load("scopes.search.regex:TooSlow"):
             return Verdict(rule.id, rule.level, "unknown", "a regular expression took too long")
-        findings = tuple(
-            _with_level(
+        findings = _completed(
+            run,
+            (
                 Finding(
                     rule.id,
                     rule.level,
@@ -95,10 +104,11 @@ class Judge:
                     breach.events,
                     match=breach.events[0].text if breach.events else None,
                     attempted=breach.attempted,
+                    directory=breach.directory,
                     cure=f"see the rule in {rule.path or self._policy.path}, line {rule.line}",
                 )
-            )
-            for breach in breaches
+                for breach in breaches
+            ),
         )
         if not findings and run.is_stream_only:
             return Verdict(rule.id, rule.level, "unknown", _LOSSY)
@@ -112,7 +122,7 @@ def _judge(rule: Rule, run: Run, policy: Policy) -> Verdict:
     answer = rule.judge(run, Settings(level, parameters, policy.tests, policy.tools_as_test))
     if isinstance(answer, Unknown):
         return Verdict(rule.id, level, "unknown", answer.reason)
-    findings = tuple(_with_level(finding) for finding in answer)
+    findings = _completed(run, answer)
     if not findings and rule.needs_calls and run.is_stream_only:
         return Verdict(rule.id, level, "unknown", _LOSSY)
     return Verdict(rule.id, level, "fail" if findings else "pass", findings=findings)
@@ -132,9 +142,36 @@ def level_of(rule: Rule, policy: Policy) -> Level:
     return rule.level if own is None else own
 
 
-def _with_level(finding: Finding) -> Finding:
-    """Return the finding, one level lower if the call was refused or failed."""
-    return finding._replace(level=lower(finding.level)) if finding.attempted else finding
+def _completed(run: Run, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings with the outcome of their calls, a lower level for attempts, and the directories of commands."""
+    calls = {call.number: call for call in run.calls}
+    return tuple(_complete(run, finding, calls) for finding in findings)
+
+
+def _complete(run: Run, finding: Finding, calls: Mapping[int, Call]) -> Finding:
+    events = tuple(_with_place(run, event, calls.get(event.number)) for event in finding.events)
+    call = calls.get(events[0].number) if events else None
+    directory = finding.directory or (events[0].directory if events and finding.file is None else None)
+    finding = finding._replace(events=events, directory=None if directory == TOP else directory)
+    if call is not None and (finding.rule not in RULES or finding.rule.startswith(_ABOUT_CALLS)):
+        finding = finding._replace(outcome=call.outcome, exit_code=call.exit_code)
+    has_run = call is not None and call.outcome == "failed" and not finding.rule.startswith(_HARMLESS_IF_FAILED)
+    if not finding.attempted or has_run:
+        return finding._replace(attempted=False)
+    return finding._replace(level=lower(finding.level))
+
+
+def _with_place(run: Run, event: Event, call: Call | None) -> Event:
+    place = TOP if call is None or call.shell is None else place_of(run, call)
+    return event if place == TOP else event._replace(directory=place)
+
+
+def _explain_difference(suppression: Suppression, finding: Finding) -> str:
+    """Return how a suppression differs from a finding of its rule."""
+    text = finding.match or next((event.text for event in finding.events), "")
+    if suppression.match == text:
+        return f"the finding is in another directory: add directory = {json.dumps(finding.directory or TOP)}"
+    return f"its `match` is another than the finding shows: {redact(text)!r}"
 
 
 def _place_of(suppression: Suppression) -> str:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from scopes.check.findings import Event
 from scopes.check.globs import matches_command, matches_word
-from scopes.check.rules.base import Settings, event_of, event_of_text
+from scopes.check.rules.base import Settings, event_of, event_of_text, place_of
+from scopes.check.rules.commands import match_of
 from scopes.check.rules.net import hosts_of
 from scopes.check.rules.tests import is_test
 from scopes.check.run import Call, Run, Text
@@ -75,11 +76,16 @@ def matches_line(pattern: Pattern, line: str) -> bool:
 
 
 class Breach(NamedTuple):
-    """One breach of an own rule: what is wrong, the events that show it, and whether the first was only attempted."""
+    """One breach of an own rule: what is wrong, and the events that show it.
+
+    attempted: the call of the first event was refused or failed
+    directory: where the command of the first event ran, relative to the workspace; None if it is no command
+    """
 
     text: str
     events: tuple[Event, ...] = ()
     attempted: bool = False
+    directory: str | None = None
 
 
 def find_breaches(wanted: Expectation, run: Run, settings: Settings) -> tuple[list[Breach], int]:
@@ -92,11 +98,13 @@ def find_breaches(wanted: Expectation, run: Run, settings: Settings) -> tuple[li
     return list(_FORMS[wanted.form](wanted, first, second)), len(first) + len(second)
 
 
-_Found: TypeAlias = tuple[Event, bool]  # an event, and whether it was only attempted
+_Match: TypeAlias = tuple[Event, str | None]  # an event, and where its command ran
+_Found: TypeAlias = tuple[Event, bool, str | None]  # with whether it was only attempted in the middle
 
 
 def _breach(text: str, *found: _Found) -> Breach:
-    return Breach(text, tuple(event for event, _ in found), bool(found) and found[0][1])
+    first = found[0] if found else (None, False, None)
+    return Breach(text, tuple(each[0] for each in found), *first[1:])
 
 
 def _never(_: Expectation, first: list[_Found], __: list[_Found]) -> Iterator[Breach]:
@@ -161,28 +169,31 @@ def _find(patterns: Sequence[Pattern], run: Run, settings: Settings) -> Iterator
     steps: list[Call | Text] = sorted([*run.calls, *run.texts], key=lambda step: step.number)
     for step in steps:
         for pattern in patterns:
-            event = _match(pattern, step, run, settings)
-            if event is not None:
-                yield event, isinstance(step, Call) and step.attempted and not pattern.outcome
+            matched = _match(pattern, step, run, settings)
+            if matched is not None:
+                event, directory = matched
+                yield event, isinstance(step, Call) and step.attempted and not pattern.outcome, directory
                 break
 
 
-def _match(pattern: Pattern, step: Call | Text, run: Run, settings: Settings) -> Event | None:
+def _match(pattern: Pattern, step: Call | Text, run: Run, settings: Settings) -> _Match | None:
     if isinstance(step, Text):
         if pattern.expression is None or step.author_kind != "agent":
             return None
         span = pattern.expression(step.text)
-        return None if span is None else event_of_text(step, step.text[slice(*span)])
+        return None if span is None else (event_of_text(step, step.text[slice(*span)]), None)
     if pattern.outcome and step.outcome != pattern.outcome:
         return None
-    return _match_call(pattern, step, run, settings)
+    if pattern.kind == "run":
+        commands = (each for each in step.commands if matches_command(pattern.text, each))
+        matches = ((event_of(step, match_of(each, step)), place_of(run, step, each)) for each in commands)
+        return next(matches, None)
+    event = _match_call(pattern, step, run, settings)
+    return None if event is None else (event, None)
 
 
 def _match_call(pattern: Pattern, call: Call, run: Run, settings: Settings) -> Event | None:
     match pattern.kind:
-        case "run":
-            commands = (each for each in call.commands if matches_command(pattern.text, each))
-            return next((event_of(call, each.text) for each in commands), None)
         case "edit" | "read":
             edits = (edit for edit in call.edits if (edit.op in FILE_WRITES) == (pattern.kind == "edit"))
             paths = (path for edit in edits for path in (edit.path, edit.source) if path is not None)

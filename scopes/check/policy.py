@@ -28,6 +28,8 @@ _MAX_LEVELS = 10
 _MAX_FILES = 100  # that a policy extends, directly or not
 _KEYS = ("extends", "preset", "fail_on", "tests", "rules", "rule", "suppress", "tool_as_test")
 _MAX_BITS = 63
+_OPENING = re.compile(r"[\[{.]")
+_MANY = 50  # brackets of a line on which nesting can be too deep
 _LONG_NUMBER = re.compile(r"[0-9_]{4300}")
 _EXTENDING = ("extend", "include", "import")
 PRESETS = ("recommended", "strict", "read-only")
@@ -47,6 +49,7 @@ DEFAULT_TESTS = (
 class Suppression(NamedTuple):
     """A finding that is accepted until a day: rule, the events that it covers, reason, and its line.
 
+    directory: where the command of `match` runs, relative to the workspace; None for the workspace itself
     path: the file if it is one that the policy extends
     """
 
@@ -56,6 +59,7 @@ class Suppression(NamedTuple):
     until: date
     line: int
     path: str | None = None
+    directory: str | None = None
 
 
 class OwnRule(NamedTuple):
@@ -290,7 +294,9 @@ class _Reader:
         except load("tomllib:TOMLDecodeError") as error:
             raise Invalid(f"{self._path}: {error}") from error
         except RecursionError as error:
-            raise Invalid(f"{self._path}: tables or lists are nested too deeply") from error
+            lines = enumerate(self._text.splitlines(), 1)
+            line = next((number for number, text in lines if len(_OPENING.findall(text)) > _MANY), 1)
+            raise Invalid(f"{self._path}:{line}:1: tables or lists are nested too deeply") from error
         except ValueError as error:  # the limit of Python on the digits of an integer
             lines = enumerate(self._text.splitlines(), 1)
             line = next((number for number, text in lines if _LONG_NUMBER.search(text)), 1)
@@ -319,6 +325,8 @@ class _Reader:
             if not fits or (isinstance(value, list) and not all(isinstance(each, str) for each in value)):
                 wanted = "a number" if default is None else f"like {default!r}"
                 raise self.mistake(key, f"{key} of {rule} must be {wanted}")
+            if isinstance(value, float) and not abs(value) < float("inf"):
+                raise self.mistake(key, f"{key} of {rule} must be a finite number")
             if isinstance(value, int) and value.bit_length() > _MAX_BITS:
                 raise self.mistake(key, f"{key} of {rule} has too many digits")
             given[key] = value
@@ -372,7 +380,7 @@ class _Reader:
 
     def _read_suppression(self, document: Mapping[str, Any], number: int) -> Suppression:
         for key in document:
-            self._require_known(key, ("rule", "match", "reason", "until"), "a suppression has no key")
+            self._require_known(key, ("rule", "match", "directory", "reason", "until"), "a suppression has no key")
         rule, match, reason, until = (document.get(key) for key in ("rule", "match", "reason", "until"))
         if isinstance(reason, str) and not reason.strip():
             raise self.mistake("suppress", "`reason` of a suppression is empty", number=number)
@@ -380,10 +388,15 @@ class _Reader:
             raise self.mistake("suppress", "a suppression needs `rule` and `reason`", number=number)
         if match is not None and not isinstance(match, str):
             raise self.mistake("suppress", "`match` of a suppression is one text", number=number)
+        directory = document.get("directory")
+        if directory is not None and (not isinstance(directory, str) or match is None):
+            raise self.mistake("directory", "`directory` of a suppression is a text; it needs `match`", number=number)
         if not isinstance(until, load("datetime:date")):
             text = "`until` is a date without quotes" if isinstance(until, str) else "a suppression needs a last day"
             raise self.mistake("suppress", f"{text}: until = 2027-03-31", number=number)
-        return Suppression(rule, match, reason, until, self._line_of("suppress", number))
+        if isinstance(until, load("datetime:datetime")):
+            raise self.mistake("suppress", "`until` is a date without a time: until = 2027-03-31", number=number)
+        return Suppression(rule, match, reason, until, self._line_of("suppress", number), directory=directory)
 
     def _table(self, document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         value = document.get(key, {})
@@ -437,3 +450,5 @@ def _shown(value: object) -> str:
         return repr(value)
     except ValueError:  # the limit of Python on the digits of an integer
         return "a number with too many digits"
+    except RecursionError:
+        return "a list that is nested too deeply"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -9,6 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from scopes.check.shell import parse_commands
 from scopes.check.shell_command import Command
 from scopes.check.workspace import is_widening, resolve
+from scopes.model.agent_tools import SHELLS
+from scopes.model.file_edits import command_of
 
 if TYPE_CHECKING:
     from scopes.history.usage import Tokens
@@ -16,6 +20,14 @@ if TYPE_CHECKING:
     from scopes.importers.formats.events import RunEnd
     from scopes.model.file_edits import FileEdit
     from scopes.model.message import Part
+
+# Names of shells among the tools of MCP servers and of agents that scopes has no table for.
+_SHELL_TOOL = re.compile(
+    r"(?:.*(?:__|[./:]))?(?:(?:run|execute|exec)_?(?:in_?)?)?(?:ba|z|power)?(?:sh|shell|command|terminal|exec)"
+    r"(?:_?(?:exec|execute|command|tool|run|cmd))?",
+    re.IGNORECASE,
+)
+_COMMANDS = ("command", "cmd")
 
 Outcome: TypeAlias = Literal["ok", "failed", "denied", "open"]
 
@@ -166,6 +178,29 @@ class Run:
     def is_stream_only(self) -> bool:
         """True if there are event streams and no session file: calls may be missing."""
         return bool(self.sources) and all(source.kind == "stream" for source in self.sources)
+
+
+def command_line_of(call: Part) -> str | None:
+    """Return the command line of a call of a shell, also of one that an MCP server provides; None for other calls."""
+    command = command_of(call)
+    if command is None and _is_shell(call):
+        arguments = call.fields.get("input")
+        given = [arguments.get(name) for name in _COMMANDS] if isinstance(arguments, Mapping) else []
+        return next((text for text in given if isinstance(text, str)), None)
+    return command
+
+
+def has_unread_command(call: Part) -> bool:
+    """Return True if a call of a shell has a command in another form than a text or a list of words."""
+    arguments = call.fields.get("input")
+    if not _is_shell(call) or command_line_of(call) is not None:
+        return False
+    return not isinstance(arguments, Mapping) or any(arguments.get(name) for name in _COMMANDS)
+
+
+def _is_shell(call: Part) -> bool:
+    name = call.fields.get("name")
+    return isinstance(name, str) and (name in SHELLS or _SHELL_TOOL.fullmatch(name) is not None)
 
 
 def _added_worktree(command: Command) -> tuple[str, ...]:

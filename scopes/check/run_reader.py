@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from scopes.check.run import Call, Outcome, Run, RunPart, RunSource, Text
+from scopes.check.run import Call, Outcome, Run, RunPart, RunSource, Text, command_line_of
 from scopes.check.session_files import find_unfinished
 from scopes.check.transcripts import Transcripts, find_session_directory, read_transcripts
 from scopes.history.conversations import Scope, walk_messages
@@ -22,7 +22,7 @@ from scopes.importers.formats.base import Source, choose_format
 from scopes.importers.formats.events import STREAM, Draft, Ending, RunEnd, Session
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.streams import KnownCalls
-from scopes.model.file_edits import command_of, edits_of_result
+from scopes.model.file_edits import edits_of_result
 from scopes.model.message import COPIED, Message, Part
 from scopes.model.tool_calls import is_refused
 from scopes.store.repository import Repository
@@ -218,7 +218,7 @@ class _Builder:
                 outcome="denied" if call_id in self._transcripts.denials else _outcome(result),
                 exit_code=_exit_code(result),
                 directory=directory,
-                shell=command_of(part),
+                shell=command_line_of(part),
                 edits=tuple(edits_of_result(part, result)),
             )
 

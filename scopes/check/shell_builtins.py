@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from scopes.check.shell_state import State, Word
+from scopes.check.shell_state import State, Word, resolve
 from scopes.check.shell_unwrap import Input
 from scopes.check.shell_words import WordReader
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _READS = {"read", "mapfile", "readarray", "getopts"}
+_COPIERS = {"cp", "mv", "ln", "install", "tee"}
 _EXPORTS = {"export", "declare", "typeset"}
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _CHANGED = re.compile(
@@ -33,6 +34,25 @@ def run_builtin(words: tuple[Word, ...], state: State, given: Input | None) -> N
                 state.assign(word.text, given.item if given and given.item else Word(None, f"${word.text}"))
     elif name in _BUILTINS:
         _BUILTINS[name](words[1:], state)
+    elif name in _COPIERS:
+        _note_copies(name, words[1:], state)
+
+
+def _note_copies(name: str, words: tuple[Word, ...], state: State) -> None:
+    """Remember the files and the links that a program makes: their last operand, or names in that directory."""
+    operands = [word.text for word in words if not word.text.startswith("-")]
+    if name == "ln" and len(operands) == 1:
+        operands.append(operands[0].rstrip("/").rsplit("/", 1)[-1])
+    targets = operands if name == "tee" else operands[-1:]
+    names = [each.rstrip("/").rsplit("/", 1)[-1] for each in operands[:-1][:20]] if name != "tee" else []
+    made = {resolve(state.directory, each) for each in targets[:20]}
+    made |= {
+        resolve(state.directory, f"{target}/{each}") for target in targets[:1] for each in names if each.strip(".")
+    }
+    known = {each for each in made if each is not None}
+    state.written |= known
+    if name == "ln" and any(re.fullmatch(r"-[a-zA-Z]*s[a-zA-Z]*|--sym\w*", word.text) for word in words):
+        state.links |= known
 
 
 def _alias(words: tuple[Word, ...], state: State) -> None:
@@ -47,10 +67,18 @@ def _unalias(words: tuple[Word, ...], state: State) -> None:
 def _set(words: tuple[Word, ...], state: State) -> None:
     if words and words[0].text == "--":
         state.arguments = (Word("set", "set"), *words[1:])
+    elif words and (re.fullmatch(r"-[a-z]*e[a-z]*", words[0].text) or "errexit" in {word.text for word in words}):
+        state.stops_at_errors = not words[0].text.startswith("+")
+    elif words and not words[0].text.startswith(("-", "+")):
+        state.arguments = (Word("set", "set"), *words)
 
 
-def _shift(_: tuple[Word, ...], state: State) -> None:
-    state.arguments = None
+def _shift(words: tuple[Word, ...], state: State) -> None:
+    count = words[0].value if words else "1"
+    if state.arguments is None or count is None or not count.isdecimal():
+        state.arguments = None
+    else:
+        state.arguments = (*state.arguments[:1], *state.arguments[1 + int(count) :])
 
 
 def _let(words: tuple[Word, ...], state: State) -> None:
@@ -79,17 +107,22 @@ _BUILTINS: dict[str, Callable[[tuple[Word, ...], State], None]] = {
 
 
 def _is_option(word: Word) -> bool:
-    return word.text in {"-L", "-P", "-e", "--", "-q"}
+    return re.fullmatch(r"-[LPe@q]+|--", word.text) is not None
 
 
 def _change_directory(name: str, operands: list[Word], state: State) -> None:
+    if name in {"pushd", "popd"} and any(re.fullmatch(r"[-+]\d+|-n", word.text) for word in operands):
+        state.previous, state.directory, state.stack = state.directory, None, ()
+        return
     if name == "popd":
+        before = state.places
         state.previous, state.directory = state.directory, state.stack[-1] if state.stack else None
         state.stack = state.stack[:-1]
+        state.may_have_failed(before)
         return
     if name == "pushd":
         state.stack = (*state.stack[-20:], state.directory)
-    target = operands[0].text if operands else "~"
+    target = operands[0].text if operands else "~" if name != "pushd" else None
     if target == "-":
         state.previous, state.directory = state.directory, state.previous
     else:

@@ -107,6 +107,7 @@ class Reader:
         children = node.children
         for number, child in enumerate(children):
             if child.is_named:
+                frame.state.keep_failed_places()
                 is_background = number + 1 < len(children) and children[number + 1].type == "&"
                 self._statement(child, frame._replace(state=frame.state.copy()) if is_background else frame)
 
@@ -172,25 +173,41 @@ class Reader:
             rights.append((operator, node.named_children[-1]))
             node = node.named_children[0]
         self._statement(node, frame)
+        state = frame.state
+        failed: tuple[str, ...] = ()
         for number, (operator, right) in enumerate(reversed(rights), 1):
             own = tail if number == len(rights) else Redirections()
             if operator == "&&":
+                failed += state.failed + state.places
+                state.failed = ()
                 self._statement(right, frame, own)
                 continue
-            other = frame.state.copy()
+            other = state.copy()
+            if state.failed:
+                other.directory, other.others, other.failed = state.failed[0], state.failed[1:], ()
             self._statement(right, frame._replace(state=other), own)
-            if not _leaves(right, frame.source):
-                frame.state.join([other])
+            state.failed = ()
+            if _leaves(right, frame.source):
+                failed = ()
+            else:
+                state.join([other])
+        state.may_have_failed(failed)
 
     def _branches(self, node: Node, frame: Frame) -> None:
         before = frame.state.copy()
         current = before.copy()
         ends = []
+        condition, is_condition = node.child_by_field_name("condition"), False
         complete = node.type == "if_statement" and any(child.type == "else_clause" for child in node.named_children)
         for child in node.named_children:
             if child.type in _BRANCHES:
                 ends.append(current)
                 current = before.copy()
+            elif is_condition:  # it succeeded
+                current.failed = ()
+            else:
+                current.keep_failed_places()
+            is_condition = child == condition
             self._statement(child, frame._replace(state=current))
         ends.append(current)
         if not complete:
@@ -281,7 +298,9 @@ class Reader:
         function = frame.state.functions.get(name or "")
         if frame.depth > MAX_DEPTH:
             self._log.report(text, frame.state.directory, "it is nested too deeply", frame)
-        elif function is not None and function not in frame.calls:
+        elif function is not None and function in frame.calls:
+            self._log.emit(words, frame, text, files, "a function calls itself")
+        elif function is not None:
             self._call(function, words, frame)
             self._log.attach(start, files, frame)
         elif steps := unwrap(words, frame.input, (*frame.state.exported.items(), *frame.environment)):

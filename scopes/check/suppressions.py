@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Sequence
 
 from scopes.check.findings import Finding, Verdict
@@ -18,7 +19,7 @@ class Suppressions:
         self._ended = [each for each in suppressions if today > each.until.isoformat()]
         self._used: set[int] = set()
         self._missed: dict[int, Suppression] = {}
-        self._open: dict[str, str] = {}  # what a finding that no suppression covers shows, by rule
+        self._open: dict[str, Finding] = {}  # the first finding with a text that no suppression covers, by rule
 
     def apply(self, verdict: Verdict) -> Verdict:
         """Return the verdict with the reason in each finding that is covered; its status does not change."""
@@ -32,8 +33,8 @@ class Suppressions:
         """Yield the suppressions whose last day is over and that would cover a finding that stands."""
         yield from (self._missed[number] for number in sorted(self._missed))
 
-    def text_of_open(self, rule: str) -> str | None:
-        """Return what the first finding of a rule that no suppression covers shows; None if there is none."""
+    def open_finding(self, rule: str) -> Finding | None:
+        """Return the first finding of a rule that shows a text and that no suppression covers; None without one."""
         return self._open.get(rule)
 
     def _apply_to(self, finding: Finding) -> Finding:
@@ -42,12 +43,25 @@ class Suppressions:
                 self._used.add(number)
                 return finding._replace(suppressed=each.reason)
         self._missed.update((number, each) for number, each in enumerate(self._ended) if _covers(each, finding))
-        text = finding.match or next((event.text for event in finding.events), "")
-        if text:
-            self._open.setdefault(finding.rule, text)
+        if finding.match or any(event.text for event in finding.events[:1]):
+            self._open.setdefault(finding.rule, finding)
         return finding
 
 
 def _covers(suppression: Suppression, finding: Finding) -> bool:
-    texts = {finding.match, *(event.text for event in finding.events[:1])}
-    return suppression.rule == finding.rule and (suppression.match is None or suppression.match in texts)
+    """Return True if a suppression covers a finding: its matched part, or its whole first event, where that ran."""
+    if suppression.rule != finding.rule:
+        return False
+    wanted, directory = suppression.match, _normalized(suppression.directory)
+    event = finding.events[0] if finding.events else None
+    if wanted is None:
+        return True
+    if wanted == finding.match or (finding.match is None and event is not None and wanted == event.text):
+        return directory == finding.directory
+    return event is not None and wanted == event.text and directory == event.directory
+
+
+def _normalized(directory: str | None) -> str | None:
+    """Return a directory as findings have it; None for the workspace."""
+    normal = None if directory is None else posixpath.normpath(directory)
+    return None if normal == "." else normal

@@ -26,6 +26,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from scopes.store.config import Setting
+
 _FLAGS = {"--hook": "agent", "--rules": "rules", "--rules-from": "revision", "--preset": "preset"}
 _MAX_POLICY = 1 << 20
 _SECONDS = 10.0  # to wait for the input
@@ -55,11 +57,13 @@ def run_hook(
     rules: str | None = None,
     revision: str | None = None,
     preset: str | None = None,
+    *,
+    overrides: Mapping[str, Setting] | None = None,
 ) -> int:
     """Answer the hook of an agent, and return the exit code; a failure is an answer too.
 
     The policy is read from the project directory of the input, a repository around it first, or from the commit
-    `revision` of these repositories.
+    `revision` of these repositories. `overrides` are the settings of the command line and the environment.
 
     Raises:
         Invalid: there is no such agent.
@@ -68,17 +72,22 @@ def run_hook(
         raise Invalid(f"--hook {agent!a} is not possible: use one of {', '.join(AGENTS)}")
     try:
         wanted = parse_input(agent, _read_input(), environ)
-        decision = judge_call(wanted, _read_policy(wanted.policy_directories, rules, revision, preset))
+        policy = _read_policy(wanted.policy_directories, rules, revision, preset)
+        decision = judge_call(wanted, policy)
+        if decision.action == "ask" and _read_setting(environ, overrides) == "closed":
+            decision = judge_call(wanted, policy, is_closed=True)
     except (ScopesError, OSError, ValueError, RecursionError) as error:
-        return answer_failure(environ, agent, error)
+        return answer_failure(environ, agent, error, overrides)
     return _write(agent, decision)
 
 
-def answer_failure(environ: Mapping[str, str], agent: str, error: BaseException) -> int:
+def answer_failure(
+    environ: Mapping[str, str], agent: str, error: BaseException, overrides: Mapping[str, Setting] | None = None
+) -> int:
     """Answer the hook of an agent if the call could not be judged, and return the exit code."""
     text = error.message if isinstance(error, ScopesError) else f"{type(error).__name__}: {error}"
     reason = f"scopes check --hook failed: {text}"
-    if _is_open(environ):
+    if _read_setting(environ, overrides) == "open":
         return _write(agent, Decision("warn", f"{reason}; the call was not checked"))
     return _write(agent, Decision("deny", f"{reason}; the call is denied (scopes.check.hookFailure is closed)"))
 
@@ -93,14 +102,16 @@ def _write(agent: str, decision: Decision) -> int:
     return 0
 
 
-def _is_open(environ: Mapping[str, str]) -> bool:
-    """Return True if the user's configuration lets calls run that could not be checked."""
+def _read_setting(environ: Mapping[str, str], overrides: Mapping[str, Setting] | None) -> str | None:
+    """Return what happens to calls that could not be checked: `open` or `closed`; None if the user has not set it."""
     try:
-        overrides = load("scopes.cli.invocation:Invocation")([], environ).overrides
+        if overrides is None:
+            overrides = load("scopes.cli.invocation:Invocation")([], environ).overrides
         config = load("scopes.store.config:Config")(load("scopes.store.config:user_config")(), overrides, "")
-        return bool(config.find("scopes.check.hookFailure") == "open")
+        found = config.find("scopes.check.hookFailure")
+        return None if found is None else str(found)
     except (ScopesError, OSError, ValueError):
-        return False
+        return None
 
 
 def _read_input() -> bytes:

@@ -77,8 +77,9 @@ def read_policy(
     have written that.
 
     Raises:
-        Invalid: it has a mistake, an option has an unknown value, or the commit of the base is not in this clone.
-        NotFound, Inaccessible: it cannot be read.
+        Invalid: it cannot be read or has a mistake, an option has an unknown value, or the commit of the base is not in
+            this clone.
+        NotFound, Inaccessible: the revision cannot be read.
     """
     for option, value, choices in (("--fail-on", fail_on, FAIL_ON), ("--preset", preset, PRESETS)):
         if value is not None and value not in choices:
@@ -235,8 +236,8 @@ def _read_known(invocation: Invocation, baseline: str | None, policy: Policy) ->
     """Return the fingerprints of the baseline, a report or a stored conversation, which is checked for them.
 
     Raises:
-        NotFound, Ambiguous, Inaccessible: it cannot be read.
-        Invalid: the file is no report.
+        NotFound, Ambiguous: there is no such conversation.
+        Invalid: the file cannot be read, or is no report.
     """
     if baseline is None:
         return frozenset()
@@ -259,7 +260,7 @@ def _read_policy_text(
     source = CommittedTree(name, revision, commit.read)
     data = commit.read(source.path)
     if data is None and path is not None:
-        raise NotFound(f"there is no {name} in {revision}", hint="commit the policy there, or leave out --rules-from")
+        raise Invalid(f"there is no {name} in {revision}", hint="commit the policy there, or leave out --rules-from")
     return None if data is None else _decoded(data, name), f"{revision[:12]}:{name}", source
 
 
@@ -282,7 +283,7 @@ def _find_base(invocation: Invocation) -> str:
 def _find_policy(directory: str) -> str | None:
     """Return the policy of a directory or of the nearest one around it in its repository; None if there is none."""
     folder = directory
-    while not os.path.isfile(os.path.join(folder, FILE_NAME)):
+    while not os.path.lexists(os.path.join(folder, FILE_NAME)):
         parent = os.path.dirname(folder)
         if parent == folder or os.path.lexists(os.path.join(folder, ".git")):
             return None
@@ -303,17 +304,16 @@ def _read_file(path: str, what: str) -> bytes:
     try:
         return read_regular(path, _MAX_FILE)
     except FileNotFoundError as error:
-        raise NotFound(f"there is no {what} {path}", hint="give the path of an existing file") from error
+        raise Invalid(f"there is no {what} {path}", hint="give the path of an existing file") from error
     except OSError as error:
-        raise Inaccessible(f"cannot read the {what} {path}: {error.strerror}") from error
+        raise Invalid(f"cannot read the {what} {path}: {error.strerror}") from error
 
 
 def read_text(path: str, what: str) -> str:
-    """Return the text of a file that a person wrote.
+    """Return the text of a file that a person wrote; it never waits for a pipe.
 
     Raises:
-        NotFound, Inaccessible: it cannot be read.
-        Invalid: it is not UTF-8.
+        Invalid: it cannot be read, or is not UTF-8.
     """
     return _decoded(_read_file(path, what), path)
 

@@ -18,7 +18,7 @@ from scopes.importers.import_sources import ImportOptions, import_sources
 from scopes.importers.results import GroupedNote, Imported, Skipped
 from scopes.importers.work_queue import open_sources
 from scopes.render.progress import progress
-from scopes.render.text.phrases import counted
+from scopes.render.text.phrases import counted, format_size
 from scopes.store.overlay import empty_store
 from scopes.store.projects import Project, find_store_project
 from scopes.store.repository import Repository
@@ -108,10 +108,8 @@ def _sources_of_agents(
     found: list[Source] = []
     for agent, folders in standard.items():
         sources = [source for folder in folders for source in _sources_of_folder(folder, skipped)]
-        size = sum(source.size for source in sources) / 1e6
-        invocation.output().say(
-            f"{agent}: {counted(len(sources), 'transcript')}, {size:.1f} MB, in {', '.join(folders)}"
-        )
+        size = format_size(sum(source.size for source in sources))
+        invocation.output().say(f"{agent}: {counted(len(sources), 'transcript')}, {size}, in {', '.join(folders)}")
         found += sources
     if not found:
         variables = [known.standard_folders.variable for known in FORMATS if known.standard_folders is not None]

@@ -15,6 +15,7 @@ from scopes.result import Note, few
 from scopes.store.projects import Project, find_project
 
 _SECOND = 1_000_000_000
+_DAY = len("2026-01-31")
 
 
 class ListFilter(NamedTuple):
@@ -102,7 +103,17 @@ def none_found_note(rows: Iterable[ConversationRow], wanted: ListFilter) -> Note
         hints.append(few("tags", (name for row in known for name in row.tags or ())))
     if any(isinstance(project, str) for project in wanted.projects):
         hints.append(few("projects", project_names(known).values()))
+    hints.append(_describe_period(known) if wanted.since is not None or wanted.until is not None else "")
     return Note("no conversation matches", "\n".join(hint for hint in hints if hint) or None)
+
+
+def _describe_period(rows: Iterable[ConversationRow]) -> str:
+    """Return the conversations that were active first and last, with their days; empty if none has a time."""
+    active = sorted((row.activity, row.id) for row in rows if row.activity is not None)
+    if not active:
+        return ""
+    (first, oldest), (last, newest) = active[0], active[-1]
+    return f"last activity: from {first[:_DAY]} ({oldest}) to {last[:_DAY]} ({newest})"
 
 
 def _matching(wanted: str, names: Iterable[str]) -> set[str]:

@@ -51,7 +51,7 @@ from scopes.merge.in_progress import (
     resolution_branch,
     restore_hint,
 )
-from scopes.merge.plan import MergePlan, plan_merge, write_state
+from scopes.merge.plan import MergePlan, adds_nothing, plan_merge, write_state
 from scopes.merge.recorded_work import sides_conversations
 from scopes.merge.requests import mark_merged
 from scopes.merge.spellings import list_shown_spellings
@@ -126,7 +126,7 @@ def merge(
         _require_not_in_progress(repository, request)
         plan = _plan(repository, repository, request, policy, unrelated=unrelated)
         _require_resolved(repository, request, plan)
-        if plan.up_to_date:
+        if plan.up_to_date or adds_nothing(repository, plan):
             return UpToDate(**_merge_fields(request, plan), branch=request.target, tip=request.target_tip)
         if plan.fast_forward and chosen.fast_forward:
             return _fast_forward(repository, request, plan)
@@ -201,8 +201,12 @@ def _resolve(repository: Repository, conversation: str, source: str, target: str
     tip = resolve_revision(repository, name, conversation_id).oid
     if (revision.conversation, revision.branch, revision.oid) == (conversation_id, name, tip):
         parent = BranchHandle(ConversationHandle(repository, conversation_id), name).parent
-        hint = f"scopes merge {conversation_id} {name} --target {parent}" if parent and target is None else _NAME_OTHER
-        raise Invalid(f"{name} cannot be merged into itself", hint=hint)
+        if target is not None:
+            raise Invalid(f"{name} cannot be merged into itself", hint=_NAME_OTHER)
+        raise Invalid(
+            f"{name} cannot be merged into itself: it is the active branch, which is the default target",
+            hint=f"scopes merge {conversation_id} {name} --target {parent or 'BRANCH'}",
+        )
     source_name = revision.branch or source
     if revision.conversation != conversation_id:
         source_name = f"{revision.conversation}/{revision.branch}" if revision.branch else source
@@ -248,7 +252,7 @@ def _require_merge_commit(repository: Repository, in_progress: InProgress) -> No
 def _preview(objects: Objects, request: _Request, plan: MergePlan, *, fast_forward: bool) -> MergeOutcome:
     """Return the outcome of a dry run (S4-18)."""
     kind: type[UpToDate | FastForwarded | Merged | MergeConflicted] = Merged
-    if plan.up_to_date:
+    if plan.up_to_date or adds_nothing(objects, plan):
         kind = UpToDate
     elif plan.fast_forward and fast_forward:
         kind = FastForwarded

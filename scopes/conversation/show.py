@@ -339,10 +339,11 @@ def _summarize_branch(
     below = _reachable(by_oid, entry.fork) if entry.fork in by_oid else frozenset[Oid]()
     own = reachable - below if below else reachable
     own_messages = len({ids[oid] for oid in own if oid in ids})
+    copied = _count_copies(by_oid, ids, own, reachable, tips.get(entry.parent) if entry.parent is not None else None)
     kinds = [by_oid[oid].trailers.get(KIND_TRAILER) for oid in own]
     return BranchRow(
         name=name,
-        messages=own_messages,
+        messages=own_messages - copied,
         total=own_messages if ids.keys().isdisjoint(below) else len({ids[oid] for oid in reachable if oid in ids}),
         tip=tip.oid,
         fork=entry.fork,
@@ -358,6 +359,20 @@ def _summarize_branch(
         newer=_count_newer(by_oid, reachable) if SUMMARY in kinds else None,
         reason=_reason(kinds) if entry.parent is not None else None,
     )
+
+
+def _count_copies(
+    by_oid: Mapping[Oid, Commit],
+    ids: Mapping[Oid, MessageId],
+    own: Container[Oid],
+    reachable: Container[Oid],
+    parent: Oid | None,
+) -> int:
+    """Count the messages of a branch of which its parent has a copy in another commit, as `diff` counts them."""
+    if parent not in by_oid or len(ids) == len(set(ids.values())):  # the usual case: no copies in the conversation
+        return 0
+    copies = {ids[oid] for oid in _reachable(by_oid, parent) if oid in ids and oid not in reachable}
+    return len({ids[oid] for oid in ids if oid in own} & copies)
 
 
 def _count_newer(by_oid: Mapping[Oid, Commit], reachable: Container[Oid]) -> int:

@@ -1,12 +1,14 @@
-"""Find in the operation log when a merge or the notice of a resolution was written.
+"""Find in the operation log when a merge or the notice of a resolution was written, and what was merged into what.
 
 The commits of these messages have the time of the newest merged message, so that the same merge is the same commit on
-every machine. Readers show the time of the operation instead, if the log still has it.
+every machine; for the same reason their texts do not name branches. Readers show the time of the operation and the
+names in it instead, if the log still has it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from scopes.clock import known_seconds
@@ -23,6 +25,9 @@ _ADDRESS: Final = identity_of(_AUTHOR, "system").email
 _MERGE: Final = "merge"
 _STOPPED: Final = "-conflict"  # the end of the kind: a merge, rebase or cherry-pick stopped
 _FAST_FORWARD: Final = " (fast-forward)"  # the end of the summary
+_RESOLVED: Final = ", its conflicts resolved"  # the end of the summary of a merge that was continued
+_SUMMARY: Final = re.compile(r"(?:begin to )?merge (?P<source>\S+) into [^/\s]+/(?P<target>[^\s,]+)(?:, .*)?")
+_OWN_TEXT: Final = re.compile(r"Merge [0-9]+ messages?")
 _NOTICE: Final = "system"
 _KINDS: Final = frozenset({_MERGE, _NOTICE})
 _DAY_SECONDS: Final = 86_400  # clocks of agents may be ahead of ours by this much
@@ -34,6 +39,8 @@ class RecordedTimes:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._known: dict[Oid, int] = {}
+        self._first: dict[Oid, int] = {}
+        self._titles: dict[Oid, str] = {}
         self._reached: int | None = None  # the time of the oldest operation read so far
         self._steps: Iterator[None] = self._read_log()
 
@@ -42,12 +49,7 @@ class RecordedTimes:
 
         `stored` is the time in the commit: operations that are older by more than a day are not read.
         """
-        while oid not in self._known and (self._reached is None or self._reached >= stored - _DAY_SECONDS):
-            try:
-                next(self._steps)
-            except (StopIteration, Corrupt, NotFound):
-                break
-        return self._known.get(oid)
+        return self._find_in(self._known, oid, stored)
 
     def find_newest(self, commits: Iterable[tuple[Oid, int, str]]) -> int | None:
         """Return the latest time at which one of some commits was written, if it was not the time in the commit.
@@ -58,8 +60,11 @@ class RecordedTimes:
         return max(filter(None, own), default=None)
 
     def find_text(self, commit: Commit) -> str | None:
-        """Return when a commit was written as RFC 3339; None if the log has no operation that wrote it."""
-        found = self.find(commit.oid, commit.time)
+        """Return when a commit was written as RFC 3339; None if the log has no operation that wrote it.
+
+        Of a merge that stopped on conflicts it is the time when it stopped; `find` returns when it was continued.
+        """
+        found = self._find_in(self._first, commit.oid, commit.time)
         return None if found is None else known_seconds(found)
 
     def add_to(self, head: MessageHeader) -> MessageHeader:
@@ -67,7 +72,19 @@ class RecordedTimes:
         if head.author_kind != "system" or head.kind not in _KINDS or head.author != _AUTHOR:
             return head
         found = self.find(head.oid, head.time)
-        return head if found is None else head._replace(recorded=found)
+        if found is None:
+            return head
+        names = self._titles.get(head.oid) if _OWN_TEXT.fullmatch(head.subject) else None
+        title = None if names is None else f"{names} ({head.subject.removeprefix('Merge ')})"
+        return head._replace(recorded=found, title=title)
+
+    def _find_in(self, times: Mapping[Oid, int], oid: Oid, stored: int) -> int | None:
+        while oid not in times and (self._reached is None or self._reached >= stored - _DAY_SECONDS):
+            try:
+                next(self._steps)
+            except (StopIteration, Corrupt, NotFound):
+                break
+        return times.get(oid)
 
     def _read_log(self) -> Iterator[None]:
         """Read one operation at each step, the newest first."""
@@ -75,20 +92,51 @@ class RecordedTimes:
             kind = commit.subject.partition(":")[0]
             moved_only = commit.subject.endswith(_FAST_FORWARD)
             if (kind == _MERGE and not moved_only) or kind.endswith(_STOPPED):
-                for change in read_operation(self._repository, commit).changes:
+                continued = commit.subject.endswith(_RESOLVED)
+                operation = read_operation(self._repository, commit)
+                title = _title_of(operation.summary)
+                for change in operation.changes:
                     if change.ref.startswith(HEADS) and change.new is not None:
-                        self._add(Oid(change.new), change.old, commit.time)
+                        self._add(Oid(change.new), change.old, commit.time, title)
+                        if continued and change.old is not None:
+                            self._add_continued(Oid(change.new), Oid(change.old), commit.time, title)
             self._reached = commit.time
             yield
 
-    def _add(self, new: Oid, old: str | None, time: int) -> None:
+    def _add_continued(self, new: Oid, old: Oid, time: int, title: str | None) -> None:
+        """Add the merge commit that a branch got when a stopped merge was continued: it was finished only then."""
+        oid = new
+        while oid != old and self._repository.has(oid):
+            commit = read_commit(self._repository, oid)
+            if not commit.parents:
+                return
+            if commit.trailers.get(KIND_TRAILER) == _MERGE:
+                self._known.setdefault(oid, time)
+                if title is not None:
+                    self._titles.setdefault(oid, title)
+                return
+            oid = commit.parents[0]
+
+    def _add(self, new: Oid, old: str | None, time: int, title: str | None) -> None:
         """Add the commit that a branch was moved to, if it was made on top of the old one, and a notice below it."""
         if not self._repository.has(new):
             return
         commit = read_commit(self._repository, new)
         if not commit.parents or old not in {None, commit.parents[0]}:
             return
-        self._known.setdefault(new, time)
+        self._add_time(new, time)
+        if title is not None:
+            self._titles.setdefault(new, title)
         below = read_commit(self._repository, commit.parents[0])
         if old is None and below.trailers.get(KIND_TRAILER) == _NOTICE:
-            self._known.setdefault(below.oid, time)
+            self._add_time(below.oid, time)
+
+    def _add_time(self, oid: Oid, time: int) -> None:
+        self._known.setdefault(oid, time)
+        self._first.setdefault(oid, time)
+
+
+def _title_of(summary: str) -> str | None:
+    """Return the title of a merge as git words it, from the summary of its operation; None for other operations."""
+    found = _SUMMARY.fullmatch(summary)
+    return None if found is None else f"Merge branch '{found['source']}' into {found['target']}"

@@ -47,6 +47,7 @@ from scopes.store.repository import Repository, read_commit
 MAIN = BranchName("main")
 _POSITION = re.compile(r"[0-9]{1,9}")
 _LISTED_BRANCHES = 8
+_RESOLUTIONS = "conflict-resolution/"  # branches that scopes creates; nobody types their names
 
 
 class Revision(NamedTuple):
@@ -224,9 +225,7 @@ def resolve_branch_name(repository: Repository, conversation: ConversationId, te
     if could_be_ref and repository.find_ref(refs.branch_ref(conversation, BranchName(text))) is not None:
         return BranchName(text)
     tips = list_branch_tips(repository, conversation)
-    few = len(tips) <= _LISTED_BRANCHES
-    hint = f"branches of {conversation}: {', '.join(tips)}" if few else _list_branches(conversation)
-    return BranchName(match_prefix(text, tips, "branch", hint))
+    return BranchName(match_prefix(text, tips, "branch", _describe_branches(conversation, tips)))
 
 
 def resolve_branch(repository: Repository, conversation: str, branch: str | None) -> tuple[ConversationId, BranchName]:
@@ -373,8 +372,7 @@ def _resolve_inside(repository: Repository, name: str, conversation: Conversatio
     if tag is not None:
         return Revision(conversation, None, tag)
     branches = [branch for branch in tips if branch.startswith(name)]
-    listed = ", ".join(tips)
-    hint = f"branches of {conversation}: {listed}" if len(tips) <= _LISTED_BRANCHES else _list_branches(conversation)
+    hint = _describe_branches(conversation, tips)
     if is_short_prefix(name):
         hint = f"the prefix of a message id has at least {MIN_PREFIX_LENGTH} characters; {hint}"
     if could_be_id(name) and not branches:
@@ -385,6 +383,14 @@ def _resolve_inside(repository: Repository, name: str, conversation: Conversatio
             raise
     branch = BranchName(match_prefix(name, tips, "branch or message", hint))
     return Revision(conversation, branch, tips[branch])
+
+
+def _describe_branches(conversation: ConversationId, tips: Iterable[BranchName]) -> str:
+    """Return the branches of a conversation as a hint, or the command that lists them if they are many."""
+    named = [branch for branch in tips if not branch.startswith(_RESOLUTIONS)]
+    if 0 < len(named) <= _LISTED_BRANCHES:
+        return f"branches of {conversation}: {', '.join(named)}"
+    return _list_branches(conversation)
 
 
 def _list_branches(conversation: ConversationId) -> str:

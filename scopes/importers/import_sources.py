@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from scopes import fast_json
 from scopes.errors import Busy, CannotImport, Invalid
 from scopes.history.conversations import next_conversation_id
 from scopes.history.metadata import read_metadata
@@ -19,7 +20,8 @@ from scopes.importers.branch_updates import BranchUpdates, begin_updates, finish
 from scopes.importers.fork_points import number_groups
 from scopes.importers.formats.base import Format, Source
 from scopes.importers.identity import source_key_of
-from scopes.importers.import_source import import_source, refuse_unparsed
+from scopes.importers.import_groups import import_groups, skip_broken
+from scopes.importers.import_source import refuse_unparsed
 from scopes.importers.project_filter import ProjectFilter
 from scopes.importers.results import (
     ConversationImported,
@@ -34,7 +36,7 @@ from scopes.importers.shared_prefix import find_joins
 from scopes.importers.stale_copy import use_stored_source
 from scopes.importers.streams import name_streams
 from scopes.importers.targets import ImportTarget, ImportTargets
-from scopes.importers.work_queue import QueuedSource, drop_older, open_sources, skip_failed
+from scopes.importers.work_queue import QueuedSource, drop_older, open_sources
 from scopes.result import Note, plural
 from scopes.store.overlay import overlay_of
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
@@ -44,6 +46,7 @@ from scopes.store.transactions import exclusive_write, shared_write
 
 OnProgress = Callable[[int], None]
 _ATTEMPTS = 5
+_MANY_BYTES = 2 << 20  # of sources that take longer to read than the fast JSON library to load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +101,8 @@ def import_sources(
         Invalid: one title for several conversations.
         Busy: other processes keep importing the same sources.
     """
+    if sum(source.size for source in sources) >= _MANY_BYTES:
+        fast_json.enable()
     all_skipped = list(skipped)
     all_notes: list[Note | GroupedNote] = list(notes)
     project_filter = ProjectFilter(options.projects)
@@ -237,7 +242,7 @@ def _import_all(
         try:
             queue[position] = use_stored_source(objects, targets.stored(source_key_of(queued.session)), queued)
         except (CannotImport, OSError) as error:
-            broken[position] = _skip_broken(queued, error)
+            broken[position] = skip_broken(queued, error)
     positions = {source_key_of(queued.session): position for position, queued in enumerate(queue)}
     queue = find_joins(repository, objects, targets, queue, join=options.join)
     queue = sorted(queue, key=lambda queued: queued.session.is_stream)  # session files come before their streams
@@ -246,25 +251,24 @@ def _import_all(
         targets.roots_of,
         {source_key_of(queued.session): queued.joined for queued in queue if queued.joined is not None},
     )
-    last = {group: place for place, group in enumerate(groups)}
-    for place, (queued, group) in enumerate(zip(queue, groups, strict=True)):
-        position = positions[source_key_of(queued.session)]
-        if position in broken:
-            continue
-        try:
-            import_source(run, replace(queued, group=group))
-        except (CannotImport, OSError) as error:
-            broken[position] = _skip_broken(queued, error)
-        if last[group] == place:
-            run.release(group)
-        on_progress(sizes[position])
+    readable = [
+        replace(queued, group=group)
+        for queued, group in zip(queue, groups, strict=True)
+        if positions[source_key_of(queued.session)] not in broken
+    ]
+    places = [positions[source_key_of(queued.session)] for queued in readable]
+
+    def check() -> None:
+        if options.strict:
+            refuse_unparsed(run.sources)
+        if options.title is not None and (count := len(list(targets))) > 1:
+            hint = "name one transcript, or set titles with: scopes conv rename CONV --title TEXT"
+            raise Invalid(f"one title for {count} conversations", hint=hint)
+
+    found = import_groups(run, readable, on_progress=lambda place: on_progress(sizes[places[place]]), check=check)
+    broken |= {places[place]: skipped for place, skipped in found.items()}
     if broken:
         raise _BrokenSources(broken)
-    if options.strict:
-        refuse_unparsed(run.sources)
-    if options.title is not None and (count := len(list(targets))) > 1:
-        hint = "name one transcript, or set titles with: scopes conv rename CONV --title TEXT"
-        raise Invalid(f"one title for {count} conversations", hint=hint)
     return run
 
 
@@ -288,15 +292,6 @@ def _by_reason(skipped: Sequence[Skipped]) -> dict[str, list[str]]:
     for found in skipped:
         paths.setdefault(found.reason, []).append(found.path)
     return paths
-
-
-def _skip_broken(queued: QueuedSource, error: CannotImport | OSError) -> Skipped:
-    """Return the entry of a source that could not be read to its end; raise the error of any other file."""
-    if isinstance(error, OSError) and error.filename not in (None, queued.source.path):
-        raise error
-    if isinstance(error, CannotImport) and queued.source.path not in error.message:
-        error = CannotImport(f"{queued.source.path}: {error.message}", hint=error.hint)
-    return skip_failed(queued.source, error)
 
 
 def _ignore_progress(_: int) -> None:

@@ -43,6 +43,11 @@ class ImportRun:
     def __post_init__(self) -> None:
         self.records = RefTransaction(self.repository)
 
+    def start_source(self) -> None:
+        """Start new lists of results and changes, without those of the sources before."""
+        self.sources, self.copies, self.notes, self.missing_parents = [], [], [], {}
+        self.records = RefTransaction(self.repository)
+
     def is_overtaken(self) -> bool:
         """Return True if another process has imported a source or deleted a conversation since this run read it."""
         changes = self.records.list_changes()

@@ -139,6 +139,14 @@ class ImportTargets:
         """Iterate over the conversations in the order of their first use."""
         return iter(self._targets.values())
 
+    def roots(self) -> Iterable[Oid]:
+        """Return the roots of the conversations in the order of their first use."""
+        return self._targets.keys()
+
+    def replace_all(self, targets: Iterable[ImportTarget]) -> None:
+        """Replace the conversations of the run by those that worker processes have used."""
+        self._targets = {target.root: target for target in targets}
+
     def match(self, session: Session, group: int, joined: str | None = None) -> TargetMatch:
         """Find or create the conversation of a session; `joined` is the source whose conversation it belongs to."""
         for key in parent_source_keys(session):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from scopes.history.messages import STATE_DIRECTORY, header_of, is_root
 from scopes.ids import MessageId, Oid
 from scopes.merge.conflict_keys import comparable_key, key_of_path
-from scopes.merge.divergence import Side, state_of
+from scopes.merge.divergence import state_of
 from scopes.model import encoding
 from scopes.model.conflicts import FILES
+from scopes.store.objects import Commit
 from scopes.store.repository import Objects, read_tree
 from scopes.store.trees import diff_blobs, find_entry, read_blob
 
@@ -29,12 +30,15 @@ FileClaims: TypeAlias = Mapping[str, Sequence[FileClaim]]
 """Claims about files by comparable key, oldest first."""
 
 
-def list_file_claims(objects: Objects, side: Side, directory: str | None) -> FileClaims:
-    """Return the claims about files by key, oldest first: those that differ from the state of every parent."""
+def list_file_claims(objects: Objects, commits: Iterable[Commit], directory: str | None) -> FileClaims:
+    """Return the claims about files by key, oldest first: those that differ from the state of every parent.
+
+    `commits` are oldest first.
+    """
     found: dict[str, list[FileClaim]] = {}
     states: dict[Oid, Oid | None] = {}  # by commit
     trees: dict[Oid | None, Oid | None] = {}  # of the claims about files, by state
-    for commit in side.commits:
+    for commit in commits:
         states[commit.oid] = state = _state_in(objects, commit.tree)
         files = trees[state] if state in trees else trees.setdefault(state, _files_in(objects, state))
         changed: dict[str, Oid | None] | None = None

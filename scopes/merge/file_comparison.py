@@ -12,11 +12,22 @@ from functools import lru_cache, partial
 from typing import Literal, TypeAlias
 
 from scopes.history.messages import message_id_of
+from scopes.ids import MessageId
 from scopes.merge.conflict_keys import comparable_key, decoded_key, group_of
 from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import Divergence
 from scopes.merge.file_claims import FileClaims
-from scopes.merge.file_steps import ReadRecords, Step, add_claims, follow_renames, list_sides, list_steps, name_of
+from scopes.merge.file_steps import (
+    ReadRecords,
+    Step,
+    add_claims,
+    find_last_path,
+    follow_renames,
+    list_sides,
+    list_steps,
+    mark_shared,
+    name_of,
+)
 from scopes.merge.file_texts import (
     IS_BINARY,
     NOT_RECORDED,
@@ -27,11 +38,14 @@ from scopes.merge.file_texts import (
     is_binary,
     is_later,
     is_result,
+    list_hunks,
+    without_shared,
 )
 from scopes.merge.line_ranges import (
     ChangeGroup,
     LineRange,
     group_changes,
+    has_all_changes,
     kept_share,
     lines_of,
     list_moved_changes,
@@ -39,10 +53,12 @@ from scopes.merge.line_ranges import (
     was_changed_throughout,
 )
 from scopes.merge.patched_lines import join_patches
+from scopes.merge.same_commands import ran_same_commands
 from scopes.merge.side_calls import SideCall
 from scopes.model.conflicts import FILES
 from scopes.model.file_edits import Hunk
 from scopes.model.path_encoding import file_leaf
+from scopes.store.objects import Commit
 from scopes.store.text_merge import diff_texts, list_line_changes, merge_texts
 
 MAX_FILES = 200  # of one merge; further ones are listed without their contents
@@ -52,6 +68,7 @@ _MOST = 0.5  # of the lines that a side changed
 _MAX_SPAN = 100_000  # lines between the first and the last change of patches that are compared as one change
 _CONTEXT = 3  # lines around a conflict that are shown
 _ONE_UNKNOWN = "the sides began with different texts, of which one is not recorded"
+_SHARED_BETWEEN = "messages that both sides have changed the line numbers between the other edits"
 _LAST_RECORDED = "compared with the last text before the fork that is recorded"
 Outcome: TypeAlias = Literal["same", "compatible", "overlap", "unknown"]
 
@@ -98,11 +115,13 @@ def compare_files(
     read_calls: Callable[[Collection[str]], tuple[Sequence[SideCall], Sequence[SideCall]]],
     read_records: ReadRecords,
     read_calls_before: Callable[[Collection[str]], Sequence[SideCall]],
+    read_claims_before: Callable[[], tuple[Sequence[Commit], FileClaims]],
 ) -> list[FileComparison]:
     """Compare contested files, given their names by key and the claims of both sides about files; sorted by path.
 
     `read_calls` returns the calls of target and source about files with given names, `read_calls_before` those in the
-    history of the merge base; they are used for files whose text at the merge base is not in the edits of the sides.
+    history of the merge base, `read_claims_before` its commits, oldest first, and their claims; they are used for files
+    whose text at the merge base is not in the edits of the sides.
     """
     compared = dict(list(names.items())[:MAX_FILES])
     key_of = lru_cache(maxsize=None)(partial(_key_of, directory=divergence.directory))
@@ -114,25 +133,48 @@ def compare_files(
     if undecided:
         wanted = {key: name_of(key) for key in undecided}
         before = list_steps(read_calls_before(set(wanted.values())), key_of, wanted, read_records, divergence.directory)
+        before = _with_claims(divergence, before, *read_claims_before())
     found = []
     for key, (first_key, steps) in followed.items():
         earlier = before.get(first_key, ())
         text = follow_steps(earlier, find_first_text(earlier)).text if earlier else None
-        found.append(compare_steps(key, steps[0], steps[1], text))
+        compared_file = compare_steps(key, steps[0], steps[1], text)
+        found.append(
+            _compare_last_paths(compared_file, (find_last_path(key, listed[0]), find_last_path(key, listed[1])))
+        )
     return sorted(found, key=lambda each: each.path)
+
+
+def _compare_last_paths(found: FileComparison, paths: tuple[str | None, str | None]) -> FileComparison:
+    """Compare the paths to which both sides renamed a file that is deleted at its old path on both; None: deleted."""
+    if not (found.target.deleted and found.source.deleted) or paths[0] == paths[1]:
+        return found
+    target, source = ("deleted it" if path is None else f"renamed it to {path_of(path)}" for path in paths)
+    return replace(found, outcome="overlap", note=f"the target {target}, the source {source}", merged=None)
 
 
 def _own_steps(
     divergence: Divergence, number: int, listed: Mapping[str, Sequence[Step]], claims: FileClaims
 ) -> dict[str, list[Step]]:
-    """Return the steps of a side, with its claims, in messages that the other side does not have."""
+    """Return the steps of a side, with its claims; those in messages that the other side has too are marked."""
     sides = divergence.target, divergence.source
-    order = {message_id_of(commit): at for at, commit in enumerate(sides[number].commits)}
-    shared = order.keys() & set(map(message_id_of, sides[1 - number].commits))
+    shared = {message_id_of(commit) for commit in sides[1 - number].commits}
+    return _with_claims(divergence, listed, sides[number].commits, claims, shared)
+
+
+def _with_claims(
+    divergence: Divergence,
+    listed: Mapping[str, Sequence[Step]],
+    commits: Sequence[Commit],
+    claims: FileClaims,
+    shared: Collection[MessageId] = (),
+) -> dict[str, list[Step]]:
+    """Return steps by key with the claims and merges in the commits that they are from, which are oldest first."""
+    order = {message_id_of(commit): at for at, commit in enumerate(commits)}
     found: dict[str, list[Step]] = {}
     for key, steps in listed.items():
         added = add_claims(steps, claims.get(comparable_key(key, divergence.directory), ()), order)
-        found[key] = [step for step in added if step.message not in shared]
+        found[key] = mark_shared(added, commits, shared)
     return found
 
 
@@ -155,6 +197,8 @@ def _compare_steps(
     base = _find_base([target_steps, source_steps])
     if base is None:
         base = first[0] if before is None or first[0] is not None else before
+    if base is None and first == [None, None] and any(map(_is_created, (target_steps, source_steps))):
+        base = ""
     target, source = follow_steps(target_steps, base), follow_steps(source_steps, base)
     shape = partial(FileComparison, key=key, path=path_of(key), target=target, source=source, base=base)
     if target.text is None or source.text is None:
@@ -167,7 +211,8 @@ def _compare_steps(
         return shape(outcome="unknown", note=IS_BINARY)
     if first[0] is not None and first[1] is not None and first[0] != first[1]:
         later = is_later(target_steps, source_steps), is_later(source_steps, target_steps)
-        return _compare_different_starts(shape, (first[0], first[1]), (target.text, source.text), later)
+        starts, texts = (first[0], first[1]), (target.text, source.text)
+        return _compare_different_starts(shape, starts, texts, later, before)
     stale = before is not None and base == before and first == [None, None]
     return _merge_texts(shape, base, target.text, source.text, _LAST_RECORDED if stale else None)
 
@@ -180,8 +225,16 @@ def _compare_unknown(
     steps: tuple[Sequence[Step], Sequence[Step]],
 ) -> FileComparison:
     """Compare sides whose texts are not both known."""
-    if first[0] == first[1] and have_same_edits(*steps):
+    own = without_shared(*steps)
+    if own is None:
+        return shape(outcome="unknown", note=_SHARED_BETWEEN)
+    if (first[0] == first[1] and have_same_edits(*own)) or ran_same_commands(*steps, base):
         return shape(outcome="same")
+    if own != (list(steps[0]), list(steps[1])):
+        sides = replace(sides[0], hunks=list_hunks(own[0])), replace(sides[1], hunks=list_hunks(own[1]))
+        compared = _compare_hunks(shape, *sides)
+        # git compares with the text before the shared messages, where changes beside theirs conflict
+        return compared if compared.outcome != "compatible" else shape(outcome="unknown", note=_SHARED_BETWEEN)
     continued = _compare_continued(shape, first, sides, steps)
     if continued is not None:
         return continued
@@ -219,36 +272,42 @@ def _compare_continued(
 
 
 def _compare_different_starts(
-    shape: partial[FileComparison], first: tuple[str, str], texts: tuple[str, str], later: tuple[bool, bool]
+    shape: partial[FileComparison],
+    first: tuple[str, str],
+    texts: tuple[str, str],
+    later: tuple[bool, bool],
+    before: str | None,
 ) -> FileComparison:
-    """Compare sides that began with different texts: the edits of the source are moved to the start of the target.
+    """Compare sides that began with different texts; `before` is that in the history of the merge base, if known.
 
-    A side that began with all changes of the other one, or later and with most of them, went on with its text.
+    A side that began with the text of the other one, or later and with all of its changes, went on with it. Otherwise
+    the text of the merge base must be known. If it is not, edits of the same lines overlap, and others are unknown.
     """
     target, source = texts
-    from_source = list_moved_changes(first, source)
-    if (
-        first[1] == target
-        or not list_moved_changes((first[1], first[0]), target)
-        or (later[1] and _went_on(first[0], target, first[1]))
-    ):
+    if first[1] == target or (later[1] and has_all_changes(first[0], target, first[1])):
         return shape(outcome="compatible", merged=source, note="the source edited the text of the target")
-    if first[0] == source or not from_source or (later[0] and _went_on(first[1], source, first[0])):
+    if first[0] == source or (later[0] and has_all_changes(first[1], source, first[0])):
         return shape(outcome="compatible", merged=target, note="the target edited the text of the source")
+    if before in first:
+        return _merge_texts(partial(shape, base=before), before, target, source, None)
     note = "the sides began with different texts"
+    if (later[1] and _may_go_on(first[0], target, first[1])) or (later[0] and _may_go_on(first[1], source, first[0])):
+        return shape(outcome="unknown", note=f"{note}, of which one may be made of the other")
     moved = merge_texts(first[1], first[0], source)
-    if not moved.conflicts:
-        return _merge_texts(shape, first[0], target, moved.text, f"{note}; only their edits are compared")
-    groups = group_changes(list_line_changes(first[0], target), from_source)
-    ranges = overlapping_ranges(groups, (lines_of(target), lines_of(source)))
-    if not ranges:
-        return shape(outcome="compatible", note=f"{note}; only their edits are compared")
-    merged = merge_texts(first[1], target, source)  # applies the edits of the source to the text of the target
-    return shape(outcome="overlap", merged=merged.text, ranges=ranges[:MAX_RANGES], note=note)
+    if moved.conflicts:
+        groups = group_changes(list_line_changes(first[0], target), list_moved_changes(first, source))
+        ranges = overlapping_ranges(groups, (lines_of(target), lines_of(source)))
+        merged = merge_texts(first[1], target, source)  # applies the edits of the source to the text of the target
+        found = shape(outcome="overlap", merged=merged.text, ranges=ranges[:MAX_RANGES], note=note)
+    else:
+        found = _merge_texts(shape, first[0], target, moved.text, note)
+    if found.outcome == "overlap" and found.ranges:
+        return found
+    return shape(outcome="unknown", note=f"{note}, and their edits are at different lines")
 
 
-def _went_on(old: str, new: str, later: str) -> bool:
-    """Return True if a side that began with a later text seems to have gone on with what another one made of `old`."""
+def _may_go_on(old: str, new: str, later: str) -> bool:
+    """Return True if a later text has most of the lines that a side added to `old`, and changed the others."""
     return kept_share(old, new, later) > _MOST and was_changed_throughout(old, new, later)
 
 
@@ -256,14 +315,23 @@ def _merge_texts(
     shape: partial[FileComparison], base: str | None, target: str, source: str, note: str | None
 ) -> FileComparison:
     """Compare two different texts with that at the merge base, or as two new files if that is unknown."""
+    is_known = base is not None
     if base is None:
         base, note = "", "the text at the merge base is not recorded"
     merged = merge_texts(base, target, source)
     if not merged.conflicts:
+        if not is_known:
+            return shape(outcome="unknown", note=note)
         return shape(outcome="compatible", merged=merged.text, note=note)
     groups = group_changes(list_line_changes(base, target), list_line_changes(base, source))
     ranges = overlapping_ranges(groups, (lines_of(target), lines_of(source)))
     return shape(outcome="overlap", merged=merged.text, ranges=ranges[:MAX_RANGES], note=note)
+
+
+def _is_created(steps: Sequence[Step]) -> bool:
+    """Return True if the first change of a side created the file, as far as it is recorded."""
+    edit = next((step.edit for step in steps if step.changes_file), None)
+    return edit is not None and edit.op == "create"
 
 
 def _find_base(sides: Sequence[Sequence[Step]]) -> str | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from scopes.clock import parse_time
 from scopes.ids import MessageId
 from scopes.merge.file_steps import Step
-from scopes.model.file_edits import Hunk, apply_edit, hash_text, is_complete, revert_edit
+from scopes.model.file_edits import FileEdit, Hunk, Replacement, apply_edit, hash_text, is_complete, revert_edit
 from scopes.store.text_merge import MAX_TEXT
 
 NOT_RECORDED = "content not recorded"
@@ -24,7 +24,7 @@ class FileSide:
     """What one side made of a file.
 
     Attributes:
-        agents: The agents that edited it, in order.
+        agents: The agents that edited it, in order; those of messages that the other side has too do not count.
         messages: The messages with the results of their edits, oldest first.
         text: The text at the tip; None if it is unknown, empty if the file was deleted.
         unknown: Why the text is unknown: "content not recorded: Bash sed -i".
@@ -52,6 +52,8 @@ def find_first_text(steps: Sequence[Step]) -> str | None:
             if step.formats:
                 continue
             break
+        if step.shared:
+            break  # it may have been recorded for the text of the other side
         if step.edit.op != "read":
             return read if step.edit.before is None else step.edit.before
         read = step.edit.after if read is None else read
@@ -61,7 +63,7 @@ def find_first_text(steps: Sequence[Step]) -> str | None:
 def is_later(steps: Sequence[Step], others: Sequence[Step]) -> bool:
     """Return True if the first change of a file was made after the last one of the other side; False if unknown."""
     times, before = (
-        [None if step.time is None else parse_time(step.time) for step in each if step.changes_file]
+        [None if step.time is None else parse_time(step.time) for step in _own_changes(each)]
         for each in (steps, others)
     )
     first, last = (times or [None])[0], (before or [None])[-1]
@@ -76,7 +78,7 @@ def follow_steps(steps: Sequence[Step], text: str | None) -> FileSide:
     first = find_first_text(steps)
     start = first if first != text else None
     for step in steps:
-        edit = step.edit
+        edit = _read_shared(step, text) if step.shared else step.edit
         if edit is None and step.formats:
             formatter = step.cause
         elif edit is None:
@@ -97,17 +99,45 @@ def follow_steps(steps: Sequence[Step], text: str | None) -> FileSide:
         text, unknown = None, "content too large to compare"
     elif is_binary(text):
         text, unknown = None, IS_BINARY
-    edits = [step for step in steps if step.changes_file]
+    edits = _own_changes(steps)
     return FileSide(
         agents=tuple(dict.fromkeys(step.agent for step in edits if step.agent)),
         messages=tuple(dict.fromkeys(step.message for step in edits)),
         text=text,
         unknown=None if text is not None else unknown,
-        hunks=_list_hunks(steps),
+        hunks=list_hunks(steps),
         deleted=deleted,
         start=start,
         formatter=formatter,
     )
+
+
+def _own_changes(steps: Sequence[Step]) -> list[Step]:
+    return [step for step in steps if step.changes_file and not step.shared]
+
+
+def _read_shared(step: Step, text: str | None) -> FileEdit | None:
+    """Return the edit of a message that both sides have as an edit of a text; None if its result is unknown.
+
+    It was recorded for the text of one side. On another text it fits if its old lines are at one place only.
+    """
+    edit = step.edit
+    if edit is None or edit.op == "delete" or (text is not None and edit.before == text):
+        return edit
+    if text is None or edit.op != "edit" or edit.after is not None or not (edit.replacements or edit.hunks):
+        shown = text is not None and edit.op == "read" and (edit.after is None or _shows(edit.after, text))
+        return edit if shown else None
+    parts = edit.replacements or tuple(map(_as_replacement, edit.hunks))
+    known = text.replace("\r\n", "\n")
+    if any(each.all or not each.old or known.count(each.old.replace("\r\n", "\n")) != 1 for each in parts):
+        return None
+    return edit._replace(before=None, replacements=parts, hunks=())
+
+
+def _as_replacement(hunk: Hunk) -> Replacement:
+    old, new = ("".join(f"{line[1:]}\n" for line in hunk.lines if line[:1] in marks) for marks in (" -", " +"))
+    ends = any(line[:1] == "\\" for line in hunk.lines)
+    return Replacement("" if ends or not hunk.lines else old, new)
 
 
 def _shows(read: str, text: str) -> bool:
@@ -124,7 +154,7 @@ def is_binary(text: str | None) -> bool:
     return text is not None and "\0" in text
 
 
-def _list_hunks(steps: Sequence[Step]) -> tuple[tuple[Hunk, ...], ...] | None:
+def list_hunks(steps: Sequence[Step]) -> tuple[tuple[Hunk, ...], ...] | None:
     """Return the hunks of each edit; None if a change of the file has none."""
     found: list[tuple[Hunk, ...]] = []
     read: str | None = None  # the last whole text, and the number of edits before it
@@ -136,8 +166,8 @@ def _list_hunks(steps: Sequence[Step]) -> tuple[tuple[Hunk, ...], ...] | None:
             read, edits_before = step.edit.after, len(found)
         if step.formats or not step.changes_file:
             continue
-        if step.edit is None or not step.edit.hunks:
-            if step.edit is None or step.edit.op != "rename" or step.edit.replacements:
+        if step.shared or step.edit is None or not step.edit.hunks:
+            if step.shared or step.edit is None or step.edit.op != "rename" or step.edit.replacements:
                 return None
         else:
             found.append(step.edit.hunks)
@@ -146,8 +176,37 @@ def _list_hunks(steps: Sequence[Step]) -> tuple[tuple[Hunk, ...], ...] | None:
 
 def have_same_edits(steps: Sequence[Step], others: Sequence[Step]) -> bool:
     """Return True if two sides made the same edits, which lead from the same text to the same text."""
-    edits, other_edits = ([step.edit for step in each if step.changes_file] for each in (steps, others))
-    return bool(edits) and edits == other_edits and all(edit is not None and is_complete(edit) for edit in edits)
+    edits, other_edits = (
+        [edit for step in each if step.changes_file for edit in _without_rename(step.edit)] for each in (steps, others)
+    )
+    changes = all(any(step.changes_file for step in each) for each in (steps, others))
+    return changes and edits == other_edits and all(edit is not None and is_complete(edit) for edit in edits)
+
+
+def _without_rename(edit: FileEdit | None) -> list[FileEdit | None]:
+    """Return what an edit made of the text, as a list: it is empty for a rename that keeps the text."""
+    if edit is None or edit.op != "rename":
+        return [edit]
+    is_changed = edit.after is not None or edit.replacements or edit.hunks
+    return [edit._replace(op="edit", path="", source=None)] if is_changed else []
+
+
+def without_shared(steps: Sequence[Step], others: Sequence[Step]) -> tuple[list[Step], list[Step]] | None:
+    """Return the own steps of two sides if their line numbers can be compared, else None.
+
+    That is so if the shared steps are the first ones, or the last ones, of both sides, in the same order.
+    """
+    sides = (steps, others)
+    shared = [[step.message for step in each if step.shared] for each in sides]
+    if not any(shared):
+        return list(steps), list(others)
+    changes = [[step.shared for step in each if step.shared or step.changes_file] for each in sides]
+    count = len(shared[0])
+    are_first = all(all(each[:count]) for each in changes)
+    are_last = all(all(each[len(each) - count :]) for each in changes)
+    if shared[0] != shared[1] or not (are_first or are_last):
+        return None
+    return [step for step in steps if not step.shared], [step for step in others if not step.shared]
 
 
 def is_result(steps: Sequence[Step], text: str) -> bool:

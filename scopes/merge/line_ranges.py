@@ -147,6 +147,27 @@ def kept_share(old: str, new: str, later: str) -> float:
     return len(added - gone) / len(added) if added else 0.0
 
 
+def has_all_changes(old: str, new: str, later: str) -> bool:
+    """Return True if a later text has all changes that lead from `old` to `new`.
+
+    No later change is in the new lines, or next to them and with lines that were removed there. Where lines were only
+    removed, there is no later change at all.
+    """
+    changes = list_line_changes(old, new)
+    changed = _ChangedText(new, later)
+    old_lines, later_lines = lines_of(old), lines_of(later)
+    for each in changes:
+        start, end = _new_start(each), _new_start(each) + each.new_lines
+        removed = set(old_lines(_start(each), _start(each) + each.old_lines - 1))
+        for other in (changed.changes[index] for index in changed.touching(start, end)):
+            first, last = _start(other), _start(other) + other.old_lines
+            is_next_to = start < end and (last <= start or first >= end)
+            added = later_lines(_new_start(other), _new_start(other) + other.new_lines - 1)
+            if not is_next_to or not removed.isdisjoint(added):
+                return False
+    return bool(changes)
+
+
 def was_changed_throughout(old: str, new: str, later: str) -> bool:
     """Return True if a later text has other lines than `old` wherever `new` has: it may have been made of `new`."""
     changed = _ChangedText(old, later)

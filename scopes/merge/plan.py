@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from scopes.errors import Refused
-from scopes.history.messages import is_root, message_id_of
+from scopes.history.messages import is_root, message_id_of, read_message
 from scopes.history.revisions import find_directory
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.merge.apply_resolution import BOTH, apply_choice, apply_resolution
@@ -21,6 +21,7 @@ from scopes.merge.plans_and_answers import PlanStep
 from scopes.merge.recorded_work import NO_TESTS, Alternatives, RecordedWork, SideTests
 from scopes.merge.records import conflict_path, list_inherited, merge_records
 from scopes.merge.spellings import comparable_path, keep_one_spelling, list_spellings
+from scopes.model.claims import content_of
 from scopes.model.conflicts import CONFLICTS, Conflict, encode_conflict
 from scopes.result import Note
 from scopes.store.repository import Objects, Repository
@@ -133,6 +134,21 @@ def plan_of(
         plans=tuple(each.step for each in divergences),
         alternatives=None if work is None else work.find_alternatives(),
     )
+
+
+def adds_nothing(objects: Objects, plan: MergePlan) -> bool:
+    """Return True if the target has copies of all messages of the source, and the merge keeps its state.
+
+    Copies are compared as `diff` does: an import of a session that was cut off has other usage counts.
+    """
+    if plan.messages or plan.disagreements or plan.fast_forward:
+        return False
+    copies = {message_id_of(commit): commit for commit in plan.divergence.target.commits}
+    for commit in plan.divergence.source.commits:
+        copy = copies.get(message_id_of(commit))
+        if copy is None or content_of(read_message(objects, copy.oid)) != content_of(read_message(objects, commit.oid)):
+            return False
+    return write_state(objects, plan) == plan.divergence.target.state
 
 
 def write_state(objects: Objects, plan: MergePlan) -> Oid | None:

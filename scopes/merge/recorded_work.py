@@ -17,14 +17,16 @@ from scopes.history.sources import read_records
 from scopes.ids import ConversationId, Oid
 from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import Divergence, find_divergence
-from scopes.merge.file_claims import list_file_claims
+from scopes.merge.file_claims import FileClaims, list_file_claims
 from scopes.merge.file_comparison import FileComparison, compare_files, names_of_files
 from scopes.merge.plans_and_answers import MARKS, PlanDivergence, compare_plans, find_answer_conflicts, has_plan
 from scopes.merge.side_calls import SideCall, read_side_calls
+from scopes.model import encoding
 from scopes.model.agent_tools import COMMANDS
 from scopes.model.conflicts import Conflict
 from scopes.model.shell_writers import MAY_CHANGE_UNNAMED
 from scopes.store.graph import walk_newest_first
+from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit
 
 MAX_TESTS = 5  # test commands of a side that are reported, the last ones
@@ -74,8 +76,8 @@ class RecordedWork:
             return ()
         divergence, directory = self._divergence, self._divergence.directory
         claims = (
-            list_file_claims(self._objects, divergence.target, directory),
-            list_file_claims(self._objects, divergence.source, directory),
+            list_file_claims(self._objects, divergence.target.commits, directory),
+            list_file_claims(self._objects, divergence.source.commits, directory),
         )
         found = compare_files(
             divergence,
@@ -84,6 +86,7 @@ class RecordedWork:
             read_calls=self._read_calls_about,
             read_records=self._read_records,
             read_calls_before=self._read_calls_before,
+            read_claims_before=self._read_claims_before,
         )
         return tuple(found)
 
@@ -136,8 +139,18 @@ class RecordedWork:
 
     def _read_calls_before(self, names: Collection[str]) -> list[SideCall]:
         """Return the calls before the fork that mention a name, oldest first."""
+        return read_side_calls(self._objects, self._commits_before, (), _Mentions(names))
+
+    def _read_claims_before(self) -> tuple[Sequence[Commit], FileClaims]:
+        """Return the commits before the fork, oldest first, and their claims about files."""
+        claims = list_file_claims(self._objects, self._commits_before, self._divergence.directory)
+        return self._commits_before, claims
+
+    @cached_property
+    def _commits_before(self) -> list[Commit]:
+        """The last commits of the history of the merge bases, oldest first."""
         commits = list(islice(walk_newest_first(self._objects, self._divergence.bases), MAX_COMMITS_BEFORE))
-        return read_side_calls(self._objects, reversed(commits), (), _Mentions(names))
+        return commits[::-1]
 
     def _read_records(self, messages: set[str]) -> Mapping[str, list[bytes]]:
         roots = {find_root_commit(self._repository, conversation) for conversation in self._conversations}
@@ -181,7 +194,7 @@ class _Mentions:
     """Tells whether the stored bytes of a message mention one of some names, or may have a command for any file."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._names = [name.encode("utf-8", "surrogatepass") for name in set(names)]
+        self._names = [encoding.dump(name).strip()[1:-1] for name in set(names)]
 
     def __call__(self, data: bytes) -> bool:
         if any(name in data for name in self._names):

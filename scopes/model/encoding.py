@@ -11,21 +11,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from functools import cache
 from math import isfinite
 from typing import Any, Final, TypeAlias, TypeVar
 
+from scopes import fast_json
 from scopes.errors import Corrupt, Invalid
+from scopes.loading import load as load_object
 
 MAX_DEPTH: Final = 200
 MAX_DIGITS: Final = 4300  # Python's default limit; fixed here, because a process may change it
 
 
-@dataclass(frozen=True, slots=True)
 class Foreign:
     """A JSON subtree from a foreign source; it keeps its key order, and its depth counts from its own root."""
 
-    value: Json
+    __slots__ = ("value",)  # no dataclass: msgspec would write its fields
+
+    def __init__(self, value: Json) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Foreign) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(Foreign)
+
+    def __repr__(self) -> str:
+        return f"Foreign({self.value!r})"
 
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Foreign | None"
@@ -33,6 +46,10 @@ _Order: TypeAlias = Callable[[Iterable[str]], list[str]]
 
 Value = TypeVar("Value")
 
+_SIMPLE: Final = frozenset({str, bool, type(None)})
+_SMALLEST: Final = -(2**63)  # of the integers that msgspec encodes
+_LARGEST: Final = 2**64 - 1
+_SHORT: Final = (1e-4, 1e16)  # floats from the first to below the second are written without an exponent
 _FIRST_TOO_LONG: Final = 10**MAX_DIGITS
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
 
@@ -44,6 +61,9 @@ def dump(value: Json) -> bytes:
         Invalid: a key is not text, a value is not JSON, NaN or infinite, an integer has more than 4300 digits, nesting
             is deeper than 200 levels, or two keys are equal except that one splits a surrogate pair.
     """
+    data = None if fast_json.library is None else _write_fast(value)
+    if data is not None:
+        return data
     text = _write(value)
     try:
         return text.encode()
@@ -94,6 +114,43 @@ def exact_or_text(name: str, text: str) -> dict[str, Json]:
 def without_none(**fields: Value | None) -> dict[str, Value]:
     """Return the fields that are not None, in order: unknown fields of a JSON object are absent."""
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _write_fast(value: Json) -> bytes | None:
+    """Encode a value with msgspec; None if its result could differ from that of `_write`, or for an error."""
+    if not _is_simple(value, MAX_DEPTH):
+        return None
+    try:
+        data: bytes = _fast_encoder().encode(value)
+    except UnicodeEncodeError:  # a lone surrogate
+        return None
+    return data + b"\n"
+
+
+@cache
+def _fast_encoder() -> Any:
+    inner = fast_json.library.Encoder()
+    raw = load_object("msgspec:Raw")
+    return fast_json.library.Encoder(order="sorted", enc_hook=lambda foreign: raw(inner.encode(foreign.value)))
+
+
+def _is_simple(value: Any, levels_left: int, *, in_foreign: bool = False) -> bool:
+    """Return True if msgspec writes a value as `_write` does; a loop of one frame for each level, as in `_arrange`."""
+    kind = type(value)
+    if kind is dict or kind is list:
+        items = value.values() if kind is dict else value
+        for item in items if levels_left else ():
+            if type(item) not in _SIMPLE and not _is_simple(item, levels_left - 1, in_foreign=in_foreign):
+                return False
+        return levels_left > 0 and (kind is list or all(type(key) is str for key in value))
+    match value:
+        case int():
+            return kind is bool or (kind is int and _SMALLEST <= value <= _LARGEST)
+        case float():
+            return kind is float and (value == 0 or _SHORT[0] <= abs(value) < _SHORT[1])
+        case Foreign():
+            return not in_foreign and _is_simple(value.value, MAX_DEPTH, in_foreign=True)
+    return kind in _SIMPLE
 
 
 def _write(value: Json) -> str:

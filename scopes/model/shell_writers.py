@@ -54,7 +54,7 @@ _VALUED = frozenset(
 @lru_cache(maxsize=64)
 def read_actions(command: str, directory: str = "") -> tuple[Action, ...]:
     """Return the parts of a command line that may change files, given the directory in which it begins."""
-    text = _without_patches(command)
+    text = without_patches(command)
     if len(text) > MAX_COMMAND:
         return (Action(cause="a long command", text=text, directory=directory),)
     return tuple(_read_script(text, directory, 0))
@@ -73,7 +73,7 @@ def _read_script(script: str, directory: str, level: int) -> Iterator[Action]:
     yield from _Script(directory, level, commands).read()
 
 
-def _without_patches(command: str) -> str:
+def without_patches(command: str) -> str:
     """Return a command line without the patches in it, whose lines are read as edits."""
     pieces, at = [], 0
     while (begin := command.find(_BEGIN, at)) >= 0 and (end := command.find(_END, begin)) >= 0:

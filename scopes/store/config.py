@@ -52,6 +52,7 @@ _VALUES = {
     "scopes.tightbudget": _WHOLE_NUMBER,
     "scopes.maxturns": _WHOLE_NUMBER,
     "scopes.idleseconds": _WHOLE_NUMBER,
+    "scopes.importworkers": _WHOLE_NUMBER,
     "scopes.budgetwindow": _PERCENTAGES,
     "scopes.budgetcontent": _PERCENTAGES,
 }

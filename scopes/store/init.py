@@ -26,11 +26,12 @@ STORE_CONFIG: dict[str, int | str] = {
 }
 
 
-def create_store(path: str) -> bool:
+def create_store(path: str, *, durable: bool = True) -> bool:
     """Create an empty store at `path`, readable by its owner alone; return False if there is one already.
 
     It is created in a temporary sibling directory and renamed, so that no process sees an incomplete store and two
-    processes can create it at once. A mirror clone of a store lacks only the settings; it gets them.
+    processes can create it at once. A mirror clone of a store lacks only the settings; it gets them. Without `durable`
+    the store may be incomplete after a power cut.
 
     Raises:
         Invalid: `path` exists and is something else.
@@ -48,13 +49,14 @@ def create_store(path: str) -> bool:
     try:
         with translated(f"create a store at {path}", os.path.dirname(path)):
             try:
-                _build(unfinished)
+                _build(unfinished, durable=durable)
                 os.rename(unfinished, path)
             except (pygit2.GitError, OSError):
                 if not is_store(path):
                     raise
                 return False
-            sync(os.path.dirname(path))
+            if durable:
+                sync(os.path.dirname(path))
     finally:
         os.umask(mask)
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -94,7 +96,7 @@ def remove_unfinished_stores(path: str) -> None:
                 shutil.rmtree(os.path.join(directory, name))
 
 
-def _build(path: str) -> None:
+def _build(path: str, *, durable: bool) -> None:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     os.mkdir(path, 0o700)
     repository = pygit2.init_repository(path, bare=True, initial_head="scopes-none")
@@ -104,8 +106,9 @@ def _build(path: str) -> None:
     for directory, _, files in os.walk(path):
         for name in files:
             os.chmod(os.path.join(directory, name), 0o600)
-    for synced in ("config", "HEAD", ""):  # an empty config after a power cut would hide every message
-        sync(os.path.join(path, synced))
+    if durable:
+        for synced in ("config", "HEAD", ""):  # an empty config after a power cut would hide every message
+            sync(os.path.join(path, synced))
 
 
 def sync(path: str) -> None:

@@ -11,12 +11,16 @@ from collections.abc import Container, Iterator
 from contextlib import ExitStack, contextmanager
 from tempfile import TemporaryDirectory, gettempdir
 
+import pygit2
+
+from scopes.store.config import Setting
 from scopes.store.error_translation import translated
 from scopes.store.init import create_store
 from scopes.store.locks import LOCK_FILE, TURNSTILE_FILE
 from scopes.store.repository import Repository, open_repository, open_unchecked
 
 _PACKS = ("objects", "pack")
+_NOT_SYNCED = {"scopes.durability": Setting("scopes.durability", "fast", "flag")}
 _NOT_LINKED = {"objects", LOCK_FILE, TURNSTILE_FILE}
 
 
@@ -43,13 +47,18 @@ def overlay_of(repository: Repository) -> Iterator[Repository]:
 def empty_store() -> Iterator[Repository]:
     """Open an empty temporary store for the duration of a block: the preview of a command whose store does not exist.
 
+    Nothing in it is synced to the disk, because it is deleted anyway.
+
     Raises:
         Inaccessible: temporary files cannot be written.
     """
     with TemporaryDirectory(prefix="scopes-") as directory:
         path = os.path.join(directory, "store")
-        create_store(path)
-        yield open_repository(path)
+        create_store(path, durable=False)
+        try:
+            yield open_repository(path, _NOT_SYNCED)
+        finally:
+            pygit2.settings.enable_fsync_gitdir(True)  # the setting belongs to the process
 
 
 def _link_entries(source: str, target: str, excluded: Container[str] = ()) -> None:

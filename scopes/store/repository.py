@@ -32,6 +32,7 @@ from scopes.store.raw_refs import RefFiles, read_loose_ref, read_ref_files
 from scopes.store.recent_objects import RecentObjects
 
 if TYPE_CHECKING:
+    from scopes.store.commit_graph import CommitGraph
     from scopes.store.packs.sizes import PackSizes
 
 KINDS = {code: kind for kind, code in CODES.items()}
@@ -99,6 +100,7 @@ class Repository:
         libgit2 shares open packs between all its handles, so every old handle is dropped before a new one is made.
         """
         self.__dict__.pop("walker", None)
+        self.__dict__.pop("commit_graph", None)
         del self._odb, self._packs
         self._recent.clear()
         self.git.free()
@@ -111,6 +113,12 @@ class Repository:
         git = pygit2.Repository(self.path, _OPEN_EXACTLY_HERE)
         git.odb.add_backend(LooseReader(self._objects), _PRIORITY_ABOVE_LIBGIT2)
         return git
+
+    @cached_property
+    def commit_graph(self) -> CommitGraph | None:
+        """The commit graph that the last gc wrote; None if there is none that can be used."""
+        graph: CommitGraph | None = load("scopes.store.commit_graph:read_commit_graph")(self._objects)
+        return graph
 
     def require_writable(self) -> None:
         """Raise an error if the store cannot be written.
@@ -145,7 +153,9 @@ class Repository:
 
     def _read_from_disk(self, oid: Oid) -> tuple[str, bytes]:
         try:
-            found = self._find(oid)
+            found = self.find_packed(oid) if self._last_was_packed else None
+            if found is None:
+                found = self._find_unpacked(oid)
         except (pygit2.GitError, ValueError) as error:
             raise _damage(oid) from error
         except OSError as error:
@@ -154,18 +164,16 @@ class Repository:
             raise NotFound(f"object {oid} is not in the store", hint="see: scopes verify")
         return found
 
-    def _find(self, oid: Oid) -> tuple[str, bytes] | None:
-        """Find an object among loose objects and packs; packs first if the previous object was packed.
+    def _find_unpacked(self, oid: Oid) -> tuple[str, bytes] | None:
+        """Find an object among loose objects, then in packs: it may have been packed a moment ago.
 
-        Objects that are read together are usually stored together, and a miss is slow. The packs are tried last too,
-        because a loose object may have been packed a moment ago.
+        Packs are tried before if the previous object was packed: objects that are read together are usually stored
+        together, and a miss is slow.
         """
-        found = self.find_packed(oid) if self._last_was_packed else None
-        if found is None:
-            if not is_oid(oid):
-                raise _damage(oid)
-            found = find_loose(self._objects, oid)
-            self._last_was_packed = found is None
+        if not is_oid(oid):
+            raise _damage(oid)
+        found = find_loose(self._objects, oid)
+        self._last_was_packed = found is None
         return found or self.find_packed(oid)
 
     def find_packed(self, oid: Oid) -> tuple[str, bytes] | None:

@@ -27,6 +27,7 @@ SETTINGS = {
     "scopes.summarizer": "a program that writes the summaries (a command: your own configuration only)",
     "scopes.summarizerTimeout": "seconds that the summarizer may take (default 60)",
     "scopes.check.hookFailure": "what 'check --hook' does if it fails: closed (default: deny the call) or open",
+    "scopes.importWorkers": "processes that import many transcripts (default: one for each processor, up to 4)",
     "scopes.memoryEvery": "new messages after which 'memory update' adds an entry (default 4; 0: never)",
 }
 DEFAULTS = {

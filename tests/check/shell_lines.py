@@ -187,7 +187,7 @@ DELETION = [
     ("docker rm -f web", ""),
     ("git rm -r --cached /", ""),
     ("grep -r 'rm -rf /' .", ""),
-    ('cd "$UNKNOWN" && rm -rf build', ""),
+    ('cd "$UNKNOWN" && rm -rf build', "?"),
     ("rm -rf", ""),
 ]
 

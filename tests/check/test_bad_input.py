@@ -24,6 +24,8 @@ MISTAKES = [
     ('[[suppress]]\nrule = "run/empty"\nreason = "x"\nuntill = 2099-01-01\n', "4:1: a suppression has no key 'untill'", "did you mean 'until'?"),
     ('[[suppress]]\nrule = "order/tests-pass"\nreason = "x"\nuntil = 2099-01-01\n', "1:1: a suppression is of a rule that does not exist: 'order/tests-pass'", "did you mean 'order/tests-passed'?"),
     ('[rules."run/empty"]\nlevel = "warn"\n', "level = 'warn' is not one of", "did you mean 'warning'?"),
+    ("# deep\ntests = " + "[" * 5000 + "]" * 5000, "2:1: tables or lists are nested too deeply", ""),
+    ("fail_on = " + "[" * 400 + "]" * 400, "scopes-check.toml:1:1: ", ""),
     ("fail_on = \n", "Invalid value (at line 1, column 11)", ""),
     ("\n\n[rules\n", "at line 3, column 7", ""),
     ('extends = "scopes-check.toml"\n', "1:1: a policy extends itself: scopes-check.toml -> scopes-check.toml", ""),
@@ -47,6 +49,32 @@ def test_a_mistake_in_a_policy_stops_the_check_with_2_and_names_its_place(folder
     assert (code, message in output, hint in output) == (2, True, True), output
     assert output.startswith("error: scopes-check.toml:")
     assert not (folder / "s.sarif").exists()
+
+
+@pytest.mark.parametrize("words", [("--rules", "p.toml"), ()])
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (os.mkfifo, "it is a named pipe"),
+        (os.mkdir, "it is a directory"),
+        (lambda path: os.symlink("gone", path), "there is no policy"),
+    ],
+)
+def test_a_policy_that_is_no_file_is_a_mistake(folder, capsys, words, make, reason):
+    """It is not waited for, and the defaults do not take its place."""
+    make("p.toml" if words else "scopes-check.toml")
+    code, output = run_check(capsys, "fine.jsonl", *words)
+    assert (code, reason in output) == (2, True), output
+
+
+def test_a_policy_that_is_named_and_missing_is_a_mistake(folder, capsys):
+    code, output = run_check(capsys, "fine.jsonl", "--rules", "gone.toml")
+    assert (code, "there is no policy gone.toml" in output) == (2, True)
+
+
+def test_a_baseline_of_another_format_is_a_mistake(folder, capsys):
+    code, output = run_check(capsys, "fine.jsonl", "--baseline", "fine.jsonl")
+    assert (code, "fine.jsonl is no report of scopes check" in output) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ from scopes.check.baseline import mark_known, read_baseline
 from scopes.check.check import Checked, CheckedRun
 from scopes.check.findings import Event, Finding, Verdict
 from scopes.check.fingerprints import with_fingerprints
-from scopes.errors import Corrupt
+from scopes.errors import Invalid
 from scopes.render.json_line import result_line
 from scopes.render.reports.sarif import write_sarif
-from tests.check.made_runs import make_run
+from tests.check.made_runs import judge, make_run, shell
 
 TEXTS = st.text("ab /.-x", max_size=6)
 FINDINGS = st.lists(
@@ -89,6 +89,40 @@ def test_the_root_directory_as_workspace_does_not_eat_the_slashes():
     assert prints(finding("rm /a"), directory="/") == prints(finding("rm /a"), directory=None)
 
 
+PUSH = "shell/force-push"
+
+
+def prints_of(line, *, directory="/home/dev/shop", cwd="/home/dev/shop"):
+    run = make_run(shell(line, **({} if cwd == directory else {"directory": cwd})), directory=directory)
+    return [each.fingerprint for each in judge(PUSH, run).findings]
+
+
+@pytest.mark.parametrize(
+    ("line", "cwd"),
+    [
+        ("cd web && git push -f", "/home/dev/shop"),
+        ("git push -f", "/home/dev/shop/web"),
+        ("cd $X && git push -f", "/home/dev/shop"),
+        ("cd /tmp && git push -f", "/home/dev/shop"),
+    ],
+)
+def test_a_command_in_another_directory_is_another_breach(line, cwd):
+    here = prints_of("git push -f")
+    assert prints_of("cd . && git push -f") == here
+    assert here != prints_of(line, cwd=cwd) == prints_of(line, cwd=cwd)
+
+
+def test_a_command_with_another_value_of_a_variable_is_another_breach():
+    assert prints_of("D=a; git push -f $D") != prints_of("D=b; git push -f $D")
+    assert prints_of("D=a; git push -f $D") == prints_of("git push -f a")
+
+
+@pytest.mark.parametrize("line", ["git push -f", "cd web && git push -f", "cd $X && git push -f"])
+def test_a_transcript_without_a_directory_has_the_fingerprints_of_one_with_it(line):
+    """An event stream of Codex does not state where it ran; its session file does."""
+    assert prints_of(line, directory=None, cwd=None) == prints_of(line)
+
+
 def test_text_that_is_no_utf_8_has_a_fingerprint():
     assert len(prints(finding("rm \udcff"))[0]) == 64
 
@@ -149,7 +183,7 @@ def test_a_baseline_is_read_from_both_reports_whatever_else_is_in_them(document,
 )
 def test_another_document_is_no_baseline(data):
     """An empty baseline would let nothing pass, and a wrong one would hide that it is wrong."""
-    with pytest.raises(Corrupt, match=r"old\.json is no report of scopes check"):
+    with pytest.raises(Invalid, match=r"old\.json is no report of scopes check"):
         read_baseline(data, "old.json")
 
 
@@ -163,6 +197,6 @@ def test_another_document_is_no_baseline(data):
     ids=["number", "nested", "bytes"],
 )
 def test_the_reason_why_a_baseline_cannot_be_read_is_in_plain_words(data, reason):
-    with pytest.raises(Corrupt) as caught:
+    with pytest.raises(Invalid) as caught:
         read_baseline(data, "old.json")
     assert caught.value.message == f"old.json is no report of scopes check: {reason}"

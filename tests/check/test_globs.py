@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from time import process_time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.check.globs import matches_command, matches_path, matches_word
+from scopes.check.globs import _path_expression, _Tokens, matches_command, matches_path, matches_word
 from scopes.check.shell_command import Command
 
 WORDS = st.sampled_from(["a", "b", "aa", "ab", "-x", "a*b"])
@@ -133,3 +134,27 @@ def test_a_pattern_without_wildcards_matches_itself_alone(text):
     assert matches_path(literal, literal)
     assert not matches_path(literal, f"{literal}z")
     assert matches_word(literal, literal)
+
+
+PIECES = st.sampled_from(["a", "b", "/", "*", "**", "**/", "?", "."])
+
+
+@given(st.lists(PIECES, max_size=8).map("".join), st.text("ab/.", max_size=9))
+def test_long_paths_match_as_short_ones_do(pattern, path):
+    """A long path is matched by an automaton, a short one by a regular expression."""
+    assert _Tokens(pattern).matches(path) is (_path_expression(pattern).fullmatch(path) is not None)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("**/a/**/a/**/a/**/b", "a/" * 2000),
+        ("**/*a*a*a*/**/*b", "a" * 4000),
+        ("*a*a*a*a*b", "a" * 4000),
+        ("**a**a**a**a**b", "a" * 4000),
+    ],
+)
+def test_the_time_to_match_a_path_is_linear_in_the_path(pattern, path):
+    start = process_time()
+    assert not matches_path(pattern, path)
+    assert process_time() - start < 1

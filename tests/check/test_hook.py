@@ -67,6 +67,49 @@ def test_the_calls_of_each_agent(given, action):
     assert decide(**given).action == action
 
 
+@pytest.mark.parametrize("command", ["python3 -c 'x'", "cat x | sh", "source x.sh", "ls ("])
+def test_a_command_that_cannot_be_read_never_passes(command):
+    wanted = parse_input("claude-code", hook_input(given={"command": command}), {})
+    assert judge_call(wanted, Policy()).action == "ask"
+    assert judge_call(wanted, Policy(), is_closed=True).action == "deny"
+    assert judge_call(wanted, Policy(levels={"shell/opaque": "off"})).action == "pass"
+    assert judge_call(wanted, Policy(parameters={"shell/opaque": {"allow": ["python3 **"]}})).action == (
+        "pass" if command.startswith("python3") else "ask"
+    )
+
+
+@pytest.mark.parametrize(
+    "command", ["ls " * 400_000, "$(" * 100 + "rm -rf /" + ")" * 100, "if a; then " * 60 + "fi; " * 60]
+)
+def test_a_line_that_exceeds_a_limit_is_denied(command, monkeypatch):
+    monkeypatch.setattr("scopes.check.hook.MAX_INPUT", 1 << 30)
+    decision = decide(given={"command": command})
+    assert (decision.action, "shell/opaque" in decision.reason) == ("deny", True)
+
+
+@pytest.mark.parametrize("given", [{"command": 3}, {"command": ["ls", 3]}, {"command": {"a": 1}}, "ls"])
+def test_the_call_of_a_shell_without_a_readable_command_is_refused(given):
+    with pytest.raises(Invalid, match="the command of the call is not a text"):
+        decide(given=given)
+    assert decide(given={"command": ""}).action == decide(given={"restart": True}).action == "pass"
+
+
+@pytest.mark.parametrize(
+    ("tool", "action"),
+    [
+        ("mcp__host__run_command", "deny"),
+        ("mcp__host__bash", "deny"),
+        ("mcp__x__execute_command", "deny"),
+        ("run_in_terminal", "deny"),
+        ("exec", "deny"),
+        ("mcp__host__publish", "pass"),
+        ("mcp__host__describe_command", "pass"),
+    ],
+)
+def test_a_shell_of_an_mcp_server_is_a_shell(tool, action):
+    assert decide(tool=tool).action == action
+
+
 def test_rules_of_the_policy_that_one_call_decides_are_judged_and_others_are_not():
     rule = '[[rule]]\nid = "ours/x"\nexpect = "{}"\nlevel = "{}"\n'
     made = {"given": {"command": "make deploy"}}
@@ -141,6 +184,19 @@ def test_a_failure_denies_the_call_unless_the_user_configured_otherwise(tmp_path
     code, answer = run(b"{")
     assert (code, list(answer)) == (0, ["systemMessage"])
     assert "the call was not checked" in answer["systemMessage"]
+
+
+def test_the_options_of_scopes_apply_to_the_hook():
+    def answer(data, value):
+        words = ("-c", f"scopes.check.hookFailure={value}", "check", "--hook", "claude-code")
+        return json.loads(scopes(*words, table=PRODUCT, text=False, input=data, stdin=None).stdout)
+
+    assert list(answer(b"{", "open")) == ["systemMessage"]
+    assert answer(b"{", "closed")["hookSpecificOutput"]["permissionDecision"] == "deny"
+    unread = hook_input(given={"command": "python3 -c x"})
+    for value, action in (("open", "ask"), ("closed", "deny")):
+        assert answer(unread, value)["hookSpecificOutput"]["permissionDecision"] == action
+    assert run(unread)[1]["hookSpecificOutput"]["permissionDecision"] == "ask"
 
 
 def test_an_unknown_agent_and_unknown_options_block_with_2():

@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from scopes.check.findings import Finding, Verdict, is_at_least, lower
+from scopes.check.findings import Finding, Verdict, how_it_ended, is_at_least, lower
 from scopes.check.judge import Judge, applies, level_of, split_agents
 from scopes.check.policy import Policy, Suppression
 from scopes.check.rules.registry import RULES
@@ -199,17 +199,38 @@ def test_the_fingerprint_depends_on_neither_ids_nor_positions_nor_the_workspace(
 ATTEMPTS = [rule for rule in RULES if rule.startswith(("shell/", "net/", "files/")) or rule == "secrets/read"]
 
 
+HARM_WITHOUT_SUCCESS = {"shell/pipe-to-shell", "shell/privilege", "shell/opaque", "shell/recursive-delete", "net/host"}
+
+
 @pytest.mark.parametrize("rule", [*ATTEMPTS, "tools/undeclared", "order/push-after-tests"])
 @pytest.mark.parametrize("outcome", [FAILED, DENIED])
-def test_a_call_that_was_refused_or_failed_was_attempted_and_counts_one_level_lower(rule, outcome):
+def test_a_call_that_was_refused_or_failed_without_harm_counts_one_level_lower(rule, outcome):
     """A line of several commands that failed is no attempt: the first ones did what they do."""
     run = BREACH[rule]
     if outcome == FAILED and len(run.calls[-1].commands) > 1:
         pytest.skip("a pipeline")
     calls = (*run.calls[:-1], replace(run.calls[-1], outcome=outcome))
     verdict = judged(rule, replace(run, calls=calls))
-    assert [(each.attempted, each.level) for each in verdict.findings] == [(True, "warning")]
+    is_harmful = outcome == FAILED and rule in {*HARM_WITHOUT_SUCCESS, "tools/undeclared"}
+    expected = (False, "error") if is_harmful else (True, "warning")
+    assert [(each.attempted, each.level) for each in verdict.findings] == [expected]
     assert verdict.level == "error"
+
+
+@pytest.mark.parametrize(
+    ("result", "level", "outcome", "code", "text"),
+    [
+        (1, "error", "failed", 1, "ran and failed with exit 1"),
+        (FAILED, "error", "failed", None, "failed"),
+        (DENIED, "warning", "denied", None, "was refused"),
+    ],
+)
+def test_a_forbidden_command_that_ran_and_failed_keeps_the_level_of_an_own_rule(result, level, outcome, code, text):
+    policy = parse('[[rule]]\nid = "ours/x"\nexpect = "never run(python3 -m unittest **)"')
+    verdicts = Judge(policy).verdicts(make_run(shell("python3 -m unittest", result)))
+    (finding,) = verdicts[-1].findings
+    assert (finding.level, finding.outcome, finding.exit_code) == (level, outcome, code)
+    assert how_it_ended(finding) == text
 
 
 @pytest.mark.parametrize(

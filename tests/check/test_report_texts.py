@@ -35,15 +35,19 @@ def sarif(*args, **fields):
 
 
 def test_an_explanation_names_rule_match_wrapper_events_and_cure_in_this_order():
-    assert list(explain(Row(checked().runs[0], FINDING._replace(attempted=True)))) == [
+    refused = FINDING._replace(attempted=True, outcome="denied", directory="web")
+    assert list(explain(Row(checked().runs[0], refused))) == [
         "error: ours/x: pushed too soon",
         "matched: git push (unwrapped from sudo)",
         "a b.jsonl:15: git push",
         "message sd7mnkyn: pytest",
-        "the call was refused or failed: one level lower",
+        "directory: web",
+        "the call was refused: one level lower",
         "to allow it: wait",
     ]
     assert list(explain(Row(checked().runs[0], Finding("ours/x", "note", "m")))) == ["note: ours/x: m"]
+    failed = Finding("ours/x", "error", "m", outcome="failed", exit_code=2)
+    assert list(explain(Row(checked().runs[0], failed)))[-1] == "the call ran and failed with exit 2"
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,9 @@ def test_options_before_the_first_operand_hide_no_command(pattern, line, matches
     [
         ("make && git push -f", "git push -f"),
         ("git -C x push -f", "git -C x push -f"),
-        ("x=push; git $x -f", "git $x -f"),
+        ("x=push; git $x -f", "git push -f"),
+        ("git $x -f", "git $x -f"),
+        ("D='a b'; rm -r $D/$x", "rm -r 'a b/$x'"),
         ("sudo bash -c 'git push'", "git push"),
         ("git  push", "git  push"),
         (f"curl -H {TOKEN}", "curl -H [redacted github-token]"),

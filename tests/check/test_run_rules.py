@@ -10,6 +10,7 @@ import pytest
 from scopes.check.check import check
 from scopes.check.explain import explain_rule, list_rules
 from scopes.check.policy import Policy, Suppression
+from tests.check.headless_runs import codex_stream, gemini_stream, lines
 from tests.check.runs import judge, run_of, shell, verdict_of
 from tests.check.sessions import run_check, write_session
 
@@ -113,3 +114,54 @@ def test_a_file_in_a_folder_that_cannot_be_read_is_a_finding(tmp_path, capsys, m
     except PermissionError:
         code, output = run_check(capsys, ".")
         assert (code, "run/missing" in output) == (1, True)
+
+
+def _gemini(*records):
+    return gemini_stream({"type": "message", "role": "assistant", "content": "Done."}, *records)
+
+
+_CLAUDE = {"session_id": "s1", "uuid": "u"}
+_INIT = {"type": "system", "subtype": "init", "cwd": "/ws", "model": "m", **_CLAUDE}
+_ANSWER = {
+    "type": "assistant",
+    "message": {"id": "a1", "role": "assistant", "content": [{"type": "text", "text": "Hi."}]},
+}
+_AGAIN = {
+    "type": "assistant",
+    "message": {"id": "a2", "role": "assistant", "content": [{"type": "text", "text": "So."}]},
+}
+_RESULT = {"type": "result", "subtype": "success", "is_error": False, "num_turns": 1, "result": "Hi."}
+_END = {"type": "result", "status": "success", "stats": {}}
+_ITEM = {"type": "item.completed", "item": {"id": "item_9", "type": "agent_message", "text": "more"}}
+_DONE = {"type": "turn.completed", "usage": {"input_tokens": 1, "cached_input_tokens": 0, "output_tokens": 1}}
+
+
+def _claude(*records):
+    values = ({**each, "session_id": "s1", "uuid": f"u{number}"} for number, each in enumerate(records))
+    return lines(_INIT, *values)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_complete"),
+    [
+        (_claude(_ANSWER, _RESULT), True),
+        (_claude(_ANSWER, _RESULT, _AGAIN), False),
+        (_claude(_ANSWER, _RESULT, {"type": "user", "message": {"role": "user", "content": "and?"}}), False),
+        (_claude(_ANSWER, _RESULT) + lines({**_INIT, "uuid": "v"}), False),
+        (_claude(_ANSWER, _RESULT, _AGAIN, _RESULT), True),
+        (_claude(_ANSWER, _RESULT, {"type": "system", "subtype": "task_notification"}), True),
+        (codex_stream(("text", "Hi.")), True),
+        (codex_stream(("text", "Hi.")) + lines(_ITEM), False),
+        (codex_stream(("text", "Hi.")) + lines({"type": "turn.started"}), False),
+        (codex_stream(("text", "Hi.")) + lines({"type": "turn.started"}, _ITEM, _DONE), True),
+        (_gemini(_END), True),
+        (_gemini(_END, {"type": "message", "role": "user", "content": "and?"}), False),
+        (_gemini(_END, {"type": "tool_use", "tool_name": "x", "tool_id": "t", "parameters": {}}), False),
+        (_gemini(_END, {"type": "message", "role": "user", "content": "and?"}, _END), True),
+    ],
+)
+def test_a_stream_that_goes_on_after_its_end_needs_another_end(tmp_path, monkeypatch, capsys, text, is_complete):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stream.jsonl").write_text(text)
+    code, output = run_check(capsys, "stream.jsonl")
+    assert ("run/incomplete" in output, code) == (not is_complete, int(not is_complete)), output

@@ -15,6 +15,11 @@ from scopes.check.rules.base import Settings
 from scopes.check.rules.registry import RULES
 from scopes.check.run import Call, Run
 from scopes.model.message import Part
+from tests.check.doubtful_lines import COMPUTED
+from tests.check.doubtful_lines import DIRECTORIES as DOUBTFUL_DIRECTORIES
+from tests.check.made_runs import judge as judge_made
+from tests.check.made_runs import make_run
+from tests.check.made_runs import shell as shell_step
 from tests.check.runs import judge, run_of, shell, verdict_of
 from tests.check.shell_lines import DELETION, EFFECTS, GIT, HOSTS, OPAQUE
 from tests.importers.reading import TRANSCRIPTS
@@ -34,7 +39,7 @@ def read_lines(path):
     return path.read_text().splitlines() if path.exists() else []
 
 
-LINES = [*GIT, *DELETION, *EFFECTS, *OPAQUE, *HOSTS]
+LINES = [*GIT, *DELETION, *EFFECTS, *OPAQUE, *HOSTS, *COMPUTED, *DOUBTFUL_DIRECTORIES]
 BREACHES = [line for line, rules in LINES if rules and rules != "?" and "\n" not in line and "if test" not in line]
 WRAPPERS = [
     "bash -c {quoted}", "sh -lc {quoted}", "eval {quoted}", "sudo -u bob sh -c {quoted}", "( {line} )", "{{ {line}; }}",
@@ -197,3 +202,12 @@ def test_each_rule_explains_what_it_sees_what_not_and_how_to_allow(name):
     names = [parameter.name for parameter in RULES[name].parameters]
     assert all(f"`{each}`" in text or f"`{each} =" in text for each in names)
     assert "cannot see" in text or name == "shell/opaque"
+
+
+@pytest.mark.parametrize("level", ["note", "warning"])
+def test_a_line_that_is_too_large_to_read_is_an_error_at_every_level(level):
+    """It can hide any command, so that no other rule sees what it does."""
+    policy = Policy(levels={"shell/opaque": level})
+    for line, expected in (("$(" * 100 + "ls" + ")" * 100, "error"), ("python3 -c x", level)):
+        findings = judge_made("shell/opaque", make_run(shell_step(line)), policy).findings
+        assert findings[0].level == expected

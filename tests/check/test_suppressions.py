@@ -21,8 +21,8 @@ FINDING = Finding(
 )
 
 
-def suppression(match=None, until=TODAY, rule="shell/push", reason="why"):
-    return Suppression(rule, match, reason, until, 1)
+def suppression(match=None, until=TODAY, rule="shell/push", reason="why", directory=None):
+    return Suppression(rule, match, reason, until, 1, directory=directory)
 
 
 def reason_for(*suppressions, finding=FINDING):
@@ -45,6 +45,39 @@ def reason_for(*suppressions, finding=FINDING):
 def test_a_suppression_covers_a_whole_matched_part_or_a_whole_first_event(match, covered):
     """A pattern would cover what nobody has looked at."""
     assert (reason_for(suppression(match)) == "why") is covered
+
+
+FORCE = "shell/force-push"
+INSIDE = "cd web && git push -f"
+
+
+@pytest.mark.parametrize(
+    ("line", "match", "directory", "covered"),
+    [
+        ("git push -f", "git push -f", None, True),
+        ("git push -f", "git push -f", "./", True),
+        ("git push -f", "git push -f", "web", False),
+        (INSIDE, "git push -f", None, False),
+        (INSIDE, "git push -f", "./web/", True),
+        (INSIDE, "git push -f", "other", False),
+        (INSIDE, INSIDE, None, True),
+        (INSIDE, INSIDE, "web", False),
+        ("cd $X && git push -f", "git push -f", None, False),
+        ("cd /srv && git push -f", "git push -f", "/srv", True),
+        ("D=a; git push -f $D", "git push -f $D", None, False),
+        ("D=a; git push -f $D", "git push -f a", None, True),
+    ],
+)
+def test_a_suppression_covers_a_command_only_in_its_directory_and_with_its_values(line, match, directory, covered):
+    policy = Policy(levels={FORCE: "error"}, suppressions=(suppression(match, rule=FORCE, directory=directory),))
+    (verdict,) = Judge(policy).verdicts(make_run(shell(line)), lambda rule: rule == FORCE)
+    assert [each.suppressed == "why" for each in verdict.findings] == [covered]
+
+
+def test_a_suppression_for_another_directory_names_that_of_the_finding():
+    judge = Judge(Policy(levels={FORCE: "error"}, suppressions=(suppression("git push -f", rule=FORCE),)))
+    judge.verdicts(make_run(shell(INSIDE)))
+    assert [note.hint for note in judge.notes()] == ['the finding is in another directory: add directory = "web"']
 
 
 def test_another_rule_is_not_covered():

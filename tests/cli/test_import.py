@@ -51,6 +51,11 @@ def run(folder, *words):
     return scopes("--store", str(folder / "store.git"), "conv", "import", *words, table=PRODUCT, env=home)
 
 
+def test_the_sizes_of_standard_folders_have_the_units_of_all_other_sizes(folder):
+    done = run(folder)
+    assert f"Claude Code: 1 transcript, {len(RECORD)} B, in " in done.stderr
+
+
 def test_a_dry_run_makes_no_store(folder):
     done = run(folder, "--dry-run", str(folder / "elsewhere.jsonl"))
     assert (done.returncode, done.stdout.split()[0], (folder / "store.git").exists()) == (0, "conv-001", False)

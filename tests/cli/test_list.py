@@ -82,6 +82,14 @@ def test_a_filter_matches_the_beginning_of_a_word_and_names_the_values_if_none_d
         shop.run_main(*LIST, "--json")
 
 
+@pytest.mark.parametrize("window", [("--since", "2099-01-01"), ("--until", "1999-01-01")])
+def test_an_empty_window_names_the_first_and_the_last_conversation(conversation, cache, window):
+    conversation.append("main", "hello")
+    activity = conversation.run(*LIST, "--json")["conversations"][0]["last_activity"][:10]
+    expected = f"last activity: from {activity} ({conversation.id}) to {activity} ({conversation.id})"
+    assert expected in conversation.run_main(*LIST, *window).stderr
+
+
 def test_an_exact_name_comes_before_its_beginnings(shop, cache):
     shop.append("main", "x", author="carol-2")
     other = shop.run("new", "--json")["id"]

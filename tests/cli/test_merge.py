@@ -91,7 +91,7 @@ def test_in_a_pipe_the_conflicts_and_the_next_commands_are_notes(conflicting, wo
     assert done.stdout.count("\n") == 1
     assert f"note: {conflicting.id}/{unchanged}" in done.stderr
     assert "decision-disagreement decisions/db" in done.stderr
-    assert (f"scopes conv {steps} {conflicting.id} --abort" in done.stderr) == (steps is not None)
+    assert (f"scopes {steps} {conflicting.id} --abort" in done.stderr) == (steps is not None)
     assert ("--take source --continue" in done.stderr) == (steps is not None)
 
 
@@ -103,7 +103,7 @@ def test_in_a_pipe_the_conflicts_and_the_next_commands_are_notes(conflicting, wo
     ],
 )  # fmt: skip
 def test_in_a_pipe_a_dry_run_writes_in_a_note_what_would_happen(conversation, command, note):
-    """M14: the name of the branch alone told nothing."""
+    """M14: the name of the branch alone told nothing; a merge writes a row."""
     verb, *options = command.split()
     conversation.append("fix", "one")
     sides = {
@@ -112,7 +112,10 @@ def test_in_a_pipe_a_dry_run_writes_in_a_note_what_would_happen(conversation, co
         "cherry-pick": ("fix", "--branch", "main"),
     }
     done = conversation.run_main("conv", verb, conversation.id, *sides[verb], *options, "--dry-run")
-    assert (done.returncode, done.stdout) == (0, "fix\n" if verb == "rebase" else "main\n")
+    outcome = "merged" if options else "fast-forward"
+    row = f"{outcome}\t{conversation.id}\tmain\tfix\t1\t0\n"
+    written = {"merge": row, "rebase": "fix\n", "cherry-pick": "main\n"}
+    assert (done.returncode, done.stdout) == (0, written[verb])
     assert f"note: {note.format(conversation.id)}\n" in done.stderr
 
 

@@ -81,3 +81,8 @@ def test_a_new_topic_that_differs_in_punctuation_only_is_noted(conversation):
     for topic in ("USER agent", "user agents"):
         again = ("append", conversation.id, "--branch", "main", "--kind", "decision", "--topic", topic, "wget")
         assert conversation.run_main(*again).stderr == ""
+
+
+def test_the_json_of_a_decision_has_the_text_that_people_see(conversation):
+    conversation.run("append", conversation.id, "--kind", "decision", "--topic", "db", "SQLite", "--json")
+    assert conversation.run("log", conversation.id, "-n", "1", "--json")["text"] == "decision: SQLite · topic: db"

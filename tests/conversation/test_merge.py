@@ -8,12 +8,15 @@ import pytest
 
 from scopes.conversation.amend import retract
 from scopes.conversation.branch import branch
+from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.conflicts import list_conflicts
 from scopes.conversation.decisions import decisions
+from scopes.conversation.diff import diff
 from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
 from scopes.conversation.merge_outcomes import FastForwarded, MergeConflicted, Merged, UpToDate
 from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.rewind import rewind
+from scopes.conversation.show import show
 from scopes.conversation.switch import switch
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
@@ -154,7 +157,30 @@ def test_the_active_branch_is_merged_by_the_command_of_the_hint(repository, sour
     switch(repository, "conv-001", source)
     with pytest.raises(Invalid, match="into itself") as refusal:
         merge(repository, "conv-001", source)
+    assert "it is the active branch" in refusal.value.message
     assert refusal.value.hint == f"scopes merge conv-001 {source} --target {target}"
+
+
+def test_the_hint_for_an_active_branch_without_a_parent_says_how_to_name_the_target(repository):
+    history(repository, "main: a")
+    with pytest.raises(Invalid, match="it is the active branch, which is the default target") as refusal:
+        merge(repository, "conv-001", "main")
+    assert refusal.value.hint == "scopes merge conv-001 main --target BRANCH"
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_branch_of_copies_is_up_to_date_and_has_no_messages_of_its_own(repository, dry_run):
+    """A message that was picked onto both branches has one id and two commits, as in an import that joins sessions."""
+    drawn = history(repository, "main: a b", "other@a: e c", "copy@a:")
+    for name in ("main", "copy"):
+        cherry_pick(repository, "conv-001", [drawn.ids["c"]], branch=name)
+    tips = list_branch_tips(repository, "conv-001")
+    done = merge(repository, "conv-001", "copy", target="main", dry_run=dry_run)
+    assert isinstance(done, UpToDate)
+    assert list_branch_tips(repository, "conv-001") == tips
+    rows = {row.name: row.messages for row in show(repository, "conv-001").branches}
+    assert (rows["copy"], rows["other"]) == (0, 1)
+    assert diff(repository, "conv-001/main", "conv-001/copy").only_right == ()
 
 
 def test_a_branch_is_not_merged_into_itself(repository):

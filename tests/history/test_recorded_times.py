@@ -168,3 +168,24 @@ def test_only_operations_after_the_stored_time_are_read(repository, forked, monk
     assert len(read) == 1
     assert times.find_newest([(tip.oid, newest, "carol@humans.scopes")]) is None
     assert format_seconds(newest) == newest_operation(repository)
+
+
+def test_a_merge_that_was_continued_is_shown_at_the_time_of_its_end(repository, forked):
+    merge(repository, "c", "fix", target="main")
+    began = newest_operation(repository)
+    resolve_conflict(repository, "c", "1", take="source", author=CAROL)
+    finished = continue_merge(repository, "c")
+    merged = next(entry.head for entry in log(repository, "c", bodies=False).items if entry.head.kind == "merge")
+    assert merged.id == finished.message
+    assert display_time(merged) == newest_operation(repository) > began
+    assert (merged.subject, merged.shown_subject) == ("Merge 1 message", "Merge branch 'fix' into main (1 message)")
+    notice = next(entry.head for entry in log(repository, "c", bodies=False).items if entry.head.kind == "system")
+    assert display_time(notice) == began
+
+
+def test_a_merge_names_its_branches_but_not_over_a_text_of_its_own(repository, forked):
+    merge(repository, "c", "fix", target="main")
+    assert newest_head(repository).shown_subject == "Merge branch 'fix' into main (1 message)"
+    abort_merge(repository, "c")
+    merge(repository, "c", "fix", target="main", options=MergeOptions(strategy="theirs", message="all in"))
+    assert newest_head(repository).shown_subject == "all in"

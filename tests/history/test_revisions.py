@@ -107,6 +107,11 @@ def test_an_ambiguous_or_unknown_branch_is_refused_with_the_branches_there_are(r
     with pytest.raises(NotFound) as refusal:
         resolve_branch_name(repository, drawn.conversation, "zzz")
     assert refusal.value.hint == "branches of conv-001: analysis/security, analysis/speed, main"
+    branch(repository, drawn.conversation, name="conflict-resolution/x-into-main", start="main", switch=False)
+    for resolve in (resolve_branch_name, lambda store, name, text: resolve_revision(store, text, name)):
+        with pytest.raises(NotFound) as refusal:
+            resolve(repository, drawn.conversation, "zzz")
+        assert refusal.value.hint.endswith("branches of conv-001: analysis/security, analysis/speed, main")
     with pytest.raises(NotFound) as refusal:
         resolve_branch_name(repository, drawn.conversation, "analysis/sped")
     assert "did you mean analysis/speed" in refusal.value.hint

@@ -266,12 +266,28 @@ def test_a_side_that_edited_the_text_of_the_other_is_compatible(repository):
     assert file.note == "the source edited the text of the target"
 
 
-def test_of_sides_that_began_with_different_texts_only_the_edits_are_compared(repository):
+def test_edits_at_different_lines_of_different_texts_prove_nothing(repository):
+    """What the merge base has instead of the line that differs is not recorded."""
     forked(repository)
     edit(repository, "main", "line 3\n", "main\n", TEXT)
     edit(repository, "alt", "line 15\n", "alt\n", changed(TEXT, 3, "before"))
     file = compared(repository)
-    assert (file.outcome, file.merged) == ("compatible", changed(changed(TEXT, 3, "main"), 15, "alt"))
+    assert (file.outcome, file.merged, file.ranges) == ("unknown", None, ())
+    assert file.note == "the sides began with different texts, and their edits are at different lines"
+
+
+@pytest.mark.parametrize(("line", "outcome"), [(3, "overlap"), (9, "compatible")])
+def test_the_text_before_the_fork_decides_between_different_starts(repository, line, outcome):
+    """The source began with a text that has an unrecorded change, at a line that the target edited or not."""
+    new(repository, directory="/work")
+    write(repository, "main", TEXT)
+    branch(repository, "conv-001", name="alt", switch=False)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    edit(repository, "alt", "line 15\n", "alt\n", changed(TEXT, line, "before"))
+    file = compared(repository)
+    assert (file.outcome, file.base) == (outcome, TEXT)
+    if outcome == "compatible":
+        assert file.merged == changed(changed(changed(TEXT, 3, "main"), 9, "before"), 15, "alt")
 
 
 def test_a_side_that_began_with_the_edits_of_the_other_and_more_is_compatible(repository):
@@ -284,14 +300,32 @@ def test_a_side_that_began_with_the_edits_of_the_other_and_more_is_compatible(re
     assert file.merged == changed(changed(TEXT, 3, "alt"), 4, "somebody else")
 
 
-def test_a_side_that_began_later_with_most_of_the_changes_of_the_other_is_compatible(repository):
-    """Between the sessions somebody replaced one line of the file that the first one had created."""
+def test_most_of_the_changes_of_the_other_side_do_not_prove_that_a_side_went_on(repository):
+    """The start of the source has all lines but one of the file that the target had created."""
     forked(repository)
     call_tool(repository, "conv-001/main", "Write", {"file_path": FILE, "content": TEXT}, structured={"type": "create"})
     edit(repository, "alt", "line 15\n", "alt\n", changed(TEXT, 3, "between"))
     file = compared(repository)
-    assert (file.outcome, file.note) == ("compatible", "the source edited the text of the target")
-    assert file.merged == changed(changed(TEXT, 3, "between"), 15, "alt")
+    note = "the sides began with different texts, of which one may be made of the other"
+    assert (file.outcome, file.note, file.merged) == ("unknown", note, None)
+
+
+@pytest.mark.parametrize("line_20", ["H20", "line 20", "T20\nline 20"])
+def test_a_start_without_one_change_of_the_other_side_proves_nothing(repository, line_20):
+    forked(repository)
+    target = changed(changed(changed(TEXT, 5, "T5"), 6, "T6"), 20, "T20")
+    write(repository, "main", target, TEXT)
+    start = changed(changed(changed(TEXT, 5, "T5"), 6, "T6"), 20, line_20)
+    edit(repository, "alt", "line 15\n", "alt\n", start)
+    assert compared(repository).outcome == "unknown"
+
+
+def test_a_start_that_has_a_removed_line_again_proves_nothing(repository):
+    forked(repository)
+    target = changed(TEXT, 5, "T5").replace("line 12\n", "")
+    write(repository, "main", target, TEXT)
+    edit(repository, "alt", "line 15\n", "alt\n", changed(changed(TEXT, 5, "T5"), 12, "H12"))
+    assert compared(repository).outcome == "unknown"
 
 
 def test_a_side_that_was_earlier_cannot_have_gone_on_with_the_text_of_the_other(repository):
@@ -308,8 +342,8 @@ def test_lines_that_changed_between_two_starts_are_no_conflict_of_the_sides(repo
     edit(repository, "main", "line 3\n", "main\n", changed(TEXT, 15, "between"))
     edit(repository, "alt", "line 15\n", "alt\n", TEXT)
     file = compared(repository)
-    note = "the sides began with different texts; only their edits are compared"
-    assert (file.outcome, file.ranges, file.note) == ("compatible", (), note)
+    note = "the sides began with different texts, and their edits are at different lines"
+    assert (file.outcome, file.ranges, file.note) == ("unknown", (), note)
 
 
 def test_sides_with_different_starts_disagree_where_both_edited(repository):
@@ -635,3 +669,55 @@ def test_an_edit_that_fits_a_text_of_unknown_origin_proves_nothing(repository):
     call_tool(repository, "conv-001/main", "Write", {"file_path": FILE, "content": "x = 2\nq\nx = 1\n"})
     edit(repository, "alt", "x = 1", "x = 3")
     assert compared(repository).outcome == "unknown"
+
+
+def rename(repository, where, old, new_path):
+    changes = {f"/work/{old}": {"type": "update", "unified_diff": "", "move_path": f"/work/{new_path}"}}
+    structured = {"changes": changes}
+    call_tool(repository, f"conv-001/{where}", "apply_patch", "*** Begin Patch", agent="codex", structured=structured)
+
+
+def test_chains_of_renames_with_one_end_are_the_same(repository):
+    forked(repository)
+    for path in (("src/app.py", "src/b.py"), ("src/b.py", "src/c.py")):
+        rename(repository, "main", *path)
+    rename(repository, "alt", "src/app.py", "src/c.py")
+    found = merge(repository, "conv-001", "alt", target="main", dry_run=True)
+    assert {file.path: file.outcome for file in found.files} == {"src/c.py": "same"}
+
+
+def test_a_rename_that_was_taken_back_changes_nothing(repository):
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    rename(repository, "main", "src/app.py", "src/b.py")
+    rename(repository, "main", "src/b.py", "src/app.py")
+    edit(repository, "alt", "line 3\n", "main\n", TEXT)
+    assert compared(repository).outcome == "same"
+
+
+def test_a_patch_that_adds_a_file_may_replace_one(repository):
+    forked(repository)
+    text = changed(TEXT, 3, "main")
+    structured = {"changes": {f"/work/{FILE}": {"type": "add", "content": text}}}
+    call_tool(repository, "conv-001/main", "apply_patch", "*** Begin Patch", agent="codex", structured=structured)
+    edit(repository, "alt", "line 3\n", "main\n", TEXT)
+    assert compared(repository).outcome == "same"
+
+
+@pytest.mark.parametrize("name", ['a"b.py', "a\\b.py", "a\tb.py"])
+def test_names_with_special_characters_are_found(repository, name):
+    forked(repository)
+    for where, line in (("main", 3), ("alt", 15)):
+        arguments = {"file_path": f"/work/{name}", "old_string": f"line {line}\n", "new_string": "x\n"}
+        structured = {"filePath": f"/work/{name}", "originalFile": TEXT}
+        call_tool(repository, f"conv-001/{where}", "Edit", arguments, structured=structured)
+    assert compared(repository).outcome == "compatible"
+
+
+def test_an_empty_text_is_not_compatible_with_another_one_without_a_base(repository):
+    """Git finds no conflict between two new files of which one is empty, but the merge base may have the file."""
+    forked(repository)
+    for where, content in (("main", ""), ("alt", "alt\n")):
+        call_tool(repository, f"conv-001/{where}", "Write", {"file_path": FILE, "content": content})
+    file = compared(repository)
+    assert (file.outcome, file.note) == ("unknown", "the text at the merge base is not recorded")

@@ -6,9 +6,11 @@ import pytest
 
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
+from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.merge import merge
 from scopes.conversation.new import new
-from scopes.history.messages import plain_message
+from scopes.history.messages import plain_message, walk_headers_oldest_first
+from scopes.history.revisions import list_branch_tips
 from scopes.merge.line_ranges import list_moved_changes
 from scopes.model.file_edits import apply_edit, edits_of_call, hash_text
 from scopes.model.message import Part
@@ -120,3 +122,126 @@ def test_separators_of_unicode_end_no_line(forked, separator):
     edit(forked, "alt", "v = 2", "v = SOURCE", before=second)
     assert outcome(forked) == "overlap"
     assert list_moved_changes((first, second), second.replace("v = 2", "v = SOURCE"))
+
+
+def test_a_claim_before_the_fork_makes_the_text_before_it_unknown(repository):
+    """Somebody changed the file by hand: the text that is recorded before that is not the text of the merge base."""
+    new(repository, directory="/work")
+    call_tool(repository, "conv-001/main", "Write", {"file_path": "src/f.c", "content": TEXT})
+    claim(repository, "main")
+    branch(repository, "conv-001", name="alt", switch=False)
+    edit(repository, "main", "line 3\n", "main\n", None)
+    edit(repository, "alt", "line 15\n", "alt\n", None)
+    assert outcome(repository) == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("sed -i s/5/6/ src/f.c && pytest", "unknown"),
+        ("sed -i s/5/6/ src/f.c; false", "unknown"),
+        ("python fix.py > src/f.c", "unknown"),
+        ("clang-format -i src/f.c missing.c && true", "unknown"),
+        ("rm -r src/f.c", "unknown"),
+        ("sed -i s/5/6/ src/f.c src/other.py", "unknown"),
+        ("sed -i s/5/6/ src/f.c", "compatible"),
+        ("cd src && rm f.c", "compatible"),
+        ("git mv src/f.c src/other.py", "compatible"),
+        ("pytest src/f.c && cat src/f.c", "compatible"),
+    ],
+)
+def test_a_failed_command_may_have_changed_the_file_before_it_failed(forked, command, expected):
+    edit(forked, "main", "line 3\n", "main\n")
+    edit(forked, "alt", "line 15\n", "alt\n")
+    call_tool(forked, "conv-001/main", "Bash", {"command": command}, exit_code=1)
+    assert outcome(forked) == expected
+
+
+@pytest.mark.parametrize(("rest", "expected"), [("\npytest", "unknown"), ("", "compatible")])
+def test_a_patch_in_a_failed_command_may_have_been_applied(forked, rest, expected):
+    edit(forked, "main", "line 3\n", "main\n")
+    edit(forked, "alt", "line 15\n", "alt\n")
+    patch = "*** Begin Patch\n*** Update File: src/f.c\n@@\n-line 7\n+seven\n*** End Patch\n"
+    command = ["bash", "-lc", f"apply_patch <<'EOF'\n{patch}EOF{rest}"]
+    call_tool(forked, "conv-001/main", "shell", {"command": command}, exit_code=1)
+    assert outcome(forked) == expected
+
+
+def test_a_failed_edit_by_a_tool_changes_nothing(forked):
+    edit(forked, "main", "line 3\n", "main\n")
+    edit(forked, "alt", "line 15\n", "alt\n")
+    arguments = {"file_path": "src/f.c", "old_string": "line 15\n", "new_string": "other\n"}
+    call_tool(forked, "conv-001/main", "Edit", arguments, is_error=True)
+    assert outcome(forked) == "compatible"
+
+
+def pick(repository, count):
+    """Cherry-pick the last messages of main to alt."""
+    heads = list(walk_headers_oldest_first(repository, [list_branch_tips(repository, "conv-001")["main"]]))
+    cherry_pick(repository, "conv-001", [head.id for head in heads[-count:]], branch="alt")
+
+
+def patch(repository, name, diff):
+    """Append a patch with line numbers and without the text."""
+    structured = {"changes": {FILE: {"type": "update", "unified_diff": diff}}}
+    call_tool(repository, f"conv-001/{name}", "apply_patch", "*** Begin Patch", structured=structured)
+
+
+ABOVE = "@@ -0,0 +1,10 @@\n" + "".join(f"+new {number}\n" for number in range(10))
+
+
+def test_a_picked_patch_between_others_moves_their_line_numbers(forked):
+    patch(forked, "main", "@@ -20 +20 @@\n-line 19\n+main\n")
+    patch(forked, "main", ABOVE)
+    pick(forked, 2)
+    patch(forked, "alt", "@@ -30 +30 @@\n-line 19\n+alt\n")
+    assert outcome(forked) == "unknown"
+
+
+@pytest.mark.parametrize(("line", "expected"), [(29, "overlap"), (36, "compatible")])
+def test_line_numbers_below_a_picked_patch_are_compared(forked, line, expected):
+    patch(forked, "main", ABOVE)
+    pick(forked, 2)
+    patch(forked, "main", "@@ -29,3 +29,3 @@\n line 18\n-line 19\n+main\n line 20\n")
+    context = "".join(f" line {number}\n" for number in range(20, line - 10))
+    changed = "@@ -30 +30 @@\n-line 19\n+alt\n" if line == 29 else f"@@ -31,7 +31,7 @@\n{context}-line 26\n+alt\n"
+    patch(forked, "alt", changed)
+    assert outcome(forked) == expected
+
+
+def test_a_picked_edit_is_part_of_the_texts_of_both_sides(forked):
+    """The picked result records the text of main, which alt does not have."""
+    edit(forked, "main", "line 3\n", "main\n")
+    edit(forked, "main", "line 10\n", "both\n", TEXT.replace("line 3\n", "main\n"))
+    pick(forked, 2)
+    edit(forked, "alt", "line 30\n", "alt\n", None)
+    (file,) = merge(forked, "conv-001", "alt", target="main", dry_run=True).files
+    picked = TEXT.replace("line 10\n", "both\n")
+    assert (file.outcome, file.base) == ("compatible", TEXT)
+    assert file.source.text == picked.replace("line 30\n", "alt\n")
+    assert file.merged == file.source.text.replace("line 3\n", "main\n")
+    assert len(file.source.messages) == 1
+
+
+@pytest.mark.parametrize(("arguments", "text"), [({"replace_all": True}, TEXT), ({}, f"{TEXT}line 10\n")])
+def test_a_picked_edit_that_fits_several_places_makes_the_text_unknown(forked, arguments, text):
+    edit(forked, "main", "line 3\n", "main\n", text)
+    arguments = {"file_path": FILE, "old_string": "line 10\n", "new_string": "both\n", **arguments}
+    structured = {"originalFile": text.replace("line 3\n", "main\n"), "filePath": FILE}
+    call_tool(forked, "conv-001/main", "Edit", arguments, structured=structured)
+    pick(forked, 2)
+    edit(forked, "alt", "line 30\n", "alt\n", None)
+    assert outcome(forked) == "unknown"
+
+
+def test_the_text_after_a_merge_of_two_edited_branches_is_unknown(forked):
+    """The edits of the merged branch are between those of main in no order."""
+    branch(forked, "conv-001", name="other", start="main", switch=False)
+    edit(forked, "main", "line 3\n", "main\n")
+    edit(forked, "other", "line 30\n", "other\n")
+    merge(forked, "conv-001", "other", target="main")
+    edit(forked, "alt", "line 3\n", "alt\n")
+    assert outcome(forked) == "unknown"
+    both = TEXT.replace("line 3\n", "main\n").replace("line 30\n", "other\n")
+    edit(forked, "main", "line 20\n", "again\n", both)
+    assert outcome(forked) == "overlap"

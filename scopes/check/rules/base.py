@@ -7,10 +7,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 from scopes.check.findings import Event, Finding, Level
 from scopes.check.run import Call, Run, Text
+from scopes.check.shell import parse_commands
+from scopes.check.shell_command import Command
+from scopes.check.workspace import relative_to
 from scopes.secret_patterns import redact
 
 FILE_NAME = "scopes-check.toml"
 MAX_TEXT = 500  # characters of an event's text
+TOP = "."  # the workspace as a place
+_UNKNOWN = "?"
+_ANY_WORKSPACE = "/workspace"  # for a transcript that does not state its directory
 
 
 class Parameter(NamedTuple):
@@ -67,6 +73,27 @@ def event_of(call: Call, text: str | None = None) -> Event:
     if text is None:
         text = call.shell or ", ".join(edit.path for edit in call.edits) or call.name
     return Event(call.number, call.message, redact(text)[:MAX_TEXT])
+
+
+def place_of(run: Run, call: Call, command: Command | None = None) -> str:
+    """Return where a call, or one of its commands, runs, relative to the workspace; `?` if the command line hides it.
+
+    A call without a recorded directory counts as one in the workspace. A directory outside of it is absolute.
+    """
+    workspace, directory = run.directory, call.directory or run.directory
+    if command is not None and call.directory is not None:
+        directory = command.directory
+    elif command is not None and call.shell is not None:
+        workspace, directory = _ANY_WORKSPACE, None
+        again = parse_commands(call.shell, _ANY_WORKSPACE)
+        if len(again) == len(call.commands):
+            position = next((n for n, each in enumerate(call.commands) if each is command), len(again))
+            directory = again[position].directory if position < len(again) else None
+    elif directory is None:
+        return TOP
+    if directory is None:
+        return _UNKNOWN
+    return relative_to(directory, workspace) or directory
 
 
 def event_of_text(text: Text, match: str | None = None) -> Event:

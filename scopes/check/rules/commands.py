@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from scopes.check.findings import Finding
 from scopes.check.globs import matches_command, matches_word
-from scopes.check.rules.base import Judge, Parameter, Settings, event_of
+from scopes.check.rules.base import Judge, Parameter, Settings, event_of, place_of
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
 from scopes.check.shell_unwrap import suffixes
@@ -30,6 +30,8 @@ class Flags(NamedTuple):
 
 
 _MODULE = re.compile(r"-[A-Za-ln-z]*m(.*)")
+_EXPANDED = re.compile(r"[$`]")
+_BLANK = re.compile(r"\s")
 _MAX_SUBCOMMANDS = 3  # words before `--help`, the program included
 
 
@@ -45,10 +47,12 @@ def judge_commands(rule: str, decide: Decide, cure: str, *, help_counts: bool = 
             seen = set()
             for command in call.commands:
                 message = None if not help_counts and _asks_for_help(command) else decide(command, call, run, settings)
-                match = match_of(command, call)
-                if message is None or (message, match) in seen:
+                if message is None:
                     continue
-                seen.add((message, match))
+                match, place = match_of(command, call), place_of(run, call, command)
+                if (message, match, place) in seen:
+                    continue
+                seen.add((message, match, place))
                 findings.append(
                     Finding(
                         rule=rule,
@@ -59,6 +63,7 @@ def judge_commands(rule: str, decide: Decide, cure: str, *, help_counts: bool = 
                         wrapper=" ".join(command.wrappers) or None,
                         attempted=call.attempted,
                         cure=cure,
+                        directory=place,
                     )
                 )
         return findings
@@ -73,9 +78,16 @@ def _asks_for_help(command: Command) -> bool:
 
 
 def match_of(command: Command, call: Call) -> str:
-    """Return the words of a command if the text of the call has them like that, else the text of the command."""
+    """Return the words of a command as they were read if they are in the text of the call, or if variables decide them.
+
+    Otherwise it is the text of the command. `rm -rf $D` is one command after `D=build` and another one after `D=/`.
+    """
     words = " ".join(command.words)
-    return redact(words if words and words in (call.shell or "") else command.text)[:MAX_MATCH]
+    if words and words in (call.shell or ""):
+        return redact(words)[:MAX_MATCH]
+    is_expanded = _EXPANDED.search(command.text) is not None and bool(words)
+    as_read = " ".join(word if word and not _BLANK.search(word) else repr(word) for word in command.words)
+    return redact(as_read if is_expanded else command.text)[:MAX_MATCH]
 
 
 def matches_any(patterns: Sequence[str], command: Command) -> bool:

@@ -110,8 +110,9 @@ RECURSIVE_DELETE = Rule(
     "Decided from the targets of rm -r, rimraf, find -delete and rsync --delete, resolved against the directory in "
     "which they run. Reported are the workspace itself, its .git, a directory that contains it, the home directory, "
     "paths outside of the workspace, and paths that a variable, a pipe or another command decides. A variable that "
-    "the same line sets is known, also from mktemp; one in the middle of a path counts as a name. It cannot see links, and what other "
-    "programs delete. `allow` are globs of paths that may be deleted; `$NAME/**` is compared with the word as written.",
+    "the same line sets is known, also from mktemp; one in the middle of a path counts as a name. It cannot see links, "
+    "and what other programs delete. `allow` are globs of paths that may be deleted; `$NAME/**` is compared with the "
+    "word as written.",
     judge_commands(_ID, _decide, "delete inside the workspace, name the path, or add it to `allow`"),
     (Parameter("allow", SCRATCH, "paths outside of the workspace that may be deleted"),),
 )

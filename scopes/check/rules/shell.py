@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
+from scopes.check.findings import Finding
 from scopes.check.globs import matches_command
-from scopes.check.rules.base import Parameter, Rule, Settings
+from scopes.check.rules.base import Parameter, Rule, Settings, Unknown
 from scopes.check.rules.commands import ALLOW, judge_commands, matches_any
 from scopes.check.rules.publish import PUBLISH
 from scopes.check.run import Call, Run
@@ -30,6 +32,7 @@ _INSTALLING: Final = [
     "go get **", "composer install **", "composer require **", "dotnet add package **", "nix-env -i* **",
     "winget install **", "choco install **",
 ]  # fmt: skip
+_LIMITS: Final = ("it is longer than ", "it is nested too deeply", "it runs too many ", "it takes too long ")
 _READABLE: Final = ["source *bin/activate **", ". *bin/activate **"]
 
 
@@ -87,6 +90,19 @@ def _decide_opaque(command: Command, _: Call, __: Run, settings: Settings) -> st
     return None if any(matches_command(each, as_written) for each in settings.parameters["allow"]) else command.opaque
 
 
+_judge_unread = judge_commands("shell/opaque", _decide_opaque, "write the commands out, or add the command to `allow`")
+
+
+def _judge_opaque(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
+    """Judge what cannot be read; a line that exceeds a limit is an error: all commands of it may be hidden."""
+    found = _judge_unread(run, settings)
+    return found if isinstance(found, Unknown) else map(_with_level, found)
+
+
+def _with_level(finding: Finding) -> Finding:
+    return finding._replace(level="error") if finding.message.startswith(_LIMITS) else finding
+
+
 PIPE_TO_SHELL = Rule(
     "shell/pipe-to-shell",
     "error",
@@ -128,9 +144,14 @@ OPAQUE = Rule(
     "Every command can be read",
     "Other rules see only what the command line states. Reported are commands that it does not state: a program in a "
     "variable, text for another language (`python -c`, `node -e`), scripts that a shell reads from a file or a pipe, "
-    "`source`, other machines and containers, PowerShell, and syntax errors. `allow` are patterns of the words as "
-    "written.",
-    judge_commands("shell/opaque", _decide_opaque, "write the commands out, or add the command to `allow`"),
+    "`source`, other machines and containers, PowerShell, and syntax errors. So are commands that another rule cannot "
+    "judge: an option, a subcommand or a refspec that the shell computes (`rm $flags x y`, `git $verb`, `git push "
+    "origin $ref`), a program named by a pattern (`/bin/r?`), a file or a link that the same line makes, and a "
+    "recursive deletion in a directory that is not known or behind a `cd` that may fail. A computed word that no rule "
+    "asks for, as in `echo $x`, is none. `allow` are patterns of the words as written. "
+    "A line that is too long, too deeply nested, or takes too long to read is an error at every level: it can "
+    "hide any command. A hook asks the user about all that it cannot read.",
+    _judge_opaque,
     (Parameter("allow", _READABLE, "commands that are known to be harmless"),),
     strict="warning",
     read_only="warning",

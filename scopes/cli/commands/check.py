@@ -76,9 +76,10 @@ def check(
 
     --hook is the command for an agent's hook before a tool call: PreToolUse of Claude Code and Codex, BeforeTool of
     Gemini CLI. It judges the call by the rules that one call decides: level error denies it with the reason, warning
-    asks the user (Codex shows a message), and all else is left to the agent's own permissions. A hook that fails
-    denies the call, unless scopes.check.hookFailure is open. The policy is that of the project; --rules-from, or
-    --rules with a path outside of it, if the agent can write there.
+    asks the user (Codex shows a message), and all else is left to the agent's own permissions. What it cannot read
+    never passes: it asks, or denies if scopes.check.hookFailure is set to closed. A hook that fails denies the call,
+    unless that is open. The policy is that of the project; --rules-from, or --rules with a path outside of it, if the
+    agent can write there.
 
     The exit code is 0 if nothing was found, 1 if there is a finding at the level of --fail-on (default: error), and 2
     if the policy has a mistake.
@@ -97,7 +98,7 @@ def check(
     """
     invocation: Invocation = context.obj
     if hook is not None:
-        return run_hook(invocation.environ, hook, rules, rules_from, preset)
+        return run_hook(invocation.environ, hook, rules, rules_from, preset, overrides=invocation.overrides)
     request = CheckRequest(
         targets or (), unknown, baseline, agent_exit, report or (), since, project or (), listed, explain, test,
         compare, compare_mode,

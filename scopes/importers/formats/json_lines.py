@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 from scopes.importers.formats.events import ByteRange
-from scopes.importers.formats.lossless_json import decode, decode_first, describe_error
+from scopes.importers.formats.lossless_json import NOT_DECODED, decode, decode_fast, decode_first, describe_error
 
 MAX_LINE_BYTES = 64 << 20
 _BLOCK_BYTES = 1 << 20
@@ -79,6 +79,9 @@ def _parse_line(line: bytes | None, number: int, count: int, span: ByteRange) ->
     """Parse the documents of one line; `span` includes blank lines before it, `count` records come before."""
     if line is None:
         return [Record(number, count, span, None, f"the line is longer than {MAX_LINE_BYTES >> 20} MiB")]
+    value = decode_fast(line.removesuffix(b"\n"))
+    if value is not NOT_DECODED:
+        return [Record(number, count, span, value)]
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError:

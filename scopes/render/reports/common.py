@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from scopes import sanitize
 from scopes.check.check import Checked, CheckedRun
-from scopes.check.findings import LEVELS, Event, Finding
+from scopes.check.findings import LEVELS, Event, Finding, how_it_ended
 from scopes.check.rules.base import FILE_NAME
 
 _BACKQUOTES = re.compile(r"`+")
@@ -52,8 +52,10 @@ def explain(row: Row) -> Iterator[str]:
         yield f"matched: {finding.match}" + (f" (unwrapped from {finding.wrapper})" if finding.wrapper else "")
     for event in finding.events:
         yield f"{place_of(event)}: {event.text}"
-    if finding.attempted:
-        yield "the call was refused or failed: one level lower"
+    if finding.directory is not None:
+        yield f"directory: {finding.directory}"
+    if finding.outcome in {"denied", "failed"}:
+        yield f"the call {how_it_ended(finding)}" + (": one level lower" if finding.attempted else "")
     if finding.cure:
         yield f"to allow it: {finding.cure}"
 

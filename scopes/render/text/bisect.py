@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.history.messages import MessageHeader, display_time
+from scopes.history.messages import MessageHeader, display_time, shown_author
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import author, counted, identifier, short_time, subject
 from scopes.render.view import Cell, Column, Span, View
@@ -49,4 +49,4 @@ def _write(view: View, head: MessageHeader, note: str = "") -> None:
 
 
 def _row(view: View, head: MessageHeader, state: str) -> tuple[Cell, ...]:
-    return state, head.id, head.author, short_time(view, display_time(head)), head.subject, head.oid
+    return state, head.id, shown_author(head), short_time(view, display_time(head)), head.subject, head.oid

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from scopes.check.findings import how_it_ended
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import counted
 from scopes.render.view import Column, Span, View
@@ -53,7 +54,8 @@ def _write_run(run: CheckedRun, view: View) -> None:
 
 def _write_finding(finding: Finding, path: str | None, view: View) -> None:
     level = Span(f"{finding.level:<8}", _STYLES.get(finding.level, "dim"))
-    tail = " (refused or failed)" if finding.attempted else ""
+    where = f" (in {finding.directory})" if finding.directory is not None else ""
+    tail = where + (f" ({how_it_ended(finding)})" if finding.outcome in {"denied", "failed"} else "")
     if finding.suppressed is not None:
         tail = f" (accepted: {finding.suppressed})"
     elif finding.known:

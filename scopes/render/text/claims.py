@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from scopes.history.messages import display_time
+from scopes.history.messages import display_time, shown_author
 from scopes.loading import load
 from scopes.merge.conflict_keys import decoded_key, display_key, group_of
 from scopes.model.message import FILE_OPERATIONS
@@ -178,7 +178,7 @@ def render_candidate_dismissed(result: CandidateDismissed, view: View) -> None:
 
 def _candidate_row(each: DecisionCandidate) -> tuple[Cell, ...]:
     time = display_time(each.head) or UNKNOWN_TIME
-    return each.id, each.text, each.branch, each.why, each.head.author, time
+    return each.id, each.text, each.branch, each.why, shown_author(each.head), time
 
 
 def _short_candidate(each: DecisionCandidate) -> str:
@@ -248,7 +248,7 @@ def _blame_row(row: BlameRow, view: View) -> tuple[Cell, ...]:
     head = row.call_message or row.head
     when = short_time(view, display_time(head))
     value, done = _value_text(row), _what_was_done(row, None)
-    return head.id, head.author, when, decoded_key(row.key), row.agent or "", value, done
+    return head.id, shown_author(head), when, decoded_key(row.key), row.agent or "", value, done
 
 
 def _decision_row(row: DecisionRow, view: View) -> tuple[Cell, ...]:
@@ -256,7 +256,7 @@ def _decision_row(row: DecisionRow, view: View) -> tuple[Cell, ...]:
     return (
         row.topic,
         row.decision,
-        row.head.author,
+        shown_author(row.head),
         time,
         row.head.id,
         row.head.oid,

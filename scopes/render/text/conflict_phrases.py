@@ -130,8 +130,8 @@ def write_next_commands(view: View, conversation: str, kind: str, conflicts: Seq
         name = conflict.id[:SHORT_ID_LENGTH]
         write_hint(view, f"as before: scopes conflicts resolve {conversation} {name} --as-before --continue")
     if kind != "merge":
-        write_hint(view, f"skip it:   scopes conv {kind} {conversation} --skip")
-    write_hint(view, f"abort it:  scopes conv {kind} {conversation} --abort")
+        write_hint(view, f"skip it:   scopes {kind} {conversation} --skip")
+    write_hint(view, f"abort it:  scopes {kind} {conversation} --abort")
 
 
 def write_conflict_notes(
@@ -149,7 +149,7 @@ def write_conflict_notes(
     if kind is not None and unresolved and view.hints:
         first = unresolved[0].id[:SHORT_ID_LENGTH]
         view.aside(f"resolve each: scopes conflicts resolve {conversation} {first} --take source --continue")
-        view.aside(f"or abort: scopes conv {kind} {conversation} --abort")
+        view.aside(f"or abort: scopes {kind} {conversation} --abort")
 
 
 def write_aborted(view: View, result: MergeAborted | ReplayAborted) -> None:

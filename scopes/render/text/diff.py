@@ -7,7 +7,7 @@ from collections import Counter
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from scopes.history.messages import NO_TEXT, MessageHeader, display_time
+from scopes.history.messages import NO_TEXT, MessageHeader, display_time, shown_author
 from scopes.merge.conflict_keys import decoded_key, group_of, noun_of
 from scopes.model.conflicts import FILES
 from scopes.render.dispatch import render_text
@@ -214,7 +214,7 @@ def _subject(result: Difference, head: MessageHeader) -> str:
 
 
 def _message_row(mark: str, head: MessageHeader, view: View, text: str) -> tuple[Cell, ...]:
-    return mark, "message", head.id, head.author, short_time(view, display_time(head)), text
+    return mark, "message", head.id, shown_author(head), short_time(view, display_time(head)), text
 
 
 def _changed_rows(message: ChangedMessage, view: View) -> Iterable[tuple[Cell, ...]]:

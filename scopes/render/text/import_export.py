@@ -138,6 +138,7 @@ def _write_totals(result: Imported, view: View) -> None:
     view.line(
         f"{counted(len(result.sources), 'source')}, {format_size(sum(source.size for source in result.sources))}: ",
         counted(sum(row.new_messages for row in result.conversations), "new message"),
+        f" in {counted(len(result.conversations), 'conversation')}",
     )
     for source in result.sources:
         for problem in source.problems[:3]:

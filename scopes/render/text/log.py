@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.conversation.log import Log, LogEntry
-from scopes.history.messages import NO_TEXT, stored_time
+from scopes.history.messages import NO_TEXT, display_time, shown_author
 from scopes.loading import load
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH, UNKNOWN_TIME, summary_text
@@ -66,7 +66,7 @@ def _write_rows(entries: Iterable[LogEntry], view: View) -> None:
 def _subject(entry: LogEntry) -> str:
     """Return the subject of a message, or a summary of its parts if it has no text."""
     if entry.message is None or entry.head.subject != NO_TEXT:
-        return mark_cut(entry.head.subject, "" if entry.message is None else entry.message.text)
+        return mark_cut(entry.head.shown_subject, "" if entry.message is None else entry.message.text)
     return summary_text(entry.head, entry.message)
 
 
@@ -74,8 +74,8 @@ def _row(entry: LogEntry) -> tuple[str | Span, ...]:
     head = entry.head
     return (
         head.id,
-        stored_time(head) or UNKNOWN_TIME,
-        head.author,
+        display_time(head) or UNKNOWN_TIME,
+        shown_author(head),
         head.kind,
         _subject(entry),
         head.oid,

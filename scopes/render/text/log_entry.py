@@ -108,8 +108,8 @@ def entry_lines(entry: LogEntry, view: View, width: int | None, *, oneline: bool
     else:
         yield from _heading(entry, view)
         yield ()
-    if message is None:
-        yield _INDENT, *summarize_message(entry.head, None, (), room)
+    if message is None or entry.head.title is not None:
+        yield _INDENT, *summarize_message(entry.head, message, (), room)
     elif full:
         yield from _whole_message(message, room)
     elif is_folded(message):
@@ -134,7 +134,7 @@ def _one_line(entry: LogEntry, view: View, width: int | None) -> Line:
         start: Line = (Span(head.id[:SHORT_ID_LENGTH], "id"), *_decorations(entry), " ", who, ": ")
         return *start, *spawn_mark(entry.message), *summarize_message(head, entry.message, entry.results, None)
     columns = (*_id_cell(entry), " ", _date_cell(head, view), " ", *_author_cell(who, view))
-    unused = width - count_span_cells(clean_spans(columns)) - len(head.subject) - len(" () ")
+    unused = width - count_span_cells(clean_spans(columns)) - len(head.shown_subject) - len(" () ")
     names = tuple(_decorations(entry, max(width // 4, unused)))
     start = (*columns, "(", *names[1:], " ") if names else columns
     marks = (*(Span(span.text.strip(" ·"), span.style) for span in _changes(entry)), *spawn_mark(entry.message))
@@ -173,7 +173,7 @@ def _heading(entry: LogEntry, view: View) -> Iterator[Line]:
     yield (
         Span("message ", "id"),
         identifier(view, head.id),
-        *_decorations(entry, _room_for_names(view)),
+        *_decorations(entry, _rest_of_heading(entry, view)),
         *_changes(entry),
     )
     yield Span("Author: ", "key"), author(head.author, head.author_kind)
@@ -244,6 +244,14 @@ def _decorations(entry: LogEntry, room: int | None = None) -> Iterator[str | Spa
 def _room_for_names(view: View) -> int | None:
     """Return the cells that branch names may take in a heading; None in a pipe."""
     return view.width // 2 if view.terminal else None
+
+
+def _rest_of_heading(entry: LogEntry, view: View) -> int | None:
+    """Return the cells of a heading that has only the id, branch names and marks; None in a pipe."""
+    if not view.terminal:
+        return None
+    used = (Span("message  ()"), identifier(view, entry.head.id), *_changes(entry))
+    return view.width - count_span_cells(clean_spans(used))
 
 
 def _one_line_text(entry: LogEntry, message: Message, room: int | None) -> Line:

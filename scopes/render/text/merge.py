@@ -26,9 +26,8 @@ from scopes.render.text.phrases import (
     subject,
     write_hint,
     write_outcome,
-    write_preview,
 )
-from scopes.render.view import Span, View
+from scopes.render.view import Column, Span, View
 from scopes.render.wrap import truncate_text
 from scopes.sanitize import SUBJECT_LENGTH
 
@@ -47,12 +46,17 @@ if TYPE_CHECKING:
     from scopes.merge.recorded_work import Alternatives
     from scopes.model.conflicts import Conflict
 
+_PREVIEW = tuple(map(Column, ("Result", "Conversation", "Target", "Source", "Messages", "Conflicts")))
+
 
 @render_text.register
 def render_up_to_date(result: UpToDate, view: View) -> None:
     """Write that the target has all messages of the source."""
-    write = write_preview if result.dry_run else write_outcome
-    write(view, result.target, _target(result), " is already up to date with ", _source(result))
+    sentence = (_target(result), " is already up to date with ", _source(result))
+    if result.dry_run:
+        _write_preview("up-to-date", result, view, *sentence)
+    else:
+        write_outcome(view, result.target, *sentence)
 
 
 @render_text.register
@@ -61,7 +65,7 @@ def render_fast_forwarded(result: FastForwarded, view: View) -> None:
     count = counted(len(result.messages), "message")
     if result.dry_run:
         sentence = (_target(result), " would be fast-forwarded to ", _source(result), f": {count}")
-        write_preview(view, result.target, *sentence)
+        _write_preview("fast-forward", result, view, *sentence)
         return
     sentence = (_target(result), " fast-forwarded to ", _source(result), f": {count}")
     write_outcome(view, result.target, *sentence)
@@ -76,7 +80,7 @@ def render_merged(result: Merged, view: View) -> None:
     number = len(result.messages) if result.source_messages is None else result.source_messages
     count = counted(number, "message")
     if result.dry_run:
-        write_preview(view, result.target, _source(result), " would be merged into ", _target(result), f": {count}")
+        _write_preview("merged", result, view, _source(result), " would be merged into ", _target(result), f": {count}")
     else:
         by: tuple[str | Span, ...] = ()
         if result.tip_message is not None:
@@ -98,7 +102,10 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
     number = counted(sum(each.status != "resolved" for each in result.conflicts), "conflict")
     unchanged = "would be unchanged" if result.dry_run else "is unchanged"
     if not view.terminal:
-        view.line(result.branch)
+        if result.dry_run:
+            _write_preview_row("conflict", result, view)
+        else:
+            view.line(result.branch)
         what = f"{result.conversation}/{result.target} {unchanged}: {number} with {result.source}"
         write_conflict_notes(view, what, result.conversation, None if result.dry_run else "merge", result.conflicts)
         _write_work(result, view)
@@ -117,6 +124,22 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
 def render_aborted(result: MergeAborted, view: View) -> None:
     """Write which branch was deleted, and which one is active."""
     write_aborted(view, result)
+
+
+def _write_preview(outcome: str, result: MergeOutcome, view: View, *sentence: str | Span) -> None:
+    """Write what a merge would do; in a pipe a row, and the sentence as a note."""
+    if view.terminal:
+        view.sentence(*sentence)
+        return
+    _write_preview_row(outcome, result, view)
+    view.aside("".join(part if isinstance(part, str) else part.text for part in sentence))
+
+
+def _write_preview_row(outcome: str, result: MergeOutcome, view: View) -> None:
+    """Write the outcome of a dry run as a row; its first word is the `result` in the JSON."""
+    number = sum(conflict.status != "resolved" for conflict in result.conflicts)
+    row = (outcome, result.conversation, result.target, result.source, str(len(result.messages)), str(number))
+    view.rows(_PREVIEW, [row])
 
 
 def _without_plans(conflicts: Iterable[Conflict]) -> list[Conflict]:
@@ -153,7 +176,7 @@ def _shortened(text: str) -> str:
 def _write_alternatives(result: MergeOutcome, found: Alternatives, view: View) -> None:
     """Write two answers to one prompt, and how to compare them."""
     sides = (result.target, found.target), (result.source, found.source)
-    compare = f"scopes conv diff {result.conversation} " + " ".join(head.id[:SHORT_ID_LENGTH] for _, head in sides)
+    compare = f"scopes diff {result.conversation} " + " ".join(head.id[:SHORT_ID_LENGTH] for _, head in sides)
     if not view.terminal:
         answers = " and ".join(f"{head.id[:SHORT_ID_LENGTH]} ({name})" for name, head in sides)
         view.aside(f"two answers to prompt {found.prompt.id[:SHORT_ID_LENGTH]}: {answers}; compare them: {compare}")

@@ -36,7 +36,7 @@ def summarize_message(
     mark = (Span(text, style),) if text else ()
     if message is None:
         return *mark, Span(subject(head))
-    text_line = " ".join(message.text[:_MAX_CHARACTERS].split())
+    text_line = " ".join((head.title or message.text[:_MAX_CHARACTERS]).split())
     if is_folded(message) and (text_line or not message.parts or message.parts[0].type == "text"):
         much = format_extent(message.text)
         rest: tuple[Span, ...] = (Span(f" · {much}", "dim"),) if much else ()

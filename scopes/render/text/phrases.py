@@ -51,7 +51,7 @@ def author(name: str, kind: str) -> Span:
 
 def subject(head: MessageHeader) -> str:
     """Return the subject of a message, with an ellipsis if the commit cut it at 72 characters."""
-    return mark_cut(head.subject)
+    return mark_cut(head.shown_subject)
 
 
 def summarize(head: MessageHeader, message: Message | None, room: int | None = None) -> tuple[Span, ...]:

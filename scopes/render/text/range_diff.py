@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.history.messages import shown_author
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH, author, identifier
 from scopes.render.view import Cell, Column, Span, View
@@ -55,7 +56,7 @@ def _place(view: View, message: NumberedMessage | None, width: int) -> tuple[str
 
 def _cells(view: View, pair: RangePair) -> tuple[Cell, ...]:
     shown = pair.new or pair.old
-    who, text = ("", "") if shown is None else (shown.head.author, shown.subject)
+    who, text = ("", "") if shown is None else (shown_author(shown.head), shown.subject)
     return *_place_cells(view, pair.old), pair.mark, *_place_cells(view, pair.new), who, text
 
 

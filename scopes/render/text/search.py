@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from scopes.history.messages import display_time
+from scopes.history.messages import display_time, shown_author
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import (
     UNKNOWN_TIME,
@@ -50,8 +50,16 @@ def render_search(result: Search, view: View) -> None:
     if not view.terminal:
         rows = (row for hit in result.hits for row in _piped_rows(hit))
         view.rows(_columns(around=view.options.around), rows)
+        for title in result.titles:
+            view.aside(f"title: {title.conversation}: {clean_line(title.title)}")
         _write_gaps(result.coverage, view)
         return
+    for title in result.titles:
+        view.line(
+            *truncate_line((Span(title.conversation, "branch"), Span(" · title  ", "dim"), title.title), view.width)
+        )
+    if result.titles:
+        view.line()
     for hit in result.hits:
         render_search_hit(hit, view)
     render_search_coverage(result.coverage, view)
@@ -171,7 +179,7 @@ def _neighbor_row(hit: SearchHit, neighbor: Neighbor, offset: int) -> tuple[Cell
         hit.branch,
         head.id,
         time,
-        head.author,
+        shown_author(head),
         head.kind,
         text,
         head.oid,
@@ -190,7 +198,7 @@ def _row(hit: SearchHit) -> tuple[Cell, ...]:
         hit.branch,
         head.id,
         display_time(head) or UNKNOWN_TIME,
-        head.author,
+        shown_author(head),
         head.kind,
         (*((f"({state}) ",) if state else ()), *_spans(hit.snippet)),
         head.oid,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.clock import known_seconds
-from scopes.history.messages import MessageHeader, stored_time
+from scopes.history.messages import MessageHeader, stored_time, summarize_payload
 from scopes.model.encoding import without_none
 from scopes.model.message import FileTouch, Message, payload_key
 from scopes.render.dispatch import to_wire
@@ -27,6 +27,8 @@ def message_object(
     head: MessageHeader, message: Message | None, branches: Iterable[BranchName] = ()
 ) -> dict[str, object]:
     """Return a message under its own kind; without its body, only what its commit contains.
+
+    The text of a typed message without one is its document as people see it: `decision: jwt · topic: auth`.
 
     `message_kind` is its kind. `kind`, which elsewhere is the kind of the document, is the same for older scripts.
     """
@@ -55,7 +57,7 @@ def message_object(
         status=message.status,
         stop_reason=message.stop_reason,
         files=[_file_object(touch) for touch in message.files] or None,
-        text=message.text,
+        text=message.text or summarize_payload(message.payload or {}),
         parts=[{"type": part.type, **part.fields} for part in message.parts],
         extra=message.extra or None,
     )
@@ -172,6 +174,7 @@ def format_search_coverage(result: SearchCoverage) -> dict[str, object]:
         unreadable_messages=result.unreadable,
         index=result.index,
         commits_read=result.read,
+        titles=[hit._asdict() for hit in result.titles] or None,
         stopped_at=result.stopped_at,
     )
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from scopes.ids import Oid
 from scopes.store.libgit2 import pygit2
-from scopes.store.packs.writer import PackWriter
+from scopes.store.packs.writer import PackWriter, remove_temporary_files
 from scopes.store.repository import Repository
 
 _WINDOW_BYTES = 1 << 20
@@ -18,9 +18,11 @@ _MAPPED_BYTES = 8 << 20
 class BulkObjects:
     """The objects of a store and of a pack that is being written; the store gets the pack when it is finished."""
 
-    def __init__(self, repository: Repository, writer: PackWriter) -> None:
+    def __init__(self, repository: Repository, writer: PackWriter, directory: str, *, keep: bool) -> None:
         self._repository = repository
         self._writer = writer
+        self._directory = directory
+        self._keep = keep
 
     def read(self, oid: Oid) -> tuple[str, bytes]:
         """Return kind and bytes of an object, or raise NotFound or Corrupt."""
@@ -29,6 +31,21 @@ class BulkObjects:
     def write(self, kind: str, data: bytes) -> Oid:
         """Add an object to the pack, unless it is already in the store."""
         return self._writer.write(kind, data)
+
+    def finish(self) -> None:
+        """Add the objects to the store before the end of the block, unless they are to be discarded.
+
+        Raises:
+            Inaccessible: the disk failed.
+        """
+        if self._keep:
+            self._writer.finish()
+        else:
+            self._writer.discard()
+
+    def remove_temporary_files(self, process: int) -> None:
+        """Remove the unfinished packs of a process that was killed."""
+        remove_temporary_files(self._directory, process)
 
 
 @contextmanager
@@ -45,6 +62,6 @@ def bulk_objects(repository: Repository, *, keep: bool = True) -> Iterator[BulkO
     pygit2.settings.mwindow_size, pygit2.settings.mwindow_mapped_limit = _WINDOW_BYTES, _MAPPED_BYTES
     directory = os.path.join(repository.path, "objects", "pack")
     with PackWriter(directory, repository.has, durable=repository.durable) as writer:
-        yield BulkObjects(repository, writer)
+        yield BulkObjects(repository, writer, directory, keep=keep)
         if not keep:
             writer.discard()

@@ -10,14 +10,17 @@ import struct
 import sys
 import zlib
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from itertools import accumulate
 
+from scopes.loading import load
 from scopes.store.objects import BLOB, COMMIT, TREE
 
 LARGEST_SHORT_OFFSET = 0x7FFF_FFFF  # the largest offset in 31 bits; larger ones go into a table of 64-bit offsets
 
-_LEVEL = 4
+_LEVEL = 4  # of zlib
+_FAST_LEVEL = 2  # of isal
 _TYPES = {COMMIT: 1, TREE: 2, BLOB: 3}
 _KINDS = {number: kind for kind, number in _TYPES.items()}
 _PACK_MAGIC = b"PACK"
@@ -33,8 +36,6 @@ def format_pack_header(count: int) -> bytes:
 
 def format_entry(kind: str, data: bytes) -> bytes:
     """Format an object as an entry of a pack: a varint of type and length, then the deflated data."""
-    # An ordinary repack keeps these bytes. At level 6, its default, chunks of imported files are 7 % and
-    # messages 2 % smaller, in twice and 1.3 times the time; at level 1 they are 19 % and 6 % larger, in 0.7 of it.
     size = len(data)
     byte = _TYPES[kind] << 4 | size & 0x0F
     size >>= 4
@@ -44,7 +45,27 @@ def format_entry(kind: str, data: bytes) -> bytes:
         byte = size & 0x7F
         size >>= 7
     header.append(byte)
-    return bytes(header) + zlib.compress(data, _LEVEL)
+    return bytes(header) + _deflater()(data)
+
+
+@cache
+def _deflater() -> Callable[[bytes], bytes]:
+    """Return the function that deflates entries; that of isal, if it is installed, is nine times as fast as zlib.
+
+    An ordinary repack keeps these bytes. Those of isal are a tenth larger than those of zlib. zlib at level 6, its
+    default, makes chunks of imported files 7 % and messages 2 % smaller than at level 4, in twice and 1.3 times the
+    time; at level 1 they are 19 % and 6 % larger, in 0.7 of it.
+    """
+    try:
+        compress: Callable[[bytes, int], bytes] = load("isal.isal_zlib:compress")
+    except ImportError:
+        return deflate_by_zlib
+    return lambda data: compress(data, _FAST_LEVEL)
+
+
+def deflate_by_zlib(data: bytes) -> bytes:
+    """Deflate without isal."""
+    return zlib.compress(data, _LEVEL)
 
 
 def parse_entry(entry: bytes) -> tuple[str, bytes]:

@@ -30,6 +30,8 @@ DEFAULT_FLUSH_BYTES = 64 << 20
 _BLOCK_BYTES = 1 << 20
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 _SHA1 = hashlib.sha1(usedforsecurity=False)
+_PACK_PREFIX = "tmp_pack_"
+_INDEX_PREFIX = "tmp_idx_"
 _OVERHEAD_BYTES = 300  # of dictionaries and name for each remembered object
 
 
@@ -146,7 +148,7 @@ class PackWriter:
 
     def _append(self, name: bytes, kind: str, data: bytes) -> None:
         if self._pack is None:
-            self._pack = _TemporaryFile(self._directory, "tmp_pack_")
+            self._pack = _TemporaryFile(self._directory, _PACK_PREFIX)
             self._pack.append(format_pack_header(0))
         entry = format_entry(kind, data)
         self._index.add(name, self._pack.size, zlib.crc32(entry))
@@ -166,7 +168,7 @@ class PackWriter:
 
     def _install(self, pack: _TemporaryFile, index: bytes, target: str) -> None:
         with ExitStack() as undo:
-            index_file = _TemporaryFile(self._directory, "tmp_idx_")
+            index_file = _TemporaryFile(self._directory, _INDEX_PREFIX)
             undo.callback(index_file.remove)
             index_file.append(index)
             for file in (pack, index_file):
@@ -189,6 +191,15 @@ class PackWriter:
     def _refuse_when_stopped(self) -> None:
         if self._stopped:
             raise self._failure
+
+
+def remove_temporary_files(directory: str, process: int) -> None:
+    """Remove the unfinished files of a process that has ended."""
+    prefixes = tuple(f"{prefix}{process}_" for prefix in (_PACK_PREFIX, _INDEX_PREFIX))
+    with suppress(OSError):
+        for name in os.listdir(directory):
+            if name.startswith(prefixes):
+                _unlink(os.path.join(directory, name))
 
 
 class PackIndex:
@@ -234,7 +245,7 @@ class _TemporaryFile:
 
     def __init__(self, directory: str, prefix: str) -> None:
         # `git prune` removes old files that begin with tmp_. The mode is that of git, narrowed by the umask.
-        self.path = os.path.join(directory, prefix + clock.random_bytes(8).hex())
+        self.path = os.path.join(directory, f"{prefix}{os.getpid()}_{clock.random_bytes(8).hex()}")
         self.size = 0
         self._descriptor = os.open(self.path, _CREATE, 0o444)
         self._buffer = bytearray()

@@ -13,10 +13,21 @@ MERGE = SAMPLES["merge"]
 DONE = ("fast-forward", "merged", "aborted")
 
 
-@pytest.mark.parametrize("name", MERGE)
+@pytest.mark.parametrize("name", [name for name in MERGE if not name.endswith("-dry-run")])
 def test_in_a_pipe_a_merge_is_the_name_of_the_branch_with_its_result(name):
     result = MERGE[name]
     assert piped(result) == f"{result.branch}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome"),
+    [("fast-forward-dry-run", "fast-forward"), ("merged-dry-run", "merged"), ("conflict-dry-run", "conflict")],
+)
+def test_in_a_pipe_a_dry_run_is_a_row_with_outcome_branches_and_counts(name, outcome):
+    result = MERGE[name]
+    number = sum(conflict.status != "resolved" for conflict in result.conflicts)
+    row = (outcome, result.conversation, result.target, result.source, str(len(result.messages)), str(number))
+    assert piped(result) == "\t".join(row) + "\n"
 
 
 @pytest.mark.parametrize("name", DONE)
@@ -69,7 +80,7 @@ def test_a_stopped_merge_prints_how_to_continue_and_abort():
     assert commands == [
         "scopes conflicts show conv-001 da2d0db7",
         "scopes conflicts resolve conv-001 da2d0db7 --take source --continue",
-        "scopes conv merge conv-001 --abort",
+        "scopes merge conv-001 --abort",
     ]
     assert "scopes" not in seen(MERGE["conflict"], hints=False)
 

@@ -51,7 +51,7 @@ def test_a_stop_names_the_message_the_branch_and_the_ways_out(sample, kind):
     assert "resolve the conflicts on this branch, which is now active:" in text
     assert "1 message done, 4 to do after this one" in text
     for step in ("--skip", "--abort"):
-        assert f"scopes conv {kind} conv-001 {step}" in text
+        assert f"scopes {kind} conv-001 {step}" in text
     assert re.search(r"scopes conflicts resolve conv-001 \w{8} --take source --continue\n", text)
 
 

@@ -21,8 +21,9 @@ from hypothesis import strategies as st
 
 from scopes.errors import Inaccessible
 from scopes.ids import Oid
+from scopes.store.packs import format as pack_format
 from scopes.store.packs import writer as packing
-from scopes.store.packs.format import format_entry, format_pack_header, parse_entry
+from scopes.store.packs.format import deflate_by_zlib, format_entry, format_pack_header, parse_entry
 from scopes.store.packs.writer import PackIndex, PackWriter, _RecentObjects
 from tests.support.examples import examples
 from tests.support.store import git_bytes
@@ -675,3 +676,32 @@ def test_a_header_written_in_several_short_writes_is_complete(store, monkeypatch
         oid = pack.write("blob", b"tea")
     assert read_all(pygit2.Repository(store), [oid])
     git_bytes(store, "fsck", "--strict", "--full")
+
+
+# The library that deflates
+
+
+@pytest.mark.parametrize("fast", [True, False], ids=["isal", "zlib"])
+@given(data=st.binary(max_size=2000) | st.binary(max_size=30).map(lambda text: text * 3000))
+def test_zlib_reads_what_each_library_has_deflated(fast, data):
+    if fast:
+        pytest.importorskip("isal")
+    deflate = pack_format._deflater() if fast else deflate_by_zlib
+    assert zlib.decompress(deflate(data)) == data
+
+
+@pytest.mark.parametrize("fast", [True, False], ids=["isal", "zlib"])
+def test_git_reads_packs_of_each_library_with_the_same_ids(store, fast, monkeypatch):
+    if not fast:
+        monkeypatch.setattr(pack_format, "_deflater", lambda: deflate_by_zlib)
+    with writer(store) as pack:
+        written, tip = write_chain(pack, 20, size=5000)
+    git_bytes(store, "update-ref", "refs/heads/conv-001/main", tip)
+    assert git_bytes(store, "fsck", "--strict", "--full", "--no-dangling") == b""
+    assert read_all(pygit2.Repository(store), written) == written
+
+
+def test_without_isal_zlib_deflates(monkeypatch):
+    monkeypatch.setitem(sys.modules, "isal", None)
+    monkeypatch.setitem(sys.modules, "isal.isal_zlib", None)
+    assert pack_format._deflater.__wrapped__() is deflate_by_zlib

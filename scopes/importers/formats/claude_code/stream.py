@@ -121,12 +121,15 @@ class EnvelopeReader:
         elif kind in _MESSAGES and uuid is not None and f"{kind} {uuid}" in self._seen:
             self._builder.add_state(record, f"repeated/{kind}")
         elif kind == "assistant":
+            self._result = None  # the run goes on after its end
             self._read_answer(record, value)
         elif kind == "user":
+            self._result = None
             self._read_user(record, value)
         elif kind == "result":
             self._read_end(record, value)
         elif kind in _STATES:
+            self._result = None if _is_init(value) else self._result
             self._builder.add_state(record, _state_key(value, kind), time_field(value))
         else:
             self._builder.reject(record, f"a record of unknown type {kind[:MAX_WORD]!a}")

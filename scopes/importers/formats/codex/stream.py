@@ -110,6 +110,8 @@ class _StreamReader:
             self._builder.add_state(record, kind)
             return
         self._done.add(f"{kind} {name}")
+        if self._end is not None and self._end.status == "success":
+            self._end = None  # the turn goes on after its end
         if read is None:
             self._read_text(record, item, name)
             return

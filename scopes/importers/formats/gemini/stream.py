@@ -54,6 +54,7 @@ class StreamReader:
         if record.value is not None and is_object(value):
             self._read_object(record, value)
         elif kind == "message" and isinstance(value.get("content"), str):
+            self._end = None  # the run goes on after its end
             self._read_text(record, value, time)
         elif kind == "tool_use":
             self._read_call(record, value, time)
@@ -64,6 +65,7 @@ class StreamReader:
         elif kind == "result":
             self._read_end(record, value, time)
         elif kind == "init":
+            self._end = None
             self._builder.add_state(record, "init", time)
         else:
             self._builder.reject(record, "a record of unknown type")
@@ -95,6 +97,7 @@ class StreamReader:
             self._builder.add_state(record, "repeated/tool_use", time)
             return
         self._seen.add(f"call {name}")
+        self._end = None
         call = read_call({"id": name, "name": value.get("tool_name"), "args": value.get("parameters")})
         if self._builder.continues(ANSWER) is None:
             self._builder.begin(record, _AGENT, ANSWER, [call], time=time)

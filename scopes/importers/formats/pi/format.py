@@ -129,6 +129,7 @@ class _Reader:
             self._builder.add_state(record, "repeated/message")
             return
         self._seen.add(digest)
+        self._ended = False  # the run goes on after its end
         time = _time_of(value, message)
         if role == "toolResult":
             self._read_result(record, message, time)

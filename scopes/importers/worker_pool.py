@@ -1,0 +1,233 @@
+"""Run tasks in forked worker processes, which have all that this process has in memory.
+
+Workers hold the lock of the store with this process, because they inherit it, and they end when this process does, in
+whatever way. An error in a worker, or its death, ends all of them. What they wrote until then is not used: a worker
+keeps its objects only when all tasks of all workers are done (`finish`).
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import selectors
+import signal
+import struct
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+from scopes.errors import Inaccessible
+
+Report: TypeAlias = Callable[[int], None]
+Work: TypeAlias = Callable[[int, Report], Any]
+"""Does the task of this number; reports progress meanwhile; its result can be pickled."""
+
+_HEAD = struct.Struct(">Q")
+_FINISH = -1
+_PROGRESS, _RESULT, _ERROR = range(3)
+_DEFERRED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+
+
+@dataclass(frozen=True, slots=True)
+class _Worker:
+    pid: int
+    tasks: int
+    results: int
+
+
+class WorkerPool:
+    """Worker processes for one list of tasks.
+
+    finish: called in every worker when all tasks are done
+    clean_up: called in this process with the id of each worker that was killed
+    """
+
+    def __init__(self, count: int, work: Work, finish: Callable[[], None], clean_up: Callable[[int], None]) -> None:
+        self._work = work
+        self._finish = finish
+        self._clean_up = clean_up
+        self._workers: dict[int, _Worker] = {}  # by the descriptor of their results
+        self._count = count
+        self._lifeline = -1
+
+    def __enter__(self) -> Self:
+        before: set[int] = set(signal.pthread_sigmask(signal.SIG_BLOCK, _DEFERRED))
+        ends, self._lifeline = os.pipe()
+        with ExitStack() as after, ExitStack() as unless_started:
+            after.callback(signal.pthread_sigmask, signal.SIG_SETMASK, before)
+            after.callback(os.close, ends)
+            unless_started.callback(self._kill_all)
+            for _ in range(self._count):
+                self._start(ends, before)
+            unless_started.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._kill_all()
+
+    def run(self, tasks: Sequence[int], on_progress: Report) -> Iterator[Any]:
+        """Do tasks in their order, each in the next free worker; yield the results as they come.
+
+        Raises:
+            Inaccessible: a worker was killed.
+            Exception: what the first failed task raised.
+        """
+        waiting = list(reversed(tasks))
+        left = len(tasks)
+        for worker in self._workers.values():
+            if waiting:
+                _send(worker.tasks, waiting.pop())
+        with selectors.DefaultSelector() as selector:
+            for descriptor in self._workers:
+                selector.register(descriptor, selectors.EVENT_READ)
+            while left:
+                for key, _ in selector.select():
+                    worker = self._workers[key.fd]
+                    kind, result = _receive(worker.results)
+                    if kind == _PROGRESS:
+                        on_progress(result)
+                        continue
+                    left -= 1
+                    if waiting:
+                        _send(worker.tasks, waiting.pop())
+                    yield result
+
+    def finish(self) -> None:
+        """Let all workers keep their objects; raises the same as `run`."""
+        for worker in self._workers.values():
+            _send(worker.tasks, _FINISH)
+        for worker in self._workers.values():
+            _receive(worker.results)
+
+    def _start(self, lifeline: int, mask: set[int]) -> None:
+        task_end, tasks = os.pipe()
+        results, result_end = os.pipe()
+        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # about threads of the caller
+            pid = os.fork()
+        if not pid:
+            try:
+                _prepare(lifeline, [self._lifeline, tasks, results], mask)
+                self._serve(task_end, result_end)
+            finally:
+                os._exit(0)  # never return into the frames of the parent
+        os.close(task_end)
+        os.close(result_end)
+        self._workers[results] = _Worker(pid, tasks, results)
+
+    def _serve(self, tasks: int, results: int) -> None:
+        """Do tasks until the other end of the pipe is closed."""
+        while (number := _read_message(tasks)) is not None:
+            result = None
+            with _Caught() as caught:
+                if number == _FINISH:
+                    self._finish()
+                else:
+                    result = self._work(number, partial(_report, results))
+            _send(results, (_RESULT, result) if caught.error is None else (_ERROR, _portable(caught.error)))
+
+    def _kill_all(self) -> None:
+        """End all workers; those that are done with everything have nothing left to lose."""
+        for worker in self._workers.values():
+            with suppress(ProcessLookupError):
+                os.kill(worker.pid, signal.SIGKILL)
+        for worker in self._workers.values():
+            with suppress(ChildProcessError):
+                os.waitpid(worker.pid, 0)
+            os.close(worker.tasks)
+            os.close(worker.results)
+            self._clean_up(worker.pid)
+        self._workers = {}
+        if self._lifeline >= 0:
+            os.close(self._lifeline)
+            self._lifeline = -1
+
+
+class _Caught:
+    """Catches any error of a block: it is raised in the parent."""
+
+    error: BaseException | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        self.error = error
+        return True
+
+
+def _prepare(lifeline: int, others: Sequence[int], mask: set[int]) -> None:
+    """Set up a new worker: its signals, its ends of the pipes, and its end with its parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent decides
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    for descriptor in others:
+        os.close(descriptor)
+    threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
+
+
+def _report(results: int, progress: int) -> None:
+    _send(results, (_PROGRESS, progress))
+
+
+def _end_with_parent(lifeline: int) -> None:
+    os.read(lifeline, 1)  # returns when no process has the other end any more
+    os._exit(1)
+
+
+def _portable(error: BaseException) -> BaseException:
+    """Return an error that can be sent; one with the traceback as its text in place of one that cannot."""
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301 - written here
+    except (pickle.PickleError, TypeError, AttributeError, ValueError):
+        return RuntimeError("".join(traceback.format_exception(error)))
+    return error
+
+
+def _receive(results: int) -> tuple[int, Any]:
+    """Return the kind and the content of the next message of a worker; raise the error in it."""
+    message = _read_message(results)
+    if message is None:
+        raise Inaccessible(
+            "a worker process of the import was killed; nothing was imported",
+            hint="run the command again; if memory is short, set scopes.importWorkers to 1",
+        )
+    kind, content = message
+    if kind == _ERROR:
+        raise content
+    return kind, content
+
+
+def _send(descriptor: int, message: object) -> None:
+    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    rest = memoryview(_HEAD.pack(len(data)) + data)
+    with suppress(BrokenPipeError):  # whoever reads the answer notices
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+
+
+def _read_message(descriptor: int) -> Any:
+    """Return the next message; None at the end of the pipe."""
+    head = _read_exactly(descriptor, _HEAD.size)
+    data = None if head is None else _read_exactly(descriptor, _HEAD.unpack(head)[0])
+    return None if data is None else pickle.loads(data)  # noqa: S301 - written by our own processes
+
+
+def _read_exactly(descriptor: int, size: int) -> bytes | None:
+    data = bytearray()
+    while len(data) < size:
+        block = os.read(descriptor, size - len(data))
+        if not block:
+            return None
+        data += block
+    return bytes(data)

@@ -1,0 +1,42 @@
+"""Decide whether a shell command that failed may have written files before it failed."""
+
+from __future__ import annotations
+
+from scopes.model.file_edits import command_of
+from scopes.model.message import Part
+from scopes.model.shell_words import ANY, STAR, Unreadable, split_command
+from scopes.model.shell_writers import MAX_COMMAND, without_patches
+
+_OPERANDS = {"rm": 1, "unlink": 1, "rmdir": 1, "mv": 2, "cp": 2, "sed": 2, "apply_patch": 0}
+"""Programs that change all or nothing, with the largest number of operands for which that is so."""
+_GIT_OPERANDS = {"rm": 1, "mv": 2, "apply": 1}
+_RECURSIVE = frozenset("rR")
+
+
+def may_write_when_failing(call: Part | None) -> bool:
+    """Return True if a failed call may have written files: a command line of several commands, for example.
+
+    A call of another tool has written nothing, and neither has a single command that changes all or nothing.
+    """
+    command = None if call is None else command_of(call)
+    if command is None:
+        return False
+    text = without_patches(command)
+    if len(text) > MAX_COMMAND:
+        return True
+    try:
+        commands = [each for each in split_command(text) if each.words[:1] != ["cd"] or each.outputs]
+    except (Unreadable, RecursionError):
+        return True
+    if len(commands) != 1 or commands[0].outputs:
+        return bool(commands)
+    words = commands[0].words
+    limit = _OPERANDS.get(words[0]) if words else 0
+    rest = words[1:]
+    if words[:1] == ["git"]:
+        limit, rest = _GIT_OPERANDS.get("".join(words[1:2])), words[2:]
+    options = [word for word in rest if word.startswith("-")]
+    operands = [word for word in rest if not word.startswith("-")]
+    if limit is None or len(operands) > limit or any(mark in word for word in operands for mark in (ANY, STAR)):
+        return True
+    return words[0] != "sed" and any(_RECURSIVE & set(word) for word in options if not word.startswith("--"))
