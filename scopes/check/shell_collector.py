@@ -66,7 +66,8 @@ class Collector:
         if not words and not files:
             return
         given = frame.input
-        unread = find_unread(words, given)
+        environment = (*frame.state.exported.items(), *frame.environment)
+        unread = find_unread(words, given, frame.wrappers, environment)
         reason = reason or (None if unread is None else unread.reason)
         argv = tuple(word.value for word in words)
         if argv and argv[0] is None and program_of(words):
@@ -93,7 +94,7 @@ class Collector:
                 piped_from=None if given is None else given.argv,
                 redirections=files,
                 words=readable,
-                environment=(*frame.state.exported.items(), *frame.environment),
+                environment=environment,
                 code_from=() if unread is None else unread.code_from,
             )
         )

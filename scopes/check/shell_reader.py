@@ -319,7 +319,7 @@ class Reader:
         elif function is not None:
             self._call(function, words, frame)
             self._log.attach(start, files, frame)
-        elif steps := unwrap(words, frame.input):
+        elif steps := unwrap(words, frame.input, (*frame.state.exported.items(), *frame.environment)):
             if steps[0].kept:
                 self._log.emit(words, frame, text, files)
             for step in steps:
