@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from scopes.check.shell_state import State, Word, resolve
+from scopes.check.shell_state import State, Word, add_paths, resolve
 from scopes.check.shell_unwrap import Input
 from scopes.check.shell_words import WordReader
 
@@ -50,13 +50,18 @@ def _note_copies(name: str, words: tuple[Word, ...], state: State) -> None:
         resolve(state.directory, f"{target}/{each}") for target in targets[:1] for each in names if each.strip(".")
     }
     known = {each for each in made if each is not None}
-    state.written |= known
+    state.written = add_paths(state.written, known)
     if name == "ln" and any(re.fullmatch(r"-[a-zA-Z]*s[a-zA-Z]*|--sym\w*", word.text) for word in words):
-        state.links |= known
+        state.links = add_paths(state.links, known)
 
 
 def _alias(words: tuple[Word, ...], state: State) -> None:
     state.aliases |= {word.text.split("=", 1)[0] for word in words if "=" in word.text}
+
+
+def _hash(words: tuple[Word, ...], state: State) -> None:
+    if len(words) > 2 and words[0].text == "-p":
+        state.aliases |= {word.text for word in words[2:]}
 
 
 def _unalias(words: tuple[Word, ...], state: State) -> None:
@@ -97,6 +102,7 @@ def _printf(words: tuple[Word, ...], state: State) -> None:
 
 _BUILTINS: dict[str, Callable[[tuple[Word, ...], State], None]] = {
     "alias": _alias,
+    "hash": _hash,
     "unalias": _unalias,
     "set": _set,
     "shift": _shift,
@@ -133,13 +139,13 @@ def assign(node: Node, state: State, reader: WordReader) -> tuple[str, Word | li
     """Read `NAME=value` into the state; return name and value."""
     name_node, value_node = node.child_by_field_name("name"), node.child_by_field_name("value")
     name = reader.source_of(name_node) if name_node is not None else ""
-    is_element = name_node is not None and name_node.type == "subscript"
     value: Word | list[Word] = Word("", "")
     if value_node is not None and value_node.type == "array":
         value = [word for child in value_node.named_children for word in reader.expand(child)][:100]
     elif value_node is not None:
         value = reader.read(value_node)
-    if is_element:
+    if name_node is not None and name_node.type == "subscript":
+        reader.run_inner(name_node)
         name, value = name.split("[", 1)[0], Word(None, f"${name.split('[', 1)[0]}")
     elif any(child.type == "+=" for child in node.children):
         before = state.variables.get(name)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from scopes.check.shell_code import find_code
 from scopes.check.shell_command import Command, Redirection
 from scopes.check.shell_doubt import find_doubt, find_place_doubt
-from scopes.check.shell_state import Function, State, Word, resolve
+from scopes.check.shell_state import Function, State, Word, add_paths, resolve
 from scopes.check.shell_unwrap import Input, find_unread, item_of
 from scopes.check.shell_words import known_output
 from scopes.check.shell_wrappers import program_of
@@ -65,7 +66,8 @@ class Collector:
         if not words and not files:
             return
         given = frame.input
-        unread = find_unread(words, given)
+        environment = (*frame.state.exported.items(), *frame.environment)
+        unread = find_unread(words, given, frame.wrappers, environment)
         reason = reason or (None if unread is None else unread.reason)
         argv = tuple(word.value for word in words)
         if argv and argv[0] is None and program_of(words):
@@ -73,10 +75,15 @@ class Collector:
         if argv and argv[0] in frame.state.aliases:
             reason = f"{argv[0]} is an alias"
         readable = tuple(self.readable(word.text) for word in words)
-        reason = reason or find_doubt(words, readable) or find_place_doubt(words, files, frame.state)
+        reason = (
+            reason
+            or find_code(words, text)
+            or find_doubt(words, readable)
+            or find_place_doubt(words, files, frame.state)
+        )
         for file in files:
             if file.kind != "read" and (path := resolve(frame.state.directory, file.target)) is not None:
-                frame.state.written |= {path}
+                frame.state.written = add_paths(frame.state.written, (path,))
         self.commands.append(
             Command(
                 argv=argv,
@@ -87,7 +94,7 @@ class Collector:
                 piped_from=None if given is None else given.argv,
                 redirections=files,
                 words=readable,
-                environment=(*frame.state.exported.items(), *frame.environment),
+                environment=environment,
                 code_from=() if unread is None else unread.code_from,
             )
         )

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from scopes.check.shell_command import Redirection
-from scopes.check.shell_state import State, Word, passes_link, resolve
+from scopes.check.shell_state import MANY, State, Word, passes_link, resolve
 from scopes.check.shell_wrappers import program_of
 
 
@@ -89,8 +89,12 @@ def find_place_doubt(words: tuple[Word, ...], files: tuple[Redirection, ...], st
     program = program_of(words)
     name = words[0].text if words else ""
     path = resolve(state.directory, name) if "/" in name else None
-    names = {each.rsplit("/", 1)[-1] for each in state.written} if state.written else set()
-    if path in state.written or ("PATH" in state.variables and name in names):
+    names = {each.rsplit("/", 1)[-1] for each in state.written}
+    if (
+        path in state.written
+        or (path is not None and MANY in state.written)
+        or ("PATH" in state.variables and name in names)
+    ):
         return "runs a file that this line writes"
     if program in {"make", "gmake"} and names & _MAKEFILES:
         return "make runs a file that this line writes"

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+MAX_MADE = 100  # files and links that a line makes; of more, any path may be one
+MANY = "*"
 MAX_PLACES = 8  # directories where a shell may be
 MAX_TEXT = 20_000  # characters of the value of a variable; longer ones count as unknown
 
@@ -87,8 +89,8 @@ class State:
                     self.variables[name] = Word(None, f"${name}")
             self.functions |= other.functions
             self.aliases |= other.aliases
-            self.links |= other.links
-            self.written |= other.written
+            self.links = add_paths(self.links, other.links)
+            self.written = add_paths(self.written, other.written)
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -133,7 +135,15 @@ class State:
 
 def passes_link(path: str, links: frozenset[str], *, is_entered: bool = False) -> bool:
     """Return True if a path goes through a symbolic link, or enters one at its end."""
-    return any(path.startswith(f"{link}/") or (is_entered and path == link) for link in links)
+    return MANY in links or any(path.startswith(f"{link}/") or (is_entered and path == link) for link in links)
+
+
+def add_paths(known: frozenset[str], more: Iterable[str]) -> frozenset[str]:
+    """Return a set with more paths; MANY is in it if there are too many."""
+    if MANY in known:
+        return known
+    paths = known.union(more)
+    return paths if len(paths) <= MAX_MADE else frozenset((MANY,))
 
 
 def _unique(paths: tuple[str, ...]) -> tuple[str, ...]:
