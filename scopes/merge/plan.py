@@ -111,6 +111,8 @@ def plan_of(
     Files that the messages of both sides show to be compatible are no conflict, if `work` is given.
     """
     found = find_disagreements(objects, divergence)
+    if work is not None:
+        found += tuple(work.find_unclaimed_changes(found))
     files = () if work is None else work.compare_files(found)
     agreed = {file.key for file in files if file.agrees}
     disagreements = tuple(each for each in found if each.key not in agreed)

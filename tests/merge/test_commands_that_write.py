@@ -100,3 +100,38 @@ def test_the_same_command_on_different_texts_is_unknown(repository):
 )
 def test_a_file_renamed_to_two_paths_disagrees(repository, source, note):
     assert compared(repository, "git mv src/f.py src/g.py", source)[FILE] == ("overlap", note)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("rm src/f.py", {FILE: "overlap"}),
+        ("rm -r src", {FILE: "overlap"}),
+        ("git mv src/f.py src/g.py", {FILE: "overlap"}),
+        ("sed -i 's/line 30/Q/' src/f.py", {FILE: "unknown"}),
+        ("rm -rf build src/other.py", {}),
+        ("grep -n x src/f.py > /dev/null", {}),
+    ],
+)
+@pytest.mark.parametrize("where", ["main", "alt"])
+def test_a_file_that_one_side_changed_only_by_a_command_is_listed(repository, where, command, expected):
+    new(repository, directory="/work/proj")
+    say(repository, "conv-001", "fix it")
+    branch(repository, "conv-001", name="alt", switch=False)
+    arguments = {"file_path": FILE, "old_string": "line 3\n", "new_string": "x\n"}
+    call_tool(repository, f"conv-001/{where}", "Edit", arguments, structured={"filePath": FILE, "originalFile": TEXT})
+    other = "alt" if where == "main" else "main"
+    call_tool(repository, f"conv-001/{other}", "Bash", {"command": command}, exit_code=0)
+    found = merge(repository, "conv-001", "alt", target="main")
+    assert {file.path: file.outcome for file in found.files} == expected
+
+
+@pytest.mark.parametrize(("source", "expected"), [("g", {FILE: "same"}), ("h", {FILE: "overlap"})])
+def test_a_file_that_both_sides_only_renamed_is_listed(repository, source, expected):
+    new(repository, directory="/work/proj")
+    say(repository, "conv-001", "fix it")
+    branch(repository, "conv-001", name="alt", switch=False)
+    for where, name in (("main", "g"), ("alt", source)):
+        call_tool(repository, f"conv-001/{where}", "Bash", {"command": f"git mv {FILE} src/{name}.py"}, exit_code=0)
+    files = merge(repository, "conv-001", "alt", target="main").files
+    assert {file.path: file.outcome for file in files if file.path == FILE} == expected
