@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
 
 from scopes.characters import DIRECTION_AND_SEPARATORS, IGNORABLE, JOINED_LETTERS, PICTOGRAPHS
@@ -40,6 +40,8 @@ _HIDDEN = (
     rf"|{_UNSEEN}++"
 )
 
+_RUNNER_COMMAND = r"(?i)##(?=(?:vso|teamcity)?\[)"
+_RUNNERS = ("TF_BUILD", "TEAMCITY_VERSION", "GITLAB_CI")
 _HOSTS = r"conversation[_-]?history|system[_-]?reminder|function_(?:calls|results?)|tool_(?:use|result)s?|recorded"
 _MARKERS = (
     rf"{_HOSTS}|sys(?:tem)?|instructions?|user|human|assistant|developer|memory|context|thinking|invoke|parameter|tool_call"
@@ -97,14 +99,20 @@ def clean(text: str) -> str:
 
 
 def escape_runner_commands(text: str, *, as_json: bool = False) -> str:
-    """Return a text in which the runner of GitHub Actions finds no command; `as_json` is for JSON on any lines.
+    """Return a text in which the runner of a CI system finds no command; `as_json` is for JSON on any lines.
 
-    The runner reads both standard streams. A command begins a line with `::`, also after blanks, or is `##[...]`
-    anywhere in a line. A carriage return ends a line too.
+    Runners read both standard streams. A command of GitHub Actions begins a line with `::`, also after blanks, or is
+    `##[...]` anywhere in a line; Azure Pipelines has `##vso[...]`, TeamCity `##teamcity[...]`. A carriage return ends a
+    line too. The sections of GitLab begin with an escape character, which `clean` removes.
     """
     if as_json:
-        return text.replace("##[", "\\u0023#[")
-    return re.sub(r"(?m)(^|\r)(\s*):(?=:)", r"\1\2\\:", text).replace("##[", "##\\[")
+        return _pattern(_RUNNER_COMMAND).sub(r"\\u0023#", text)
+    return re.sub(r"(?m)(^|\r)(\s*):(?=:)", r"\1\2\\:", _pattern(_RUNNER_COMMAND).sub(r"##\\", text))
+
+
+def is_read_by_runner(environ: Mapping[str, str]) -> bool:
+    """Return True in a job of a CI system that executes commands which it finds in the output."""
+    return environ.get("GITHUB_ACTIONS") == "true" or any(environ.get(name) for name in _RUNNERS)
 
 
 def clean_line(text: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from scopes.check.baseline import mark_known
 from scopes.check.findings import Finding, Level, Verdict, is_at_least, redacted
+from scopes.check.fingerprints import guess_directories, with_fingerprints
 from scopes.check.judge import Judge, level_of
 from scopes.check.locate import locate_events
 from scopes.check.policy import Policy
@@ -107,7 +108,8 @@ def check(
 
     def verdicts_of(run: Run) -> list[Verdict]:
         verdicts = judge.verdicts(_with_exit_code(run, agent_exit))
-        return [each._replace(findings=tuple(map(redacted, mark_known(each.findings, baseline)))) for each in verdicts]
+        verdicts = _with_known(run, verdicts, baseline)
+        return [each._replace(findings=tuple(map(redacted, each.findings))) for each in verdicts]
 
     checked += [_checked(run, verdicts_of(run)) for run in empty]
     for number, (name, scope) in enumerate(scopes, 1):
@@ -125,6 +127,26 @@ def check(
         own_rules={rule.id: rule.expect for rule in policy.own_rules},
         notes=(*policy.notes, *_notes_on_missing(missing, policy), *judge.notes()),
     )
+
+
+def _with_known(run: Run, verdicts: list[Verdict], baseline: frozenset[str]) -> list[Verdict]:
+    """Return the verdicts with the findings of the baseline marked.
+
+    A stream of Codex does not state its directory, as its session file does. The directory around its files that makes
+    most findings known then counts as that of the whole run.
+    """
+    marked = [each._replace(findings=mark_known(each.findings, baseline)) for each in verdicts]
+    for directory in guess_directories(run) if baseline else ():
+        moved = replace(run, directory=directory)
+        again = [with_fingerprints(moved, each) for each in verdicts]
+        other = [each._replace(findings=mark_known(each.findings, baseline)) for each in again]
+        if _count_known(other) > _count_known(marked):
+            marked = other
+    return marked
+
+
+def _count_known(verdicts: Sequence[Verdict]) -> int:
+    return sum(finding.known for verdict in verdicts for finding in verdict.findings)
 
 
 def _named(run: Run, name: str | None) -> Run:

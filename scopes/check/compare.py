@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from scopes.check.rules.tests import list_tests
 from scopes.check.run import Call, Run
 from scopes.check.workspace import relative_to, resolve
 from scopes.conversation.diff_lines import diff_lines
+from scopes.model.message import FILE_WRITES
 from scopes.result import Result
 from scopes.secret_patterns import redact
 
@@ -75,7 +76,15 @@ def compare_runs(first: Run, second: Run, mode: str, policy: Policy) -> RunCompa
     The mode decides whether they differ: `strict` needs the same calls in the same order, `unordered` in any order;
     `subset` allows the second run no call that the first lacks, `superset` needs each call of the first in the second.
     """
-    old, new = ([describe_call(call, run) for call in run.calls] for run in (first, second))
+    is_lossy = first.is_stream_only != second.is_stream_only
+    if is_lossy:  # an event stream of Codex does not state where it ran
+        directory = first.directory or second.directory
+        first, second = (replace(run, directory=run.directory or directory) for run in (first, second))
+        # refused calls are missing in the stream
+        first, second = (
+            replace(run, calls=tuple(call for call in run.calls if call.outcome != "denied")) for run in (first, second)
+        )
+    old, new = ([describe_call(call, run, is_lossy=is_lossy) for call in run.calls] for run in (first, second))
     missing, added = Counter(old) - Counter(new), Counter(new) - Counter(old)
     differs = {
         "strict": old != new,
@@ -105,15 +114,21 @@ def compare_runs(first: Run, second: Run, mode: str, policy: Policy) -> RunCompa
 _WORDS = {True: "passed", False: "failed", None: "unknown"}
 
 
-def describe_call(call: Call, run: Run) -> str:
+def describe_call(call: Call, run: Run, *, is_lossy: bool = False) -> str:
     """Return a call as its tool and arguments, equal for equal calls of runs in different workspaces.
 
-    Of a shell call only the command counts: agents describe it in other words each time.
+    Of a shell call only the command counts: agents describe it in other words each time. With `is_lossy` only the paths
+    of an edit count: an event stream can lack what was edited.
     """
-    replace = _replacer(run)
+    shorten = _replacer(run)
     if call.shell is not None:
-        return f"{call.name}: {replace(call.shell)}"
-    given = _replaced(call.call.fields.get("input", call.call.fields.get("input_text")), replace)
+        return f"{call.name}: {shorten(call.shell)}"
+    writes = [edit.path for edit in call.edits if edit.op in FILE_WRITES] if is_lossy else []
+    if writes:
+        paths = ((path, resolve(path, call.directory or run.directory)) for path in writes)
+        names = sorted((resolved and relative_to(resolved, run.directory)) or path for path, resolved in paths)
+        return f"{call.name} {', '.join(names)}"
+    given = _replaced(call.call.fields.get("input", call.call.fields.get("input_text")), shorten)
     return f"{call.name} {json.dumps(given, sort_keys=True, ensure_ascii=False, default=str)}"
 
 

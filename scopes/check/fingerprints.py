@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections import Counter
 
 from scopes.check.findings import Verdict
@@ -14,17 +15,34 @@ def with_fingerprints(run: Run, verdict: Verdict) -> Verdict:
 
     The directory of a command does: `rm -rf build` is another breach elsewhere.
     """
+    edits = {call.number for call in run.calls if call.shell is None}
     seen: Counter[str] = Counter()
     findings = []
     for finding in verdict.findings:
         event = finding.match or (finding.events[0].text if finding.events else "")
-        text = f"{finding.rule}\n{_normalized(event, run.directory)}\n{_normalized(finding.file or '', run.directory)}"
+        shown = _normalized(event, run.directory)
+        if finding.match is None and finding.events and finding.events[0].number in edits:
+            shown = shown.removeprefix("./")  # a path, which a session file has relative and its stream absolute
+        text = f"{finding.rule}\n{shown}\n{_normalized(finding.file or '', run.directory).removeprefix('./')}"
         if finding.directory is not None:  # a command outside of the top of the workspace
             text += f"\n{_normalized(finding.directory, None)}"
         seen[text] += 1
         digest = load("hashlib:sha256")(f"{text}\n{seen[text]}".encode("utf-8", "surrogatepass")).hexdigest()
         findings.append(finding._replace(fingerprint=digest))
     return verdict._replace(findings=tuple(findings))
+
+
+def guess_directories(run: Run) -> list[str]:
+    """Return the directories in which a run without a recorded one can have worked, from the files that it wrote."""
+    paths = [edit.path for call in run.calls for edit in call.edits if edit.path.startswith("/")]
+    if run.directory is not None or not paths:
+        return []
+    folder = posixpath.commonpath([posixpath.dirname(posixpath.normpath(path)) for path in paths])
+    found = []
+    while folder not in {"/", "//"}:
+        found.append(folder)
+        folder = posixpath.dirname(folder)
+    return found
 
 
 def _normalized(text: str, directory: str | None) -> str:

@@ -57,7 +57,7 @@ class WorkingTree:
 
     def __init__(self, path: str) -> None:
         self.path = os.path.normpath(path)
-        self._top = _find_top(os.path.dirname(os.path.abspath(path)))
+        self._top = find_top(os.path.dirname(os.path.abspath(path)))
 
     def locate(self, base: str, written: str) -> str:
         """Return the path of a file as another one writes it."""
@@ -113,7 +113,7 @@ class CommittedTree:
         return f"{self._revision[:12]}:{path}"
 
 
-def _find_top(directory: str) -> str:
+def find_top(directory: str) -> str:
     """Return the innermost directory with a `.git` around a directory; without one the directory itself."""
     folder = directory
     while not os.path.lexists(os.path.join(folder, ".git")):

@@ -153,7 +153,7 @@ class Run:
         A user resumed the session in such a directory, or the agent program moved there. It is left out if it contains
         another workspace, is a home or belongs to the system: the agent may have entered it unseen.
         """
-        if self.directory is None:
+        if self.directory is None or self.directory == "/":  # everything would be inside
             return ()
         found = {self.directory: None}
         reached: set[str | None] = set()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from scopes.check.shell_state import State, Word
+from scopes.check.shell_state import State, Word, add_paths, resolve
 from scopes.check.shell_unwrap import Input
 from scopes.check.shell_words import WordReader
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _READS = {"read", "mapfile", "readarray", "getopts"}
+_COPIERS = {"cp", "mv", "ln", "install", "tee"}
 _EXPORTS = {"export", "declare", "typeset"}
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _CHANGED = re.compile(
@@ -33,10 +34,34 @@ def run_builtin(words: tuple[Word, ...], state: State, given: Input | None) -> N
                 state.assign(word.text, given.item if given and given.item else Word(None, f"${word.text}"))
     elif name in _BUILTINS:
         _BUILTINS[name](words[1:], state)
+    elif name in _COPIERS:
+        _note_copies(name, words[1:], state)
+
+
+def _note_copies(name: str, words: tuple[Word, ...], state: State) -> None:
+    """Remember the files and the links that a program makes: their last operand, or names in that directory."""
+    operands = [word.text for word in words if not word.text.startswith("-")]
+    if name == "ln" and len(operands) == 1:
+        operands.append(operands[0].rstrip("/").rsplit("/", 1)[-1])
+    targets = operands if name == "tee" else operands[-1:]
+    names = [each.rstrip("/").rsplit("/", 1)[-1] for each in operands[:-1][:20]] if name != "tee" else []
+    made = {resolve(state.directory, each) for each in targets[:20]}
+    made |= {
+        resolve(state.directory, f"{target}/{each}") for target in targets[:1] for each in names if each.strip(".")
+    }
+    known = {each for each in made if each is not None}
+    state.written = add_paths(state.written, known)
+    if name == "ln" and any(re.fullmatch(r"-[a-zA-Z]*s[a-zA-Z]*|--sym\w*", word.text) for word in words):
+        state.links = add_paths(state.links, known)
 
 
 def _alias(words: tuple[Word, ...], state: State) -> None:
     state.aliases |= {word.text.split("=", 1)[0] for word in words if "=" in word.text}
+
+
+def _hash(words: tuple[Word, ...], state: State) -> None:
+    if len(words) > 2 and words[0].text == "-p":
+        state.aliases |= {word.text for word in words[2:]}
 
 
 def _unalias(words: tuple[Word, ...], state: State) -> None:
@@ -47,10 +72,18 @@ def _unalias(words: tuple[Word, ...], state: State) -> None:
 def _set(words: tuple[Word, ...], state: State) -> None:
     if words and words[0].text == "--":
         state.arguments = (Word("set", "set"), *words[1:])
+    elif words and (re.fullmatch(r"-[a-z]*e[a-z]*", words[0].text) or "errexit" in {word.text for word in words}):
+        state.stops_at_errors = not words[0].text.startswith("+")
+    elif words and not words[0].text.startswith(("-", "+")):
+        state.arguments = (Word("set", "set"), *words)
 
 
-def _shift(_: tuple[Word, ...], state: State) -> None:
-    state.arguments = None
+def _shift(words: tuple[Word, ...], state: State) -> None:
+    count = words[0].value if words else "1"
+    if state.arguments is None or count is None or not count.isdecimal():
+        state.arguments = None
+    else:
+        state.arguments = (*state.arguments[:1], *state.arguments[1 + int(count) :])
 
 
 def _let(words: tuple[Word, ...], state: State) -> None:
@@ -69,6 +102,7 @@ def _printf(words: tuple[Word, ...], state: State) -> None:
 
 _BUILTINS: dict[str, Callable[[tuple[Word, ...], State], None]] = {
     "alias": _alias,
+    "hash": _hash,
     "unalias": _unalias,
     "set": _set,
     "shift": _shift,
@@ -79,17 +113,22 @@ _BUILTINS: dict[str, Callable[[tuple[Word, ...], State], None]] = {
 
 
 def _is_option(word: Word) -> bool:
-    return word.text in {"-L", "-P", "-e", "--", "-q"}
+    return re.fullmatch(r"-[LPe@q]+|--", word.text) is not None
 
 
 def _change_directory(name: str, operands: list[Word], state: State) -> None:
+    if name in {"pushd", "popd"} and any(re.fullmatch(r"[-+]\d+|-n", word.text) for word in operands):
+        state.previous, state.directory, state.stack = state.directory, None, ()
+        return
     if name == "popd":
+        before = state.places
         state.previous, state.directory = state.directory, state.stack[-1] if state.stack else None
         state.stack = state.stack[:-1]
+        state.may_have_failed(before)
         return
     if name == "pushd":
         state.stack = (*state.stack[-20:], state.directory)
-    target = operands[0].text if operands else "~"
+    target = operands[0].text if operands else "~" if name != "pushd" else None
     if target == "-":
         state.previous, state.directory = state.directory, state.previous
     else:
@@ -100,13 +139,13 @@ def assign(node: Node, state: State, reader: WordReader) -> tuple[str, Word | li
     """Read `NAME=value` into the state; return name and value."""
     name_node, value_node = node.child_by_field_name("name"), node.child_by_field_name("value")
     name = reader.source_of(name_node) if name_node is not None else ""
-    is_element = name_node is not None and name_node.type == "subscript"
     value: Word | list[Word] = Word("", "")
     if value_node is not None and value_node.type == "array":
         value = [word for child in value_node.named_children for word in reader.expand(child)][:100]
     elif value_node is not None:
         value = reader.read(value_node)
-    if is_element:
+    if name_node is not None and name_node.type == "subscript":
+        reader.run_inner(name_node)
         name, value = name.split("[", 1)[0], Word(None, f"${name.split('[', 1)[0]}")
     elif any(child.type == "+=" for child in node.children):
         before = state.variables.get(name)

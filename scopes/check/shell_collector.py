@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from scopes.check.shell_code import find_code
 from scopes.check.shell_command import Command, Redirection
-from scopes.check.shell_state import Function, State, Word
+from scopes.check.shell_doubt import find_doubt, find_place_doubt
+from scopes.check.shell_state import Function, State, Word, add_paths, resolve
 from scopes.check.shell_unwrap import Input, find_unread, item_of
 from scopes.check.shell_words import known_output
 from scopes.check.shell_wrappers import program_of
@@ -52,18 +54,36 @@ class Collector:
         """Add a command that cannot be read."""
         self.commands.append(Command((), text, directory, () if frame is None else frame.wrappers, reason))
 
-    def emit(self, words: tuple[Word, ...], frame: Frame, text: str, files: tuple[Redirection, ...]) -> None:
-        """Add a command that runs."""
+    def emit(
+        self,
+        words: tuple[Word, ...],
+        frame: Frame,
+        text: str,
+        files: tuple[Redirection, ...],
+        reason: str | None = None,
+    ) -> None:
+        """Add a command that runs; `reason` is why it cannot be read."""
         if not words and not files:
             return
         given = frame.input
-        unread = find_unread(words, given)
-        reason = None if unread is None else unread.reason
+        environment = (*frame.state.exported.items(), *frame.environment)
+        unread = find_unread(words, given, frame.wrappers, environment)
+        reason = reason or (None if unread is None else unread.reason)
         argv = tuple(word.value for word in words)
         if argv and argv[0] is None and program_of(words):
             argv = (program_of(words), *argv[1:])
         if argv and argv[0] in frame.state.aliases:
             reason = f"{argv[0]} is an alias"
+        readable = tuple(self.readable(word.text) for word in words)
+        reason = (
+            reason
+            or find_code(words, text)
+            or find_doubt(words, readable)
+            or find_place_doubt(words, files, frame.state)
+        )
+        for file in files:
+            if file.kind != "read" and (path := resolve(frame.state.directory, file.target)) is not None:
+                frame.state.written = add_paths(frame.state.written, (path,))
         self.commands.append(
             Command(
                 argv=argv,
@@ -73,8 +93,8 @@ class Collector:
                 opaque=reason,
                 piped_from=None if given is None else given.argv,
                 redirections=files,
-                words=tuple(self.readable(word.text) for word in words),
-                environment=(*frame.state.exported.items(), *frame.environment),
+                words=readable,
+                environment=environment,
                 code_from=() if unread is None else unread.code_from,
             )
         )

@@ -18,7 +18,7 @@ class Command(NamedTuple):
     """One command that a command line runs.
 
     argv: its words after unwrapping, without quotes; None for a word that the shell computes. Global options of git
-        are removed: `git -C x push` is `git push` in the directory x. Globs, braces and `~` stay as written
+        are removed: `git -C x push` is `git push` in the directory x. Globs and `~` stay as written
     text: the source text of the command
     directory: the working directory at this point, may begin with `~`; None if it is unknown
     wrappers: what it was unwrapped from, outermost first, such as `sudo`, `bash -c`, `find -exec`, `git -c KEY=VALUE`

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from scopes.check.shell_builtins import assign, declare, forget_changed, run_builtin, unset
+from scopes.check.shell_code import NOT_FOUND, find_assigned_code
 from scopes.check.shell_collector import Collector, Frame
 from scopes.check.shell_command import Command, Redirection
 from scopes.check.shell_grammar import Grammar
@@ -24,6 +25,7 @@ MAX_VALUES = 12  # of a loop that is read once for each value
 _IN_BACKQUOTES = re.compile(r"\\([\\`$])")
 _SEVERAL = re.compile(r"[*?\[{]")  # a word that may become several
 _LEAVES = {"exit", "return", "continue", "break", "false", "die"}
+_ASSIGNING = {"variable_assignment", "unset_command", "test_command"}
 _BRANCHES = {"elif_clause", "else_clause", "case_item"}
 
 
@@ -90,6 +92,8 @@ class Reader:
         if tail.input is not None:
             frame = frame._replace(input=tail.input)
         compound = self._compounds.get(node.type)
+        if node.type in _ASSIGNING:
+            self._check_assigned(node, frame)
         if compound is not None:
             compound(node, frame)
         elif node.named_child_count:
@@ -107,6 +111,7 @@ class Reader:
         children = node.children
         for number, child in enumerate(children):
             if child.is_named:
+                frame.state.keep_failed_places()
                 is_background = number + 1 < len(children) and children[number + 1].type == "&"
                 self._statement(child, frame._replace(state=frame.state.copy()) if is_background else frame)
 
@@ -118,7 +123,7 @@ class Reader:
         if isinstance(node, bytes):
             self._backquoted(raw, frame._replace(input=None, state=frame.state.copy()))
         else:
-            self._statement(node, frame._replace(input=None))
+            self._statement(node, frame._replace(input=Input() if raw.startswith(">(") else None))
         emitted = self._log.commands[start:]
         output = self._log.take_output()
         is_text = isinstance(node, bytes) or node.type == "command_substitution"
@@ -172,25 +177,41 @@ class Reader:
             rights.append((operator, node.named_children[-1]))
             node = node.named_children[0]
         self._statement(node, frame)
+        state = frame.state
+        failed: tuple[str, ...] = ()
         for number, (operator, right) in enumerate(reversed(rights), 1):
             own = tail if number == len(rights) else Redirections()
             if operator == "&&":
+                failed += state.failed + state.places
+                state.failed = ()
                 self._statement(right, frame, own)
                 continue
-            other = frame.state.copy()
+            other = state.copy()
+            if state.failed:
+                other.directory, other.others, other.failed = state.failed[0], state.failed[1:], ()
             self._statement(right, frame._replace(state=other), own)
-            if not _leaves(right, frame.source):
-                frame.state.join([other])
+            state.failed = ()
+            if _leaves(right, frame.source):
+                failed = ()
+            else:
+                state.join([other])
+        state.may_have_failed(failed)
 
     def _branches(self, node: Node, frame: Frame) -> None:
         before = frame.state.copy()
         current = before.copy()
         ends = []
+        condition, is_condition = node.child_by_field_name("condition"), False
         complete = node.type == "if_statement" and any(child.type == "else_clause" for child in node.named_children)
         for child in node.named_children:
             if child.type in _BRANCHES:
                 ends.append(current)
                 current = before.copy()
+            elif is_condition:  # it succeeded
+                current.failed = ()
+            else:
+                current.keep_failed_places()
+            is_condition = child == condition
             self._statement(child, frame._replace(state=current))
         ends.append(current)
         if not complete:
@@ -224,11 +245,17 @@ class Reader:
             frame.state.assign(name, value)
             self._statement(body, frame)
 
+    def _check_assigned(self, node: Node, frame: Frame) -> None:
+        text = text_of(node, frame.source)
+        if (reason := find_assigned_code(text)) is not None:
+            self._log.report(text, frame.state.directory, reason, frame)
+
     def _assign(self, node: Node, frame: Frame) -> None:
         assign(node, frame.state, self._reader(frame))
 
     def _declare(self, node: Node, frame: Frame, tail: Redirections) -> None:
         """Read `export` and the like; without an operand, or with -p, it prints variables, and is a command."""
+        self._check_assigned(node, frame)
         start, children = len(self._log.commands), node.named_children
         options = [text for child in children if (text := text_of(child, frame.source)).startswith("-")]
         if len(options) == len(children) or any("p" in option for option in options):
@@ -241,6 +268,8 @@ class Reader:
     def _function(self, node: Node, frame: Frame) -> None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is not None and body is not None:
+            if text_of(name, frame.source) in NOT_FOUND:
+                self._log.report(text_of(node, frame.source), frame.state.directory, "it runs for any name", frame)
             frame.state.functions[text_of(name, frame.source)] = Function(body, frame.source)
 
     def _expand(self, nodes: Iterable[Node], frame: Frame) -> list[Word]:
@@ -258,6 +287,7 @@ class Reader:
             gap, end = frame.source[end : child.start_byte], child.end_byte
             if child.type == "variable_assignment":
                 name, value = assign(child, frame.state.copy(), reader)
+                self._check_assigned(child, frame)
                 environment.append((name, value.value if isinstance(value, Word) else None))
             elif child.type.endswith("_redirect"):
                 redirects.append(child)
@@ -276,15 +306,20 @@ class Reader:
         """Run a command: a function, a builtin, what it wraps, or itself."""
         self._log.count(1)
         self._log.output = None
+        if frame.wrappers[-1:] in {("time",), ("coproc",)}:  # the grammar reads a group behind these as words
+            words = words[2:] if [word.value for word in words[1:2]] == ["{"] else words
+            words = words[1:] if [word.value for word in words[:1]] == ["{"] else words
         name = words[0].value if words else None
         start = len(self._log.commands)
         function = frame.state.functions.get(name or "")
         if frame.depth > MAX_DEPTH:
             self._log.report(text, frame.state.directory, "it is nested too deeply", frame)
-        elif function is not None and function not in frame.calls:
+        elif function is not None and function in frame.calls:
+            self._log.emit(words, frame, text, files, "a function calls itself")
+        elif function is not None:
             self._call(function, words, frame)
             self._log.attach(start, files, frame)
-        elif steps := unwrap(words, frame.input):
+        elif steps := unwrap(words, frame.input, (*frame.state.exported.items(), *frame.environment)):
             if steps[0].kept:
                 self._log.emit(words, frame, text, files)
             for step in steps:

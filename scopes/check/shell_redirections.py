@@ -57,6 +57,8 @@ def _add_file(node: Node, reader: WordReader, result: Redirections) -> Redirecti
         return result
     result = result._replace(words=result.words + tuple(targets[1:]))
     target = reader.read(targets[0])
+    if target.value != "-" and any(child.type == "<&" for child in node.children):
+        return result._replace(input=Input(programs=target.programs))
     if operator is None or (operator == ">&" and targets[0].type == "number") or target.value == "-":
         return result
     if operator in {"<", "<>"}:

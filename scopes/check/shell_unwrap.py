@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from scopes.check.harmless_code import is_harmless
+from scopes.check.shell_git import Environment, find_unread_git, unwrap_git, unwrap_git_program
+from scopes.check.shell_inline import find_unread_inline, unwrap_inline
 from scopes.check.shell_state import Word
 from scopes.check.shell_wrappers import SHELLS, Options, Step, join, program_of, split_options, unwrap_program
 
@@ -13,9 +16,9 @@ _ITEM: Final = Word(None, "${item}")
 _FIND_TESTS: Final = re.compile(
     r"-(i?name|i?path|i?wholename|i?regex|mindepth|newer\w*|[acm](time|min)|size|empty|perm|user)"
 )
+_FIND_LEVEL: Final = re.compile(r"-O\d?")
 _FIND_ACTIONS: Final = ("-exec", "-execdir", "-ok", "-okdir")
 _XARGS: Final = ("--max-args", "--max-procs", "--replace", "--max-lines", "--max-chars", "--delimiter", "--arg-file")
-_GIT_VALUED: Final = ("--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env")
 _INLINE: Final = {  # interpreter: letters of options that take code, and long names
     "python": ("c", ()),
     "pypy": ("c", ()),
@@ -49,9 +52,47 @@ _ELSEWHERE: Final = {
     "alias": "defines an alias",
     "parallel": "runs commands that it makes",
     "expect": "is a program of expect",
+    "ansible": "runs on other machines",
+    "ansible-playbook": "runs on other machines",
+    "salt": "runs on other machines",
+    "pdsh": "runs on other machines",
+    "flatpak-spawn": "runs in another system",
+    "nixos-container": "runs in another system",
+    "psexec": "runs on another machine",
+    "runas": "runs as another user",
+    "wine": "is a program of Windows",
+    "bwrap": "runs in a sandbox",
+    "firejail": "runs in a sandbox",
+    "systemd-nspawn": "runs in another system",
+    "qemu-system-x86_64": "runs another system",
 }
-_CONTAINERS: Final = {"docker", "podman", "nerdctl", "kubectl", "docker-compose", "vagrant", "lima", "limactl", "orb"}
+_RUN: Final = (("exec",), ("run",), ("create",), ("ssh",), ("shell",), ("enter",), ("attach",), ("debug",))
+_SYSTEMS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {  # program: the verbs that run something elsewhere
+    **dict.fromkeys(("docker", "podman", "nerdctl", "docker-compose", "podman-compose", "lima", "limactl"), _RUN),
+    **dict.fromkeys(("vagrant", "orb", "ctr", "crictl", "toolbox", "distrobox", "multipass", "lxc", "incus"), _RUN),
+    **dict.fromkeys(("kubectl", "oc", "k3s", "minikube", "devcontainer", "apptainer", "singularity"), _RUN),
+    "virsh": (("console",), ("qemu-agent-command",), ("start",)),
+    "aws": (("ssm", "start-session"), ("ssm", "send-command"), ("ecs", "execute-command"), ("ecs", "run-task")),
+    "gcloud": (("compute", "ssh"), ("alpha", "compute", "ssh"), ("beta", "compute", "ssh"), ("cloud-shell", "ssh")),
+    "az": (("vm", "run-command"), ("ssh",), ("container", "exec")),
+    "fly": (("ssh",), ("console",), ("machine", "exec"), ("machine", "run")),
+    "flyctl": (("ssh",), ("console",), ("machine", "exec")),
+    "heroku": (("run",), ("ps:exec",), ("run:detached",)),
+    "gh": (("codespace", "ssh"), ("cs", "ssh")),
+    "machinectl": (("shell",), ("login",), ("start",)),
+    "railway": (("ssh",), ("shell",)),
+}
 _QUERIES: Final = {"crontab": ("-l",), "ssh": ("-G", "-V"), "parallel": ("--version",)}  # run no command
+_GROUPS: Final = frozenset({"container", "compose", "machine", "node"})  # words in front of a verb
+_VERBS: Final = frozenset(
+    {"run", "run-script", "exec", "test", "install", "add", "i", "ci", "dlx", "why", "info", "view", "help", "ls",
+     "list", "start", "build", "ps", "logs", "images", "inspect", "remove", "uninstall", "update", "outdated", "audit",
+     "init", "pack", "link", "config", "get", "version", "check", "clippy", "fmt", "doc", "login", "status", "diff",
+     "apply", "describe", "top", "events", "cp", "pull"}
+)  # fmt: skip
+_MAX_OPTIONS: Final = 24  # words in front of a verb
+_CODE_MODULES: Final = frozenset({"timeit", "pdb", "trace", "code", "cProfile", "profile"})
+_FINDERS: Final = frozenset({"which", "command", "type", "realpath", "readlink", "pwd", "git", "dirname", "basename"})
 _TMUX: Final = {"send-keys", "send", "new-session", "new", "new-window"}
 
 
@@ -77,17 +118,20 @@ class Unread(NamedTuple):
     code_from: tuple[str, ...] = ()
 
 
-def unwrap(words: tuple[Word, ...], given: Input | None) -> list[Step]:
+def unwrap(words: tuple[Word, ...], given: Input | None, environment: Environment = ()) -> list[Step]:
     """Return what a command runs, one layer below it; empty if it is the command itself."""
     program = program_of(words)
     if program in SHELLS:
         return _unwrap_shell(program, words[1:], given)
     if program == "xargs":
         return _unwrap_xargs(words[1:], given)
+    if program == "git":
+        return unwrap_git(words, environment)
     if program in _READERS:
         return _READERS[program](words)
-    step = unwrap_program(words)
-    return [] if step is None else [step]
+    if steps := unwrap_git_program(words) or unwrap_inline(words, None if given is None else given.script):
+        return steps
+    return unwrap_program(words)
 
 
 def _unwrap_eval(words: tuple[Word, ...]) -> list[Step]:
@@ -95,6 +139,8 @@ def _unwrap_eval(words: tuple[Word, ...]) -> list[Step]:
 
 
 def _unwrap_trap(words: tuple[Word, ...]) -> list[Step]:
+    if len(words) > 1 and words[1].text == "--":
+        words = (words[0], *words[2:])
     body = words[1:2] if len(words) > 2 and words[1].text not in {"", "-", "-l", "-p"} else ()
     return [Step("trap", script=word) for word in body]
 
@@ -104,7 +150,12 @@ def item_of(argv: tuple[Word, ...]) -> Word | None:
     return _item_of_find(argv) if program_of(argv) in {"find", "gfind"} else None
 
 
-def find_unread(words: tuple[Word, ...], given: Input | None) -> Unread | None:
+def find_unread(
+    words: tuple[Word, ...],
+    given: Input | None,
+    wrappers: Sequence[str] = (),
+    environment: Environment = (),
+) -> Unread | None:
     """Return why a command cannot be read completely; None if it can."""
     if not words:
         return None
@@ -115,37 +166,86 @@ def find_unread(words: tuple[Word, ...], given: Input | None) -> Unread | None:
         return _find_unread_shell(program, words[1:], given)
     if program in {"source", "."} and len(words) > 1:
         return Unread(f"{program} runs a file in this shell", words[1].programs)
-    reason = _reason_elsewhere(program, words)
-    return _find_unread_code(program, words[1:], given) if reason is None else Unread(reason)
+    reason = find_unread_git(words, wrappers, environment) if program == "git" else _reason_elsewhere(program, words)
+    return _find_unread_inline(words, given) if reason is None else Unread(reason)
+
+
+def _find_unread_inline(words: tuple[Word, ...], given: Input | None) -> Unread | None:
+    is_fed = given is not None and bool(given.argv or given.script or given.programs)
+    script = None if given is None else given.script
+    reason, is_input = find_unread_inline(words, script, is_fed=is_fed)
+    if reason is not None:
+        return Unread(reason, given.programs if is_input and given is not None else ())
+    return _find_unread_code(program_of(words), words[1:], given)
 
 
 def _reason_elsewhere(program: str, words: tuple[Word, ...]) -> str | None:
     if program in _ELSEWHERE:
         quiet = len(words) == 1 or (program in _QUERIES and words[1].text in _QUERIES[program])
         return None if quiet else f"{program} {_ELSEWHERE[program]}"
-    if program in _CONTAINERS and {word.text for word in words[1:4]} & {"exec", "run", "ssh", "shell"}:
-        return f"{program} runs it in another system"
+    if program in _SYSTEMS:
+        verbs = _SYSTEMS[program]
+        texts = tuple(word.text for word in words[1:])
+        if any(suffix[: len(verb)] == verb for suffix in suffixes(texts) for verb in verbs):
+            return f"{program} runs it in another system"
     if program == "tmux" and {word.text for word in words[1:3]} & _TMUX:
         return "runs in tmux"
     return None
 
 
+def suffixes(texts: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the words behind the options that a command has in front of its verb.
+
+    Nobody knows here which options take a value: all ways to read them are tried, unless a value is a verb itself.
+    """
+    pending, seen = [0], set()
+    while pending:
+        position = pending.pop()
+        if position in seen or position > _MAX_OPTIONS:
+            continue
+        seen.add(position)
+        yield tuple(texts[position:])
+        if position >= len(texts):
+            continue
+        text = texts[position]
+        if text in _GROUPS or text.startswith(("-", "+")):
+            pending.append(position + 1)
+        if text.startswith("-") and "=" not in text and position + 1 < len(texts) and texts[position + 1] not in _VERBS:
+            pending.append(position + 2)
+
+
 def _find_unread_code(program: str, words: tuple[Word, ...], given: Input | None) -> Unread | None:
-    letters, long = _INLINE.get(program.rstrip("0123456789."), ("", ()))
+    language = program.rstrip("0123456789.")
+    letters, long = _INLINE.get(language, ("", ()))
     if not letters:
         is_eval = program == "deno" and words and words[0].text == "eval"
         return Unread("deno runs a text in another language") if is_eval else None
-    valued = letters + {"python": "mWX", "node": "r"}.get(program.rstrip("0123456789."), "")
-    options = split_options(words, valued, (*long, "--require", "--import"))
+    valued = letters + {"python": "mWX", "node": "r", "perl": "I", "ruby": "rI"}.get(language, "")
+    options = split_options(words, valued, (*long, "--require", "--import", "--loader", "--experimental-loader"))
     names = [name for name, _ in options.given]
     module = names.index("-m") if "-m" in names else len(names)  # what follows is for the module
-    if any(name in long or (len(name) == 2 and name[1] in letters) for name in names[:module]):
-        return Unread(f"{program} runs a text in another language")
-    if module < len(names) or (options.operands and options.operands[0].text not in {"-", *_STANDARD_INPUT}):
-        return None
+    texts = [value for name, value in options.given[:module] if name in long or (len(name) == 2 and name[1] in letters)]
+    inline = Unread(f"{program} runs a text in another language")
+    if texts:
+        return None if all(each and each.value and is_harmless(language, each.value) for each in texts) else inline
+    if any(value is not None and value.text.startswith("data:") for _, value in options.given):
+        return inline
+    if module < len(names):
+        name = options.given[module][1]
+        return inline if name is not None and name.text in _CODE_MODULES and options.operands else None
+    return _find_unread_file(program, language, options.operands, given)
+
+
+def _find_unread_file(program: str, language: str, operands: tuple[Word, ...], given: Input | None) -> Unread | None:
+    """Return why the program that an interpreter reads from a file or a pipe is unread; None for files."""
+    if operands and operands[0].text not in {"-", *_STANDARD_INPUT}:
+        programs = tuple(set(operands[0].programs) - _FINDERS)
+        return Unread(f"{program} runs what a program prints", programs) if programs else None
     if given is None or not (given.argv or given.script or given.programs):
         return None
-    return Unread(f"{program} runs what it reads", given.programs)
+    script = given.script.value if given.script is not None else None
+    is_known = script is not None and is_harmless(language, script)
+    return None if is_known else Unread(f"{program} runs what it reads", given.programs)
 
 
 def _shell_options(words: tuple[Word, ...]) -> Options:
@@ -206,16 +306,32 @@ def _replaced(word: Word, token: str, item: Word) -> Word:
     return Word(None if item.value is None or word.value is None else text, text)
 
 
+def roots_of_find(words: Sequence[Word]) -> list[Word]:
+    """Return the words behind `find` that say where it starts; `.` if there are none."""
+    roots: list[Word] = []
+    position = 1
+    while position < len(words):
+        text = words[position].text
+        if text in {"-files0-from", "--files0-from"}:
+            return [Word(None, "${item}")]
+        if not roots and (
+            text in {"-H", "-L", "-P", "-D", "-E", "-X", "-x", "-d", "-s"} or _FIND_LEVEL.fullmatch(text)
+        ):
+            position += 1 + (text == "-D")
+            continue
+        if text == "-f" and not roots and position + 1 < len(words):  # of BSD
+            position += 1
+        elif text.startswith(("-", "(", "!")):
+            break
+        roots.append(words[position])
+        position += 1
+    is_given = any(word.text == "-files0-from" for word in words)
+    return [Word(None, "${item}")] if is_given else roots or [Word(".", ".")]
+
+
 def _item_of_find(words: tuple[Word, ...]) -> Word:
     """Return a word for each path that `find` finds: `START/{}`, or START if that can be found itself."""
-    roots = []
-    for word in words[1:]:
-        if word.text in {"-H", "-L", "-P"}:
-            continue
-        if word.text.startswith(("-", "(", "!")):
-            break
-        roots.append(word)
-    root = roots[0] if roots else Word(".", ".")
+    root = roots_of_find(words)[0]
     if not any(_FIND_TESTS.fullmatch(word.text) for word in words):
         return root
     text = f"{root.text.rstrip('/')}/{{}}"
@@ -255,36 +371,6 @@ def _unwrap_fd(words: tuple[Word, ...]) -> list[Step]:
     ]
 
 
-def _unwrap_git(words: tuple[Word, ...]) -> list[Step]:
-    options = split_options(words[1:], "Cc", _GIT_VALUED)
-    git, inner = Word("git", "git"), options.operands
-    if options.given and inner:
-        directories = [value for name, value in options.given if name in {"-C", "--work-tree"} and value is not None]
-        settings = [value for name, value in options.given if name in {"-c", "--config-env"} and value is not None]
-        wrapper = " ".join(("git", *(f"-c {value.text}" for value in settings))) if settings else ""
-        return [Step(wrapper, (git, *inner), directory=_chained(directories))]
-    verb = inner[0].text if inner else ""
-    if verb == "submodule" and len(inner) > 2 and inner[1].text == "foreach":
-        rest = split_options(inner[2:], "").operands
-        return [Step("git submodule foreach", script=join(rest), kept=True)] if rest else []
-    if verb == "bisect" and len(inner) > 2 and inner[1].text == "run":
-        return [Step("git bisect run", inner[2:], kept=True)]
-    if verb == "rebase":
-        given = split_options(inner[1:], "xsXC", ("--exec", "--onto", "--strategy")).given
-        scripts = [value for name, value in given if name in {"-x", "--exec"} and value is not None]
-        return [Step("git rebase --exec", script=script, kept=True) for script in scripts]
-    return []
-
-
-def _chained(directories: list[Word]) -> Word | None:
-    """Return the directory that several `-C` lead to, each relative to the one before."""
-    path: Word | None = None
-    for word in directories:
-        text = word.text if path is None or word.text.startswith(("/", "~", "$")) else f"{path.text}/{word.text}"
-        path = Word(None if word.value is None else text, text)
-    return path
-
-
 _READERS: Final[Mapping[str, Callable[[tuple[Word, ...]], list[Step]]]] = {
     "eval": _unwrap_eval,
     "trap": _unwrap_trap,
@@ -292,5 +378,4 @@ _READERS: Final[Mapping[str, Callable[[tuple[Word, ...]], list[Step]]]] = {
     "gfind": _unwrap_find,
     "fd": _unwrap_fd,
     "fdfind": _unwrap_fd,
-    "git": _unwrap_git,
 }

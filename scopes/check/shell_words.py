@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tree_sitter import Node
 
+from scopes.check.shell_braces import expand_braces, mark_braces, unmark_braces
 from scopes.check.shell_state import MAX_TEXT, State, Word
 
 # Runs a command substitution, or the text between backquotes; the value is None unless the output is known.
@@ -16,6 +17,9 @@ Substitute = Callable[[Node | bytes], Word]
 _LITERALS = {"word", "number", "brace_expression", "extglob_pattern", "regex", "test_operator", "heredoc_content"}
 _CONTAINERS = {"command_name", "concatenation", "translated_string"}
 _EXPANSIONS = {"simple_expansion", "expansion"}
+_UNQUOTED = {"simple_expansion", "expansion", "command_substitution"}
+_WITH_BRACES = {"word", "concatenation", "brace_expression", "command_name"}
+_COMPUTED = re.compile(r"[$`]")
 _SUBSTITUTIONS = {"command_substitution", "process_substitution"}
 _BACKQUOTED = re.compile(rb"(?:[^`\\]|\\.)+|`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _IN_QUOTES = re.compile(r'\\([\\"$`])|\\\n')
@@ -60,17 +64,41 @@ class WordReader:
             return self.expand(node.named_children[0])
         if kind in {"word", "raw_string", "command_name"}:  # most words: nothing is expanded in them
             raw = text_of(node, self._source)
-            if not _SPECIAL.search(raw):
+            if not _SPECIAL.search(raw) and not _may_have_braces(raw):
                 return [Word(raw, raw)]
             if kind == "raw_string":
                 return [Word(raw[1:-1], raw[1:-1])]
         elif kind in {"string", "simple_expansion", "expansion"} and (spliced := self._splice(node)) is not None:
             return spliced
+        if kind in _WITH_BRACES and _may_have_braces(text_of(node, self._source)):
+            return self._expand_braces(node)
+        return self._expand_pieces(node)
+
+    def _expand_pieces(self, node: Node) -> list[Word]:
         word = self.read(node)
-        unquoted = node.type in _EXPANSIONS or node.type == "command_substitution"
-        if node.type == "concatenation":
-            unquoted = any(self._has_blank(child) for child in node.children)
-        return _split(word) if unquoted else [word]
+        if node.type != "concatenation":
+            return _split(word) if node.type in _UNQUOTED else [word]
+        computed = [child for child in node.children if child.type in _UNQUOTED]
+        if word.value is None:
+            return [word._replace(splits=bool(computed))]
+        return _split(word) if any(self._has_blank(child) for child in computed) else [word]
+
+    def _expand_braces(self, node: Node) -> list[Word]:
+        builder = _Builder(marks_braces=True)
+        self._add(node, builder)
+        word = builder.word()
+        texts = expand_braces(word.text)
+        computed = any(child.type in _UNQUOTED for child in node.children)
+        if texts is None:
+            text = unmark_braces(word.text)
+            return [Word(None, text, word.programs, splits=True)]
+        is_known = word.value is not None
+        return [
+            Word(text, text)
+            if is_known or not _COMPUTED.search(text)
+            else Word(None, text, word.programs, splits=computed)
+            for text in texts
+        ]
 
     def source_of(self, node: Node) -> str:
         """Return the source text of a node."""
@@ -101,7 +129,7 @@ class WordReader:
         kind = node.type
         raw = text_of(node, self._source)
         if kind in _LITERALS or (not node.is_named and kind != '"'):
-            builder.literal(_BARE.sub(lambda match: match[1] or "", raw) if "\\" in raw else raw)
+            builder.bare(raw)
         elif kind == "raw_string":
             builder.literal(raw[1:-1])
         elif kind == "ansi_c_string":
@@ -202,10 +230,18 @@ class WordReader:
 class _Builder:
     """Joins the pieces of a word."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, marks_braces: bool = False) -> None:
+        self._marks_braces = marks_braces
         self._texts: list[str] = []
         self._known = True
         self._programs: tuple[str, ...] = ()
+
+    def bare(self, source: str) -> None:
+        """Add a text without quotes, which may have backslashes."""
+        if self._marks_braces:
+            self._texts.append(mark_braces(source))
+        else:
+            self._texts.append(_BARE.sub(lambda match: match[1] or "", source) if "\\" in source else source)
 
     def literal(self, text: str) -> None:
         self._texts.append(text)
@@ -243,6 +279,10 @@ def add_words(words: list[Word], more: list[Word], gap: bytes) -> None:
     words += more
 
 
+def _may_have_braces(text: str) -> bool:
+    return "{" in text and ("," in text or ".." in text)
+
+
 def _find_substitutions(node: Node) -> Iterator[Node]:
     pending = [node]
     while pending:
@@ -257,7 +297,7 @@ def _split(word: Word) -> list[Word]:
     """Return the words that a value without quotes becomes; an unknown value counts as one."""
     if word.value is not None and (not word.value or any(char.isspace() for char in word.value)):
         return [Word(piece, piece) for piece in word.value.split()]
-    return [word]
+    return [word._replace(splits=True)] if word.value is None else [word]
 
 
 def _joined(words: tuple[Word, ...]) -> Word:

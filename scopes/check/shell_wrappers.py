@@ -8,7 +8,9 @@ from typing import Final, NamedTuple
 
 from scopes.check.shell_state import Word
 
-SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash"})
+SHELLS: Final = frozenset(
+    {"sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "csh", "tcsh", "mksh", "lksh", "oksh", "ksh93", "yash"}
+)
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
 
@@ -46,6 +48,10 @@ class _Wrapper(NamedTuple):
     script: tuple[str, ...] = ()
     directory: tuple[str, ...] = ()
     not_run: str = ""  # letters of options with which nothing runs
+    architecture: bool = False  # the first operand may be an architecture
+    each: bool = False  # each operand is a text for a shell
+    shell_behind: str = ""  # the words behind this one are arguments of bash
+    program: tuple[str, ...] = ()  # the program is the value of this option, the operands are its arguments
 
 
 WRAPPERS: Final[Mapping[str, _Wrapper]] = {
@@ -86,10 +92,66 @@ WRAPPERS: Final[Mapping[str, _Wrapper]] = {
     "exec": _Wrapper("a"),
     "builtin": _Wrapper(),
     "coproc": _Wrapper(),
+    "setarch": _Wrapper(architecture=True),
+    "linux32": _Wrapper(),
+    "linux64": _Wrapper(),
+    "i386": _Wrapper(),
+    "x86_64": _Wrapper(),
+    "prlimit": _Wrapper("p", ("--pid", "--output")),
+    "choom": _Wrapper("np", ("--adjust", "--pid")),
+    "setpriv": _Wrapper(
+        "",
+        ("--reuid", "--regid", "--ruid", "--rgid", "--euid", "--egid", "--groups", "--inh-caps", "--ambient-caps",
+         "--bounding-set", "--securebits", "--pdeathsig", "--selinux-label", "--apparmor-profile"),
+    ),
+    "nsenter": _Wrapper("tSG", ("--target", "--setuid", "--setgid")),
+    "capsh": _Wrapper(shell_behind="--"),
+    "start-stop-daemon": _Wrapper(
+        "aunrpPbcgIxsNRdk",
+        ("--pidfile", "--name", "--chuid", "--user", "--chdir", "--exec", "--startas"),
+        program=("-x", "--exec", "-a", "--startas"),
+    ),
+    "systemd-run": _Wrapper(
+        "pMHEutd",
+        ("--uid", "--gid", "--unit", "--property", "--description", "--slice", "--machine", "--host", "--setenv",
+         "--working-directory", "--nice", "--on-active", "--service-type"),
+    ),
+    "sg": _Wrapper("c", script=("-c",), skip=9),
+    "gsudo": _Wrapper("u", ("--user",)),
+    "dzdo": _Wrapper("ugp"),
+    "ssh-agent": _Wrapper("atEOP", not_run="kcsdD"),
+    "fakeroot": _Wrapper("lfisb"),
+    "eatmydata": _Wrapper(),
+    "chronic": _Wrapper(),
+    "ifne": _Wrapper(),
+    "rlwrap": _Wrapper("aAbBCdDefFgHIKlmMnNoOpPqQrRsStTuwWz"),
+    "dumb-init": _Wrapper("r"),
+    "tini": _Wrapper("pe"),
+    "numactl": _Wrapper("mNCpPi", ("--membind", "--cpunodebind", "--physcpubind", "--interleave")),
+    "cgexec": _Wrapper("g"),
+    "faketime": _Wrapper("f", skip=1),
+    "ld.so": _Wrapper("", ("--library-path", "--preload", "--argv0", "--audit")),
+    "catchsegv": _Wrapper(),
+    "sem": _Wrapper("j", ("--jobs", "--id")),
+    "hyperfine": _Wrapper(
+        "wrmMpcsSnPDLI",
+        ("--warmup", "--runs", "--min-runs", "--max-runs", "--prepare", "--cleanup", "--setup", "--shell",
+         "--command-name", "--export-json", "--export-markdown", "--parameter-scan", "--parameter-list"),
+        each=True,
+    ),
+    "concurrently": _Wrapper("ncsp", ("--names", "--prefix", "--success", "--prefix-colors"), each=True),
+    "pee": _Wrapper(each=True),
+    "corepack": _Wrapper(),
+    "aws-vault exec": _Wrapper("d", ("--duration",), skip=1),
+    "op run": _Wrapper("", ("--env-file", "--account")),
+    "doppler run": _Wrapper("pc", ("--project", "--config", "--command"), script=("--command",)),
+    "infisical run": _Wrapper("", ("--env", "--path", "--command"), script=("--command",)),
+    "perf stat": _Wrapper("erIoptC"),
+    "perf record": _Wrapper("eoFcpt"),
     "busybox": _Wrapper(),
     "toybox": _Wrapper(),
     "chroot": _Wrapper("", ("--userspec", "--groups"), skip=1),
-    "unshare": _Wrapper("SGR"),
+    "unshare": _Wrapper("SGRw", ("--setuid", "--setgid", "--root", "--wd", "--propagation", "--setgroups")),
     "strace": _Wrapper("oeEpsPSuabIOX"),
     "ltrace": _Wrapper("oeEpsnulaADFX"),
     "valgrind": _Wrapper(),
@@ -131,6 +193,12 @@ WRAPPERS: Final[Mapping[str, _Wrapper]] = {
     "yarn dlx": _Wrapper("p", ("--package",)),
     "yarn exec": _Wrapper(),
 }  # fmt: skip
+_LOADER: Final = re.compile(r"ld-linux.*\.so\.\d+|ld(?:-musl|-\d).*\.so(?:\.\d+)?|ld\.so")
+_ARCHITECTURE: Final = re.compile(
+    r"x86_64|i[3-6]86|linux(?:32|64)|uname26|arm\w*|aarch64|ppc\w*|s390x?|mips\w*|riscv\w*"
+)
+_PACKAGE_RUNNERS: Final = frozenset({"npx", "bunx", "npm exec", "pnpm dlx", "yarn dlx", "uvx", "pipx run", "corepack"})
+_PROGRAMS_OF_PACKAGES: Final = {"@changesets/cli": "changeset", "@vscode/vsce": "vsce"}
 _MAX_OPTIONS: Final = 30  # words before the text of `env -S`
 _TWO_WORDS: Final = frozenset(name.split(" ", maxsplit=1)[0] for name in WRAPPERS if " " in name)
 
@@ -179,38 +247,82 @@ def split_options(words: tuple[Word, ...], valued: str, long: tuple[str, ...] = 
     return Options(tuple(given), words[position:])
 
 
-def unwrap_program(words: tuple[Word, ...]) -> Step | None:
-    """Return what a wrapper such as `sudo` or `timeout` runs; None for other programs and if nothing runs."""
+def unwrap_program(words: tuple[Word, ...]) -> list[Step]:
+    """Return what a wrapper such as `sudo` or `timeout` runs; empty for other programs and if nothing runs."""
     name = program_of(words)
+    name = "ld.so" if _LOADER.fullmatch(name) else name
     if name in _TWO_WORDS:
         names = (" ".join((name, *(word.text for word in words[1:count]))) for count in (3, 2))
         name = next((each for each in names if each in WRAPPERS), "")
         words = words[name.count(" ") :]
     wrapper = WRAPPERS.get(name)
     if wrapper is None:
-        return None
-    if name == "env" and (step := _split_string(words, wrapper)) is not None:
-        return step
+        return []
+    step = _split_string(words, wrapper) if name == "env" else None
+    if step is not None:
+        return [step]
     options = split_options(words[1:], wrapper.valued, wrapper.long)
-    if wrapper.not_run and options.has(wrapper.not_run):
-        return None
-    operands, environment = list(options.operands), []
+    is_idle = bool(wrapper.not_run) and options.has(wrapper.not_run)
+    return [] if is_idle else _unwrap_known(name, wrapper, options, words)
+
+
+def _unwrap_known(name: str, wrapper: _Wrapper, options: Options, words: tuple[Word, ...]) -> list[Step]:
+    operands = list(options.operands)
+    if name == "env" and operands and operands[0].text == "-":
+        operands.pop(0)
+    environment: list[tuple[str, str | None]] = []
     while wrapper.assignments and operands and (match := _ASSIGNMENT.fullmatch(operands[0].text)):
         environment.append((match[1], match[2] if operands.pop(0).value is not None else None))
+    script = _script_of(wrapper, options, operands)
+    if script is not None:
+        return [Step(name, script=script, environment=tuple(environment))]
+    rest = _command_of(wrapper, options, tuple(operands[wrapper.skip :]), words)
+    if name in _PACKAGE_RUNNERS and rest:
+        rest = (_without_version(rest[0]), *rest[1:])
+    module = options.value(("-m", "--module")) if name == "uv run" else None
+    if module is not None:
+        rest = (Word("python", "python"), Word("-m", "-m"), module, *rest)
+    if wrapper.each:
+        return [Step(name, script=word) for word in rest]
+    joined = join(rest) if wrapper.joined and rest else None
+    directory = options.value(wrapper.directory) if wrapper.directory else None
+    step = Step(name, () if joined else rest, joined, environment=tuple(environment), directory=directory)
+    return [step] if rest else []
+
+
+def _script_of(wrapper: _Wrapper, options: Options, operands: list[Word]) -> Word | None:
+    """Return the text that a wrapper gives to a shell; None if it runs words."""
     script = options.value(wrapper.script) if wrapper.script else None
     if script is None and wrapper.script and wrapper.skip:  # `su - user -c 'command'`: the option follows operands
         start = next((n for n, word in enumerate(operands) if word.text.startswith("-") and word.text != "-"), 1)
         behind = tuple(operands[1 if wrapper.skip == 1 else start :])
         script = split_options(behind, wrapper.valued, wrapper.long).value(wrapper.script)
-    if script is not None:
-        return Step(name, script=script, environment=tuple(environment))
-    rest = tuple(operands[wrapper.skip :])
-    if not rest:
-        return None
-    if wrapper.joined:
-        rest, script = (), join(rest)
-    directory = options.value(wrapper.directory) if wrapper.directory else None
-    return Step(name, rest, script, environment=tuple(environment), directory=directory)
+    return script
+
+
+def _command_of(
+    wrapper: _Wrapper, options: Options, operands: tuple[Word, ...], words: tuple[Word, ...]
+) -> tuple[Word, ...]:
+    """Return the words of the command that a wrapper runs."""
+    if wrapper.program:
+        program = options.value(wrapper.program)
+        return () if program is None else (program, *operands)
+    if wrapper.shell_behind:
+        texts = [word.text for word in words]
+        start = texts.index(wrapper.shell_behind) + 1 if wrapper.shell_behind in texts else len(words)
+        return (Word("bash", "bash"), *words[start:]) if start < len(words) else ()
+    if wrapper.skip and operands and operands[0].text == "--":
+        return operands[1:]
+    if wrapper.architecture and operands and _ARCHITECTURE.fullmatch(operands[0].text):
+        return split_options(operands[1:], "").operands
+    return operands
+
+
+def _without_version(word: Word) -> Word:
+    """Return the name of the program that `npx PACKAGE@VERSION` runs."""
+    name = word.text[:1] + word.text[1:].partition("@")[0]
+    name = _PROGRAMS_OF_PACKAGES.get(name, name)
+    return word if word.value is None or name == word.text else Word(name, name)
 
 
 def _split_string(words: tuple[Word, ...], wrapper: _Wrapper) -> Step | None:

@@ -20,7 +20,7 @@ from scopes.render.reports.junit import write_junit
 from scopes.render.reports.markdown import write_markdown
 from scopes.render.reports.sarif import write_sarif
 from scopes.render.view import PlainView
-from scopes.sanitize import escape_runner_commands
+from scopes.sanitize import escape_runner_commands, is_read_by_runner
 
 FORMATS = ("text", "json", "sarif", "junit", "github", "gitlab", "markdown")
 _WRITERS: dict[str, Callable[[Checked], str]] = {
@@ -69,7 +69,7 @@ def show_checked(invocation: Invocation, checked: Checked, reports: Sequence[Rep
     in_actions = invocation.environ.get("GITHUB_ACTIONS") == "true"
     printed = next((report.format for report in reports if report.path is None), None)
     if printed not in {None, "text"}:
-        _print_report(invocation, checked, printed or "", in_actions=in_actions)
+        _print_report(invocation, checked, printed or "")
     elif in_actions:
         _show_in_actions(invocation, checked)
     else:
@@ -92,9 +92,9 @@ def _write_files(checked: Checked, reports: Sequence[Report]) -> Iterator[Scopes
                 yield error
 
 
-def _print_report(invocation: Invocation, checked: Checked, name: str, *, in_actions: bool) -> None:
+def _print_report(invocation: Invocation, checked: Checked, name: str) -> None:
     text = _render(name, checked)
-    if in_actions and name != "github":
+    if is_read_by_runner(invocation.environ) and name != "github":
         text = escape_runner_commands(text, as_json=name in _AS_JSON)
     invocation.stdout.write(text)
     for note in checked.notes:

@@ -12,7 +12,7 @@ from scopes.check.baseline import read_baseline
 from scopes.check.check import Checked, check
 from scopes.check.findings import Finding
 from scopes.check.policy import FAIL_ON, PRESETS, Policy, parse_policy, require_known_suppressions
-from scopes.check.policy_sources import CommittedTree, PolicySource, WorkingTree
+from scopes.check.policy_sources import CommittedTree, PolicySource, WorkingTree, find_top
 from scopes.check.rules.base import FILE_NAME
 from scopes.check.rules.registry import RULES
 from scopes.check.run import Run
@@ -36,6 +36,8 @@ from scopes.store.repository import Repository
 
 _SUFFIXES = (".json", ".jsonl", ".log", ".zst")
 _MAX_FILE = 64 << 20
+_UNKNOWN_FORMAT = "unknown format"
+_MAX_NAMES = 5
 _EMPTY = "the file is empty"
 # The branch or commit that a change is based on, in the variables of a CI system: GitHub, GitLab, Jenkins.
 _BASES = (
@@ -51,12 +53,14 @@ class Runs:
 
     missing: names and reasons of those that are not there or cannot be read
     empty: those of transcripts without a message, which are not in the store
+    notes: files below a folder that were skipped because their format is not known
     """
 
     repository: Repository
     scopes: Sequence[tuple[str | None, Scope]]
     missing: Sequence[tuple[str, str]] = ()
     empty: Sequence[Run] = ()
+    notes: Sequence[Note] = ()
 
 
 class CheckOptions(NamedTuple):
@@ -106,6 +110,9 @@ def split_targets(targets: Sequence[str]) -> tuple[list[str], list[str]]:
     paths = [target for target in targets if _is_path(target)]
     names = [target for target in targets if not _is_path(target)]
     if paths and names:
+        missing = [path for path in paths if path != "-" and not os.path.lexists(path)]
+        if missing:
+            raise Invalid(f"there is no file {', '.join(missing)}", hint="name existing files")
         raise Invalid("paths and stored conversations cannot be checked together", hint="use two commands")
     return paths, names
 
@@ -138,6 +145,7 @@ def check_runs(
             unknown_fails=options.unknown_fails,
             on_progress=on_progress,
         )
+        checked = replace(checked, notes=(*checked.notes, *runs.notes))
     return with_relative_paths(checked, invocation.cwd)
 
 
@@ -182,10 +190,15 @@ def open_runs(invocation: Invocation, paths: Sequence[str], names: Sequence[str]
                 repository, invocation.index_directory, complete=True, wanted=wanted
             ).conversations
         )
-        yield Runs(repository, [(name, resolve_scope(repository, name)) for name in chosen])
+        scopes = [(name, resolve_scope(repository, name)) for name in chosen]
+        yield Runs(
+            repository,
+            [(name if name.startswith(scope.conversation) else scope.conversation, scope) for name, scope in scopes],
+        )
         return
     with empty_store() as repository:
         missing: list[tuple[str, str]] = []
+        unknown: dict[str, None] = {}
         empty: dict[str, Run] = {}  # by path: a file can be named and lie below a directory that is named
         projects = [project for project in wanted.projects if isinstance(project, Project)]
         options = ImportOptions(since=wanted.since, projects=projects or None)
@@ -200,15 +213,15 @@ def open_runs(invocation: Invocation, paths: Sequence[str], names: Sequence[str]
             listed = {name for name, _ in missing}
             failed = (each for each in imported.skipped if each.error is not None and each.path not in listed)
             missing += ((each.path, each.reason) for each in failed)
+            unknown.update((each.path, None) for each in imported.skipped if each.reason == _UNKNOWN_FORMAT)
             skipped = {each.path for each in imported.skipped if each.error is None}
             is_narrowed = wanted.since is not None or projects
             without_message = [each for each in collected.sources if each.path in skipped]
             for run in _read_empty(without_message, only_named=bool(is_narrowed)):
                 empty.setdefault(run.name, run)
         ids = conversation_ids(repository)
-        yield Runs(
-            repository, [(None, resolve_scope(repository, name)) for name in ids], missing, tuple(empty.values())
-        )
+        found = [(None, resolve_scope(repository, name)) for name in ids]
+        yield Runs(repository, found, missing, tuple(empty.values()), tuple(_notes_on_unknown(list(unknown))))
 
 
 def _read_empty(sources: Sequence[Source], *, only_named: bool) -> Iterator[Run]:
@@ -218,6 +231,14 @@ def _read_empty(sources: Sequence[Source], *, only_named: bool) -> Iterator[Run]
             run = read_empty_run(source) if source.named or not only_named else None
             if run is not None:
                 yield run
+
+
+def _notes_on_unknown(paths: Sequence[str]) -> Iterator[Note]:
+    """Yield a note that names the files whose format is not known: a run in them was not judged."""
+    if paths:
+        names = ", ".join(map(os.path.basename, paths[:_MAX_NAMES]))
+        more = f" and {len(paths) - _MAX_NAMES} more" if len(paths) > _MAX_NAMES else ""
+        yield Note(f"not judged, the format is not known: {names}{more}", "name such a file itself if it must be a run")
 
 
 def _is_empty(path: str) -> bool:
@@ -255,8 +276,8 @@ def _read_policy_text(
     if revision is None:
         found = path or _find_policy(invocation.cwd)
         return (None, FILE_NAME, None) if found is None else (read_text(found, "policy"), found, WorkingTree(found))
-    name = path or FILE_NAME
     commit = Commit(invocation.cwd, revision)
+    name = path or _find_committed_policy(invocation.cwd, commit)
     source = CommittedTree(name, revision, commit.read)
     data = commit.read(source.path)
     if data is None and path is not None:
@@ -291,11 +312,22 @@ def _find_policy(directory: str) -> str | None:
     return os.path.relpath(os.path.join(folder, FILE_NAME), directory)
 
 
+def _find_committed_policy(directory: str, commit: Commit) -> str:
+    """Return the policy of a commit by the rule of the working tree: that of a directory, or the nearest around it."""
+    folder = os.path.relpath(os.path.realpath(directory), os.path.realpath(find_top(directory)))
+    while folder not in {"", "."}:
+        if commit.read(f"{folder}/{FILE_NAME}") is not None:
+            return f"{folder}/{FILE_NAME}"
+        folder = os.path.dirname(folder)
+    return FILE_NAME
+
+
 def _notes_on_changed_policy(invocation: Invocation, base: str) -> tuple[Note, ...]:
     """Return a note if the policy here is another than that of the base, which applies."""
     here = _find_policy(invocation.cwd)
     data = None if here is None else _read_file(here, "policy")
-    if data == Commit(invocation.cwd, base).read(FILE_NAME):
+    commit = Commit(invocation.cwd, base)
+    if data == commit.read(_find_committed_policy(invocation.cwd, commit)):
         return ()
     return (Note(f"the policy is that of {base[:12]}, the base of this change: {FILE_NAME} here is another"),)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from shlex import quote
+from typing import TYPE_CHECKING
 
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.limits import check_limits, idle_before, read_limits
@@ -13,12 +14,19 @@ from scopes.history.messages import NO_CHANGES, write_message_blob, write_messag
 from scopes.history.revisions import find_directory, list_branch_tips
 from scopes.history.transaction import Transaction, append_commit
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.loading import load
+from scopes.loading import deferred, load
 from scopes.model.message import Message
 from scopes.result import Note, Result
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange
+
+if TYPE_CHECKING:
+    from scopes.store.packs.bulk import bulk_objects
+else:
+    bulk_objects = deferred("scopes.store.packs.bulk:bulk_objects")
+
+_IN_ONE_PACK = 50  # messages; from here on one pack is written and synced faster than three files for each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,18 +90,29 @@ def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[Messag
         NotFound: the branch was deleted.
         Busy, Inaccessible: nothing was written.
     """
-    repository, conversation_id = branch.repository, branch.conversation.id
-    writers = message_writers(repository, conversation_id, messages)
-    appended: list[MessageAppended] = []
+    repository = branch.repository
     with exclusive_write(repository):
-        old = tip = branch.tip
-        for message, write in zip(messages, writers, strict=True):
-            tip = write(tip)
-            appended.append(MessageAppended(id=message.id, oid=tip, conversation=conversation_id, branch=branch.name))
+        old = branch.tip
+        if len(messages) < _IN_ONE_PACK:
+            appended = _write_all(repository, branch, old, messages)
+        else:
+            with bulk_objects(repository) as objects:
+                appended = _write_all(objects, branch, old, messages)
         if appended:
-            tx = Transaction(repository, conversation_id)
-            tx.move_branch(branch.name, old, tip)
+            tx = Transaction(repository, branch.conversation.id)
+            tx.move_branch(branch.name, old, appended[-1].oid)
             tx.commit("append-all", f"append {len(appended)} message{'s'[: len(appended) > 1]} to {branch}")
+    return appended
+
+
+def _write_all(objects: Objects, branch: BranchHandle, tip: Oid, messages: Sequence[Message]) -> list[MessageAppended]:
+    """Write messages on top of a commit; no ref is moved."""
+    conversation_id = branch.conversation.id
+    writers = message_writers(branch.repository, conversation_id, messages, objects)
+    appended: list[MessageAppended] = []
+    for message, write in zip(messages, writers, strict=True):
+        tip = write(tip)
+        appended.append(MessageAppended(id=message.id, oid=tip, conversation=conversation_id, branch=branch.name))
     return appended
 
 
@@ -117,34 +136,35 @@ def note_similar_topic(
 
 
 def message_writers(
-    repository: Repository, conversation: ConversationId, messages: Sequence[Message]
+    repository: Repository, conversation: ConversationId, messages: Sequence[Message], objects: Objects | None = None
 ) -> list[Callable[[Oid], Oid]]:
     """Write the blobs of messages, and return for each a function that writes its commit on top of a tip.
 
     A commit names the files that tool calls touched, relative to the directory of the conversation, and replaces what
-    its author stated in another spelling of a topic.
+    its author stated in another spelling of a topic. Objects are written to `objects` (default: the repository).
 
     Raises:
         Invalid: a message is too large.
         Inaccessible: the store cannot be written.
     """
     repository.require_writable()
-    blobs = [write_message_blob(repository, message) for message in messages]
+    store = repository if objects is None else objects
+    blobs = [write_message_blob(store, message) for message in messages]
     base = find_directory(repository, conversation) if any(map(_names_files, messages)) else None
-    return [partial(_write, repository, base, *each) for each in zip(messages, blobs, strict=True)]
+    return [partial(_write, store, base, *each) for each in zip(messages, blobs, strict=True)]
 
 
-def _write(repository: Repository, base: str | None, given: Message, given_blob: Oid, tip: Oid) -> Oid:
-    message = _with_touched_files(repository, tip, given)
-    blob = given_blob if message is given else write_message_blob(repository, message)
-    return write_message_commit(repository, tip, message, blob, base, _replaced(repository, tip, message))
+def _write(objects: Objects, base: str | None, given: Message, given_blob: Oid, tip: Oid) -> Oid:
+    message = _with_touched_files(objects, tip, given)
+    blob = given_blob if message is given else write_message_blob(objects, message)
+    return write_message_commit(objects, tip, message, blob, base, _replaced(objects, tip, message))
 
 
-def _with_touched_files(repository: Repository, tip: Oid, message: Message) -> Message:
+def _with_touched_files(objects: Objects, tip: Oid, message: Message) -> Message:
     """Return a message of tool results with the files that the calls touched, any other message as it is."""
     if message.files or all(part.type != "tool_result" for part in message.parts):
         return message
-    changed: Message = load("scopes.history.tool_calls:with_touched_files")(repository, tip, message)
+    changed: Message = load("scopes.history.tool_calls:with_touched_files")(objects, tip, message)
     return changed
 
 
@@ -152,9 +172,9 @@ def _names_files(message: Message) -> bool:
     return bool(message.files) or any(part.type in {"file_ref", "tool_result"} for part in message.parts)
 
 
-def _replaced(repository: Repository, tip: Oid, message: Message) -> Mapping[str, BlobChange]:
+def _replaced(objects: Objects, tip: Oid, message: Message) -> Mapping[str, BlobChange]:
     """Return the changes to the state that remove what a typed message states in another spelling of its topic."""
     if message.payload is None:
         return NO_CHANGES
-    changes: Mapping[str, BlobChange] = load("scopes.merge.spellings:replaced_claims")(repository, tip, message)
+    changes: Mapping[str, BlobChange] = load("scopes.merge.spellings:replaced_claims")(objects, tip, message)
     return changes

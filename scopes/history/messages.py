@@ -22,6 +22,7 @@ from scopes.store.objects import (
     BLOB,
     COMMIT,
     EMPTY_TREE,
+    FILE_MODE,
     TREE,
     Commit,
     Identity,
@@ -30,6 +31,7 @@ from scopes.store.objects import (
     format_commit,
     format_tree,
     header_safe,
+    parse_tree_id,
 )
 from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub, read_data
 from scopes.store.trees import BlobChange, find_blob, update_tree
@@ -44,6 +46,8 @@ NO_TEXT = "(no text)"  # the subject of a message that has none
 ROOT_SUBJECT = "Conversation begins"
 NO_CHANGES: Mapping[str, BlobChange] = {}
 _DOMAIN = "s.scopes"
+_MESSAGE_ENTRY = b"%s %s\0" % (FILE_MODE, MESSAGE_FILE.encode())  # the first entry of a tree
+_MESSAGE_ENTRY_BYTES = len(_MESSAGE_ENTRY) + 20
 _DEFAULT_AUTHOR = "user"
 
 
@@ -185,17 +189,25 @@ def read_message(objects: Objects, oid: Oid) -> Message:
     Raises:
         Corrupt, NotFound: the message is damaged or missing.
     """
-    return read_message_at(objects, read_commit_stub(objects, oid).tree)
+    return decode(read_message_bytes(objects, oid))
 
 
 def read_message_at(objects: Objects, tree: Oid) -> Message:
     """Read the message in the tree of a commit; raises as `read_message` does."""
-    return decode(find_blob(objects, tree, MESSAGE_FILE) or b"")
+    return decode(read_message_bytes_at(objects, tree))
 
 
 def read_message_bytes(objects: Objects, oid: Oid) -> bytes:
     """Return the stored JSON line of the message of a commit."""
-    return find_blob(objects, read_commit_stub(objects, oid).tree, MESSAGE_FILE) or b""
+    return read_message_bytes_at(objects, parse_tree_id(oid, read_data(objects, oid, COMMIT)))
+
+
+def read_message_bytes_at(objects: Objects, tree: Oid) -> bytes:
+    """Return the stored JSON line of the message in the tree of a commit."""
+    data = read_data(objects, tree, TREE)
+    if data.startswith(_MESSAGE_ENTRY) and len(data) >= _MESSAGE_ENTRY_BYTES:  # as scopes writes them
+        return read_data(objects, Oid(data[len(_MESSAGE_ENTRY) : _MESSAGE_ENTRY_BYTES].hex()), BLOB)
+    return find_blob(objects, tree, MESSAGE_FILE) or b""
 
 
 def plain_message(author: Author | str, text: str, *, kind: str = "plain") -> Message:

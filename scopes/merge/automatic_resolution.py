@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -96,8 +96,8 @@ def auto_resolve(
         text = f"the rules of the settings are not used: they do not cover {', '.join(uncovered)}"
         notes.append(Note(text, f"for example: scopes config set scopes.merge.rule.{uncovered[0]} first"))
     rules = {} if uncovered else policy.rules
-    find = None if earlier is None or policy.reuse == "off" else earlier.find
-    resolved = [_resolve_one(conflict, rules.get(conflict.type), policy, find) for conflict in proposed]
+    known = None if policy.reuse == "off" else earlier
+    resolved = [_resolve_one(conflict, rules.get(conflict.type), policy, known) for conflict in proposed]
     notes += [_spelling_note(conflict) for conflict in resolved if _is_spelling(conflict)]
     notes += [note for conflict in resolved for note in _reuse_notes(conflict)]
     return resolved, notes
@@ -159,7 +159,7 @@ def _resolve_one(
     conflict: Conflict,
     rule: str | None,
     policy: Policy,
-    find: Callable[[Conflict], tuple[EarlierResolution, ...]] | None,
+    resolutions: EarlierResolutions | None,
 ) -> Conflict:
     if rule == "fail":
         raise Refused(
@@ -169,10 +169,10 @@ def _resolve_one(
     if rule is not None:
         return resolve(conflict, _CHOICE_OF_RULE[rule], f"rule {rule}", "scopes.merge.rule", _ACTOR)
     strategy = policy.strategy
-    earlier = () if find is None else find(conflict)
+    earlier = () if resolutions is None else resolutions.find(conflict)
     if policy.reuse == "apply" and strategy == "automatic" and conflict.type not in policy.rules:
         reused = _reuse(conflict, earlier)
-        if reused is not None:
+        if reused is not None and resolutions is not None and not resolutions.has_newer_statement(conflict):
             return reused
     spelling = None if policy.strict or strategy == "manual" else _choose_spelling(conflict)
     if spelling is not None:

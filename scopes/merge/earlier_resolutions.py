@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds
-from scopes.history.messages import KIND_TRAILER, read_message
+from scopes.history.messages import KIND_TRAILER, message_id_of, read_message
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, Oid
 from scopes.merge.conflict_keys import comparable_key, folded, group_of, per_agent, value_field
@@ -30,7 +30,8 @@ from scopes.model.conflicts import (
     resolution_document,
 )
 from scopes.model.path_encoding import leaf
-from scopes.store.graph import walk_newest_first
+from scopes.store.graph import is_ancestor, walk_newest_first
+from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_tree
 from scopes.store.trees import find_blob, find_entry, read_blob
 
@@ -61,6 +62,7 @@ class EarlierResolutions:
         self._conversation = conversation
         self._more_tips = tips
         self._times: dict[tuple[Any, ...], int] = {}
+        self._commits: dict[tuple[Any, ...], Oid] = {}  # of the notices
 
     def find(self, conflict: Conflict) -> tuple[EarlierResolution, ...]:
         """Return how the question of a conflict was resolved before, one for each outcome, the newest first.
@@ -77,6 +79,25 @@ class EarlierResolutions:
             if each.outcome not in newest:
                 newest[each.outcome] = _earlier(conflict, each, self._times.get(_identity(each)))
         return tuple(newest.values())
+
+    def has_newer_statement(self, conflict: Conflict) -> bool:
+        """Return True if a side stated its value again after the resolutions of the question, in a history with one."""
+        question = _question_of(conflict)
+        found = [] if question is None else self._by_question.get(question, [])
+        self._read_times_of(found)
+        notices = {self._commits[_identity(each)] for each in found if _identity(each) in self._commits}
+        stated = {each.message for side in (conflict.target, conflict.source) for each in side}
+        missing = set(notices)
+        for commit in walk_newest_first(self._repository, self._tips) if notices else ():
+            if not missing:
+                break
+            missing.discard(commit.oid)
+            if message_id_of(commit) not in stated or commit.oid in notices:
+                continue
+            is_after = any(is_ancestor(self._repository, notice, commit.oid) for notice in notices)
+            if is_after and not any(is_ancestor(self._repository, commit.oid, notice) for notice in notices):
+                return True
+        return False
 
     @cached_property
     def _tips(self) -> list[Oid]:
@@ -112,16 +133,17 @@ class EarlierResolutions:
         """
         missing = {_identity(each) for each in wanted} - self._times.keys()
         while missing and (made := next(self._notices, None)) is not None:
-            identity, time = made
-            self._times.setdefault(identity, time)
+            identity, commit = made
+            self._times.setdefault(identity, commit.time)
+            self._commits.setdefault(identity, commit.oid)
             missing.discard(identity)
 
     @cached_property
-    def _notices(self) -> Iterator[tuple[tuple[Any, ...], int]]:
-        """The resolutions that notices in the history made, each with its time, newest first."""
+    def _notices(self) -> Iterator[tuple[tuple[Any, ...], Commit]]:
+        """The resolutions that notices in the history made, each with its commit, newest first."""
         return self._walk_notices({each.record.id for found in self._by_question.values() for each in found})
 
-    def _walk_notices(self, ids: Container[str]) -> Iterator[tuple[tuple[Any, ...], int]]:
+    def _walk_notices(self, ids: Container[str]) -> Iterator[tuple[tuple[Any, ...], Commit]]:
         for commit in walk_newest_first(self._repository, self._tips):
             if commit.trailers.get(KIND_TRAILER) != "notice":
                 continue
@@ -131,7 +153,7 @@ class EarlierResolutions:
                     record = None if blob is None else decode_conflict(blob)
                     if record is not None and record.resolution is not None:
                         made = _Found(record, record.resolution, _outcome(record, record.resolution))
-                        yield _identity(made), commit.time
+                        yield _identity(made), commit
 
 
 def _question_of(conflict: Conflict) -> _Question | None:

@@ -21,6 +21,7 @@ from scopes.merge.file_steps import (
     ReadRecords,
     Step,
     add_claims,
+    find_last_path,
     follow_renames,
     list_sides,
     list_steps,
@@ -52,6 +53,7 @@ from scopes.merge.line_ranges import (
     was_changed_throughout,
 )
 from scopes.merge.patched_lines import join_patches
+from scopes.merge.same_commands import ran_same_commands
 from scopes.merge.side_calls import SideCall
 from scopes.model.conflicts import FILES
 from scopes.model.file_edits import Hunk
@@ -136,8 +138,19 @@ def compare_files(
     for key, (first_key, steps) in followed.items():
         earlier = before.get(first_key, ())
         text = follow_steps(earlier, find_first_text(earlier)).text if earlier else None
-        found.append(compare_steps(key, steps[0], steps[1], text))
+        compared_file = compare_steps(key, steps[0], steps[1], text)
+        found.append(
+            _compare_last_paths(compared_file, (find_last_path(key, listed[0]), find_last_path(key, listed[1])))
+        )
     return sorted(found, key=lambda each: each.path)
+
+
+def _compare_last_paths(found: FileComparison, paths: tuple[str | None, str | None]) -> FileComparison:
+    """Compare the paths to which both sides renamed a file that is deleted at its old path on both; None: deleted."""
+    if not (found.target.deleted and found.source.deleted) or paths[0] == paths[1]:
+        return found
+    target, source = ("deleted it" if path is None else f"renamed it to {path_of(path)}" for path in paths)
+    return replace(found, outcome="overlap", note=f"the target {target}, the source {source}", merged=None)
 
 
 def _own_steps(
@@ -184,6 +197,8 @@ def _compare_steps(
     base = _find_base([target_steps, source_steps])
     if base is None:
         base = first[0] if before is None or first[0] is not None else before
+    if base is None and first == [None, None] and any(map(_is_created, (target_steps, source_steps))):
+        base = ""
     target, source = follow_steps(target_steps, base), follow_steps(source_steps, base)
     shape = partial(FileComparison, key=key, path=path_of(key), target=target, source=source, base=base)
     if target.text is None or source.text is None:
@@ -213,11 +228,13 @@ def _compare_unknown(
     own = without_shared(*steps)
     if own is None:
         return shape(outcome="unknown", note=_SHARED_BETWEEN)
-    if first[0] == first[1] and have_same_edits(*own):
+    if (first[0] == first[1] and have_same_edits(*own)) or ran_same_commands(*steps, base):
         return shape(outcome="same")
     if own != (list(steps[0]), list(steps[1])):
         sides = replace(sides[0], hunks=list_hunks(own[0])), replace(sides[1], hunks=list_hunks(own[1]))
-        return _compare_hunks(shape, *sides)
+        compared = _compare_hunks(shape, *sides)
+        # git compares with the text before the shared messages, where changes beside theirs conflict
+        return compared if compared.outcome != "compatible" else shape(outcome="unknown", note=_SHARED_BETWEEN)
     continued = _compare_continued(shape, first, sides, steps)
     if continued is not None:
         return continued
@@ -309,6 +326,12 @@ def _merge_texts(
     groups = group_changes(list_line_changes(base, target), list_line_changes(base, source))
     ranges = overlapping_ranges(groups, (lines_of(target), lines_of(source)))
     return shape(outcome="overlap", merged=merged.text, ranges=ranges[:MAX_RANGES], note=note)
+
+
+def _is_created(steps: Sequence[Step]) -> bool:
+    """Return True if the first change of a side created the file, as far as it is recorded."""
+    edit = next((step.edit for step in steps if step.changes_file), None)
+    return edit is not None and edit.op == "create"
 
 
 def _find_base(sides: Sequence[Sequence[Step]]) -> str | None:

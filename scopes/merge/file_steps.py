@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import posixpath
+import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,10 +16,10 @@ from scopes.ids import MessageId
 from scopes.merge.conflict_keys import decoded_key
 from scopes.merge.file_claims import FileClaim
 from scopes.merge.side_calls import SideCall
-from scopes.model.agent_tools import RESULT_RECORDS
+from scopes.model.agent_tools import FILE_TOOLS, RESULT_RECORDS
 from scopes.model.file_edits import FileEdit, command_of, directories_of_command, edits_of_call
 from scopes.model.message import Part
-from scopes.model.shell_commands import find_removed
+from scopes.model.shell_commands import find_removals, is_repeatable, split_plain
 from scopes.model.shell_effects import Path, find_effect, path_from
 from scopes.model.shell_failures import may_write_when_failing
 from scopes.model.shell_writers import read_actions
@@ -35,8 +36,9 @@ class Step(NamedTuple):
 
     `cause` is the tool or command that changed the file, or what is known instead; it may be empty. `formats` is true
     for a command that changes only the format of the file, such as `Bash gofmt -w`. A claim without a recorded edit is
-    a step with the hash of the text that it leads to, if that is in the claim. The paths in an edit are keys. `shared`
-    is true for a message that the other side has too, by a cherry-pick: it was recorded for the text of one side only.
+    a step with the hash of the text that it leads to, if that is in the claim. The paths in an edit are keys. `command`
+    is a command line that makes the same text of the same text. `shared` is true for a message that the other side has
+    too, by a cherry-pick: it was recorded for the text of one side only.
     """
 
     message: MessageId
@@ -46,6 +48,7 @@ class Step(NamedTuple):
     formats: bool = False
     time: str | None = None
     content: str | None = None
+    command: str | None = None
     shared: bool = False
 
     @property
@@ -77,8 +80,8 @@ def list_sides(
     while True:
         sides = [list_steps(calls, key_of, names, read_records, directory) for calls in read_calls(set(names.values()))]
         steps = [step for side in sides for found in side.values() for step in found]
-        renamed = {step.edit.source for step in steps if step.edit is not None and step.edit.source is not None}
-        missing = renamed - names.keys()
+        renamed = {path for step in steps if step.edit is not None for path in (step.edit.source, step.edit.target)}
+        missing = {path for path in renamed if path is not None and path not in names}
         if not missing or len(names) > len(wanted) * _MAX_RENAMES:
             return sides
         names |= {key: name_of(key) for key in missing}
@@ -117,9 +120,9 @@ def list_steps(
         structured = _structured_of(call, records.get(call.message, ()))
         for edit in edits_of_call(call.call, {**call.structured, **structured}) if call.message in touching else ():
             key, old = key_of(edit.path), None if edit.source is None else key_of(edit.source)
-            edits = {key: edit._replace(path=key, source=old)}
+            edits = {key: edit._replace(path=key, source=old, before=_text_before(call, edit))}
             if old is not None and old != key:
-                edits[old] = FileEdit(old, "delete")
+                edits[old] = FileEdit(old, "delete", target=key)
             for each in edits.keys() & wanted.keys():
                 step = Step(call.message, call.agent, call.name, edits[each], time=call.time)
                 steps[each].append(step._replace(edit=None, cause=f"{call.name} failed") if call.failed else step)
@@ -131,22 +134,47 @@ def _read_command(
 ) -> Iterator[tuple[str, Step]]:
     """Yield the step of a command for each file that it may have changed or removed, with the key of the file."""
     command = None if call.call is None else command_of(call.call)
-    actions = () if call.call is None or command is None else read_actions(command, _absolute_directory(call.call))
+    directory = "" if call.call is None else absolute_directory(call, call.call)
+    actions = () if command is None else read_actions(command, directory)
     if command is None or not actions:
         return
-    removed = find_removed(command) if call.directory is not None and _has_succeeded(call) else None
-    removed_key = None if removed is None else key_of(posixpath.join(call.directory or "", removed))
+    parts = split_plain(command) if has_succeeded(call) else None
+    is_certain = call.directory is not None and has_succeeded(call)
+    repeatable = f"{call.directory}: {command}" if is_certain and is_repeatable(command) else None
     for key, path in paths.items():
         effect = find_effect(actions, path)
         if effect is not None:
-            edit = FileEdit(key, "delete") if key == removed_key else None
+            edit = None if parts is None else _find_removal(parts, path, key, call.directory, key_of)
             cause = f"{call.name} {effect.cause}"
-            yield key, Step(call.message, call.agent, cause, edit, effect.formats, call.time)
+            yield key, Step(call.message, call.agent, cause, edit, effect.formats, call.time, command=repeatable)
 
 
-def _absolute_directory(call: Part) -> str:
-    """Return the directory that the arguments of a shell call name if it is absolute; else an empty text."""
-    return next((named for named in directories_of_command(call) if posixpath.isabs(named)), "")
+def _find_removal(
+    parts: Iterable[Sequence[str]], path: Path, key: str, directory: str | None, key_of: Callable[[str], str]
+) -> FileEdit | None:
+    """Return the edit that a command line made of a file if it only removed or renamed it, else None."""
+    edits: list[FileEdit] = []
+    for words in parts:
+        removals = find_removals(words)
+        if removals is None and find_effect(read_actions(shlex.join(words)), path) is not None:
+            return None
+        for old, new in removals or ():
+            if directory is None and not all(posixpath.isabs(name) for name in (old, new) if name is not None):
+                return None
+            old_key = key_of(posixpath.join(directory or "", old))
+            new_key = None if new is None else key_of(posixpath.join(directory or "", new))
+            if key == old_key or key.startswith(f"{old_key}/"):
+                edits.append(FileEdit(key, "delete", target=None if new_key is None else new_key + key[len(old_key) :]))
+            elif key == new_key:
+                edits.append(FileEdit(key, "rename", source=old_key))
+    last = edits[-1] if edits else None
+    return last if last is not None and (len(edits) == 1 or last.op == "delete") else None
+
+
+def absolute_directory(call: SideCall, part: Part) -> str:
+    """Return the directory in which a command began if it is known as an absolute path; else an empty text."""
+    named = next((named for named in directories_of_command(part) if posixpath.isabs(named)), "")
+    return named or (call.directory if call.directory is not None and posixpath.isabs(call.directory) else "")
 
 
 def _after_reset(steps: Sequence[Step]) -> list[Step]:
@@ -158,7 +186,12 @@ def _after_reset(steps: Sequence[Step]) -> list[Step]:
     return [step for step in steps[:first] if " git " not in step.cause] + list(steps[first:])
 
 
-def _has_succeeded(call: SideCall) -> bool:
+def _text_before(call: SideCall, edit: FileEdit) -> str | None:
+    """Return the text before an edit; `*** Add File` of a patch also replaces a file, whose text is not recorded."""
+    return None if edit.op == "create" and call.name not in FILE_TOOLS else edit.before
+
+
+def has_succeeded(call: SideCall) -> bool:
     """Return True if the result proves it: an exit code or a flag."""
     fields = call.result.fields
     given = {} if call.call is None else call.call.fields.get("input")
@@ -166,22 +199,48 @@ def _has_succeeded(call: SideCall) -> bool:
     return not background and (fields.get("exit_code") == 0 or fields.get("is_error") is False)
 
 
-def follow_renames(
-    key: str, found: Sequence[Sequence[Step]], sides: Sequence[Steps], limit: int = _MAX_RENAMES
-) -> tuple[str, list[list[Step]]]:
+def follow_renames(key: str, found: Sequence[Sequence[Step]], sides: Sequence[Steps]) -> tuple[str, list[list[Step]]]:
     """Return the key that a file had at the merge base, and its steps on each side, given those at its last path.
 
-    A rename that only one side made, or each side from another path, is a step with an unknown result.
+    If the renames of the sides lead to different paths, each is a step with an unknown result.
     """
-    last = [max((at for at, step in enumerate(steps) if _is_rename(step)), default=None) for steps in found]
-    renames = [None if at is None else steps[at] for at, steps in zip(last, found, strict=True)]
-    origins = {None if step is None or step.edit is None else step.edit.source for step in renames}
-    origin = origins.pop() if len(origins) == 1 else None
-    if origin is None or limit == 0 or not all(origin in side for side in sides):
-        return key, [[step._replace(edit=None) if _is_rename(step) else step for step in steps] for steps in found]
-    before = [_until(side[origin], step) for side, step in zip(sides, renames, strict=True)]
-    origin, earlier = follow_renames(origin, before, sides, limit - 1)
-    return origin, [[*earlier[side], *found[side][last[side] :]] for side in (0, 1)]
+    traced = [_trace(key, steps, side, _MAX_RENAMES) for steps, side in zip(found, sides, strict=True)]
+    origins = {origin for origin, _ in traced}
+    if len(origins) == 1 and None not in origins:
+        return origins.pop() or key, [steps for _, steps in traced]
+    return key, [[step._replace(edit=None) if _is_rename(step) else step for step in steps] for steps in found]
+
+
+def _trace(key: str, steps: Sequence[Step], side: Steps, limit: int) -> tuple[str | None, list[Step]]:
+    """Return the first path of a file on one side and its steps from there, given those at its last path.
+
+    The path is None if a rename comes from a path whose steps are unknown.
+    """
+    last = max((at for at, step in enumerate(steps) if _is_rename(step)), default=None)
+    if last is None:
+        return key, list(steps)
+    edit = steps[last].edit
+    source = None if edit is None else edit.source
+    if source is None or source not in side or limit == 0:
+        return None, list(steps)
+    origin, earlier = _trace(source, _until(side[source], steps[last]), side, limit - 1)
+    return origin, [*earlier, *steps[last:]]
+
+
+def find_last_path(key: str, side: Steps) -> str | None:
+    """Return the path that a file has after all renames of one side; None if it was deleted."""
+    path, start = key, 0
+    for _ in range(_MAX_RENAMES):
+        steps = side.get(path, ())[start:]
+        last = steps[-1].edit if steps else None
+        if last is None or last.op != "delete":
+            return path
+        if last.target is None:
+            return None
+        message, path = steps[-1].message, last.target
+        later = side.get(path, ())
+        start = next((at for at, step in enumerate(later) if step.message == message), len(later))
+    return path
 
 
 def _is_rename(step: Step) -> bool:

@@ -176,8 +176,19 @@ def list_hunks(steps: Sequence[Step]) -> tuple[tuple[Hunk, ...], ...] | None:
 
 def have_same_edits(steps: Sequence[Step], others: Sequence[Step]) -> bool:
     """Return True if two sides made the same edits, which lead from the same text to the same text."""
-    edits, other_edits = ([step.edit for step in each if step.changes_file] for each in (steps, others))
-    return bool(edits) and edits == other_edits and all(edit is not None and is_complete(edit) for edit in edits)
+    edits, other_edits = (
+        [edit for step in each if step.changes_file for edit in _without_rename(step.edit)] for each in (steps, others)
+    )
+    changes = all(any(step.changes_file for step in each) for each in (steps, others))
+    return changes and edits == other_edits and all(edit is not None and is_complete(edit) for edit in edits)
+
+
+def _without_rename(edit: FileEdit | None) -> list[FileEdit | None]:
+    """Return what an edit made of the text, as a list: it is empty for a rename that keeps the text."""
+    if edit is None or edit.op != "rename":
+        return [edit]
+    is_changed = edit.after is not None or edit.replacements or edit.hunks
+    return [edit._replace(op="edit", path="", source=None)] if is_changed else []
 
 
 def without_shared(steps: Sequence[Step], others: Sequence[Step]) -> tuple[list[Step], list[Step]] | None:

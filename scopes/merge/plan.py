@@ -21,6 +21,7 @@ from scopes.merge.plans_and_answers import PlanStep
 from scopes.merge.recorded_work import NO_TESTS, Alternatives, RecordedWork, SideTests
 from scopes.merge.records import conflict_path, list_inherited, merge_records
 from scopes.merge.spellings import comparable_path, keep_one_spelling, list_spellings
+from scopes.model.claims import content_of
 from scopes.model.conflicts import CONFLICTS, Conflict, encode_conflict
 from scopes.result import Note
 from scopes.store.repository import Objects, Repository
@@ -110,6 +111,8 @@ def plan_of(
     Files that the messages of both sides show to be compatible are no conflict, if `work` is given.
     """
     found = find_disagreements(objects, divergence)
+    if work is not None:
+        found += tuple(work.find_unclaimed_changes(found))
     files = () if work is None else work.compare_files(found)
     agreed = {file.key for file in files if file.agrees}
     disagreements = tuple(each for each in found if each.key not in agreed)
@@ -136,13 +139,16 @@ def plan_of(
 
 
 def adds_nothing(objects: Objects, plan: MergePlan) -> bool:
-    """Return True if the target has equal copies of all messages of the source, and the merge keeps its state."""
+    """Return True if the target has copies of all messages of the source, and the merge keeps its state.
+
+    Copies are compared as `diff` does: an import of a session that was cut off has other usage counts.
+    """
     if plan.messages or plan.disagreements or plan.fast_forward:
         return False
     copies = {message_id_of(commit): commit for commit in plan.divergence.target.commits}
     for commit in plan.divergence.source.commits:
         copy = copies.get(message_id_of(commit))
-        if copy is None or read_message(objects, copy.oid) != read_message(objects, commit.oid):
+        if copy is None or content_of(read_message(objects, copy.oid)) != content_of(read_message(objects, commit.oid)):
             return False
     return write_state(objects, plan) == plan.divergence.target.state
 

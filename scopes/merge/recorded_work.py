@@ -15,12 +15,15 @@ from scopes.history.messages import MessageHeader, header_of
 from scopes.history.revisions import conversation_ids, find_directory, find_root_commit
 from scopes.history.sources import read_records
 from scopes.ids import ConversationId, Oid
+from scopes.merge.conflict_keys import comparable_key
 from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import Divergence, find_divergence
 from scopes.merge.file_claims import FileClaims, list_file_claims
 from scopes.merge.file_comparison import FileComparison, compare_files, names_of_files
 from scopes.merge.plans_and_answers import MARKS, PlanDivergence, compare_plans, find_answer_conflicts, has_plan
 from scopes.merge.side_calls import SideCall, read_side_calls
+from scopes.merge.unclaimed_changes import find_unclaimed_changes, may_touch
+from scopes.model import encoding
 from scopes.model.agent_tools import COMMANDS
 from scopes.model.conflicts import Conflict
 from scopes.model.shell_writers import MAY_CHANGE_UNNAMED
@@ -88,6 +91,13 @@ class RecordedWork:
             read_claims_before=self._read_claims_before,
         )
         return tuple(found)
+
+    def find_unclaimed_changes(self, disagreements: Iterable[Disagreement]) -> list[Disagreement]:
+        """Return the files that both sides touched, at least one by a command, and that are not among disagreements."""
+        if not (self._divergence.target.commits and self._divergence.source.commits):
+            return []
+        known = {comparable_key(each.key, self._divergence.directory) for each in disagreements}
+        return find_unclaimed_changes(self._divergence, self._read_calls(may_touch), known)
 
     def list_tests(self) -> SideTests:
         """Return the last run of each test command on each side, in the order of these runs."""
@@ -193,7 +203,7 @@ class _Mentions:
     """Tells whether the stored bytes of a message mention one of some names, or may have a command for any file."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._names = [name.encode("utf-8", "surrogatepass") for name in set(names)]
+        self._names = [encoding.dump(name).strip()[1:-1] for name in set(names)]
 
     def __call__(self, data: bytes) -> bool:
         if any(name in data for name in self._names):

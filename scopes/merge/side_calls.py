@@ -15,7 +15,7 @@ from scopes.ids import MessageId, Oid
 from scopes.model.codec import decode
 from scopes.model.file_edits import command_of, directories_of_command
 from scopes.model.message import Message, Part
-from scopes.model.shell_commands import changes_directory, find_removed
+from scopes.model.shell_commands import changes_directory
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, read_commit
@@ -24,6 +24,7 @@ MAX_COMMITS = 10_000  # of a side, the newest
 _MAX_ABOVE = 64  # commits below the fork point that are searched for the call of a result
 _TOOL_PARTS = (b'"tool_call"', b'"tool_result"')
 _MAY_CHANGE_DIRECTORY = re.compile(rb"(?:\b|\\[nrt])(?:cd|pushd|popd)\b")
+_MAY_REMOVE = re.compile(r"\b(?:rm|mv|sed)\b")  # only for these commands the history is read
 _STREAM = "stream"  # field of a message of an event stream, which states only the directory in which the run began
 
 
@@ -31,7 +32,7 @@ class SideCall(NamedTuple):
     """One tool call and its result; `call` is None if it was not found.
 
     `agent` called the tool in the message `caller`; `message` holds the result, and `time` is its time. `directory` is
-    where a command that removes one file began, relative to the directory of the conversation; None if that is unknown.
+    where a command began, relative to the directory of the conversation; None if that is unknown.
     """
 
     call: Part | None
@@ -145,14 +146,17 @@ class _DirectoryMoves:
 def _find_directory(call: Part | None, caller: Message, moves: _DirectoryMoves) -> str | None:
     """Return the `directory` of SideCall; a shell keeps its `cd`, and only session files record where that led."""
     command = None if call is None else command_of(call)
-    removed = None if command is None else find_removed(command)
-    if call is None or removed is None or posixpath.isabs(removed):
+    if call is None or command is None:
         return ""
     named = next(iter(directories_of_command(call)), "")
     if posixpath.isabs(named):
         return named
     recorded = _recorded_directory(caller)
-    if _changes_directory(caller) if recorded is not None else moves.has_moved(caller):
+    if (
+        _changes_directory(caller)
+        if recorded is not None
+        else _MAY_REMOVE.search(command) is None or moves.has_moved(caller)
+    ):
         return None
     return posixpath.join(recorded or "", named)
 

@@ -75,7 +75,7 @@ def decode(data: bytes) -> Message:
     parts, files, to = _take_parts(document), _take_files(document), _take_names(document)
     has_payload = kind in TYPED_KINDS and isinstance(document.get(payload_key(kind)), dict)
     payload = document.pop(payload_key(kind)) if has_payload else None
-    texts = {name: document.pop(name) for name in _TEXTS & document.keys() if isinstance(document[name], str)}
+    texts = {name: document.pop(name) for name in _TEXTS.intersection(document) if isinstance(document[name], str)}
     if document.get("v") == FORMAT_VERSION:
         del document["v"]
     return Message(
@@ -103,21 +103,26 @@ def _file_document(touch: FileTouch) -> dict[str, Any]:
 
 
 def _take_author(document: dict[str, Any]) -> Author:
-    match document.get("author"):
-        case {"name": str(name), "kind": str(kind), **rest} if not rest:
-            del document["author"]
-            return Author(name, kind)
-        case {"name": str(name)}:
-            return Author(name)
-    return Author("unknown", "system")
+    author = document.get("author")
+    name = author.get("name") if isinstance(author, dict) else None
+    if not isinstance(author, dict) or not isinstance(name, str):
+        return Author("unknown", "system")
+    kind = author.get("kind")
+    if len(author) > len(("name", "kind")) or not isinstance(kind, str):
+        return Author(name)
+    del document["author"]
+    return Author(name, kind)
 
 
 def _take_parts(document: dict[str, Any]) -> tuple[Part, ...]:
     parts = document.get("parts")
-    if not isinstance(parts, list) or not all(isinstance(p, dict) and isinstance(p.get("type"), str) for p in parts):
+    if not isinstance(parts, list):
         return ()
+    for part in parts:
+        if not isinstance(part, dict) or not isinstance(part.get("type"), str):
+            return ()
     del document["parts"]
-    return tuple(Part(part.pop("type"), part) for part in parts)
+    return tuple([Part(part.pop("type"), part) for part in parts])
 
 
 def _take_files(document: dict[str, Any]) -> tuple[FileTouch, ...]:

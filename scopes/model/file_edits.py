@@ -79,6 +79,7 @@ class FileEdit(NamedTuple):
     replacements: tuple[Replacement, ...] = ()
     hunks: tuple[Hunk, ...] = ()
     source: str | None = None  # the old path of a rename
+    target: str | None = None  # the new path of a file that was deleted by a rename
 
 
 def touches_of_call(call: Part, result: Part) -> tuple[FileTouch, ...]:

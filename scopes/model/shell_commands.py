@@ -1,17 +1,29 @@
-"""Recognize shell commands that remove one file, or that change the directory of their shell."""
+"""Recognize shell commands whose effect on files is certain: removals, renames, and simple scripts of `sed -i`."""
 
 from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 _SPECIAL = re.compile(r"[*?\[\]{}$`~!;&|<>()\\#\n]")  # what a shell would expand, or begin another command with
+_AND = " && "
 _REMOVALS = {  # commands that remove files, with the options that change nothing about that
     ("rm",): {"-f", "-r", "-R", "-rf", "-fr", "-v", "-fv", "-vf", "--force", "--recursive", "--verbose"},
     ("git", "rm"): {"-f", "-r", "-rf", "-fr", "-q", "-fq", "-qf", "--force", "--quiet"},
 }
+_RENAMES = {("mv",): {"-f", "-v", "--force", "--verbose"}, ("git", "mv"): {"-f", "-v", "--force", "--verbose"}}
 _MOVE = re.compile(r"(?<![^\s;&|({])(?:cd|pushd|popd)(?![^\s;&|)}])")
+_REPLACEMENT = re.compile(r"(?:\d+(?:,\d+)?)?s([/|,#:@])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gIi0-9]*")
 MAX_COMMAND = 100_000  # characters that are looked at
+
+
+class Removal(NamedTuple):
+    """A path that a command removed, with all files below it; `new` is the path that it was renamed to, if it was."""
+
+    path: str
+    new: str | None = None
 
 
 def changes_directory(command: str) -> bool:
@@ -19,22 +31,54 @@ def changes_directory(command: str) -> bool:
     return _MOVE.search(command) is not None
 
 
-def find_removed(command: str) -> str | None:
-    """Return the path that a plain `rm PATH` or `git rm PATH` removes; None for every other command."""
-    if len(command) > MAX_COMMAND or _SPECIAL.search(command.strip()):
+def split_plain(command: str) -> list[list[str]] | None:
+    """Return the words of the commands in a command line; None unless they are plain and joined by `&&`.
+
+    A plain command has nothing that a shell expands or redirects. If it succeeds, all of them were run.
+    """
+    pieces = command.strip().split(_AND)
+    if len(command) > MAX_COMMAND or any(_SPECIAL.search(piece) for piece in pieces):
         return None
     try:
-        words = shlex.split(command)
+        return [shlex.split(piece) for piece in pieces]
     except ValueError:
         return None
+
+
+def find_removals(words: Sequence[str]) -> list[Removal] | None:
+    """Return what a plain command that succeeded removed or renamed; None if it is another one."""
     for name, options in _REMOVALS.items():
-        if tuple(words[: len(name)]) == name:
-            given = words[len(name) :]
-            while given and given[0] in options:
-                del given[0]
-            if given[:1] == ["--"]:
-                del given[0]
-            elif any(word.startswith("-") for word in given):
-                return None
-            return given[0] if len(given) == 1 and given[0] else None
+        given = _operands(words, name, options)
+        if given:
+            return [Removal(path) for path in given]
+    for name, options in _RENAMES.items():
+        given = _operands(words, name, options)
+        if given is not None and len(given) == 2 and not given[1].endswith("/"):
+            return [Removal(given[0], given[1])]
     return None
+
+
+def _operands(words: Sequence[str], name: Sequence[str], options: Iterable[str]) -> list[str] | None:
+    """Return the paths given to a command; None if it is another one, or has other options."""
+    if [*words[: len(name)]] != [*name]:
+        return None
+    given = [*words[len(name) :]]
+    while given and given[0] in options:
+        del given[0]
+    if given[:1] == ["--"]:
+        del given[0]
+    elif any(word.startswith("-") for word in given):
+        return None
+    return given if all(given) else None
+
+
+def is_repeatable(command: str) -> bool:
+    """Return True for a `sed -i` that makes the same text of the same text: it only replaces what is in its script."""
+    try:
+        words = shlex.split(command) if len(command) <= MAX_COMMAND else []
+    except ValueError:
+        return False
+    plain = all(_SPECIAL.search(word) is None for word in words[3:])
+    quoted = "$" not in command and "`" not in command and "\n" not in command
+    is_script = len(words) > 3 and words[:2] == ["sed", "-i"] and _REPLACEMENT.fullmatch(words[2]) is not None
+    return is_script and plain and quoted and not any(word.startswith("-") for word in words[3:])

@@ -14,7 +14,7 @@ from scopes.render.stream import OutputStream, RunnerStream
 from scopes.render.view import PlainView, View, Write
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.result import Note, RawDocument, Result, Stream
-from scopes.sanitize import clean, clean_line, escape_runner_commands
+from scopes.sanitize import clean, clean_line, escape_runner_commands, is_read_by_runner
 
 if TYPE_CHECKING:
     from scopes.render.pager import Pager
@@ -54,10 +54,10 @@ class Output:
         core_pager: str | None = None,
     ) -> None:
         self.settings = settings
-        self._in_actions = environ.get("GITHUB_ACTIONS") == "true"
+        self._is_read_by_runner = is_read_by_runner(environ)
         self.stdout = (
             RunnerStream(stdout, environ, settings.color, as_json=settings.json)
-            if self._in_actions and not settings.nul
+            if self._is_read_by_runner and not settings.nul
             else OutputStream(stdout, environ, settings.color)
         )
         self.stderr = OutputStream(stderr, environ, settings.color)
@@ -232,8 +232,8 @@ class Output:
             return
 
     def _without_commands(self, text: str) -> str:
-        """Return a text for standard error, in which the runner of GitHub Actions looks for commands too."""
-        return escape_runner_commands(text, as_json=self.settings.json) if self._in_actions else text
+        """Return a text for standard error, in which the runner of a CI system looks for commands too."""
+        return escape_runner_commands(text, as_json=self.settings.json) if self._is_read_by_runner else text
 
     def _hints(self, hint: str | None) -> str:
         return "".join(self._labeled("hint", "dim", line) for line in clean(hint or "").splitlines())

@@ -5,27 +5,49 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import islice
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from scopes.clock import now_nanoseconds, parse_date
+from scopes.conversation.list import list_conversations
+from scopes.conversation.list_cached import find_cached_list
+from scopes.conversation.list_filter import ListFilter
 from scopes.errors import BudgetExhausted, Corrupt, Invalid, check_not_negative
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import conversation_ids, find_directory, resolve_conversation
 from scopes.ids import ConversationId, Oid
 from scopes.index.full_text import Index, IndexDamaged, State, open_index
+from scopes.index.tokenize import tokenize
 from scopes.index.writer import Describe
 from scopes.result import Note, Result, Stream
 from scopes.search.compile import Names, Plan, compile_query
 from scopes.search.execute import PostFilter, can_rank, count_conversation, count_rows, walk_rows
 from scopes.search.hits import HitReader, SearchHit, highlighters
 from scopes.search.message_documents import describe_from
-from scopes.search.query import FIELDS, And, Field, Node, parse, unknown_fields, with_any_phrase
+from scopes.search.query import (
+    FIELDS,
+    And,
+    Field,
+    Node,
+    Phrase,
+    parse,
+    positive_phrases,
+    unknown_fields,
+    with_any_phrase,
+)
 from scopes.search.regex import LIMIT_SECONDS, install_hint
 from scopes.store.projects import find_project
 from scopes.store.repository import Repository
+
+
+class TitleHit(NamedTuple):
+    """A conversation whose title matches a query."""
+
+    conversation: ConversationId
+    title: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +55,8 @@ class SearchCoverage(Result):
     """What was searched; `hits` is the number of matches, shown or not, None if the search ended before all were found.
 
     `damaged` conversations and `unreadable` messages could not be searched; `read` commits were added to the index.
-    `stopped_at` is the message on which a regular expression exceeded its time limit.
+    `stopped_at` is the message on which a regular expression exceeded its time limit. `titles` are the conversations
+    whose titles match, the most recently active first.
     """
 
     query: str
@@ -48,6 +71,7 @@ class SearchCoverage(Result):
     damaged: int
     unreadable: int
     stopped_at: str | None = None
+    titles: tuple[TitleHit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +83,16 @@ class Search(Stream):
     counted: int | None = None
 
     @property
+    def titles(self) -> tuple[TitleHit, ...]:
+        """The conversations whose titles match."""
+        return self.coverage.titles
+
+    @property
     def exit_code(self) -> int:
         """As grep: 1 if nothing was found; 9 if the search was stopped early."""
         if self.coverage.stopped_at is not None:
             return BudgetExhausted.exit_code
-        return 0 if self.hits or self.counted else 1
+        return 0 if self.hits or self.counted or (self.titles and self.counted is None) else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +159,52 @@ def search(
     )  # fmt: skip
     describe = describe_from(repository, on_progress)
     with _directory_for(repository, index_directory) as directory:
-        return _with_index(repository, directory, describe, lambda index: _run(repository, index, request))
+        found = _with_index(repository, directory, describe, lambda index: _run(repository, index, request))
+    if regex or conversation_id is not None or not limit:
+        return found
+    window = tuple(None if date is None else parse_date(date, now_nanoseconds()) for date in (since, until))
+    titles = _find_titles(repository, index_directory, query, window, any_word=any_word)
+    coverage = replace(found.coverage, titles=titles[:limit])
+    return replace(found, items=(*found.hits, coverage), coverage=coverage)
+
+
+def _find_titles(
+    repository: Repository,
+    directory: str,
+    query: str,
+    window: tuple[int | None, ...],
+    *,
+    any_word: bool,
+) -> tuple[TitleHit, ...]:
+    """Return the conversations whose titles contain the words of a query, read from the index of `list`.
+
+    A query with fields, NOT, OR or parentheses is about messages, and finds no titles.
+    """
+    parsed = parse(query)
+    phrases = parsed.items if isinstance(parsed, And) else (parsed,)
+    if not all(isinstance(phrase, Phrase) for phrase in phrases):
+        return ()
+    wanted = ListFilter(since=window[0], until=window[1])
+    cached = None if repository.is_past else find_cached_list(repository.path, directory, complete=False, wanted=wanted)
+    rows = (cached or list_conversations(repository, directory, wanted=wanted)).conversations
+    choose = any if any_word else all
+    return tuple(
+        TitleHit(row.id, row.title)
+        for row in rows
+        if row.title is not None
+        and choose(_contains(tokenize(row.title), phrase) for phrase in positive_phrases(parsed))
+    )
+
+
+def _contains(words: list[str], phrase: Phrase) -> bool:
+    """Return True if the words of a phrase follow each other in a text."""
+    count = len(phrase.words)
+    *first, last = phrase.words
+    return any(
+        words[at : at + count - 1] == first
+        and (words[at + count - 1].startswith(last) if phrase.prefix else words[at + count - 1] == last)
+        for at in range(len(words) - count + 1)
+    )
 
 
 def _directory_for(repository: Repository, directory: str) -> AbstractContextManager[str]:

@@ -34,6 +34,12 @@ _TREE_LINE = re.compile(rb"([^ ]*) ([^\0]*)\0(.{20})", re.DOTALL)
 _UNSAFE_IN_SUBJECT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _SECONDS = re.compile(r"[0-9]{1,18}")
 _BLANKS = re.compile(r"\s+")
+_USUAL_COMMIT = re.compile(  # as `format_commit` writes the commit of a message; trailers in this order
+    r"tree (?P<tree>[0-9a-f]{40})\n(?:parent (?P<first>[0-9a-f]{40})\n(?:parent (?P<second>[0-9a-f]{40})\n)?)?"
+    r"(?P<who>author [^\n<>]*<[^\n<>]*)> (?P<seconds>[0-9]{1,18}) [^\n]*\ncommitter [^\n]*\n\n"
+    r"(?P<subject>[^\n]*)\n\n"
+    r"(?:Scopes-Message: (?P<message>[^\n]*)\n)?Scopes-Kind: (?P<kind>[^\n]*)\n(?:Scopes-To: (?P<to>[^\n]*)\n)?"
+)
 
 
 class TreeEntry(NamedTuple):
@@ -165,6 +171,18 @@ def parse_commit(oid: Oid, data: bytes) -> Commit:
         Corrupt: the bytes are not a commit.
     """
     text = data.decode("utf-8", "replace")
+    usual = _USUAL_COMMIT.fullmatch(text)
+    if usual is None:
+        return _parse_any_commit(oid, text)
+    tree, first, second, who, seconds, subject, message, kind, to = usual.groups()
+    trailers = {"Scopes-Kind": kind} if message is None else {"Scopes-Message": message, "Scopes-Kind": kind}
+    if to is not None:
+        trailers["Scopes-To"] = to
+    parents = () if first is None else (Oid(first),) if second is None else (Oid(first), Oid(second))
+    return Commit(oid, Oid(tree), parents, _parse_identity(who), int(seconds), subject, trailers)
+
+
+def _parse_any_commit(oid: Oid, text: str) -> Commit:
     if not text.startswith("tree "):
         raise Corrupt(f"commit {oid} is damaged", hint="see: scopes verify")
     parents: tuple[Oid, ...] = ()
@@ -178,20 +196,30 @@ def parse_commit(oid: Oid, data: bytes) -> Commit:
     return Commit(oid, Oid(text[5:45]), parents, author, seconds, subject, _parse_trailers(rest))
 
 
-def parse_tip(oid: Oid, data: bytes) -> CommitStub:
-    """Parse only the tree, the time and the author's address of a commit.
+def parse_tree_id(oid: Oid, data: bytes) -> Oid:
+    """Parse only the id of the tree of a commit.
 
     Raises:
         Corrupt: the bytes are not a commit.
     """
     if not data.startswith(b"tree "):
         raise Corrupt(f"commit {oid} is damaged", hint="see: scopes verify")
+    return Oid(data[5:45].decode("ascii", "replace"))
+
+
+def parse_tip(oid: Oid, data: bytes) -> CommitStub:
+    """Parse only the tree, the time and the author's address of a commit.
+
+    Raises:
+        Corrupt: the bytes are not a commit.
+    """
+    tree = parse_tree_id(oid, data)
     head = data.partition(b"\n\n")[0]
     author = head.partition(b"\nauthor ")[2].partition(b"\n")[0]
     name, _, moment = author.partition(b"> ")
     seconds = moment.partition(b" ")[0].decode("ascii", "replace")
     return CommitStub(
-        Oid(data[5:45].decode("ascii", "replace")),
+        tree,
         int(seconds) if _SECONDS.fullmatch(seconds) else 0,
         name.rpartition(b"<")[2].decode("utf-8", "replace"),
     )

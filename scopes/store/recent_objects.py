@@ -6,6 +6,9 @@ The cache of `packs/writer` differs: it has objects that are not in the store ye
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
+
 from scopes.ids import Oid
 
 MAX_OBJECT_BYTES = 16 * 1024
@@ -14,7 +17,13 @@ _OVERHEAD_BYTES = 300  # of the id, the tuple and the entry of the dict
 
 
 class RecentObjects:
-    """Kind and bytes of objects by id; the oldest is dropped when there are more than `max_bytes`."""
+    """Kind and bytes of objects by id; the oldest is dropped when there are more than `max_bytes`.
+
+    `find` returns kind and bytes of an object, None if it is not in memory; it is a method of a dict, because every
+    read of an object calls it.
+    """
+
+    find: Callable[[Oid], tuple[str, bytes] | None]
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
@@ -23,17 +32,16 @@ class RecentObjects:
     def clear(self) -> None:
         """Drop all objects."""
         self._objects: dict[Oid, tuple[str, bytes]] = {}
+        self.find = self._objects.get
+        self._order: deque[Oid] = deque()  # the first key of a dict is slow to find after many deletions
         self._bytes_left = self._max_bytes
-
-    def find(self, oid: Oid) -> tuple[str, bytes] | None:
-        """Return kind and bytes of an object; None if it is not in memory."""
-        return self._objects.get(oid)
 
     def add(self, oid: Oid, found: tuple[str, bytes]) -> None:
         """Keep an object unless it is large."""
         if len(found[1]) > MAX_OBJECT_BYTES or oid in self._objects:
             return
         self._objects[oid] = found
+        self._order.append(oid)
         self._bytes_left -= len(found[1]) + _OVERHEAD_BYTES
         while self._bytes_left < 0:
-            self._bytes_left += len(self._objects.pop(next(iter(self._objects)))[1]) + _OVERHEAD_BYTES
+            self._bytes_left += len(self._objects.pop(self._order.popleft())[1]) + _OVERHEAD_BYTES

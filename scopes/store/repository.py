@@ -153,7 +153,9 @@ class Repository:
 
     def _read_from_disk(self, oid: Oid) -> tuple[str, bytes]:
         try:
-            found = self._find(oid)
+            found = self.find_packed(oid) if self._last_was_packed else None
+            if found is None:
+                found = self._find_unpacked(oid)
         except (pygit2.GitError, ValueError) as error:
             raise _damage(oid) from error
         except OSError as error:
@@ -162,18 +164,16 @@ class Repository:
             raise NotFound(f"object {oid} is not in the store", hint="see: scopes verify")
         return found
 
-    def _find(self, oid: Oid) -> tuple[str, bytes] | None:
-        """Find an object among loose objects and packs; packs first if the previous object was packed.
+    def _find_unpacked(self, oid: Oid) -> tuple[str, bytes] | None:
+        """Find an object among loose objects, then in packs: it may have been packed a moment ago.
 
-        Objects that are read together are usually stored together, and a miss is slow. The packs are tried last too,
-        because a loose object may have been packed a moment ago.
+        Packs are tried before if the previous object was packed: objects that are read together are usually stored
+        together, and a miss is slow.
         """
-        found = self.find_packed(oid) if self._last_was_packed else None
-        if found is None:
-            if not is_oid(oid):
-                raise _damage(oid)
-            found = find_loose(self._objects, oid)
-            self._last_was_packed = found is None
+        if not is_oid(oid):
+            raise _damage(oid)
+        found = find_loose(self._objects, oid)
+        self._last_was_packed = found is None
         return found or self.find_packed(oid)
 
     def find_packed(self, oid: Oid) -> tuple[str, bytes] | None:

@@ -1,12 +1,15 @@
-"""Appends in one process, compared with the same four calls in C on the libgit2 that pygit2 loads."""
+"""Appends in one process: many at once, and one after the other, compared with git and with the same calls in C."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from scopes.cli.append_input import append_all_lines
 from scopes.conversation.append import append
+from scopes.history.handles import StoreHandle
 from scopes.history.messages import STATE_DIRECTORY, read_message_bytes
 from scopes.ids import Oid
 from scopes.store.graph import walk_oldest_first
@@ -22,7 +25,8 @@ _CONVERSATION = "conv-001"
 
 
 def measure(work: Workspace) -> Iterator[Row]:
-    """Yield the pair that syncs every append, and the pair that does not."""
+    """Yield many messages at once, then the pair that syncs every append, and the pair that does not."""
+    yield _measure_many(work)
     compiler = shutil.which("gcc")
     if compiler is None:
         work.notes.append("append against C: skipped, there is no gcc")
@@ -37,6 +41,37 @@ def measure(work: Workspace) -> Iterator[Row]:
             against="the same four calls in C",
             budget=1.3,
         )
+
+
+def _measure_many(work: Workspace) -> Row:
+    """Measure `append --jsonl --atomic`, synced, compared with `git fast-import` of the commits that it wrote."""
+    base, count = work.store_of(1, 1000), work.amount(1000)
+    speech = Speech("lines", 2000)
+    documents = [{"author": "carol", "text": speech.text()} for _ in range(count)]
+    done = work.copy(base)
+    _append_documents(done, documents)
+    stream = run(
+        work.git(done, "fast-export", "--reference-excluded-parents", f"{_REF}~{count}..{_REF}"), work.environment
+    )
+    importing = ("-c", "fastimport.unpackLimit=0", "fast-import", "--quiet")
+
+    def run_ours() -> float:
+        store = work.copy(base)
+        return wall(lambda: _append_documents(store, documents))
+
+    def run_reference() -> float:
+        command = work.git(work.copy(base), *importing)
+        environment = work.environment
+        return wall(lambda: subprocess.run(command, env=environment, input=stream, check=True))
+
+    ours, reference = by_turns(work.repetitions(5), run_ours, run_reference)
+    operation = f"append --jsonl --atomic of {count:,} lines, synced"
+    return Row(operation=operation, ours=ours, reference=reference, against="git fast-import of these", budget=1.0)
+
+
+def _append_documents(store: str, documents: Iterable[dict[str, str]]) -> None:
+    branch = StoreHandle(open_store(store, FULL)).branch(_CONVERSATION, None)
+    assert list(append_all_lines(branch, enumerate(documents, 1)))
 
 
 class Race:

@@ -239,3 +239,15 @@ def test_the_summary_says_that_unknown_rules_made_the_check_fail(folder, capsys)
     code, output = run_check(capsys, "idle.jsonl", "--unknown", "fail")
     assert (code, "(with --unknown fail, unknown rules fail)" in output) == (1, True), output
     assert "unknown rules fail" not in run_check(capsys, "idle.jsonl")[1]
+
+
+def test_a_file_of_an_unknown_format_below_a_folder_is_named(folder, capsys):
+    for name, text in (("weird.jsonl", '{"a": 1}\n'), ("config.json", "{}"), ("README.md", "# x")):
+        (folder / name).write_text(text)
+    code, output = run_check(capsys, ".")
+    assert (code, "note: not judged, the format is not known: config.json, weird.jsonl" in output) == (0, True), output
+
+
+def test_a_missing_file_next_to_a_conversation_is_named(folder, capsys):
+    code, output = run_check(capsys, "conv-008", "nope.jsonl")
+    assert (code, "there is no file nope.jsonl" in output) == (2, True)

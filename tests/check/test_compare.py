@@ -10,6 +10,7 @@ from scopes.check.compare import compare_runs
 from scopes.check.policy import Policy
 from scopes.check.run_reader import read_run
 from scopes.history.conversations import resolve_scope
+from tests.check.headless_runs import TESTS, codex_rollout, codex_stream
 from tests.check.runs import edit, run_of, shell
 from tests.check.sessions import run_check, write_session
 
@@ -100,3 +101,29 @@ def test_mistakes_are_named(tmp_path, monkeypatch, capsys):
     assert run_check(capsys, "--compare", old, old, "--compare-mode", "fuzzy")[0] == 2
     assert "has 2 runs" in run_check(capsys, "--compare", old, tmp_path)[1]
     assert "there is no run in gone.jsonl" in run_check(capsys, "--compare", old, "gone.jsonl")[1]
+
+
+STEPS = (("run", TESTS, 0), ("patch",), ("text", "Done."))
+
+
+def test_the_stream_and_the_session_file_of_one_run_are_equal(tmp_path, monkeypatch, capsys):
+    """The stream has absolute paths, no patch, no directory, and lacks the calls that were refused."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stream.jsonl").write_text(codex_stream(*STEPS))
+    (tmp_path / "session.jsonl").write_text(codex_rollout(*STEPS[:2], ("refused", "update_plan"), STEPS[2]))
+    for words in (("stream.jsonl", "session.jsonl"), ("session.jsonl", "stream.jsonl")):
+        code, output = run_check(capsys, "--compare", *words)
+        assert (code, "equal (strict)" in output) == (0, True), output
+
+
+def test_a_baseline_of_both_files_of_a_run_covers_its_stream_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stream.jsonl").write_text(codex_stream(*STEPS))
+    (tmp_path / "session.jsonl").write_text(codex_rollout(*STEPS))
+    both, alone = ("stream.jsonl", "session.jsonl"), ("stream.jsonl",)
+    assert run_check(capsys, *both, "--report", "sarif=b.sarif")[0] == 1
+    code, output = run_check(capsys, *alone, "--baseline", "b.sarif")
+    assert (code, "tests-after-last-edit" in output, "(1 accepted)" in output) == (0, True, True), output
+    other = codex_stream(*STEPS).replace("app.py", "other.py")
+    (tmp_path / "stream.jsonl").write_text(other)
+    assert run_check(capsys, *alone, "--baseline", "b.sarif")[0] == 1

@@ -6,7 +6,10 @@ import json
 
 import pytest
 
-from scopes.sanitize import escape_runner_commands
+from scopes.check.findings import Finding
+from scopes.render.reports.github import write_github
+from scopes.sanitize import escape_runner_commands, is_read_by_runner
+from tests.check.made_runs import checked
 from tests.cli.conversation import Conversation
 
 HOSTILE = "pytest # ##[add-mask]mask\n::set-output name=x::y\n\u2003::stop-commands::z\n```" + "`" * 200
@@ -127,3 +130,23 @@ def test_outside_actions_nothing_is_escaped_and_no_summary_is_written(store, tmp
 def test_a_command_begins_a_line_or_is_in_brackets():
     assert escape_runner_commands("a::b\n\t::c::\n##[x]") == "a::b\n\t\\::c::\n##\\[x]"
     assert json.loads(escape_runner_commands('"##[x]"', as_json=True)) == "##[x]"
+
+
+@pytest.mark.parametrize("mark", ["##[add-mask]", "##vso[task.setvariable variable=a]b", "##TeamCity[buildProblem]"])
+def test_the_commands_of_every_ci_system_are_escaped_anywhere_in_a_line(mark):
+    text = f"a {mark}\n"
+    assert escape_runner_commands(text) == text.replace("##", "##\\")
+    escaped = escape_runner_commands(json.dumps(text), as_json=True)
+    assert (mark in escaped, json.loads(escaped)) == (False, text)
+
+
+@pytest.mark.parametrize("name", ["GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION", "GITLAB_CI"])
+def test_output_is_escaped_in_the_jobs_of_every_ci_system(name):
+    assert is_read_by_runner({name: "true"})
+    assert not is_read_by_runner({name: ""})
+
+
+def test_an_annotation_has_no_file_if_there_is_no_policy():
+    finding = Finding("ours/x", "error", "m ##vso[x]")
+    assert write_github(checked(finding)) == "::error title=ours/x::m ##\\vso[x] (run)\n"
+    assert write_github(checked(finding, policy="p.toml")).startswith("::error file=p.toml,line=1,title=ours/x::")

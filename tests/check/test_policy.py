@@ -133,10 +133,27 @@ def test_the_policy_of_the_repository_applies_below_its_top(tmp_path, capsys, mo
             '[rules."run/empty"]\nmin_calls = 0x' + "f" * 5000,
             "scopes-check.toml:2:1: min_calls of run/empty has too many digits",
         ),
-        ("a = " + "[" * 5000, "scopes-check.toml: tables or lists are nested too deeply"),
+        ("a = " + "[" * 5000, "scopes-check.toml:1:1: tables or lists are nested too deeply"),
     ],
 )
 def test_huge_numbers_and_deep_nesting_are_refused_in_plain_words(text, message):
     with pytest.raises(Invalid) as caught:
         parse(text)
     assert caught.value.message == message
+
+
+@pytest.mark.parametrize("words", [(), ("--rules-from", "HEAD")])
+def test_the_nearest_policy_applies_in_the_working_tree_and_in_a_commit(tmp_path, capsys, monkeypatch, words):
+    def git(*arguments):
+        subprocess.run(["git", "-C", tmp_path, "-c", "user.name=c", "-c", "user.email=c@x", *arguments], check=True)
+
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / "scopes-check.toml").write_text("fail_on = 'error'\n")
+    (tmp_path / "a" / "scopes-check.toml").write_text("fail_on = 'none'\n")
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "base")
+    for folder, code in ((inner, 0), (tmp_path / "a", 0), (tmp_path, 1)):
+        monkeypatch.chdir(folder)
+        assert run_check(capsys, "gone.jsonl", *words)[0] == code

@@ -11,6 +11,7 @@ from scopes.conversation.append import append
 from scopes.history.messages import plain_message
 from scopes.model.message import Author, Part
 from tests.check.runs import judge, run_of, shell, verdict_of
+from tests.check.test_program_lines import NO_SECRETS, SECRETS
 
 IN_TRANSCRIPT, READ = "secrets/in-transcript", "secrets/read"
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAcDfG"
@@ -148,6 +149,16 @@ def test_a_command_that_reads_secrets_is_a_finding(repository, command):
     ],
 )
 def test_a_command_that_reads_no_secret_is_no_finding(repository, command):
+    assert findings_of(judge(repository, run_of(repository, shell(command))), READ) == []
+
+
+@pytest.mark.parametrize("command", SECRETS)
+def test_a_program_that_packs_or_uploads_or_prints_secrets_is_a_finding(repository, command):
+    assert len(findings_of(judge(repository, run_of(repository, shell(command))), READ)) == 1
+
+
+@pytest.mark.parametrize("command", NO_SECRETS)
+def test_a_program_that_gives_no_secret_away_is_no_finding(repository, command):
     assert findings_of(judge(repository, run_of(repository, shell(command))), READ) == []
 
 

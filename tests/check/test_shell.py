@@ -28,7 +28,7 @@ def only(line, directory="/w"):
         (r'a "b\"c\$d\e"', ("a", 'b"c$d\\e')),
         ("a b''c\"d\"e", ("a", "bcde")),
         ("a $x ${y} \"z$x\"", ("a", None, None, None)),
-        ("a *.py ~/x {b,c}", ("a", "*.py", "~/x", "{b,c}")),
+        ("a *.py ~/x {b,c}", ("a", "*.py", "~/x", "b", "c")),
         ("a $((1+2)) $(b)", ("a", None, None)),
         ("a b \\\n c", ("a", "b", "c")),
         ("a '' \"\"", ("a", "", "")),

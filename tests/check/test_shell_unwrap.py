@@ -151,7 +151,7 @@ def test_each_exec_of_find_runs():
         ("git bisect start", "git bisect start", "/w", ()),
         ("git rebase -x 'a b' main", "a b", "/w", ("git rebase --exec",)),
         ("git rebase --exec='a b' -i main", "a b", "/w", ("git rebase --exec",)),
-        ("git rebase main -x a", "git rebase main -x a", "/w", ()),
+        ("git rebase main -x a", "a", "/w", ("git rebase --exec",)),
     ],
 )
 def test_git_is_read_without_its_global_options(line, argv, directory, wrappers):

@@ -122,12 +122,12 @@ def test_the_words_are_those_that_bash_passes(bash, line):
         ('a $1 "$@"', ("a", "$1", "$@"), ("a", None, None)),
         ("x=(b c); a ${x[0]} ${x[1]}", ("a", "${x[0]}", "${x[1]}"), ("a", None, None)),
         ("a ~ ~/x ~bob", ("a", "~", "~/x", "~bob"), ("a", "~", "~/x", "~bob")),
-        ("a *.py b? [cd] {e,f} g{1..3}", ("a", "*.py", "b?", "[cd]", "{e,f}", "g{1..3}"), None),
+        ("a *.py b? [cd] {e} g{1..x}", ("a", "*.py", "b?", "[cd]", "{e}", "g{1..x}"), None),
         ("x='*'; a $x", ("a", "*"), None),
     ],
 )
 def test_what_the_line_does_not_decide_stays_as_written(line, words, argv):
-    """Globs, braces and the tilde are known words: what they become depends on the disk."""
+    """Globs and the tilde are known words: what they become depends on the disk."""
     command = parse_commands(line, "/w")[-1]
     assert command.words == words
     assert command.argv == (argv or words)

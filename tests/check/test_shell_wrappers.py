@@ -53,6 +53,45 @@ TABLE = {
     "exec": [("exec git push", "git push"), ("exec -a x git push", "git push"), ("exec -cl git push", "git push")],
     "builtin": [("builtin git push", "git push")],
     "coproc": [("coproc git push", "git push")],
+    "setarch": [("setarch x86_64 git push", "git push"), ("setarch -R git push", "git push")],
+    "linux32": [("linux32 git push", "git push")],
+    "linux64": [("linux64 -R git push", "git push")],
+    "i386": [("i386 git push", "git push")],
+    "x86_64": [("x86_64 git push", "git push")],
+    "prlimit": [("prlimit --nofile=99 git push", "git push")],
+    "choom": [("choom -n 0 -- git push", "git push")],
+    "setpriv": [("setpriv --nnp git push", "git push"), ("setpriv --reuid 1 git push", "git push")],
+    "nsenter": [("nsenter -t 1 -m git push", "git push"), ("nsenter -t1 -m git push", "git push")],
+    "capsh": [("capsh -- --version", "bash --version")],
+    "start-stop-daemon": [("start-stop-daemon -S -x /usr/bin/git -- push", "/usr/bin/git push")],
+    "systemd-run": [("systemd-run --uid=0 git push", "git push"), ("systemd-run --user -p A=b git push", "git push")],
+    "sg": [("sg root -c 'git push'", "git push")],
+    "gsudo": [("gsudo -u bob git push", "git push")],
+    "dzdo": [("dzdo -u bob git push", "git push")],
+    "ssh-agent": [("ssh-agent git push", "git push"), ("ssh-agent -t 60 git push", "git push")],
+    "fakeroot": [("fakeroot -- git push", "git push")],
+    "eatmydata": [("eatmydata git push", "git push")],
+    "chronic": [("chronic git push", "git push")],
+    "ifne": [("ifne -n git push", "git push")],
+    "rlwrap": [("rlwrap git push", "git push")],
+    "dumb-init": [("dumb-init -- git push", "git push")],
+    "tini": [("tini -- git push", "git push")],
+    "numactl": [("numactl -m 0 git push", "git push")],
+    "cgexec": [("cgexec -g cpu:x git push", "git push")],
+    "faketime": [("faketime '2020-01-01' git push", "git push")],
+    "catchsegv": [("catchsegv git push", "git push")],
+    "ld.so": [("/lib64/ld-linux-x86-64.so.2 --library-path /x git push", "git push"), ("ld.so git push", "git push")],
+    "sem": [("sem -j 2 git push", "git push")],
+    "hyperfine": [("hyperfine -w 3 'git push'", "git push")],
+    "concurrently": [("concurrently 'git push'", "git push")],
+    "pee": [("pee 'git push'", "git push")],
+    "corepack": [("corepack npm publish", "npm publish"), ("corepack pnpm@9 publish", "pnpm publish")],
+    "aws-vault exec": [("aws-vault exec dev -- git push", "git push"), ("aws-vault exec dev git push", "git push")],
+    "op run": [("op run --env-file x -- git push", "git push")],
+    "doppler run": [("doppler run -- git push", "git push"), ("doppler run --command='git push'", "git push")],
+    "infisical run": [("infisical run --env dev -- git push", "git push")],
+    "perf stat": [("perf stat -e x git push", "git push")],
+    "perf record": [("perf record -o x git push", "git push")],
     "busybox": [("busybox rm -rf x", "rm -rf x")],
     "toybox": [("toybox rm -rf x", "rm -rf x")],
     "chroot": [("chroot /x git push", "git push"), ("chroot --userspec=bob /x git push", "git push")],
@@ -219,8 +258,8 @@ def test_the_last_value_of_an_option_counts():
 
 
 def test_a_program_whose_name_the_shell_computes_is_no_wrapper():
-    assert unwrap_program((Word(None, "$sudo"), Word("a", "a"))) is None
-    step = unwrap_program((Word(None, "$bin/sudo"), Word("a", "a")))
+    assert unwrap_program((Word(None, "$sudo"), Word("a", "a"))) == []
+    (step,) = unwrap_program((Word(None, "$bin/sudo"), Word("a", "a")))
     assert (step.wrapper, step.words) == ("sudo", (Word("a", "a"),))
 
 

@@ -135,3 +135,7 @@ def test_without_a_directory_there_is_no_workspace():
 def test_the_final_text_is_the_last_one_of_an_agent_that_has_words():
     assert make_run("One.", "Two.", ("human", "Three."), "  \n").final_text.text == "Two."
     assert make_run(("human", "One.")).final_text is None
+
+
+def test_the_root_directory_is_no_workspace():
+    assert make_run(directory="/").workspaces == ()

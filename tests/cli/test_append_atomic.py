@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+
+from tests.support.store import assert_sound
 
 LINES = [json.dumps({"author": "carol", "text": f"line {number}"}) for number in (1, 2, 3)]
 
@@ -58,3 +61,42 @@ def test_a_single_message_is_refused(conversation):
     assert conversation.run_refused("append", conversation.id, "hi", "--atomic", code=2)["message"] == (
         "--atomic needs --jsonl"
     )
+
+
+def test_many_lines_are_stored_in_one_pack(conversation):
+    """A few are loose objects, so that not every append leaves a pack."""
+    append(conversation, *LINES)
+    assert list_packs(conversation) == []
+    before = count_loose(conversation)
+    many = [json.dumps({"author": "carol", "text": f"text {number}"}) for number in range(60)]
+    append(conversation, *many)
+    assert len(list_packs(conversation)) == 1
+    assert count_loose(conversation) - before <= 3  # of the record of the operation
+    assert conversation.texts()[-60:] == [f"text {number}" for number in range(60)]
+    assert_sound(conversation.store)
+    conversation.run("verify")
+
+
+def test_many_lines_of_which_one_cannot_be_written_leave_no_pack(conversation):
+    before = conversation.texts()
+    many = [json.dumps({"author": "carol", "text": f"text {number}"}) for number in range(60)]
+    bad = json.dumps({"author": "carol", "parts": [{"type": "tool_call", "name": "x", "input": nested(300)}]})
+    done = conversation.run_main(
+        "append", conversation.id, "--jsonl", "-", "--atomic", "--json", given="\n".join([*many, bad])
+    )
+    assert done.returncode == 2
+    assert conversation.texts() == before
+    assert list_packs(conversation) == []
+
+
+def nested(depth):
+    return [] if depth == 0 else [nested(depth - 1)]
+
+
+def list_packs(conversation):
+    return [name for name in os.listdir(os.path.join(conversation.store, "objects", "pack")) if name.endswith(".pack")]
+
+
+def count_loose(conversation):
+    top = os.path.join(conversation.store, "objects")
+    return sum(len(os.listdir(os.path.join(top, name))) for name in os.listdir(top) if len(name) == 2)

@@ -12,7 +12,7 @@ def sentence(conversation):
 
 
 @pytest.fixture
-def quarrel(conversation):
+def conflicting(conversation):
     """Main and rel decide SQLite, fix decides files."""
     conversation.run("conv", "branch", conversation.id, "rel", "--no-switch")
     conversation.append_on_both("decision", {"topic": "db", "decision": "SQLite"}, {"topic": "db", "decision": "files"})
@@ -102,37 +102,39 @@ def test_candidates_have_rows_fields_templates_and_nul(conversation, sentence):
 
 
 @pytest.mark.parametrize(("strategy", "choice"), [("ours", "target"), ("theirs", "source")])
-def test_what_a_strategy_answered_is_listed_with_all(quarrel, strategy, choice):
+def test_what_a_strategy_answered_is_listed_with_all(conflicting, strategy, choice):
     """S4-57."""
-    merge(quarrel, "main", "--strategy", strategy)
-    assert quarrel.list_conflicts() == []
-    (row,) = quarrel.list_conflicts("--all")
+    merge(conflicting, "main", "--strategy", strategy)
+    assert conflicting.list_conflicts() == []
+    (row,) = conflicting.list_conflicts("--all")
     assert (row["status"], row["branch"], row["source_branch"], row["target_branch"]) == (
         "resolved", "main", "fix", "main",
     )  # fmt: skip
     assert (row["resolution"]["strategy"], row["resolution"]["choice"]) == (strategy, choice)
-    view = quarrel.run("conflicts", "show", quarrel.id, row["id"], "--json")
+    view = conflicting.run("conflicts", "show", conflicting.id, row["id"], "--json")
     assert view["resolution"] == row["resolution"]
 
 
-def test_the_other_ending_of_a_question_is_in_also(quarrel):
-    merge(quarrel, "main", "--strategy", "ours")
-    merge(quarrel, "rel", "--strategy", "theirs")
-    (row,) = quarrel.list_conflicts("--all")
+def test_the_other_ending_of_a_question_is_in_also(conflicting):
+    merge(conflicting, "main", "--strategy", "ours")
+    merge(conflicting, "rel", "--strategy", "theirs")
+    (row,) = conflicting.list_conflicts("--all")
     assert [each["strategy"] for each in row["resolution"]["also"]] == ["theirs"]
-    text = quarrel.run("conflicts", "show", quarrel.id, "1")
+    text = conflicting.run("conflicts", "show", conflicting.id, "1")
     assert "ours" in text
     assert "theirs" in text
 
 
-def test_an_open_question_and_its_ending_elsewhere_are_two_rows(quarrel):
-    merge(quarrel, "main", "--strategy", "ours")
-    merge(quarrel, "rel", code=3)
-    rows = quarrel.run("conflicts", "list", quarrel.id, "--all", "--fields", "number,status,branch").splitlines()
+def test_an_open_question_and_its_ending_elsewhere_are_two_rows(conflicting):
+    merge(conflicting, "main", "--strategy", "ours")
+    merge(conflicting, "rel", code=3)
+    rows = conflicting.run(
+        "conflicts", "list", conflicting.id, "--all", "--fields", "number,status,branch"
+    ).splitlines()
     assert rows == ["1\topen\tconflict-resolution/fix-into-rel", "2\tresolved\tmain"]
-    assert quarrel.run("conflicts", "list", quarrel.id, "--fields", "number") == "1\n"
-    quarrel.run("conflicts", "resolve", quarrel.id, "1", "--take", "target", "--continue")
-    assert [each["status"] for each in quarrel.list_conflicts("--all")] == ["resolved"]
+    assert conflicting.run("conflicts", "list", conflicting.id, "--fields", "number") == "1\n"
+    conflicting.run("conflicts", "resolve", conflicting.id, "1", "--take", "target", "--continue")
+    assert [each["status"] for each in conflicting.list_conflicts("--all")] == ["resolved"]
 
 
 def test_skipped_conflicts_are_listed_as_aborted(conversation):
@@ -150,14 +152,14 @@ def test_skipped_conflicts_are_listed_as_aborted(conversation):
 
 
 @pytest.mark.parametrize("words", [("--take", "source"), ("--value", "x"), ("--as-before",)])
-def test_an_ended_conflict_is_not_resolved_again(quarrel, words):
-    merge(quarrel, "main", "--strategy", "ours")
-    (row,) = quarrel.list_conflicts("--all")
-    error = quarrel.run_refused("conflicts", "resolve", quarrel.id, row["id"], *words, code=1)
+def test_an_ended_conflict_is_not_resolved_again(conflicting, words):
+    merge(conflicting, "main", "--strategy", "ours")
+    (row,) = conflicting.list_conflicts("--all")
+    error = conflicting.run_refused("conflicts", "resolve", conflicting.id, row["id"], *words, code=1)
     assert "resolved" in error["message"]
-    assert quarrel.list_conflicts("--all") == [row]
+    assert conflicting.list_conflicts("--all") == [row]
 
 
-def test_an_unknown_status_names_the_statuses(quarrel):
-    error = quarrel.run_refused("conflicts", "list", "--status", "done", code=2)
+def test_an_unknown_status_names_the_statuses(conflicting):
+    error = conflicting.run_refused("conflicts", "list", "--status", "done", code=2)
     assert error["hint"] == "statuses: open, debate, escalated, resolved, aborted"

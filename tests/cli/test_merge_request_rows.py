@@ -16,7 +16,7 @@ def branches(conversation):
 
 
 @pytest.fixture
-def quarrel(conversation):
+def conflicting(conversation):
     """A merge of fix into main would stop on two conflicts."""
     conversation.append_on_both("decision", {"topic": "db", "decision": "SQLite"}, {"topic": "db", "decision": "files"})
     ours, theirs = ({"subject": "login", "aspect": "security", "finding": word} for word in ("safe", "leaky"))
@@ -141,15 +141,15 @@ def test_the_json_of_each_step_has_the_same_request(branches):
     assert not {"merge", "ended", "ended_by", "reason"} & row.keys()
 
 
-def test_predicted_conflicts_are_numbers_in_text_and_objects_in_json(quarrel):
+def test_predicted_conflicts_are_numbers_in_text_and_objects_in_json(conflicting):
     """S4-12, S4-18."""
-    opened(quarrel)
-    view = shown(quarrel)
+    opened(conflicting)
+    view = shown(conflicting)
     assert (view["outcome"], len(view["conflicts"])) == ("conflict", 2)
-    stop = quarrel.run("mr", "merge", quarrel.id, "1", "--json", code=3)
+    stop = conflicting.run("mr", "merge", conflicting.id, "1", "--json", code=3)
     assert view["conflicts"] == stop["conflicts"]
     assert {each["severity"] for each in view["conflicts"]} == {"high"}
-    text = quarrel.run("mr", "show", quarrel.id, "1")
+    text = conflicting.run("mr", "show", conflicting.id, "1")
     assert "2 conflicts" in text
     assert "decision-disagreement" in text
 
@@ -157,17 +157,17 @@ def test_predicted_conflicts_are_numbers_in_text_and_objects_in_json(quarrel):
 @pytest.mark.parametrize(
     ("strategy", "code", "result"), [("ours", 0, "merged"), ("theirs", 0, "merged"), (None, 3, "conflict")]
 )
-def test_the_exit_code_of_a_merged_request_is_that_of_a_merge(quarrel, strategy, code, result):
+def test_the_exit_code_of_a_merged_request_is_that_of_a_merge(conflicting, strategy, code, result):
     """S4-9."""
-    opened(quarrel)
+    opened(conflicting)
     options = () if strategy is None else ("--strategy", strategy)
-    assert quarrel.run("mr", "merge", quarrel.id, "1", *options, "--json", code=code)["result"] == result
-    assert shown(quarrel)["state"] == ("merged" if code == 0 else "open")
+    assert conflicting.run("mr", "merge", conflicting.id, "1", *options, "--json", code=code)["result"] == result
+    assert shown(conflicting)["state"] == ("merged" if code == 0 else "open")
 
 
-def test_a_wrong_strategy_is_a_usage_error(quarrel):
-    opened(quarrel)
-    assert quarrel.run_refused("mr", "merge", quarrel.id, "1", "--strategy", "best", code=2)
+def test_a_wrong_strategy_is_a_usage_error(conflicting):
+    opened(conflicting)
+    assert conflicting.run_refused("mr", "merge", conflicting.id, "1", "--strategy", "best", code=2)
 
 
 def test_a_fast_forward_can_be_forbidden_with_a_message(conversation):
@@ -224,30 +224,30 @@ def test_the_latest_conversation_is_meant_if_none_is_named(branches):
     assert branches.run("mr", "close", "1") == "1\n"
 
 
-def test_each_step_is_undone_by_scopes_undo(quarrel):
+def test_each_step_is_undone_by_scopes_undo(conflicting):
     """S4-21."""
-    opened(quarrel)
-    quarrel.run("mr", "merge", quarrel.id, "1", "--strategy", "theirs")
-    assert shown(quarrel)["state"] == "merged"
-    quarrel.run("undo")
-    assert (shown(quarrel)["state"], quarrel.texts("main")[-1]) == ("open", "my analysis")
-    quarrel.run("mr", "close", quarrel.id, "1")
-    quarrel.run("undo")
-    assert shown(quarrel)["state"] == "open"
-    quarrel.run("undo")
-    assert listed(quarrel, "--state", "all") == []
+    opened(conflicting)
+    conflicting.run("mr", "merge", conflicting.id, "1", "--strategy", "theirs")
+    assert shown(conflicting)["state"] == "merged"
+    conflicting.run("undo")
+    assert (shown(conflicting)["state"], conflicting.texts("main")[-1]) == ("open", "my analysis")
+    conflicting.run("mr", "close", conflicting.id, "1")
+    conflicting.run("undo")
+    assert shown(conflicting)["state"] == "open"
+    conflicting.run("undo")
+    assert listed(conflicting, "--state", "all") == []
 
 
-def test_a_stopped_request_is_aborted_and_shown_as_it_was(quarrel):
+def test_a_stopped_request_is_aborted_and_shown_as_it_was(conflicting):
     """S4-16."""
-    opened(quarrel)
-    before = shown(quarrel)
-    stop = quarrel.run("mr", "merge", quarrel.id, "1", "--json", code=3)
-    assert shown(quarrel)["in_progress"] == stop["branch"]
-    error = quarrel.run_refused("mr", "merge", quarrel.id, "1", code=1)
+    opened(conflicting)
+    before = shown(conflicting)
+    stop = conflicting.run("mr", "merge", conflicting.id, "1", "--json", code=3)
+    assert shown(conflicting)["in_progress"] == stop["branch"]
+    error = conflicting.run_refused("mr", "merge", conflicting.id, "1", code=1)
     assert "--continue" in error["hint"]
-    quarrel.run("merge", quarrel.id, "--abort")
-    assert shown(quarrel) == before
+    conflicting.run("merge", conflicting.id, "--abort")
+    assert shown(conflicting) == before
 
 
 def test_what_is_gone_and_what_moved_is_in_text_and_json(branches):

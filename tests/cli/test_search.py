@@ -170,3 +170,15 @@ def test_a_relative_directory_finds_the_files_below_it(searchable):
         assert len(searchable.run("log", searchable.id, "--", path).splitlines()) == 1, path
         assert len(searchable.run("log", searchable.id, path).splitlines()) == 1, path
     assert found(searchable, "file:/internal", code=1)[1]["hits"] == 0
+
+
+def test_a_title_is_found_with_its_conversation(searchable):
+    searchable.run("rename", searchable.id, "--title", "Fix the git sync error", "--json")
+    done = searchable.run_main("search", "git sync")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert f"note: title: {searchable.id}: Fix the git sync error" in done.stderr
+    assert found(searchable, "sync nothing", "--any")[1]["titles"] == [
+        {"conversation": searchable.id, "title": "Fix the git sync error"}
+    ]
+    for words in (["sync kind:answer"], ["syn"], ["sync", "--in", searchable.id], ["sync", "--until", "1999-01-01"]):
+        assert "titles" not in found(searchable, *words, code=1)[1]

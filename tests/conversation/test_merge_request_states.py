@@ -41,7 +41,7 @@ def branches(repository):
 
 
 @pytest.fixture
-def quarrel(repository, branches):
+def conflicting(repository, branches):
     """Main and fix decide differently."""
     decide(repository, "conv-001/main", "jwt", author="alice")
     decide(repository, "conv-001/fix", "sessions", author="bob")
@@ -151,7 +151,7 @@ def test_who_merged_or_closed_it_and_why_is_recorded(repository, branches):
 
 
 @pytest.mark.parametrize("strategy", ["ours", "theirs"])
-def test_a_strategy_answers_the_conflicts_of_a_request(repository, quarrel, strategy):
+def test_a_strategy_answers_the_conflicts_of_a_request(repository, conflicting, strategy):
     """S4-14."""
     opened(repository)
     outcome = merged(repository, options=MergeOptions(strategy=strategy))
@@ -170,7 +170,7 @@ def test_no_ff_and_a_message_are_those_of_a_merge(repository):
     assert texts(repository, "conv-001/main")[-1] == "Reviewed by carol"
 
 
-def test_what_show_foresees_is_what_the_merge_does(repository, quarrel):
+def test_what_show_foresees_is_what_the_merge_does(repository, conflicting):
     """S4-18."""
     opened(repository)
     view = shown(repository)
@@ -179,7 +179,7 @@ def test_what_show_foresees_is_what_the_merge_does(repository, quarrel):
     assert (view.outcome, view.conflicts, view.messages) == ("conflict", outcome.conflicts, len(outcome.messages))
 
 
-def test_show_and_list_write_nothing(repository, quarrel):
+def test_show_and_list_write_nothing(repository, conflicting):
     opened(repository)
     before = refs(repository)
     shown(repository)
@@ -187,7 +187,7 @@ def test_show_and_list_write_nothing(repository, quarrel):
     assert refs(repository) == before
 
 
-def test_a_stopped_request_is_open_and_is_not_merged_a_second_time(repository, quarrel):
+def test_a_stopped_request_is_open_and_is_not_merged_a_second_time(repository, conflicting):
     """S4-16."""
     opened(repository)
     stopped = merged(repository)
@@ -199,7 +199,7 @@ def test_a_stopped_request_is_open_and_is_not_merged_a_second_time(repository, q
     assert states(repository) == {1: "merged"}
 
 
-def test_undo_of_the_continued_merge_opens_the_request_with_its_conflict_resolved(repository, quarrel):
+def test_undo_of_the_continued_merge_opens_the_request_with_its_conflict_resolved(repository, conflicting):
     opened(repository)
     stopped = merged(repository)
     resolve_and_continue(repository)
@@ -210,7 +210,7 @@ def test_undo_of_the_continued_merge_opens_the_request_with_its_conflict_resolve
     assert states(repository) == {1: "merged"}
 
 
-def test_undo_of_the_stop_leaves_the_request_as_it_was(repository, quarrel):
+def test_undo_of_the_stop_leaves_the_request_as_it_was(repository, conflicting):
     opened(repository)
     before = refs(repository)
     merged(repository)
@@ -219,7 +219,7 @@ def test_undo_of_the_stop_leaves_the_request_as_it_was(repository, quarrel):
     assert shown(repository).in_progress is None
 
 
-def test_a_request_that_is_closed_while_its_merge_waits_stays_closed(repository, quarrel):
+def test_a_request_that_is_closed_while_its_merge_waits_stays_closed(repository, conflicting):
     """Somebody closed it, and somebody merged all the same: the record says what each of them did."""
     opened(repository)
     merged(repository)
@@ -229,7 +229,7 @@ def test_a_request_that_is_closed_while_its_merge_waits_stays_closed(repository,
     assert decided(repository, "conv-001/main") == ["sessions"]
 
 
-def test_a_target_that_moved_while_the_merge_waited_is_merged_and_completes_the_request(repository, quarrel):
+def test_a_target_that_moved_while_the_merge_waited_is_merged_and_completes_the_request(repository, conflicting):
     opened(repository)
     merged(repository)
     say(repository, "conv-001/main", "meanwhile")
@@ -369,7 +369,7 @@ def test_a_deleted_conversation_takes_its_requests_with_it_and_undo_restores_the
     assert states(repository) == {1: "open"}
 
 
-def test_what_prevents_a_merge_is_the_problem_that_show_names(repository, quarrel):
+def test_what_prevents_a_merge_is_the_problem_that_show_names(repository, conflicting):
     """S4-15."""
     opened(repository)
     strict = with_settings(repository, rule_decision_disagreement="fail")
@@ -378,7 +378,7 @@ def test_what_prevents_a_merge_is_the_problem_that_show_names(repository, quarre
     refused(strict, lambda: merge_request(strict, "conv-001", "1"), "a rule forbids")
 
 
-def test_a_source_with_open_conflicts_of_its_own_is_a_problem(repository, quarrel):
+def test_a_source_with_open_conflicts_of_its_own_is_a_problem(repository, conflicting):
     branch(repository, "conv-001", name="copy", start="main", switch=False)
     stopped = merge(repository, "conv-001", "fix", target="copy")
     opened(repository, stopped.branch)
@@ -437,7 +437,7 @@ def test_a_number_may_be_written_as_people_write_it(repository, branches, name):
     assert shown(repository, name).row.request.number == 1
 
 
-def test_a_conflict_resolved_for_a_request_is_remembered_for_the_next_one(repository, quarrel):
+def test_a_conflict_resolved_for_a_request_is_remembered_for_the_next_one(repository, conflicting):
     """M7."""
     decide(repository, "conv-001/rel", "jwt", author="alice")
     opened(repository)
@@ -451,7 +451,7 @@ def test_a_conflict_resolved_for_a_request_is_remembered_for_the_next_one(reposi
     assert decided(repository, "conv-001/rel") == ["sessions"]
 
 
-def test_an_aborted_merge_can_be_tried_again_with_another_strategy(repository, quarrel):
+def test_an_aborted_merge_can_be_tried_again_with_another_strategy(repository, conflicting):
     opened(repository)
     merged(repository)
     abort_merge(repository, "conv-001")

@@ -156,7 +156,9 @@ def test_the_same_result_of_more_steps_is_no_conflict(forked):
     assert merge(forked, "conv-001", "alt", target="main").conflicts == ()
 
 
-@pytest.mark.parametrize("command", [f"rm {FILE}", f"git rm -q -- '{FILE}'", f"rm -f /work/{FILE}"])
+@pytest.mark.parametrize(
+    "command", [f"rm {FILE}", f"git rm -q -- '{FILE}'", f"rm -f /work/{FILE}", f"rm {FILE} src/g.c", "rm -r src"]
+)
 @pytest.mark.parametrize("result", [{}, {"exit_code": None, "is_error": False}])
 def test_a_file_that_a_command_removed_is_deleted(forked, command, result):
     edit(forked, "main", "line 3\n", "x\n")
@@ -172,7 +174,6 @@ def test_a_file_that_a_command_removed_is_deleted(forked, command, result):
     ("command", "result"),
     [
         ("rm src/*.c f.c", {}),
-        (f"rm {FILE} src/g.c", {}),
         (f"rm {FILE} || true", {}),
         (f"cd src && rm {FILE}", {}),
         (f"rm -i {FILE}", {}),
@@ -181,7 +182,6 @@ def test_a_file_that_a_command_removed_is_deleted(forked, command, result):
         ("rm f.c", {}),
         (f"rm '{FILE}", {}),
         (f"rm {FILE}", {"exit_code": None}),
-        (f"mv {FILE} src/g.c", {}),
     ],
 )
 def test_other_commands_leave_the_text_unknown(forked, command, result):
@@ -189,6 +189,13 @@ def test_other_commands_leave_the_text_unknown(forked, command, result):
     edit(forked, "alt", "line 9\n", "y\n")
     shell(forked, "alt", command, **result)
     assert outcome(forked) == [(FILE, "unknown")]
+
+
+def test_a_file_that_a_command_renamed_is_deleted_at_its_old_path(forked):
+    edit(forked, "main", "line 3\n", "x\n")
+    edit(forked, "alt", "line 9\n", "y\n")
+    shell(forked, "alt", f"mv {FILE} src/g.c")
+    assert outcome(forked) == [(FILE, "overlap")]
 
 
 def test_a_relative_path_begins_at_the_directory_of_the_call(forked):
@@ -224,7 +231,7 @@ def test_a_relative_path_is_unknown_if_the_shell_changed_its_directory_before_th
     ("fields", "expected"),
     [
         ({"cwd": "/work/src", "precision": "exact"}, "overlap"),
-        ({"cwd": "/work/other", "precision": "exact"}, "unknown"),
+        ({"cwd": "/work/other", "precision": "exact"}, "compatible"),
         ({"cwd": "/work/src", "precision": "exact", "stream": "run"}, "unknown"),
     ],
 )

@@ -671,6 +671,49 @@ def test_an_edit_that_fits_a_text_of_unknown_origin_proves_nothing(repository):
     assert compared(repository).outcome == "unknown"
 
 
+def rename(repository, where, old, new_path):
+    changes = {f"/work/{old}": {"type": "update", "unified_diff": "", "move_path": f"/work/{new_path}"}}
+    structured = {"changes": changes}
+    call_tool(repository, f"conv-001/{where}", "apply_patch", "*** Begin Patch", agent="codex", structured=structured)
+
+
+def test_chains_of_renames_with_one_end_are_the_same(repository):
+    forked(repository)
+    for path in (("src/app.py", "src/b.py"), ("src/b.py", "src/c.py")):
+        rename(repository, "main", *path)
+    rename(repository, "alt", "src/app.py", "src/c.py")
+    found = merge(repository, "conv-001", "alt", target="main", dry_run=True)
+    assert {file.path: file.outcome for file in found.files} == {"src/c.py": "same"}
+
+
+def test_a_rename_that_was_taken_back_changes_nothing(repository):
+    forked(repository)
+    edit(repository, "main", "line 3\n", "main\n", TEXT)
+    rename(repository, "main", "src/app.py", "src/b.py")
+    rename(repository, "main", "src/b.py", "src/app.py")
+    edit(repository, "alt", "line 3\n", "main\n", TEXT)
+    assert compared(repository).outcome == "same"
+
+
+def test_a_patch_that_adds_a_file_may_replace_one(repository):
+    forked(repository)
+    text = changed(TEXT, 3, "main")
+    structured = {"changes": {f"/work/{FILE}": {"type": "add", "content": text}}}
+    call_tool(repository, "conv-001/main", "apply_patch", "*** Begin Patch", agent="codex", structured=structured)
+    edit(repository, "alt", "line 3\n", "main\n", TEXT)
+    assert compared(repository).outcome == "same"
+
+
+@pytest.mark.parametrize("name", ['a"b.py', "a\\b.py", "a\tb.py"])
+def test_names_with_special_characters_are_found(repository, name):
+    forked(repository)
+    for where, line in (("main", 3), ("alt", 15)):
+        arguments = {"file_path": f"/work/{name}", "old_string": f"line {line}\n", "new_string": "x\n"}
+        structured = {"filePath": f"/work/{name}", "originalFile": TEXT}
+        call_tool(repository, f"conv-001/{where}", "Edit", arguments, structured=structured)
+    assert compared(repository).outcome == "compatible"
+
+
 def test_an_empty_text_is_not_compatible_with_another_one_without_a_base(repository):
     """Git finds no conflict between two new files of which one is empty, but the merge base may have the file."""
     forked(repository)

@@ -55,7 +55,7 @@ def resolutions(conflict):
     return [] if found is None else [(each.strategy, each.choice) for each in (found, *found.also)]
 
 
-def quarrel(repository, *topics):
+def conflicting(repository, *topics):
     """Decide each topic differently on main and fix; return the messages of fix."""
     history(repository, "main: a", "fix@a:")
     for topic in topics:
@@ -195,7 +195,7 @@ def test_a_merge_into_the_branch_of_another_ending_lists_both_once(repository, b
 @pytest.mark.parametrize("verb", ["rebase", "cherry-pick"])
 def test_every_skipped_conflict_of_a_replay_is_listed(repository, verb):
     """Only the last one was: the branch that held the others had gone on."""
-    outcome = replay(repository, verb, quarrel(repository, "x", "y", "z"))
+    outcome = replay(repository, verb, conflicting(repository, "x", "y", "z"))
     while isinstance(outcome, ReplayConflicted):
         outcome = SKIPS[verb](repository, "conv-001")
     rows = listed(repository)
@@ -209,7 +209,7 @@ def test_every_skipped_conflict_of_a_replay_is_listed(repository, verb):
 
 @pytest.mark.parametrize("verb", ["rebase", "cherry-pick"])
 def test_a_replay_that_was_skipped_and_continued_lists_both_kinds(repository, verb):
-    messages = quarrel(repository, "x", "y", "z")
+    messages = conflicting(repository, "x", "y", "z")
     replay(repository, verb, messages)
     second = SKIPS[verb](repository, "conv-001")
     resolve_conflict(repository, "conv-001", second.conflicts[0].id, take="source", author=ERIN)
@@ -225,7 +225,7 @@ def test_a_replay_that_was_skipped_and_continued_lists_both_kinds(repository, ve
 
 
 def test_a_skipped_conflict_is_listed_while_the_rebase_waits_at_the_next_one(repository):
-    quarrel(repository, "x", "y")
+    conflicting(repository, "x", "y")
     replay(repository, "rebase", [])
     skip_rebase(repository, "conv-001")
     assert [(key, status) for key, status, _ in endings(repository)] == [
@@ -236,7 +236,7 @@ def test_a_skipped_conflict_is_listed_while_the_rebase_waits_at_the_next_one(rep
 
 def test_a_skipped_conflict_keeps_its_discussion_and_its_addressee(repository):
     """S4-56."""
-    quarrel(repository, "x", "y")
+    conflicting(repository, "x", "y")
     stopped = replay(repository, "rebase", [])
     escalate_conflict(repository, "conv-001", "1", to="lead", author=ERIN)
     skip_rebase(repository, "conv-001")
@@ -246,7 +246,7 @@ def test_a_skipped_conflict_keeps_its_discussion_and_its_addressee(repository):
 
 
 def test_undo_of_a_skip_opens_its_conflict_again(repository):
-    quarrel(repository, "x", "y")
+    conflicting(repository, "x", "y")
     stopped = replay(repository, "rebase", [])
     skip_rebase(repository, "conv-001")
     undo(repository)
@@ -260,7 +260,7 @@ def test_undo_of_a_skip_opens_its_conflict_again(repository):
 
 def test_skipped_conflicts_outlive_the_branch_that_held_them(repository):
     """M15: they were in no list any more."""
-    quarrel(repository, "x", "y")
+    conflicting(repository, "x", "y")
     stopped = replay(repository, "rebase", [])
     skip_rebase(repository, "conv-001")
     skip_rebase(repository, "conv-001")
@@ -280,7 +280,7 @@ def test_a_deleted_resolution_branch_ends_its_conflicts_as_an_abort_does(reposit
 
 
 def test_an_aborted_rebase_after_a_skip_lists_what_was_skipped_and_what_was_aborted(repository):
-    quarrel(repository, "x", "y")
+    conflicting(repository, "x", "y")
     replay(repository, "rebase", [])
     skip_rebase(repository, "conv-001")
     abort_rebase(repository, "conv-001")
@@ -292,7 +292,7 @@ def test_an_aborted_rebase_after_a_skip_lists_what_was_skipped_and_what_was_abor
 @pytest.mark.parametrize("ending", ["abort", "skip", "rule"])
 def test_endings_that_only_the_operation_log_has_follow_a_renamed_conversation(repository, ending):
     """They were looked up under the name of today and not found."""
-    quarrel(repository, "x")
+    conflicting(repository, "x")
     if ending == "rule":
         rebase(with_settings(repository, rule_decision_disagreement="first"), "conv-001", branch="fix", onto="main")
     else:
@@ -310,7 +310,7 @@ def test_endings_that_only_the_operation_log_has_follow_a_renamed_conversation(r
 
 
 def test_a_new_conversation_does_not_inherit_the_endings_of_a_renamed_one(repository):
-    quarrel(repository, "x")
+    conflicting(repository, "x")
     rebase(repository, "conv-001", branch="fix", onto="main")
     abort_rebase(repository, "conv-001")
     rename_conversation(repository, "conv-001", "login")
@@ -320,7 +320,7 @@ def test_a_new_conversation_does_not_inherit_the_endings_of_a_renamed_one(reposi
 
 
 def test_a_conflict_that_was_aborted_and_then_answered_by_a_rebase_is_resolved(repository):
-    quarrel(repository, "x")
+    conflicting(repository, "x")
     merge(repository, "conv-001", "fix", target="main")
     abort_merge(repository, "conv-001")
     rebase(with_settings(repository, rule_decision_disagreement="second"), "conv-001", branch="fix", onto="main")

@@ -292,3 +292,14 @@ def test_the_history_is_walked_once_for_the_times_of_all_conflicts(repository, m
     assert [len(each.earlier) for each in done.conflicts] == [1, 1, 1]
     assert all(each.time for conflict in done.conflicts for each in conflict.earlier)
     assert len(walks) == 1
+
+
+def test_a_statement_after_the_earlier_resolution_makes_it_a_question_again(repository):
+    """Main knows the resolution and states the value that it rejected."""
+    resolved_before(repository)
+    decide(repository, "conv-001/one", "pg")
+    branch(repository, "conv-001", name="three", start="fix", switch=False)
+    decide(repository, "conv-001/three", "my")
+    done = merge(with_settings(repository, reuse="apply"), "conv-001", "three", target="one")
+    assert isinstance(done, MergeConflicted)
+    assert len(done.conflicts[0].earlier) == 1

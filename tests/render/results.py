@@ -99,7 +99,7 @@ from scopes.model.operation import Operation, RefChange
 from scopes.render.view_options import ViewOptions
 from scopes.result import Note
 from scopes.search.hits import Neighbor, SearchHit
-from scopes.search.search import Search, SearchCoverage
+from scopes.search.search import Search, SearchCoverage, TitleHit
 from scopes.search.snippet import Piece
 from scopes.store.config import Setting
 from scopes.store.fsck import Finding
@@ -671,6 +671,7 @@ FOUND = SearchCoverage(
     query="login", shown=2, hits=12, conversation=None, conversations=14, branches=20, messages=1234, index="fresh", read=0,
     damaged=0, unreadable=0,
 )  # fmt: skip
+TITLED = replace(FOUND, titles=(TitleHit(CONVERSATION, "Login fails on Safari"),))
 DEEP = SearchHit(
     conversation="login-bug", branch=SECURITY, head=SECURE, part="tool_result", before=(Neighbor(CALL, None),), also=(CONVERSATION,),
     snippet=(Piece("…"), Piece("so the flow goes on and on, " * 8), Piece("login", found=True), Piece("…")),
@@ -1073,7 +1074,7 @@ SAMPLES = {
         "no-decisions": DecisionList(conversation=CONVERSATION, decisions=()),
     },
     "search": {
-        "found": WithOptions(Search(items=(HIT, DEEP, FOUND), hits=(HIT, DEEP), coverage=FOUND), ViewOptions(around=True)),
+        "found": WithOptions(Search(items=(HIT, DEEP, TITLED), hits=(HIT, DEEP), coverage=TITLED), ViewOptions(around=True)),
         "hit": HIT,
         "coverage": replace(FOUND, index="updated", read=3),
         "nothing": Search(

@@ -321,3 +321,30 @@ def test_the_comparison_with_git_can_fail(repository):
     git(repository, "update-ref", "refs/heads/conv-001/main", repository.write(COMMIT, commit))
     with pytest.raises(AssertionError, match="not properly sorted"):
         assert_sound(repository)
+
+
+@given(
+    parents=st.integers(0, 3),
+    name=texts,
+    subject=texts,
+    keys=st.lists(
+        st.sampled_from(["Scopes-Message", "Scopes-Kind", "Scopes-To", "Scopes-Other"]), min_size=0, max_size=4
+    ),
+    value=texts,
+)
+def test_a_commit_as_scopes_writes_it_is_parsed_as_any_other_commit(parents, name, subject, keys, value):
+    """The fast path gives the same result as the general parser, which reads the same fields after a further header."""
+    data = format_commit(
+        tree=EMPTY_TREE,
+        parents=[Oid(f"{number:040x}") for number in range(parents)],
+        author=Identity(name, name),
+        time=NOON,
+        subject=subject,
+        trailers=[(key, f"{value}{number}") for number, key in enumerate(keys)],
+    )
+    general = data.replace(b"\ncommitter ", b"\nencoding utf-8\ncommitter ", 1)
+    assert parsed(data) == parsed(general)
+    expected: dict[str, str] = {}
+    for number, key in enumerate(keys):
+        expected.setdefault(key, one_line(f"{value}{number}", limit=None))
+    assert parsed(data).trailers == expected

@@ -12,6 +12,7 @@ from scopes.check.globs import matches_command, matches_word
 from scopes.check.rules.base import Judge, Parameter, Settings, event_of, place_of
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
+from scopes.check.shell_unwrap import suffixes
 from scopes.secret_patterns import redact
 
 MAX_MATCH = 300  # characters
@@ -28,20 +29,24 @@ class Flags(NamedTuple):
     operands: tuple[str | None, ...]
 
 
+_MODULE = re.compile(r"-[A-Za-ln-z]*m(.*)")
 _EXPANDED = re.compile(r"[$`]")
 _BLANK = re.compile(r"\s")
 _MAX_SUBCOMMANDS = 3  # words before `--help`, the program included
 
 
-def judge_commands(rule: str, decide: Decide, cure: str) -> Judge:
-    """Return the judge of a rule about single commands; one command of a call is reported once."""
+def judge_commands(rule: str, decide: Decide, cure: str, *, help_counts: bool = False) -> Judge:
+    """Return the judge of a rule about single commands; one command of a call is reported once.
+
+    help_counts: a command that only prints its help is judged too
+    """
 
     def judge(run: Run, settings: Settings) -> Iterable[Finding]:
         findings = []
         for call in run.calls:
             seen = set()
             for command in call.commands:
-                message = None if _asks_for_help(command) else decide(command, call, run, settings)
+                message = None if not help_counts and _asks_for_help(command) else decide(command, call, run, settings)
                 if message is None:
                     continue
                 match, place = match_of(command, call), place_of(run, call, command)
@@ -104,6 +109,45 @@ def matches_any(patterns: Sequence[str], command: Command) -> bool:
 def _patterns_of(patterns: tuple[str, ...], program: str) -> tuple[str, ...]:
     """Return the patterns whose first word matches a program."""
     return tuple(each for each in patterns if each.split() and matches_word(each.split()[0], program))
+
+
+def is_given(options: Iterable[str], *names: str) -> bool:
+    """Return True if one of some long options is given, perhaps shortened as `--forc` or `--recur`.
+
+    A beginning that several options of the program share counts too: the program refuses it.
+    """
+    return any(len(each) > 2 and each.startswith("--") and name.startswith(each) for each in options for name in names)
+
+
+def matches_verb(patterns: Sequence[str], command: Command) -> bool:
+    """Return True if a pattern matches a command without the options in front of its verb, whatever their values.
+
+    `python -m MODULE` is the program of the module.
+    """
+    name = command.program
+    if name is None:
+        return False
+    if re.fullmatch(r"python[\d.]*|pypy3?", name) and (module := _module_of(command)) is not None:
+        return matches_verb(patterns, command._replace(argv=module))
+    fitting = _patterns_of(tuple(patterns), name)
+    if not fitting:
+        return False
+    known = tuple("$" if word is None else word for word in command.argv[1:])
+    starts = (len(known) - len(each) + 1 for each in suffixes(known))
+    forms = [command._replace(argv=(name, *command.argv[start:])) for start in starts]
+    return any(matches_command(pattern, each) for pattern in fitting for each in forms)
+
+
+def _module_of(command: Command) -> tuple[str | None, ...] | None:
+    """Return the module that python runs with `-m`, and its arguments."""
+    words = command.argv[1:]
+    for number, word in enumerate(words):
+        match = _MODULE.fullmatch(word or "")
+        if match is not None:
+            return (match[1], *words[number + 1 :]) if match[1] else words[number + 1 :]
+        if word is None or (not word.startswith("-") and (number == 0 or words[number - 1] not in {"-W", "-X", "-c"})):
+            return None
+    return None
 
 
 def read_flags(words: Sequence[str | None], valued: str = "", long: Sequence[str] = (), attached: str = "") -> Flags:

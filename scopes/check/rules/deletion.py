@@ -7,16 +7,18 @@ from collections.abc import Iterator, Sequence
 
 from scopes.check.globs import matches_path
 from scopes.check.rules.base import Parameter, Rule, Settings
-from scopes.check.rules.commands import SCRATCH, judge_commands, read_flags
+from scopes.check.rules.commands import SCRATCH, is_given, judge_commands, read_flags
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
-from scopes.check.shell_state import resolve
+from scopes.check.shell_state import Word, resolve
+from scopes.check.shell_unwrap import roots_of_find
 
 _ID = "shell/recursive-delete"
 _OUTSIDE = "a path outside of the workspace"
 _HOME = re.compile(r"(/home/[^/]+|/Users/[^/]+|/root)(?=/|$)")
 _EVERYTHING = re.compile(r"(?:(?:^|/)(?:\*\*?|\.\*|\.\[!?\^?\.\]\*|\{\*,\.\*\}|\.))+/?$")  # `dir/*` and the like
 _TEMPORARY = re.compile(r"\$(?:TMPDIR|\{TMPDIR(?::?[-=?][^}]*)?\})(?=/|$)")
+_RSYNC_VALUED = ("--rsh", "--exclude", "--include", "--filter", "--files-from", "--exclude-from", "--include-from")
 _COMPUTED = re.compile(r"[$`]")
 
 
@@ -25,15 +27,22 @@ def _targets(command: Command) -> Iterator[tuple[str, bool]]:
     program = command.program
     if program in {"rm", "grm", "rimraf"}:
         flags = read_flags(command.words[1:])
-        if program == "rimraf" or flags.options & {"-r", "-R", "--recursive"}:
+        if flags.options & {"--help", "--version"}:
+            return
+        if program == "rimraf" or flags.options & {"-r", "-R"} or is_given(flags.options, "--recursive"):
             known = set(filter(None, command.argv))
             yield from ((word, word in known) for word in flags.operands if word)
     elif program in {"find", "gfind"} and "-delete" in command.argv:
         filtered = any(word.startswith(("-name", "-iname", "-path", "-regex", "-mindepth")) for word in command.words)
-        for word, value in zip(command.words[1:] or (".",), command.argv[1:] or (".",), strict=True):
-            if word.startswith(("-", "(", "!")):
-                break
-            yield (f"{word}/{{}}" if filtered else word), value is not None
+        for root in roots_of_find([Word(*each) for each in zip(command.argv, command.words, strict=True)]):
+            yield (f"{root.text}/{{}}" if filtered else root.text), root.value is not None
+    elif program == "rsync":
+        flags = read_flags(command.words[1:], "efTBM", _RSYNC_VALUED)
+        is_dry = "-n" in flags.options or "--dry-run" in flags.options
+        deletes = any(option.startswith("--del") for option in flags.options)
+        target = flags.operands[-1] if len(flags.operands) > 1 else None
+        if deletes and not is_dry and target and not re.match(r"[^/]*:", target):
+            yield f"{target.rstrip('/')}/{{}}", target in command.argv
 
 
 def _decide(command: Command, call: Call, run: Run, settings: Settings) -> str | None:
@@ -98,11 +107,12 @@ RECURSIVE_DELETE = Rule(
     _ID,
     "error",
     "No recursive deletion outside of the workspace",
-    "Decided from the targets of rm -r, rimraf and find -delete, resolved against the directory in which they run. "
-    "Reported are the workspace itself, its .git, a directory that contains it, the home directory, paths outside of "
-    "the workspace, and paths that a variable, a pipe or another command decides. A variable that the same line sets "
-    "is known, also from mktemp; one in the middle of a path counts as a name. It cannot see links, and what other "
-    "programs delete. `allow` are globs of paths that may be deleted; `$NAME/**` is compared with the word as written.",
+    "Decided from the targets of rm -r, rimraf, find -delete and rsync --delete, resolved against the directory in "
+    "which they run. Reported are the workspace itself, its .git, a directory that contains it, the home directory, "
+    "paths outside of the workspace, and paths that a variable, a pipe or another command decides. A variable that "
+    "the same line sets is known, also from mktemp; one in the middle of a path counts as a name. It cannot see links, "
+    "and what other programs delete. `allow` are globs of paths that may be deleted; `$NAME/**` is compared with the "
+    "word as written.",
     judge_commands(_ID, _decide, "delete inside the workspace, name the path, or add it to `allow`"),
     (Parameter("allow", SCRATCH, "paths outside of the workspace that may be deleted"),),
 )

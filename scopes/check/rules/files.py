@@ -75,7 +75,7 @@ def _judge_outside(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
                 settings,
                 write,
                 f"writes {resolved}, outside the workspace {run.directory}",
-                cure=f'allow it: [rules."{OUTSIDE}"] allow = [..., "{resolved}"]',
+                cure=f'[rules."{OUTSIDE}"] allow = [..., "{resolved}"]',
                 inside=False,
             )
         )

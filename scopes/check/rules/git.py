@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from scopes.check.globs import matches_path
 from scopes.check.rules.base import Parameter, Rule, Settings
-from scopes.check.rules.commands import ALLOW, SCRATCH, Flags, judge_commands, matches_any, read_flags
+from scopes.check.rules.commands import ALLOW, SCRATCH, Flags, is_given, judge_commands, matches_any, read_flags
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
 
 _PUSH_VALUED: Final = ("--repo", "--push-option", "--receive-pack", "--exec")
+_DRY: Final = re.compile(r"-[a-mp-zA-Z]*n[a-zA-Z]*")
+_FORCING: Final = re.compile(r"(?i)remote\..+\.(?:push=\+.*|mirror=(?:true|1|yes|on))")
+_HOOK_DIRECTORY: Final = re.compile(r"(?i).*(?:hooks?|husky|lefthook)[^/]*/?(?:/_)?")  # such as .githooks
+_NO_HOOKS: Final = re.compile(r"(?i)core\.hookspath\b")
+_HOOK: Final = re.compile(r"(?:.*/)?(?:\.git/hooks(?:/.*)?|\.husky(?:/.*)?)")
 _SKIPPING: Final[Mapping[str, frozenset[str]]] = {  # variables of hook managers, and the values that skip no hook
     "HUSKY": frozenset({"", "1", "2"}),
     "HUSKY_SKIP_HOOKS": frozenset({"", "0"}),
@@ -32,31 +39,86 @@ def _verb_of(command: Command) -> tuple[str, tuple[str | None, ...]]:
 def _read_push(words: Sequence[str | None]) -> Flags | None:
     """Return the options of a push; None for a dry run."""
     flags = read_flags(words, "o", _PUSH_VALUED)
-    return None if flags.options & {"-n", "--dry-run"} else flags
+    dry = [word for word in words if word in {"-n", "--dry-run", "--no-dry-run"} or _DRY.fullmatch(word or "")]
+    return None if dry and dry[-1] != "--no-dry-run" and flags.options & {"-n", "--dry-run"} else flags
 
 
 def _decide_force_push(command: Command, _: Call, __: Run, settings: Settings) -> str | None:
     verb, words = _verb_of(command)
-    flags = _read_push(words) if verb == "push" else None
-    if flags is None or matches_any(settings.parameters["allow"], command):
+    if matches_any(settings.parameters["allow"], command):
         return None
+    if verb == "config" and _configures_force(words):
+        return "later pushes overwrite remote branches"
+    flags = _read_push(words) if verb in {"push", "send-pack"} else None
+    if flags is None:
+        return None
+    is_forced = verb == "push" and any(_FORCING.search(each) for each in _settings_of(command))
+    return "a push overwrites a remote branch" if is_forced else _judge_push(flags, settings)
+
+
+def _judge_push(flags: Flags, settings: Settings) -> str | None:
     refs = [word for word in flags.operands[1:] if word is not None]
-    if flags.options & {"-f", "--force", "--forc", "--mirror"} or any(ref.startswith("+") for ref in refs):
+    options = {each for each in flags.options if not each.startswith("--force-i")}
+    plain = {each for each in options if not each.startswith("--force-w")}
+    if "-f" in plain or is_given(plain, "--force", "--mirror") or any(ref.startswith("+") for ref in refs):
         return "a push overwrites a remote branch"
-    if "--force-with-lease" in flags.options and not settings.parameters["lease"]:
+    if options != plain and not settings.parameters["lease"]:
         return "a push may overwrite a remote branch (--force-with-lease)"
-    deletes = flags.options & {"-d", "--delete", "--prune"} or any(ref.startswith(":") and ref != ":" for ref in refs)
+    deletes = "-d" in options or is_given(options, "--delete", "--prune")
+    deletes = deletes or any(ref.startswith(":") and ref != ":" for ref in refs)
     return "a push deletes a remote branch" if deletes and settings.parameters["deletions"] else None
+
+
+def _settings_of(command: Command) -> list[str]:
+    """Return the settings `KEY=VALUE` that apply to a git command: of `-c`, and of GIT_CONFIG variables."""
+    given = [text for each in command.wrappers if each.startswith("git -c ") for text in each.split(" -c ")[1:]]
+    variables = dict(command.environment)
+    for name, key in variables.items():
+        if name.startswith("GIT_CONFIG_KEY_"):
+            given.append(f"{key}={variables.get(name.replace('_KEY_', '_VALUE_'))}")
+        elif name == "GIT_CONFIG_PARAMETERS":
+            given.append(key or "")
+    return given
+
+
+def _configures_force(words: Sequence[str | None]) -> bool:
+    """Return True if `git config` makes later pushes overwrite branches."""
+    known = [word for word in words if word is not None]
+    pairs = [f"{key}={value}" for key, value in pairwise(known)]
+    return not {"--unset", "--unset-all", "unset", "--get", "--get-all", "get"} & {*known} and any(
+        map(_FORCING.fullmatch, pairs)
+    )
 
 
 def _decide_no_verify(command: Command, _: Call, __: Run, settings: Settings) -> str | None:
     verb, words = _verb_of(command)
     if matches_any(settings.parameters["allow"], command):
         return None
-    if verb == "config" and len(words) > 1 and words[-2] == "core.hooksPath" and words[-1] in {"", "/dev/null"}:
+    if (verb == "config" and _turns_off_hooks(words)) or _removes_hooks(command):
         return "the hooks of git are turned off"
     how = _skips(verb, words, command) if verb in _HOOKED else None
     return None if how is None else f"git {verb} skips the hooks ({how})"
+
+
+def _turns_off_hooks(words: Sequence[str | None]) -> bool:
+    """Return True if `git config` sets core.hooksPath to what is no directory of hooks by its name."""
+    position = next((n for n, word in enumerate(words) if (word or "").lower() == "core.hookspath"), None)
+    if position is None or position + 1 >= len(words):
+        return False
+    value = words[position + 1]
+    return value is None or not _HOOK_DIRECTORY.fullmatch(value)
+
+
+def _removes_hooks(command: Command) -> bool:
+    """Return True if a command deletes or disables hooks of a repository."""
+    words = command.argv[1:]
+    if command.program == "chmod":
+        changed = words[1:] if words and re.fullmatch(r"[augo]*-[rw]*x[rwx]*|[0-7]*[0246]{3}", words[0] or "") else ()
+    elif command.program in {"rm", "unlink"}:
+        changed = words
+    else:
+        changed = words[:-1] if command.program == "mv" else ()
+    return any(word is not None and _HOOK.fullmatch(word) and not word.endswith(".sample") for word in changed)
 
 
 def _skips(verb: str, words: Sequence[str | None], command: Command) -> str | None:
@@ -66,13 +128,13 @@ def _skips(verb: str, words: Sequence[str | None], command: Command) -> str | No
     short = "-n" in flags.options and verb in {"commit", "am"}
     if short or any(len(option) > 8 and "--no-verify".startswith(option) for option in flags.options):
         return "--no-verify"
-    if any("core.hookspath=" in wrapper.lower() for wrapper in command.wrappers):
+    if any(_NO_HOOKS.search(each) for each in _settings_of(command)):
         return "core.hooksPath"
     return next((name for name, value in command.environment if value not in _SKIPPING.get(name, {value})), None)
 
 
 def _is_reset(flags: Flags) -> bool:
-    return "--hard" in flags.options
+    return is_given(flags.options, "--hard")
 
 
 def _is_clean(flags: Flags) -> bool:
@@ -80,15 +142,16 @@ def _is_clean(flags: Flags) -> bool:
 
 
 def _is_whole_tree(flags: Flags) -> bool:
-    return bool(flags.operands) and flags.operands[-1] in {".", ":/", "./", "*"}
+    last = flags.operands[-1] if flags.operands else None
+    return last is not None and (last in {".", ":/", "./", ":"} or "*" in last)
 
 
 def _is_checkout(flags: Flags) -> bool:
-    return bool(flags.options & {"-f", "--force"}) or _is_whole_tree(flags)
+    return "-f" in flags.options or is_given(flags.options, "--force") or _is_whole_tree(flags)
 
 
 def _is_switch(flags: Flags) -> bool:
-    return bool(flags.options & {"-f", "--force", "--discard-changes"})
+    return "-f" in flags.options or is_given(flags.options, "--force", "--discard-changes")
 
 
 def _is_restore(flags: Flags) -> bool:
@@ -112,6 +175,31 @@ def _is_deletion(flags: Flags) -> bool:
     return bool(flags.options & {"-d", "--delete"})
 
 
+def _is_read_tree(flags: Flags) -> bool:
+    return "-u" in flags.options and "--reset" in flags.options
+
+
+def _is_forced(flags: Flags) -> bool:
+    return "-f" in flags.options or is_given(flags.options, "--force")
+
+
+def _is_removal(flags: Flags) -> bool:
+    return _is_forced(flags) and not flags.options & {"--cached", "-n", "--dry-run"}
+
+
+def _is_reversal(flags: Flags) -> bool:
+    checks = {"--check", "--stat", "--numstat", "--summary", "--cached"}
+    return ("-R" in flags.options or is_given(flags.options, "--reverse")) and not flags.options & checks
+
+
+def _is_worktree(flags: Flags) -> bool:
+    return flags.operands[:1] == ("remove",) and _is_forced(flags)
+
+
+def _is_pruning(flags: Flags) -> bool:
+    return "--prune=now" in flags.options or "--prune=all" in flags.options
+
+
 def _always(_: Flags) -> bool:
     return True
 
@@ -126,6 +214,10 @@ _LOSSES: Final[Mapping[str, tuple[Callable[[Flags], bool], str]]] = {
     "stash": (_is_stash, "deletes stashed changes"),
     "reflog": (_is_reflog, "deletes the reflog"),
     "update-ref": (_is_deletion, "deletes a ref"),
+    "read-tree": (_is_read_tree, "throws away uncommitted changes"),
+    "checkout-index": (_is_forced, "throws away uncommitted changes"),
+    "rm": (_is_removal, "deletes files with their changes"),
+    "worktree": (_is_worktree, "throws away uncommitted changes"),
     "filter-branch": (_always, "rewrites the history"),
     "filter-repo": (_always, "rewrites the history"),
 }

@@ -1,7 +1,8 @@
-"""Rules about commands that reach beyond the workspace: downloaded code, other users, publishing, installing."""
+"""Rules about commands that reach beyond the workspace: downloaded code, other users, installing."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -9,24 +10,18 @@ from scopes.check.findings import Finding
 from scopes.check.globs import matches_command
 from scopes.check.rules.base import Parameter, Rule, Settings, Unknown
 from scopes.check.rules.commands import ALLOW, judge_commands, matches_any
+from scopes.check.rules.publish import PUBLISH
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
 
 _FETCHERS: Final = ["curl", "wget", "fetch", "aria2c", "http", "https", "xh", "lynx", "w3m"]
-_OTHER_USERS: Final = frozenset({"sudo", "doas", "pkexec", "run0", "su", "runuser", "gosu", "su-exec"})
+_OTHER_USERS: Final = frozenset(
+    {"sudo", "doas", "pkexec", "run0", "su", "runuser", "gosu", "su-exec", "sudoedit", "sg", "newgrp", "gsudo", "dzdo",
+     "runas", "psexec", "machinectl", "systemd-run", "please", "sudo-rs"}
+)  # fmt: skip
 _HARMLESS: Final = frozenset({"-l", "-v", "-k", "-K", "-V", "-n", "--version", "-nv", "-vn", "-ln", "-nl"})
-_PUBLISHING: Final = [
-    "npm publish **", "pnpm publish **", "yarn publish **", "yarn npm publish **", "bun publish **",
-    "npm unpublish **", "lerna publish **", "changeset publish **", "vsce publish **", "ovsx publish **",
-    "jsr publish **", "deno publish **", "twine upload **", "python* -m twine upload **", "uv publish **",
-    "poetry publish **", "flit publish **", "hatch publish **", "pdm publish **", "maturin publish **",
-    "cargo publish **", "cargo yank **", "gem push **", "gem yank **", "mix hex.publish **", "pod trunk push **",
-    "dotnet nuget push **", "nuget push **", "mvn deploy **", "mvn ** deploy", "gradle publish **",
-    "gradlew publish **", "gh release create **", "gh release upload **", "gh release edit **",
-    "gh release delete **", "glab release create **", "docker push **", "docker image push **",
-    "docker compose push **", "docker build ** --push **", "docker buildx build ** --push **", "podman push **",
-    "helm push **", "goreleaser release **", "semantic-release **",
-]  # fmt: skip
+_CONTAINERS: Final = frozenset({"docker", "podman", "nerdctl", "docker-compose"})
+_HOST_ROOT: Final = re.compile(r"/:.*|(?:.*,)?(?:source|src)=/(?:,.*)?")
 _INSTALLING: Final = [
     "npm install **", "npm i **", "npm ci **", "npm add **", "pnpm install **", "pnpm i **", "pnpm add **",
     "yarn", "yarn install **", "yarn add **", "bun install **", "bun add **", "pip* install **",
@@ -51,17 +46,35 @@ def _decide_pipe_to_shell(command: Command, _: Call, __: Run, settings: Settings
 def _decide_privilege(command: Command, _: Call, __: Run, settings: Settings) -> str | None:
     user = next((name for name in command.wrappers if name in _OTHER_USERS), None)
     if user is None and command.program in _OTHER_USERS:
-        harmless = set(command.argv[1:]) <= _HARMLESS and command.argv != ("su",)
-        user = None if harmless else command.program
-    if user is None or matches_any(settings.parameters["allow"], command):
+        user = None if _is_question(command) else command.program
+    if user in {"systemd-run", "machinectl"} and "--user" in command.text.split():
+        user = None
+    if (user is None and not _has_host_root(command)) or matches_any(settings.parameters["allow"], command):
         return None
-    return f"runs as another user ({user})"
+    return "a container gets the rights of root on this machine" if user is None else f"runs as another user ({user})"
 
 
-def _decide_publish(command: Command, _: Call, __: Run, settings: Settings) -> str | None:
-    if not matches_any(settings.parameters["commands"], command) or "--dry-run" in command.argv:
-        return None
-    return None if matches_any(settings.parameters["allow"], command) else "publishes"
+def _is_question(command: Command) -> bool:
+    """Return True if a command only prints what is allowed or running."""
+    words = set(command.argv[1:])
+    if command.program == "machinectl":
+        return not words & {"shell", "login"}
+    if command.program in {"newgrp", "sg", "systemd-run"}:
+        return words <= {"--version", "--help"} and (bool(words) or command.program != "newgrp")
+    return words <= {*_HARMLESS, "--help"} and command.argv != ("su",)
+
+
+def _has_host_root(command: Command) -> bool:
+    """Return True if a container can change all files of this machine, or run with its rights."""
+    words = command.argv
+    if command.program not in _CONTAINERS or not {"run", "create", "exec"} & {*words[1:8]}:
+        return False
+    if "--privileged" in words or "--pid=host" in words:
+        return True
+    values = [words[n + 1] for n, word in enumerate(words[:-1]) if word in {"-v", "--volume", "--mount"}]
+    values += [word.partition("=")[2] for word in words if word and word.startswith(("--volume=", "--mount="))]
+    values += [word[2:] for word in words if word and word.startswith("-v/")]
+    return any(value is not None and _HOST_ROOT.fullmatch(value) for value in values)
 
 
 def _decide_install(command: Command, _: Call, __: Run, settings: Settings) -> str | None:
@@ -105,21 +118,14 @@ PRIVILEGE = Rule(
     "shell/privilege",
     "error",
     "Nothing runs as another user",
-    "Decided from commands below sudo, doas, su, pkexec, run0, runuser and gosu, and from these without a command. It "
-    "cannot see whether the agent is root already, nor programs with the set-user-id bit. `allow` are patterns of the "
-    "command below: `apt-get install **`.",
-    judge_commands("shell/privilege", _decide_privilege, "run it without, or add the inner command to `allow`"),
+    "Decided from commands below sudo, doas, su, pkexec, run0, runuser, gosu, sg and systemd-run, from these without a "
+    "command, and from containers that get `/` of this machine or --privileged. It cannot see whether the "
+    "agent is root already, nor programs with the set-user-id bit. `allow` are patterns of the command below: "
+    "`apt-get install **`.",
+    judge_commands(
+        "shell/privilege", _decide_privilege, "run it without, or add the inner command to `allow`", help_counts=True
+    ),
     (ALLOW,),
-)
-PUBLISH = Rule(
-    "shell/publish",
-    "error",
-    "Nothing is published",
-    "Decided from commands that upload a package, a release or an image: the patterns of `commands`. A --dry-run is "
-    "none. It cannot see what scripts such as `npm run release` do; deployments are not in the list. `allow` accepts "
-    "single commands.",
-    judge_commands("shell/publish", _decide_publish, "publish from a job of its own, or add the command to `allow`"),
-    (ALLOW, Parameter("commands", _PUBLISHING, "patterns of commands that publish")),
 )
 INSTALL = Rule(
     "shell/install",
@@ -138,8 +144,12 @@ OPAQUE = Rule(
     "Every command can be read",
     "Other rules see only what the command line states. Reported are commands that it does not state: a program in a "
     "variable, text for another language (`python -c`, `node -e`), scripts that a shell reads from a file or a pipe, "
-    "`source`, other machines and containers, PowerShell, and syntax errors. `allow` are patterns of the words as "
-    "written. A line that is too long, too deeply nested, or takes too long to read is an error at every level: it can "
+    "`source`, other machines and containers, PowerShell, and syntax errors. So are commands that another rule cannot "
+    "judge: an option, a subcommand or a refspec that the shell computes (`rm $flags x y`, `git $verb`, `git push "
+    "origin $ref`), a program named by a pattern (`/bin/r?`), a file or a link that the same line makes, and a "
+    "recursive deletion in a directory that is not known or behind a `cd` that may fail. A computed word that no rule "
+    "asks for, as in `echo $x`, is none. `allow` are patterns of the words as written. "
+    "A line that is too long, too deeply nested, or takes too long to read is an error at every level: it can "
     "hide any command. A hook asks the user about all that it cannot read.",
     _judge_opaque,
     (Parameter("allow", _READABLE, "commands that are known to be harmless"),),

@@ -55,6 +55,9 @@ def search(
     --regex makes the whole query one regular expression; re:"..." is one within a query, next to fields and words and
     under NOT and OR. The syntax is Python's; \w, \d and \b know every script, and ^ and $ match at the ends of lines.
 
+    Conversations whose titles contain the words come first, unless the query has fields, NOT, OR or --regex; in a pipe
+    they are notes, and in JSON the titles of the last line.
+
     Each hit is named so that cat and branch --from accept it, and shows whether its text was retracted or amended
     since. In a pipe a hit is a row; with --context rows begin with their offset from the hit, which has 0.
     The last line counts a message that several branches or conversations share once; import counts it once for each

@@ -56,7 +56,7 @@ def explain(row: Row) -> Iterator[str]:
         yield f"directory: {finding.directory}"
     if finding.outcome in {"denied", "failed"}:
         yield f"the call {how_it_ended(finding)}" + (": one level lower" if finding.attempted else "")
-    if finding.cure:
+    if finding.cure and finding.counts:
         yield f"to allow it: {finding.cure}"
 
 
@@ -79,6 +79,11 @@ def place_in_repository(checked: Checked, rule: str, finding: Finding | None = N
                 return event.path, event.line or 1
     policy = (checked.paths.get(rule) or checked.policy or FILE_NAME).rpartition(":")[2]
     return (policy, checked.lines.get(rule, 1)) if _is_inside(policy) else (FILE_NAME, 1)
+
+
+def has_place(checked: Checked, finding: Finding) -> bool:
+    """Return True unless the place of a finding is only the name of a policy that there is not."""
+    return checked.policy is not None or place_in_repository(checked, finding.rule, finding)[0] != FILE_NAME
 
 
 def _is_inside(path: str) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from scopes.check.check import Checked
-from scopes.render.reports.common import clean_text, list_rows, place_in_repository
+from scopes.render.reports.common import clean_text, has_place, list_rows, place_in_repository
+from scopes.sanitize import escape_runner_commands
 
 _MAX_OF_A_KIND = 10  # the runner shows ten annotations of a kind in a step
 _KINDS = {"error": "error", "warning": "warning", "note": "notice"}
@@ -18,8 +19,10 @@ def write_github(checked: Checked) -> str:
         for row in shown:
             finding = row.finding
             path, line = place_in_repository(checked, finding.rule, finding)
-            place = f"file={_property(path)},line={line},title={_property(finding.rule)}"
-            lines.append(f"::{kind} {place}::{_data(f'{finding.message} ({row.run.name})')}")
+            place = f"file={_property(path)},line={line}," if has_place(checked, finding) else ""
+            lines.append(
+                f"::{kind} {place}title={_property(finding.rule)}::{_data(f'{finding.message} ({row.run.name})')}"
+            )
         if len(shown) < len(rows):
             lines.append(f"::{kind} title=scopes check::{len(rows) - len(shown)} more of this level")
     return "".join(f"{line}\n" for line in lines)
@@ -32,7 +35,7 @@ def stop_commands(text: str, token: str) -> str:
 
 
 def _data(text: str) -> str:
-    return clean_text(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return escape_runner_commands(clean_text(text)).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -26,8 +26,10 @@ def write_markdown(checked: Checked, limit: int | None = None) -> str:
 def _page(checked: Checked, rows: Sequence[Row]) -> str:
     every = list_rows(checked, counting=True)
     lines = [f"## scopes check {'failed' if checked.failed else 'passed'}", ""]
+    found = len(list_rows(checked))
+    accepted = f" ({found - len(every)} accepted)" if found > len(every) else ""
     lines.append(
-        f"{len(checked.runs)} {plural(len(checked.runs), 'run')}, {len(every)} {plural(len(every), 'finding')}, "
+        f"{len(checked.runs)} {plural(len(checked.runs), 'run')}, {found} {plural(found, 'finding')}{accepted}, "
         f"{len(checked.unknown)} unknown."
     )
     for row in rows:

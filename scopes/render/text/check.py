@@ -38,7 +38,9 @@ def render_checked(result: Checked, view: View) -> None:
     unknown = len(result.unknown)
     word = Span("failed", "bad") if result.failed else Span("passed", "good")
     causes = " (with --unknown fail, unknown rules fail)" if result.failed and not result.failures else ""
-    counts = f"{counted(found, 'finding')}, {passed} passed, {unknown} unknown"
+    accepted = sum(not finding.counts for run in result.runs for finding in run.findings)
+    of_these = f" ({accepted} accepted)" if accepted else ""
+    counts = f"{counted(found, 'finding')}{of_these}, {passed} passed, {unknown} unknown"
     view.line(word, f": {counted(len(result.runs), 'run')}, {counts}{causes}")
 
 
@@ -64,7 +66,7 @@ def _write_finding(finding: Finding, path: str | None, view: View) -> None:
     for event in finding.events:
         place = f"line {event.line}" if event.path == path else f"{event.path}:{event.line}"
         view.sentence(Span(place if event.path else event.message, "dim"), f"  {event.text}", indent=6)
-    if finding.cure:
+    if finding.cure and finding.counts:
         view.sentence(Span(f"to allow it: {finding.cure}", "dim"), indent=6)
 
 

@@ -174,6 +174,7 @@ def format_search_coverage(result: SearchCoverage) -> dict[str, object]:
         unreadable_messages=result.unreadable,
         index=result.index,
         commits_read=result.read,
+        titles=[hit._asdict() for hit in result.titles] or None,
         stopped_at=result.stopped_at,
     )
 

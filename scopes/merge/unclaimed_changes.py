@@ -1,0 +1,139 @@
+"""Find files that both sides touched though their claims do not show it: by a command, or by two different renames."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from scopes.history.messages import message_id_of
+from scopes.ids import MessageId, Oid
+from scopes.merge.conflict_keys import comparable_key, group_of, type_of
+from scopes.merge.detection import Disagreement
+from scopes.merge.divergence import Divergence, PathChange, Side
+from scopes.merge.side_calls import SideCall
+from scopes.model.agent_tools import COMMANDS
+from scopes.model.conflicts import FILES
+from scopes.model.file_edits import command_of, edits_of_call
+from scopes.model.message import Part
+from scopes.model.path_encoding import file_leaf
+from scopes.model.shell_words import ANY, ONE, STAR
+from scopes.model.shell_writers import read_actions
+
+_COMMAND_NAMES = tuple(f'"{name}"'.encode() for name in COMMANDS)
+_WRITERS = re.compile(rb"\b(?:rm|mv|sed|perl|tee|cp|truncate|patch|checkout|restore) ")
+_RENAMES = (b"move_path", b"*** Move to: ")
+_REMOVALS = frozenset({"rm", "git rm", "mv", "git mv"})
+_IN_PLACE = ("sed ", "perl ")
+
+
+class _Touched(NamedTuple):
+    """What the calls of one side touched, by key: files that commands name, removed paths, and renames.
+
+    `changed` are the files that a command removed or edited in place.
+    """
+
+    named: dict[str, MessageId]
+    removed: dict[str, MessageId]
+    renamed: dict[str, str]
+    changed: set[str]
+
+
+def may_touch(data: bytes) -> bool:
+    """Return True if the stored bytes of a message may have a command that names a file to write, or a rename."""
+    if any(mark in data for mark in _RENAMES):
+        return True
+    return any(name in data for name in _COMMAND_NAMES) and _WRITERS.search(data) is not None
+
+
+def find_unclaimed_changes(
+    divergence: Divergence, calls: Sequence[Sequence[SideCall]], known: Collection[str]
+) -> list[Disagreement]:
+    """Return a disagreement for each file, not in `known`, that both sides touched, at least one by a command.
+
+    `calls` are those of target and source in messages that `may_touch` files. A file counts if a command names it, or
+    removes a directory above it. A file that only commands touched counts if it is in the directory of the conversation
+    and both sides removed it or edited it in place.
+    """
+    directory = divergence.directory
+    sides = divergence.target, divergence.source
+    claimed = [_claimed(side, directory) for side in sides]
+    touched = [_read_touched(each, directory) for each in calls]
+    found: dict[str, tuple[MessageId | None, MessageId | None]] = {}
+    for number, other in ((0, 1), (1, 0)):
+        for key in claimed[other].keys() - claimed[number].keys():
+            message = touched[number].named.get(key) or _find_above(key, touched[number].removed)
+            if message is not None:
+                found[key] = (message, None) if number == 0 else (None, message)
+    for key in touched[0].changed & touched[1].changed:
+        if not any(key in each for each in claimed) and not key.startswith(f"{FILES}/%2F"):
+            found[key] = touched[0].named[key], touched[1].named[key]
+    for key in claimed[0].keys() & claimed[1].keys():
+        if touched[0].renamed.get(key) != touched[1].renamed.get(key):
+            found[key] = None, None
+    listed = []
+    oids = [_oids_of(side, [messages[at] for messages in found.values()]) for at, side in enumerate(sides)]
+    for key, messages in sorted(found.items()):
+        if key not in known:
+            added = [tuple(oids[at][message] for message in (messages[at],) if message in oids[at]) for at in (0, 1)]
+            changes = [each.get(key, {}) for each in claimed]
+            listed.append(Disagreement(key, type_of(key, added=False), changes[0], changes[1], added[0], added[1]))
+    return listed
+
+
+def _claimed(side: Side, directory: str | None) -> dict[str, dict[str, PathChange]]:
+    """Return the changes of claims about files, by comparable key and path."""
+    found: dict[str, dict[str, PathChange]] = {}
+    for key, changes in side.changes.items():
+        if group_of(key) == FILES:
+            found.setdefault(comparable_key(key, directory), {}).update(changes)
+    return found
+
+
+def _read_touched(calls: Iterable[SideCall], directory: str | None) -> _Touched:
+    found = _Touched({}, {}, {}, set())
+
+    def key_of(path: str) -> str:
+        return comparable_key(f"{FILES}/{file_leaf(path, directory)}".removesuffix("="), directory)
+
+    for call in calls:
+        if call.failed or call.call is None:
+            continue
+        for edit in edits_of_call(call.call, call.structured):
+            if edit.source is not None:
+                found.renamed[key_of(edit.source)] = key_of(edit.path)
+        for path, cause in _named_paths(call, call.call):
+            key = key_of(path)
+            found.named[key] = call.message
+            if cause in _REMOVALS:
+                found.removed[key] = call.message
+            if cause in _REMOVALS or cause.startswith(_IN_PLACE):
+                found.changed.add(key)
+    return found
+
+
+def _named_paths(call: SideCall, part: Part) -> Iterator[tuple[str, str]]:
+    """Yield the paths that a command names and may change, each with the command."""
+    command = command_of(part)
+    for action in () if command is None else read_actions(command):
+        for word in action.operands if not action.formats else ():
+            path = posixpath.join(call.directory or "", action.directory, word)
+            is_known = call.directory is not None or posixpath.isabs(path)
+            if is_known and not any(mark in path for mark in (STAR, ONE, ANY)):
+                yield path, action.cause
+
+
+def _find_above(key: str, removed: dict[str, MessageId]) -> MessageId | None:
+    """Return the message with the command that removed a directory above a file."""
+    parts = key.split("/")
+    return next((removed[above] for size in range(2, len(parts)) if (above := "/".join(parts[:size])) in removed), None)
+
+
+def _oids_of(side: Side, messages: Iterable[MessageId | None]) -> dict[MessageId | None, Oid]:
+    wanted = {message for message in messages if message is not None}
+    return (
+        {message_id_of(commit): commit.oid for commit in side.commits if message_id_of(commit) in wanted}
+        if wanted
+        else {}
+    )
