@@ -77,6 +77,7 @@ class MergeOptions:
         strict: Also stop for files that both sides changed.
         allow_unrelated: Allow histories that have no message in common.
         message: The text of the merge message.
+        record_copies: Write a merge message even if the target has copies of all messages; it completes a request.
     """
 
     strategy: str = "automatic"
@@ -85,6 +86,7 @@ class MergeOptions:
     strict: bool = False
     allow_unrelated: bool = False
     message: str | None = None
+    record_copies: bool = False
 
 
 _DEFAULT_OPTIONS = MergeOptions()
@@ -119,14 +121,14 @@ def merge(
             request = _resolve(repository, conversation, source, target)
             plan = _plan(repository, objects, request, policy, unrelated=unrelated)
             _require_resolved(objects, request, plan)
-            return _preview(objects, request, plan, fast_forward=chosen.fast_forward)
+            return _preview(objects, request, plan, chosen)
     with exclusive_write(repository):
         check()
         request = _resolve(repository, conversation, source, target)
         _require_not_in_progress(repository, request)
         plan = _plan(repository, repository, request, policy, unrelated=unrelated)
         _require_resolved(repository, request, plan)
-        if plan.up_to_date or adds_nothing(repository, plan):
+        if plan.up_to_date or (not chosen.record_copies and adds_nothing(repository, plan)):
             return UpToDate(**_merge_fields(request, plan), branch=request.target, tip=request.target_tip)
         if plan.fast_forward and chosen.fast_forward:
             return _fast_forward(repository, request, plan)
@@ -249,12 +251,12 @@ def _require_merge_commit(repository: Repository, in_progress: InProgress) -> No
         )
 
 
-def _preview(objects: Objects, request: _Request, plan: MergePlan, *, fast_forward: bool) -> MergeOutcome:
+def _preview(objects: Objects, request: _Request, plan: MergePlan, options: MergeOptions) -> MergeOutcome:
     """Return the outcome of a dry run (S4-18)."""
     kind: type[UpToDate | FastForwarded | Merged | MergeConflicted] = Merged
-    if plan.up_to_date or adds_nothing(objects, plan):
+    if plan.up_to_date or (not options.record_copies and adds_nothing(objects, plan)):
         kind = UpToDate
-    elif plan.fast_forward and fast_forward:
+    elif plan.fast_forward and options.fast_forward:
         kind = FastForwarded
     elif plan.open_conflicts:
         kind = MergeConflicted

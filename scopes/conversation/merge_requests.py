@@ -170,7 +170,8 @@ def show_merge_request(repository: Repository, conversation: str, name: str) -> 
         return replace(view, problem=_describe_missing(view.gone))
     stopped = [each.branch for each in list_in_progress(repository, handle.id) if (each.source, each.target) == names]
     try:
-        outcome = merge(repository, handle.id, request.source, target=request.target, dry_run=True)
+        options = MergeOptions(record_copies=True)
+        outcome = merge(repository, handle.id, request.source, target=request.target, options=options, dry_run=True)
     except ScopesError as error:
         return replace(view, problem=error.message, in_progress=next(iter(stopped), None))
     return replace(
@@ -197,6 +198,7 @@ def merge_request(
     def check() -> None:  # somebody else may have closed or merged it meanwhile
         _read_mergeable(handle, request.id)
 
+    options = replace(options or MergeOptions(), record_copies=True)
     return merge(repository, handle.id, request.source, target=request.target, options=options, check=check)
 
 

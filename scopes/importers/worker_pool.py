@@ -7,6 +7,7 @@ keeps its objects only when all tasks of all workers are done (`finish`).
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import selectors
@@ -30,6 +31,7 @@ Work: TypeAlias = Callable[[int, Report], Any]
 
 _HEAD = struct.Struct(">Q")
 _FINISH = -1
+_GARBAGE_THRESHOLDS = 50_000, 20, 50  # records have no reference cycles; Python's 700 cost 7 % of the time
 _PROGRESS, _RESULT, _ERROR = range(3)
 _DEFERRED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
@@ -173,6 +175,8 @@ def _prepare(lifeline: int, others: Sequence[int], mask: set[int]) -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     for descriptor in others:
         os.close(descriptor)
+    gc.freeze()  # what the parent made stays, and shares its memory with the parent
+    gc.set_threshold(*_GARBAGE_THRESHOLDS)
     threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
 
 

@@ -258,6 +258,7 @@ def _visible(match: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
+@lru_cache(maxsize=1000)
 def header_safe(text: str) -> str:
     """Clean a name for a header line: git refuses `<`, `>`, newlines and empty names."""
     return _UNSAFE_IN_HEADER.sub(" ", text).strip(" .,:;\"'\\") or "unknown"
