@@ -13,8 +13,8 @@ from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.model.message import Message
 from scopes.model.path_encoding import decode_component
 from scopes.store import refs
-from scopes.store.objects import Commit, CommitStub, TreeEntry
-from scopes.store.repository import Repository, read_commit, read_tree
+from scopes.store.objects import TREE, Commit, CommitStub, TreeEntry, find_in_tree
+from scopes.store.repository import Repository, read_commit, read_data, read_tree
 from scopes.store.trees import find_entry
 
 ParticipantCache: TypeAlias = dict[Oid, frozenset[AgentName]]
@@ -31,7 +31,7 @@ def participants_of(
     cache = {} if cache is None else cache
     participants: set[AgentName] = set()
     for tip in tips:
-        state = find_entry(repository, tip.tree, STATE_DIRECTORY)
+        state = find_in_tree(read_data(repository, tip.tree, TREE), STATE_DIRECTORY)
         if state is not None:
             if state.oid not in cache:
                 cache[state.oid] = _read_participants(repository, state, cache)
