@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from scopes.check.shell_command import Redirection
+from scopes.check.shell_scripts import script_file
 from scopes.check.shell_state import MANY, State, Word, passes_link, resolve
 from scopes.check.shell_wrappers import program_of
 
@@ -94,6 +95,7 @@ def find_place_doubt(words: tuple[Word, ...], files: tuple[Redirection, ...], st
         path in state.written
         or (path is not None and MANY in state.written)
         or ("PATH" in state.variables and name in names)
+        or _runs_written(program, words, state)
     ):
         return "runs a file that this line writes"
     if program in {"make", "gmake"} and names & _MAKEFILES:
@@ -108,6 +110,12 @@ def find_place_doubt(words: tuple[Word, ...], files: tuple[Redirection, ...], st
         return "the directory is not known"
     is_left = any(_leaves(each, place, state.start or place) for each in deleted for place in state.others)
     return "a cd in front of it may fail" if is_left else None
+
+
+def _runs_written(program: str, words: tuple[Word, ...], state: State) -> bool:
+    """Return True if sed or awk reads its program from a file that the line writes."""
+    file = script_file(program, words) if state.written else None
+    return file is not None and resolve(state.directory, file.text) in state.written
 
 
 def _deleted(program: str, words: tuple[Word, ...]) -> list[str]:
