@@ -69,7 +69,7 @@ def unwrap_git(words: tuple[Word, ...], environment: Environment = ()) -> list[S
         directories = [value for name, value in options.given if name in {"-C", "--work-tree"} and value is not None]
         wrapper = " ".join(("git", *(f"-c {value.text}" for _, value in settings))) if settings else ""
         steps = [*_programs_of(pairs)]
-        alias = _alias_step(wrapper, inner, pairs)
+        alias = _alias_step(wrapper, inner, pairs, [value for name, value in settings if name == "-c"])
         own = alias if alias is not None else Step(wrapper, (git, *inner), directory=_chained(directories))
         return [*steps, own]
     if inner:
@@ -161,8 +161,13 @@ def _variables(pairs: Sequence[tuple[str, str | None]], environment: Environment
             yield Step(name, script=Word(value, value), environment=((name, ""),))
 
 
-def _alias_step(wrapper: str, inner: tuple[Word, ...], pairs: Sequence[tuple[str, str | None]]) -> Step | None:
-    """Return what an alias runs that the command line itself defines; None if the verb is none."""
+def _alias_step(
+    wrapper: str, inner: tuple[Word, ...], pairs: Sequence[tuple[str, str | None]], settings: Sequence[Word] = ()
+) -> Step | None:
+    """Return what an alias runs that the command line itself defines; None if the verb is none.
+
+    `settings` are the values of `-c`, which also count for an alias of an alias.
+    """
     value = next((value for key, value in reversed(pairs) if key == f"alias.{inner[0].text.lower()}"), None)
     if not value:
         return None
@@ -174,7 +179,9 @@ def _alias_step(wrapper: str, inner: tuple[Word, ...], pairs: Sequence[tuple[str
         pieces = value.split()
     if pieces[:1] == [inner[0].text]:
         return None
-    return Step(f"{wrapper or 'git'} alias", (Word("git", "git"), *(Word(each, each) for each in pieces), *inner[1:]))
+    options = [word for value in settings for word in (Word("-c", "-c"), value)]
+    verb = [Word(each, each) for each in pieces]
+    return Step(f"{wrapper or 'git'} alias", (Word("git", "git"), *options, *verb, *inner[1:]))
 
 
 def _verb_steps(inner: tuple[Word, ...]) -> list[Step]:

@@ -18,7 +18,7 @@ _SUBSTITUTION: Final = compile_lazily(
 )
 _TO_END: Final = compile_lazily(r"[^\n]*")
 _TEXT: Final = compile_lazily(r"(?:\\.|[^\\\n])*", re.DOTALL)
-_LABEL: Final = compile_lazily(r"[^\n;}]*")
+_LABEL: Final = compile_lazily(r"[ \t]*[^\s;]*")
 _ARGUMENTS: Final = {
     **dict.fromkeys("aic", _TEXT),
     **dict.fromkeys("rRwW#", _TO_END),
@@ -39,7 +39,7 @@ def sed_scripts(words: tuple[Word, ...]) -> list[Word]:
     rest, scripts, has_file = words[1:], [], False
     operands: list[Word] = []
     while rest:
-        options = split_options(rest, "eflE", _SED_LONG) if rest[0].text.startswith("-i") is False else None
+        options = split_options(rest, "efl", _SED_LONG) if rest[0].text.startswith("-i") is False else None
         if options is None:
             rest = rest[1:]
             continue

@@ -21,7 +21,7 @@ ParticipantCache: TypeAlias = dict[Oid, frozenset[AgentName]]
 """The participants by tree; the same tree occurs in very many commits."""
 
 _PARTICIPANTS: Final = "participants"
-_NUMBERED = re.compile(r"conv-([0-9]{3,9})")
+_NUMBERED = re.compile(rf"^(?:{refs.HEADS}|{refs.META}|{refs.TRASH})conv-([0-9]{{3,9}})(?:/.*)?$", re.MULTILINE)
 
 
 def participants_of(
@@ -79,11 +79,8 @@ def _sort_by_time(repository: Repository, tips: Iterable[Oid]) -> list[Oid]:
 
 def next_conversation_id(repository: Repository) -> ConversationId:
     """Return `conv-` and the highest number ever used plus one; includes deleted conversations, ignores case."""
-    highest = 0
-    for ref in repository.list_refs(refs.HEADS, refs.META, refs.TRASH):
-        tail = ref.removeprefix(refs.HEADS).removeprefix(refs.META).removeprefix(refs.TRASH)
-        match = _NUMBERED.fullmatch(tail.partition("/")[0].lower())
-        highest = max(highest, int(match[1]) if match else 0)
+    found = repository.list_ref_names(refs.HEADS, refs.META, refs.TRASH)
+    highest = max(map(int, _NUMBERED.findall("\n".join(found).lower())), default=0)
     return ConversationId(f"conv-{highest + 1:03d}")
 
 
