@@ -12,7 +12,6 @@ Forms: `never A`, `never A until B`, `never A after B`, `some A`, `A needs B bef
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -26,7 +25,7 @@ from scopes.check.run import Call, Run, Text
 from scopes.check.shell import parse_commands
 from scopes.check.workspace import matches_in_workspaces
 from scopes.errors import Invalid
-from scopes.loading import load
+from scopes.loading import compile_lazily, load
 from scopes.model.message import FILE_WRITES
 
 if TYPE_CHECKING:
@@ -34,11 +33,11 @@ if TYPE_CHECKING:
 
 Outcome: TypeAlias = Literal["", "ok", "failed", "denied"]
 KINDS: Final = ("run", "edit", "read", "tool", "fetch", "text", "agent", "test")
-_EVENT = re.compile(r"(?P<kind>[a-z]+)(?P<open>\()?")
-_OUTCOME = re.compile(r"\.(ok|failed|denied)\b")
+_EVENT = compile_lazily(r"(?P<kind>[a-z]+)(?P<open>\()?")
+_OUTCOME = compile_lazily(r"\.(ok|failed|denied)\b")
 _OUTCOMES: Final[dict[str, Outcome]] = {"ok": "ok", "failed": "failed", "denied": "denied"}
-_HOST = re.compile(r"[A-Za-z][\w+.-]*://(?:[^/?#\s]*@)?(\[[^\]\s]*\]|[^/:?#\s]+)")
-_COUNT = re.compile(r"at most (\d{1,6}) ")
+_HOST = compile_lazily(r"[A-Za-z][\w+.-]*://(?:[^/?#\s]*@)?(\[[^\]\s]*\]|[^/:?#\s]+)")
+_COUNT = compile_lazily(r"at most (\d{1,6}) ")
 _AGENTS = ("subagent_type", "agent", "agent_type")
 
 

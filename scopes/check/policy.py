@@ -18,7 +18,7 @@ from scopes.check.own_rules import Expectation, matches_line, parse_expectation
 from scopes.check.policy_sources import NoFiles, PolicySource
 from scopes.check.rules.base import Parameter
 from scopes.errors import Invalid
-from scopes.loading import load
+from scopes.loading import compile_lazily, load
 from scopes.result import Note
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ _MAX_LEVELS = 10
 _MAX_FILES = 100  # that a policy extends, directly or not
 _KEYS = ("extends", "preset", "fail_on", "tests", "rules", "rule", "suppress", "tool_as_test")
 _MAX_BITS = 63
-_OPENING = re.compile(r"[\[{.]")
+_OPENING = compile_lazily(r"[\[{.]")
 _MANY = 50  # brackets of a line on which nesting can be too deep
-_LONG_NUMBER = re.compile(r"[0-9_]{4300}")
+_LONG_NUMBER = compile_lazily(r"[0-9_]{4300}")
 _EXTENDING = ("extend", "include", "import")
 PRESETS = ("recommended", "strict", "read-only")
 _OWN_RULE_KEYS = ("id", "level", "expect", "message", "match", "not_match", "scope")

@@ -14,6 +14,7 @@ from scopes.check.shell_command import Redirection
 from scopes.check.shell_scripts import script_file
 from scopes.check.shell_state import MANY, State, Word, passes_link, resolve
 from scopes.check.shell_wrappers import program_of
+from scopes.loading import compile_lazily
 
 
 class _Valued(NamedTuple):
@@ -38,7 +39,7 @@ _GIT: Final[Mapping[str, _Valued]] = {  # subcommands for which an option or ope
     "reflog": _Valued(),
 }
 _OPERANDS: Final = frozenset({"push", "checkout", "restore"})  # whose operands decide too: `+main`, `.`
-_NAMES: Final = re.compile(
+_NAMES: Final = compile_lazily(
     r"\$\(\s*git (?:-C \S+ )?(?:branch --show-current|rev-parse|symbolic-ref|describe|merge-base)\b"
 )
 _PUBLISHERS: Final[Mapping[str, frozenset[str]]] = {  # programs that publish, and subcommands with another one behind
@@ -57,11 +58,11 @@ _PUBLISHERS: Final[Mapping[str, frozenset[str]]] = {  # programs that publish, a
     "gh": frozenset({"release"}),
     "glab": frozenset({"release"}),
 }  # fmt: skip
-_RECURSIVE: Final = re.compile(r"-[a-zA-Z]*[rR][a-zA-Z]*|--r(?:e(?:c(?:u(?:r(?:s(?:i(?:ve?)?)?)?)?)?)?)?")
+_RECURSIVE: Final = compile_lazily(r"-[a-zA-Z]*[rR][a-zA-Z]*|--r(?:e(?:c(?:u(?:r(?:s(?:i(?:ve?)?)?)?)?)?)?)?")
 _MAKEFILES: Final = frozenset({"Makefile", "makefile", "GNUmakefile"})
 _TEMPORARY: Final = ("/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/", "/dev/shm/")  # noqa: S108
-_PATTERN: Final = re.compile(r"[*?]|\[[^\]/]+\]")
-_FIND_VALUED: Final = re.compile(
+_PATTERN: Final = compile_lazily(r"[*?]|\[[^\]/]+\]")
+_FIND_VALUED: Final = compile_lazily(
     r"-(?:i?l?name|i?path|i?wholename|i?regex|regextype|(?:max|min)depth|newer\w*|[acm](?:time|min)|[acm]newer|size|perm"
     r"|user|group|uid|gid|type|xtype|fstype|links|inum|samefile|printf|fprint0?|fls|context|used)"
 )

@@ -10,6 +10,7 @@ from scopes.check.shell_scripts import AWKS, SEDS, script_file
 from scopes.check.shell_sed import awk_commands, awk_program, sed_commands, sed_scripts
 from scopes.check.shell_state import Word
 from scopes.check.shell_wrappers import Step, join, program_of, split_options
+from scopes.loading import compile_lazily
 
 
 class _Options(NamedTuple):
@@ -47,37 +48,37 @@ _COMMAND_OPTIONS: Final[Mapping[str, _Options]] = {
 }  # fmt: skip
 _OTHER_OPTIONS: Final = frozenset({"--checkpoint"})  # they are no shortened ones
 _ENDED_BY_COMMAND: Final = {"xterm": "-e", "gnome-terminal": "--", "watchexec": "--"}
-_PLAIN_PROGRAM: Final = re.compile(
+_PLAIN_PROGRAM: Final = compile_lazily(
     r"(?:\S*/)?(?:ssh|gzip|pigz|bzip2|pbzip2|lbzip2|xz|pixz|zstd|zstdmt|lz4|lzop|lzma|cat|less|more|rsync|unzip|brotli)"
     r"(?:\s+[\w./=@:~%+,-]+)*"
 )
-_TUNNEL: Final = re.compile(r"(?i)proxycommand|localcommand|knownhostscommand")
-_CHECKPOINTS: Final = re.compile(r"dot|bell|ttyout(?:=.*)?|echo(?:=.*)?|sleep=\d+|totals|wait=.*|\.")
+_TUNNEL: Final = compile_lazily(r"(?i)proxycommand|localcommand|knownhostscommand")
+_CHECKPOINTS: Final = compile_lazily(r"dot|bell|ttyout(?:=.*)?|echo(?:=.*)?|sleep=\d+|totals|wait=.*|\.")
 _VIMS: Final = frozenset({"vi", "vim", "nvim", "view", "ex", "vimdiff", "gvim", "rvim"})
-_VIM_CALM: Final = re.compile(
+_VIM_CALM: Final = compile_lazily(
     r"\s*:?\s*(?:(?:w?qa?|x|wqa|wa?|qall)!?|\d+|\$|/[^|]*|set?(?:local)? [\w =,-]*|syntax \w+|norm(?:al)?!? ?[^:!|@]*"
     r"|%?(?:s/[^|!]*|sort|d|j|retab|print)|\+?\d*|e(?:dit)? [\w./-]+|help ?\w*|version|colorscheme \w+)\s*"
 )
-_BANG: Final = re.compile(r"(?:^|\|)\s*:*\s*(?:silent!?\s+)?(?:(?:r|read|w|write)\s+)?[\d,$.%]*!\s*(.*)", re.DOTALL)
-_ED_BANG: Final = re.compile(r"^\s*(?:[\d,$.%;+-]*\s*(?:[rweE]\s*)?)?!\s*(.+)$", re.MULTILINE)
-_DOT_SHELL: Final = re.compile(r"^\s*\.(?:shell|system|sh|sys)\s+(.+)$", re.MULTILINE)
-_DOT_PIPE: Final = re.compile(r"^\s*\.(?:import|output|once|o|read|excel|load|edit)\b[^\n|]*\|", re.MULTILINE)
+_BANG: Final = compile_lazily(r"(?:^|\|)\s*:*\s*(?:silent!?\s+)?(?:(?:r|read|w|write)\s+)?[\d,$.%]*!\s*(.*)", re.DOTALL)
+_ED_BANG: Final = compile_lazily(r"^\s*(?:[\d,$.%;+-]*\s*(?:[rweE]\s*)?)?!\s*(.+)$", re.MULTILINE)
+_DOT_SHELL: Final = compile_lazily(r"^\s*\.(?:shell|system|sh|sys)\s+(.+)$", re.MULTILINE)
+_DOT_PIPE: Final = compile_lazily(r"^\s*\.(?:import|output|once|o|read|excel|load|edit)\b[^\n|]*\|", re.MULTILINE)
 _CODE: Final[Mapping[str, re.Pattern[str]]] = {  # what makes a program run a command, in one of its words
     "sqlite3": _DOT_PIPE,
-    "psql": re.compile(r"(?i)\\(?:!|copy.*program|o\s*\|)"),
-    "mysql": re.compile(r"\\!|^\s*system\s"),
-    "mariadb": re.compile(r"\\!|^\s*system\s"),
-    "less": re.compile(r"^\+.*!"),
-    "more": re.compile(r"^\+.*!"),
+    "psql": compile_lazily(r"(?i)\\(?:!|copy.*program|o\s*\|)"),
+    "mysql": compile_lazily(r"\\!|^\s*system\s"),
+    "mariadb": compile_lazily(r"\\!|^\s*system\s"),
+    "less": compile_lazily(r"^\+.*!"),
+    "more": compile_lazily(r"^\+.*!"),
 }
-_GDB_SHELL: Final = re.compile(r"^\s*(?:shell|!|make)\s*(.*)$", re.DOTALL)
-_GDB_CODE: Final = re.compile(
+_GDB_SHELL: Final = compile_lazily(r"^\s*(?:shell|!|make)\s*(.*)$", re.DOTALL)
+_GDB_CODE: Final = compile_lazily(
     r"^\s*(?:python|py|pi|python-interactive|pipe|\||source|guile|gu|call|print\s.*system|p\s.*system)\b"
 )
-_RECIPE: Final = re.compile(r"^(?:\t|[^\s#=][^=\n;]*:[^=\n;]*;)\s*[@+-]*([^\n]+)", re.MULTILINE)
-_MAKE_SHELL: Final = re.compile(r"\$[({]shell\s+((?:[^(){}]|\([^()]*\))*)[)}]|!=\s*([^\n]+)")
+_RECIPE: Final = compile_lazily(r"^(?:\t|[^\s#=][^=\n;]*:[^=\n;]*;)\s*[@+-]*([^\n]+)", re.MULTILINE)
+_MAKE_SHELL: Final = compile_lazily(r"\$[({]shell\s+((?:[^(){}]|\([^()]*\))*)[)}]|!=\s*([^\n]+)")
 _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
-_PLAIN_SHELL: Final = re.compile(r"(?:/\S*/)?(?:ba|z|da|k)?sh")
+_PLAIN_SHELL: Final = compile_lazily(r"(?:/\S*/)?(?:ba|z|da|k)?sh")
 _RUNS_INPUT: Final = frozenset({"m4", "ed", "csh", "tcsh"})
 _OPERAND_UNREAD: Final = {
     "run-parts": "run-parts runs the files of a directory",

@@ -24,7 +24,7 @@ def script_file(program: str, words: tuple[Word, ...]) -> Word | None:
     while rest:
         options = split_options(rest, letters, long)
         for name, value in options.given:
-            if name == "-f" or (len(name) > 3 and "--file".startswith(name)) or name in {"-E", "--exec"}:
+            if value is not None and name in {"-f", "-E", "--file", "--exec"}:
                 return value
         rest = options.operands[1:] if program in SEDS else ()
     return None

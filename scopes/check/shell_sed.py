@@ -9,27 +9,28 @@ from typing import Final
 from scopes.check.shell_scripts import AWK_LETTERS, AWK_LONG, SED_LETTERS, SED_LONG
 from scopes.check.shell_state import Word
 from scopes.check.shell_wrappers import split_options
+from scopes.loading import compile_lazily
 
-_ADDRESS: Final = re.compile(
+_ADDRESS: Final = compile_lazily(
     r"\d+(?:~\d+)?|\$|[+~]\d+|/(?:[^/\\\n]|\\.)*/[IM]*|\\(.)(?:(?!\1)[^\\\n]|\\.)*\1[IM]*", re.DOTALL
 )
-_SUBSTITUTION: Final = re.compile(
+_SUBSTITUTION: Final = compile_lazily(
     r"[sy](.)(?:(?!\1)[^\\]|\\.)*\1(?:(?!\1)[^\\]|\\.)*\1([gpiImMeE0-9]*)(w[^\n]*)?", re.DOTALL
 )
-_TO_END: Final = re.compile(r"[^\n]*")
-_TEXT: Final = re.compile(r"(?:\\.|[^\\\n])*", re.DOTALL)
-_LABEL: Final = re.compile(r"[ \t]*[^\s;]*")
+_TO_END: Final = compile_lazily(r"[^\n]*")
+_TEXT: Final = compile_lazily(r"(?:\\.|[^\\\n])*", re.DOTALL)
+_LABEL: Final = compile_lazily(r"[ \t]*[^\s;]*")
 _ARGUMENTS: Final = {
     **dict.fromkeys("aic", _TEXT),
     **dict.fromkeys("rRwW#", _TO_END),
     **dict.fromkeys("btT:", _LABEL),
 }  # what commands of sed take, by letter
-_STRING: Final = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
-_REGEX: Final = re.compile(r"(?:(?<=[(,~!{};&|\n])|^|(?<=[(,~!{};&|\n] ))\s*/(?:[^/\\\n]|\\.)+/")
-_AWK_SYSTEM: Final = re.compile(r'\bsystem\s*\(\s*(?:"((?:[^"\\\n]|\\.)*)"\s*\))?')
-_AWK_PIPE: Final = re.compile(r'"((?:[^"\\\n]|\\.)*)"\s*\|&?\s*getline|\|&?\s*"((?:[^"\\\n]|\\.)*)"')
-_AWK_RUNS: Final = re.compile(r"\bsystem\s*\(|(?<!\|)\|(?!\|)|@load|@[a-z_]\w*\s*\(")
-_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+_STRING: Final = compile_lazily(r'"((?:[^"\\\n]|\\.)*)"')
+_REGEX: Final = compile_lazily(r"(?:(?<=[(,~!{};&|\n])|^|(?<=[(,~!{};&|\n] ))\s*/(?:[^/\\\n]|\\.)+/")
+_AWK_SYSTEM: Final = compile_lazily(r'\bsystem\s*\(\s*(?:"((?:[^"\\\n]|\\.)*)"\s*\))?')
+_AWK_PIPE: Final = compile_lazily(r'"((?:[^"\\\n]|\\.)*)"\s*\|&?\s*getline|\|&?\s*"((?:[^"\\\n]|\\.)*)"')
+_AWK_RUNS: Final = compile_lazily(r"\bsystem\s*\(|(?<!\|)\|(?!\|)|@load|@[a-z_]\w*\s*\(")
+_ESCAPED: Final = compile_lazily(r"\\(.)", re.DOTALL)
 
 
 def sed_scripts(words: tuple[Word, ...]) -> list[Word]:

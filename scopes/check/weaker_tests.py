@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
+from scopes.loading import compile_lazily
 from scopes.model.file_edits import FileEdit, pieces_of_edit
 
-_ASSERTION = re.compile(
+_ASSERTION = compile_lazily(
     r"\b(?:assert\w*|expect|should|require|check|verify)\b\s*[.(!]|^\s*assert\b|\bt\.(?:Error|Fatal|Fail)|\bXCTAssert|\bpytest\.raises"
 )
-_SETUP = re.compile(r"\bt\.Fatalf?\(\"(?i:failed to|could not|cannot|unable to) .*\berr\)")  # of Go: checks no result
-_DISABLED = re.compile(
+_SETUP = compile_lazily(
+    r"\bt\.Fatalf?\(\"(?i:failed to|could not|cannot|unable to) .*\berr\)"
+)  # of Go: checks no result
+_DISABLED = compile_lazily(
     r"@(?:pytest\.mark\.)?(?:skip|xfail|skipif)\b|pytest\.(?:skip|xfail)\(|@unittest\.skip|\b(?:it|describe|test|context)\.(?:skip|only|todo)\b"
     r"|^\s*(?:xit|xdescribe|xtest|fit|fdescribe)\(|\bt\.Skip(?:f|Now)?\(|#\[ignore|@(?:Disabled|Ignore)\b|\bGTEST_SKIP\b"
 )
-_FUNCTION = re.compile(r"^\s*(?:async\s+)?(?:def|func|fn)\s+(?:\([^)]*\)\s*)?(\w+)|^\s*(?:it|test)(?:\.\w+)*\(")
-_TEST_NAME = re.compile(r"(?i)test\w*")
+_FUNCTION = compile_lazily(r"^\s*(?:async\s+)?(?:def|func|fn)\s+(?:\([^)]*\)\s*)?(\w+)|^\s*(?:it|test)(?:\.\w+)*\(")
+_TEST_NAME = compile_lazily(r"(?i)test\w*")
 _Key = TypeVar("_Key", bound=Hashable)
 
 

@@ -120,7 +120,15 @@ def test_the_program_of_awk_is_an_option_a_file_or_the_first_operand(given, prog
 
 
 @pytest.mark.parametrize(
-    "given", [("sed", "-f", "x"), ("sed", "-nfx"), ("sed", "f", "-f", "x"), ("gsed", "--file=x"), ("sed", "--fi", "x")]
+    "given",
+    [
+        ("sed", "-f", "x"),
+        ("sed", "-nfx"),
+        ("sed", "-E", "-f", "x"),
+        ("sed", "f", "-f", "x"),
+        ("gsed", "--file=x"),
+        ("sed", "--fi", "x"),
+    ],
 )
 def test_sed_reads_its_program_from_a_file(given):
     found = script_file(given[0], words(*given))

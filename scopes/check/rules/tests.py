@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from scopes.check.exit_status import read_status
@@ -10,8 +9,9 @@ from scopes.check.globs import matches_command
 from scopes.check.rules.base import Settings
 from scopes.check.run import Call, Run
 from scopes.check.runner_summaries import has_failed
+from scopes.loading import compile_lazily
 
-_PIPEFAIL = re.compile(r"(?:\S*/)?(?:ba|k|z)sh\s[^;|&\n'\"]*-\w*o\s+pipefail\b")
+_PIPEFAIL = compile_lazily(r"(?:\S*/)?(?:ba|k|z)sh\s[^;|&\n'\"]*-\w*o\s+pipefail\b")
 NO_CODE = "the exit code of the last test run is not recorded"
 OTHER_CODE = "the exit code is not that of the last test run, and its output has no summary of failures"
 
