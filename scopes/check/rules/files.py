@@ -238,8 +238,8 @@ RULES = (
         "Tests are not made weaker",
         "Reports a test file whose edits together remove more assertions than they add, or add a skip or an `only`, "
         "and the deletion of a test file. Assertions that move to another test file are not lost, and a new test may "
-        "be skipped. It cannot see that one assertion replaces several, nor an edit whose change is not recorded. A "
-        "suppression with a reason accepts it.",
+        "be skipped; an equality of a whole value replaces checks of its parts. It cannot see that other assertions "
+        "replace several, nor an edit whose change is not recorded. A suppression with a reason accepts it.",
         _judge_weakened,
         (Parameter("paths", _TEST_FILES, "patterns of test files, relative to the workspace"),),
         strict="error",
