@@ -7,20 +7,21 @@ from collections.abc import Iterable
 from typing import Final
 
 from scopes.check.shell_state import Word
+from scopes.loading import compile_lazily
 
-_SUBSCRIPT: Final = re.compile(r"\w+\[[^\]]{0,9}(?:\$\(|`)")
-_QUOTED_SUBSCRIPT: Final = re.compile(r"'\w+\[[^'\]]{0,9}(?:\$\(|`)")
-_PROMPT: Final = re.compile(r"PS4=\S{0,99}(?:\$\(|`)")
-_SPECIAL: Final = re.compile(r"(?:BASH_ENV|PROMPT_COMMAND|BASH_ALIASES)(?:\[[^\]]{0,99}\])?\+?=")
+_SUBSCRIPT: Final = compile_lazily(r"\w+\[[^\]]{0,9}(?:\$\(|`)")
+_QUOTED_SUBSCRIPT: Final = compile_lazily(r"'\w+\[[^'\]]{0,9}(?:\$\(|`)")
+_PROMPT: Final = compile_lazily(r"PS4=\S{0,99}(?:\$\(|`)")
+_SPECIAL: Final = compile_lazily(r"(?:BASH_ENV|PROMPT_COMMAND|BASH_ALIASES)(?:\[[^\]]{0,99}\])?\+?=")
 _TAKING_NAMES: Final = frozenset(
     {"test", "[", "read", "mapfile", "readarray", "wait", "let", "getopts", "local", "export"}
 )
 _CALLBACKS: Final = {"mapfile": "C", "readarray": "C", "compgen": "CWF", "complete": "CWF"}
-_REFERENCE: Final = re.compile(r"(?:declare|typeset|local)\s(?:[^;=]*\s)?-[a-zA-Z]*n")
-_LOADED: Final = re.compile(
+_REFERENCE: Final = compile_lazily(r"(?:declare|typeset|local)\s(?:[^;=]*\s)?-[a-zA-Z]*n")
+_LOADED: Final = compile_lazily(
     r"BASH_ENV|BASH_FUNC_.*|PROMPT_COMMAND|LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES|PERL5OPT|RUBYOPT"
 )
-_OPTIONS_OF_NODE: Final = re.compile(r"-r\b|--(?:require|import|loader|experimental-loader)\b|\$")
+_OPTIONS_OF_NODE: Final = compile_lazily(r"-r\b|--(?:require|import|loader|experimental-loader)\b|\$")
 NOT_FOUND: Final = frozenset({"command_not_found_handle", "command_not_found_handler"})
 
 
