@@ -8,16 +8,18 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from scopes.loading import compile_lazily
+
 MAX_WORDS: Final = 200  # that one word becomes
 MAX_TEXT: Final = 2000  # characters of a word with braces
 _MAX_DEPTH: Final = 100  # of groups in groups, or one after another
 _MAX_SEQUENCE: Final = 40  # characters of `1..3`
 _OPEN, _COMMA, _CLOSE, _DOTS = "\ue000", "\ue001", "\ue002", "\ue003"
 _MARKS: Final = {"{": _OPEN, ",": _COMMA, "}": _CLOSE, "..": _DOTS}
-_BARE: Final = re.compile(r"\\(?:\n|(.))|(\.\.|[{},])", re.DOTALL)
-_MARK: Final = re.compile(f"[{_OPEN}{_COMMA}{_CLOSE}{_DOTS}]")
-_NUMBERS: Final = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?")
-_LETTERS: Final = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d{1,9}))?")
+_BARE: Final = compile_lazily(r"\\(?:\n|(.))|(\.\.|[{},])", re.DOTALL)
+_MARK: Final = compile_lazily(f"[{_OPEN}{_COMMA}{_CLOSE}{_DOTS}]")
+_NUMBERS: Final = compile_lazily(r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?")
+_LETTERS: Final = compile_lazily(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d{1,9}))?")
 
 
 def mark_braces(source: str) -> str:
