@@ -11,6 +11,7 @@ import time
 from base64 import b32encode
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 from scopes.errors import Invalid
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from scopes.ids import MessageId
 
 _SECOND = 1_000_000_000
+_DAY_SECONDS = 86_400
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799  # seconds: the years 1 and 9999, beyond which no time can be parsed
 _UNITS = {
     "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400,
@@ -54,7 +56,15 @@ def format_time(nanoseconds: int) -> str:
 
 def format_seconds(seconds: int) -> str:
     """Format whole seconds since 1970 as RFC 3339 in UTC; the years are limited to 1 to 9999."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(min(max(seconds, _FIRST), _LAST)))
+    day, rest = divmod(min(max(seconds, _FIRST), _LAST), _DAY_SECONDS)
+    hours, rest = divmod(rest, 3600)
+    return f"{_format_day(day)}T{hours:02d}:{rest // 60:02d}:{rest % 60:02d}Z"
+
+
+@lru_cache(maxsize=1000)
+def _format_day(day: int) -> str:
+    """Format a number of days since 1970; cached, because a list formats very many times."""
+    return time.strftime("%Y-%m-%d", time.gmtime(day * _DAY_SECONDS))
 
 
 def is_valid_seconds(seconds: int) -> bool:

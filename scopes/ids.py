@@ -12,6 +12,7 @@ from typing import NewType
 
 from scopes import characters
 from scopes.errors import Invalid
+from scopes.loading import compile_lazily
 
 ConversationId = NewType("ConversationId", str)
 BranchName = NewType("BranchName", str)
@@ -22,13 +23,13 @@ Oid = NewType("Oid", str)
 
 ID_LENGTH = 26
 MAX_NAME_BYTES = 200
-_CONVERSATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_ID = re.compile(rf"[a-z2-7]{{{ID_LENGTH}}}")
-_OID = re.compile(r"[0-9a-f]{40}")
-_BAD_IN_REF = re.compile(r"[\x00-\x20\x7f-\xa0\xad~^:?*\[\\\"'<>|]")
-_INVISIBLE = re.compile(f"[{characters.INVISIBLE}]")
-_DEVICE = re.compile(r"(?:CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9])(?:\..*)?", re.IGNORECASE)
-_NOT_IN_SLUG = re.compile(r"[^a-z0-9._]+")
+_CONVERSATION = compile_lazily(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_ID = compile_lazily(rf"[a-z2-7]{{{ID_LENGTH}}}")
+_OID = compile_lazily(r"[0-9a-f]{40}")
+_BAD_IN_REF = compile_lazily(r"[\x00-\x20\x7f-\xa0\xad~^:?*\[\\\"'<>|]")
+_INVISIBLE = compile_lazily(f"[{characters.INVISIBLE}]")
+_DEVICE = compile_lazily(r"(?:CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9])(?:\..*)?", re.IGNORECASE)
+_NOT_IN_SLUG = compile_lazily(r"[^a-z0-9._]+")
 
 
 def parse_conversation_id(text: str) -> ConversationId:

@@ -12,6 +12,8 @@ from functools import cache
 from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
+from scopes.loading import compile_lazily
+
 _GENERAL = frozenset({"assigned-secret", "auth-header", "url-password"})  # kinds that a more exact one replaces
 _MIN_DISTINCT = 10  # characters of a value behind a key such as `password =`
 
@@ -87,16 +89,16 @@ _RULES = (
     _rule("url-password", "://", r"://[^\s:/?#@'\"<>${}%]{1,64}:([^\s:/?#@'\"<>${}]{6,120})@"),
     _rule("auth-header", "Bearer Basic", r"(?:Bearer|Basic)\s{1,3}([A-Za-z0-9_+/=.-]{24,2000})(?![A-Za-z0-9_+/=.-])"),
 )  # fmt: skip
-_KEY = re.compile(
+_KEY = compile_lazily(
     r"(?i)(?:api_?key|access_?key|account_?key|secret_?key|secret|auth_?token|access_?token|client_?secret|password|passwd)"
     r"\\?[\"']?[ \t]{0,3}(?:=|:)[ \t]{0,3}\\?[\"']?(?=[A-Za-z0-9_+/.-]{0,119}\d)(?=[A-Za-z0-9_+/.-]{0,119}[A-Za-z])"
     r"([A-Za-z0-9_+/-]{20,120}={0,2})(?![A-Za-z0-9_+/.(\[-])"
 )
 _KEY_WORDS = ("key", "secret", "token", "password", "passwd")
-_BEHIND_KEY = re.compile(r"\\?[\"']?[ \t]{0,3}[=:]")
+_BEHIND_KEY = compile_lazily(r"\\?[\"']?[ \t]{0,3}[=:]")
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_PLACEHOLDER = re.compile(r"(?i)example|your[_-]|xxxx|\*\*\*\*|placeholder|changeme|dummy|redacted")
+_UUID = compile_lazily(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_PLACEHOLDER = compile_lazily(r"(?i)example|your[_-]|xxxx|\*\*\*\*|placeholder|changeme|dummy|redacted")
 
 
 def find_secrets(text: str) -> list[Secret]:

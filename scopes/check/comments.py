@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from scopes.loading import compile_lazily
 from scopes.model.file_edits import FileEdit, apply_edit, pieces_of_edit
 
 _SLASHES = (
@@ -19,7 +20,7 @@ _SLASHES = (
 )  # fmt: skip
 _HASHES = ("bash", "ex", "exs", "jl", "pl", "py", "pyi", "r", "rb", "sh", "tf", "toml", "yaml", "yml", "zsh")
 _MARKS = {**dict.fromkeys(_SLASHES, "//"), **dict.fromkeys(_HASHES, "#")}  # by the suffix of the file
-_READ_BY_TOOLS = re.compile(
+_READ_BY_TOOLS = compile_lazily(
     r"(?i)^#!|^//[/!]|@|>>>|go:|\+build|^//export|output:|#(?:cgo|include|define)|coding[:=]|pragma|frozen_string_literal"
 )
 # What can hold a mark of a comment, and comments, which can hold a quote; by the suffix of the file.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from scopes.loading import load
+from scopes.loading import compile_lazily, load
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 _SEQUENCES = {"program", "compound_statement", "subshell", "do_group"}
 _BODIES = {"redirected_statement", "for_statement", "command_substitution", "variable_assignment"}
 # Programs that exit with 1 if they find nothing or a difference.
-_FINDERS = re.compile(r"\s*(?:\S*/)?(?:[ef]?grep|rg|ag|ack|diff|cmp|test|\[)(?:\s|$)")
+_FINDERS = compile_lazily(r"\s*(?:\S*/)?(?:[ef]?grep|rg|ag|ack|diff|cmp|test|\[)(?:\s|$)")
 # Programs that fail only if a program before them in a pipeline does and `pipefail` is set where it cannot be seen.
-_PASSING_ON = re.compile(r"\s*(?:\S*/)?(?:cat|column|cut|head|less|more|nl|sed|sort|tail|tee|tr|uniq|wc)(?:\s|$)")
-_FAILING = re.compile(r"(?:exit|return)\s+[1-9]\d*$|false$|\{[^{}]*;\s*(?:exit|return)\s+[1-9]\d*;?\s*\}$", re.DOTALL)
-_ERREXIT = re.compile(r"set\s+(?:-[a-z]*e[a-z]*\b|-o\s+errexit\b)")
-_NO_ERREXIT = re.compile(r"set\s+\+")
-_KEPT = re.compile(r"(\w+)=\$\?$")
+_PASSING_ON = compile_lazily(r"\s*(?:\S*/)?(?:cat|column|cut|head|less|more|nl|sed|sort|tail|tee|tr|uniq|wc)(?:\s|$)")
+_FAILING = compile_lazily(
+    r"(?:exit|return)\s+[1-9]\d*$|false$|\{[^{}]*;\s*(?:exit|return)\s+[1-9]\d*;?\s*\}$", re.DOTALL
+)
+_ERREXIT = compile_lazily(r"set\s+(?:-[a-z]*e[a-z]*\b|-o\s+errexit\b)")
+_NO_ERREXIT = compile_lazily(r"set\s+\+")
+_KEPT = compile_lazily(r"(\w+)=\$\?$")
 _MAX_DEPTH = 40
 
 

@@ -6,11 +6,12 @@ import re
 from functools import lru_cache
 
 from scopes.check.shell_command import Command
+from scopes.loading import compile_lazily
 
 ANY = "**"
 _MAX_STEPS = 1_000_000  # of a regular expression, whose time grows with the path to the power of the stars
-_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|.", re.DOTALL)
-_BETWEEN_STARS = re.compile(r"(?<!\*)\*([^*/]+)(?=\*(?!\*))")
+_TOKEN = compile_lazily(r"\*\*/|\*\*|\*|\?|.", re.DOTALL)
+_BETWEEN_STARS = compile_lazily(r"(?<!\*)\*([^*/]+)(?=\*(?!\*))")
 
 
 def matches_command(pattern: str, command: Command) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from scopes.loading import load
+from scopes.loading import compile_lazily, load
 
 if TYPE_CHECKING:
     import ast
@@ -74,9 +74,9 @@ _NODES: Final = frozenset(
      "MatMult", "And", "Or", "Not", "Invert", "UAdd", "USub", "Eq", "NotEq", "Lt", "LtE", "Gt", "GtE", "Is",
      "IsNot", "In", "NotIn"}
 )  # fmt: skip
-_STRING: Final = re.compile(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"")
-_NODE_REQUIRE: Final = re.compile(r"\brequire\(\s*['\"](?:\.{0,2}/)?[\w@./-]+\.json['\"]\s*\)")
-_NODE_WORD: Final = re.compile(r"(\.?)\s*([A-Za-z_$][\w$]*)")
+_STRING: Final = compile_lazily(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"")
+_NODE_REQUIRE: Final = compile_lazily(r"\brequire\(\s*['\"](?:\.{0,2}/)?[\w@./-]+\.json['\"]\s*\)")
+_NODE_WORD: Final = compile_lazily(r"(\.?)\s*([A-Za-z_$][\w$]*)")
 _NODE_NAMES: Final = frozenset(
     {"console", "log", "error", "JSON", "stringify", "parse", "Math", "Object", "Array", "String", "Number",
      "Boolean", "Date", "Map", "Set", "const", "let", "var", "for", "of", "in", "if", "else", "return", "true",
@@ -84,8 +84,8 @@ _NODE_NAMES: Final = frozenset(
      "isNaN"}
 )  # fmt: skip
 _NODE_DENIED: Final = frozenset({"constructor", "__proto__", "prototype", "call", "apply", "bind", "env", "mainModule"})
-_NODE_TEXT: Final = re.compile(r"[\w\s.,;:(){}+\-*%<>=!&|?$]*")
-_PERL: Final = re.compile(
+_NODE_TEXT: Final = compile_lazily(r"[\w\s.,;:(){}+\-*%<>=!&|?$]*")
+_PERL: Final = compile_lazily(
     r"(?:s|tr|y)([/|#,!%])((?:(?!\1)[^\\$@`]|\\[^\\]|\$(?=\1|\))|\$\d|\\\\)*)\1((?:(?!\1)[^\\$@`]|\\.|\$\d|\$&)*)\1[gimsxr]*\s*;?"
     r"|print(?:\s+(?:if|unless)\s+/(?:[^/\\$@`]|\\.)*/[imsx]*|\s+\d+|\s+\"[^\"$@\\`]*\")?\s*;?"
 )

@@ -87,11 +87,15 @@ class Judge:
         settings = Settings(rule.level, {}, self._policy.tests, self._policy.tools_as_test)
         lines = [run] if rule.scope == "run" else split_agents(run)
         breaches: list[Breach] = []
+        unknown = _LOSSY if run.is_stream_only else ""
         try:
             for line in lines:
                 found, count = find_breaches(rule.expectation, line, settings)
-                breaches += found
                 self._matched[rule.id] += count
+                if isinstance(found, Unknown):
+                    unknown = unknown or found.reason
+                else:
+                    breaches += found
         except load("scopes.search.regex:TooSlow"):
             return Verdict(rule.id, rule.level, "unknown", "a regular expression took too long")
         findings = _completed(
@@ -110,8 +114,8 @@ class Judge:
                 for breach in breaches
             ),
         )
-        if not findings and run.is_stream_only:
-            return Verdict(rule.id, rule.level, "unknown", _LOSSY)
+        if not findings and unknown:
+            return Verdict(rule.id, rule.level, "unknown", unknown)
         return Verdict(rule.id, rule.level, "fail" if findings else "pass", findings=findings)
 
 

@@ -4,7 +4,8 @@
     expect = "run(alembic upgrade **) needs run(pg_dump **).ok before"
 
 Events: `run(WORDS)`, `edit(GLOB)`, `read(GLOB)`, `tool(NAME, key=GLOB)`, `fetch(HOST)`, `text(/REGEX/)`, `agent(TYPE)`
-and `test`, each with `.ok`, `.failed` or `.denied` if wanted; `|` separates alternatives.
+and `test`, each with `.ok`, `.failed` or `.denied` if wanted; `|` separates alternatives. Whether a test run passed is
+read as in order/tests-passed.
 Forms: `never A`, `never A until B`, `never A after B`, `some A`, `A needs B before`, `A needs B after`,
 `last A after last B`, `at most N A`.
 """
@@ -12,21 +13,20 @@ Forms: `never A`, `never A until B`, `never A after B`, `some A`, `A needs B bef
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from scopes.check.findings import Event
 from scopes.check.globs import matches_command, matches_word
-from scopes.check.rules.base import Settings, event_of, event_of_text, place_of
+from scopes.check.rules.base import Settings, Unknown, event_of, event_of_text, place_of
 from scopes.check.rules.commands import match_of
 from scopes.check.rules.net import hosts_of
-from scopes.check.rules.tests import is_test
+from scopes.check.rules.tests import is_test, judge_test
 from scopes.check.run import Call, Run, Text
 from scopes.check.shell import parse_commands
 from scopes.check.workspace import matches_in_workspaces
 from scopes.errors import Invalid
-from scopes.loading import load
+from scopes.loading import compile_lazily, load
 from scopes.model.message import FILE_WRITES
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 Outcome: TypeAlias = Literal["", "ok", "failed", "denied"]
 KINDS: Final = ("run", "edit", "read", "tool", "fetch", "text", "agent", "test")
-_EVENT = re.compile(r"(?P<kind>[a-z]+)(?P<open>\()?")
-_OUTCOME = re.compile(r"\.(ok|failed|denied)\b")
+_EVENT = compile_lazily(r"(?P<kind>[a-z]+)(?P<open>\()?")
+_OUTCOME = compile_lazily(r"\.(ok|failed|denied)\b")
 _OUTCOMES: Final[dict[str, Outcome]] = {"ok": "ok", "failed": "failed", "denied": "denied"}
-_HOST = re.compile(r"[A-Za-z][\w+.-]*://(?:[^/?#\s]*@)?(\[[^\]\s]*\]|[^/:?#\s]+)")
-_COUNT = re.compile(r"at most (\d{1,6}) ")
+_HOST = compile_lazily(r"[A-Za-z][\w+.-]*://(?:[^/?#\s]*@)?(\[[^\]\s]*\]|[^/:?#\s]+)")
+_COUNT = compile_lazily(r"at most (\d{1,6}) ")
 _AGENTS = ("subagent_type", "agent", "agent_type")
 
 
@@ -88,13 +88,32 @@ class Breach(NamedTuple):
     directory: str | None = None
 
 
-def find_breaches(wanted: Expectation, run: Run, settings: Settings) -> tuple[list[Breach], int]:
+def find_breaches(wanted: Expectation, run: Run, settings: Settings) -> tuple[list[Breach] | Unknown, int]:
     """Return the breaches of an own rule, and how many events its patterns matched.
+
+    Test runs of which it is unknown whether they passed count as both; they make the rule unknown if it would be kept
+    without them and broken with them, or the other way round.
 
     Raises:
         TooSlow: a regular expression exceeded the time limit.
     """
-    first, second = (list(_find(patterns, run, settings)) for patterns in (wanted.first, wanted.second))
+    with_unknown, count = _find_breaches(wanted, run, settings, matches_unknown=True)
+    patterns = (*wanted.first, *wanted.second)
+    if not any(pattern.kind == "test" and pattern.outcome in {"ok", "failed"} for pattern in patterns):
+        return with_unknown, count
+    without_unknown, _ = _find_breaches(wanted, run, settings, matches_unknown=False)
+    if bool(with_unknown) != bool(without_unknown):
+        return Unknown("it is not known whether a test run passed"), count
+    return min(with_unknown, without_unknown, key=len), count
+
+
+def _find_breaches(
+    wanted: Expectation, run: Run, settings: Settings, *, matches_unknown: bool
+) -> tuple[list[Breach], int]:
+    first, second = (
+        list(_find(patterns, run, settings, matches_unknown=matches_unknown))
+        for patterns in (wanted.first, wanted.second)
+    )
     return list(_FORMS[wanted.form](wanted, first, second)), len(first) + len(second)
 
 
@@ -164,16 +183,28 @@ _FORMS: dict[str, Callable[[Expectation, list[_Found], list[_Found]], Iterator[B
 }
 
 
-def _find(patterns: Sequence[Pattern], run: Run, settings: Settings) -> Iterator[_Found]:
+def _find(patterns: Sequence[Pattern], run: Run, settings: Settings, *, matches_unknown: bool) -> Iterator[_Found]:
     """Yield the events that one of some patterns matches, in the order of the run."""
     steps: list[Call | Text] = sorted([*run.calls, *run.texts], key=lambda step: step.number)
     for step in steps:
         for pattern in patterns:
+            if isinstance(step, Call) and not _has_outcome(pattern, step, settings, unknown=matches_unknown):
+                continue
             matched = _match(pattern, step, run, settings)
             if matched is not None:
                 event, directory = matched
                 yield event, isinstance(step, Call) and step.attempted and not pattern.outcome, directory
                 break
+
+
+def _has_outcome(pattern: Pattern, call: Call, settings: Settings, *, unknown: bool) -> bool:
+    """Return True if a call has the outcome of a pattern; `unknown` if nothing shows whether its tests passed."""
+    if pattern.kind != "test" or call.outcome == "denied" or not is_test(call, settings):
+        return not pattern.outcome or call.outcome == pattern.outcome
+    if pattern.outcome not in {"ok", "failed"}:
+        return not pattern.outcome
+    passed = judge_test(call, settings).passed
+    return unknown if passed is None else passed is (pattern.outcome == "ok")
 
 
 def _match(pattern: Pattern, step: Call | Text, run: Run, settings: Settings) -> _Match | None:
@@ -182,8 +213,6 @@ def _match(pattern: Pattern, step: Call | Text, run: Run, settings: Settings) ->
             return None
         span = pattern.expression(step.text)
         return None if span is None else (event_of_text(step, step.text[slice(*span)]), None)
-    if pattern.outcome and step.outcome != pattern.outcome:
-        return None
     if pattern.kind == "run":
         commands = (each for each in step.commands if matches_command(pattern.text, each))
         matches = ((event_of(step, match_of(each, step)), place_of(run, step, each)) for each in commands)

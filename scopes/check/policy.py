@@ -18,7 +18,7 @@ from scopes.check.own_rules import Expectation, matches_line, parse_expectation
 from scopes.check.policy_sources import NoFiles, PolicySource
 from scopes.check.rules.base import Parameter
 from scopes.errors import Invalid
-from scopes.loading import load
+from scopes.loading import compile_lazily, load
 from scopes.result import Note
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ _MAX_LEVELS = 10
 _MAX_FILES = 100  # that a policy extends, directly or not
 _KEYS = ("extends", "preset", "fail_on", "tests", "rules", "rule", "suppress", "tool_as_test")
 _MAX_BITS = 63
-_OPENING = re.compile(r"[\[{.]")
+_OPENING = compile_lazily(r"[\[{.]")
 _MANY = 50  # brackets of a line on which nesting can be too deep
-_LONG_NUMBER = re.compile(r"[0-9_]{4300}")
+_LONG_NUMBER = compile_lazily(r"[0-9_]{4300}")
 _EXTENDING = ("extend", "include", "import")
 PRESETS = ("recommended", "strict", "read-only")
 _OWN_RULE_KEYS = ("id", "level", "expect", "message", "match", "not_match", "scope")
@@ -163,12 +163,14 @@ def merge_layers(layers: Sequence[Layer]) -> Policy:
     path = layers[-1].path
     for layer in layers:
         inherited = None if layer.path == path else layer.path
+        for rule in layer.own_rules:  # replaces an inherited one with its level
+            levels.pop(rule.id, None)
         levels.update(layer.levels)
         lines.update(layer.lines)
-        for rule, given in layer.parameters.items():
-            parameters.setdefault(rule, {}).update(given)
-        for rule in layer.lines:
-            paths[rule] = layer.path
+        for name, given in layer.parameters.items():
+            parameters.setdefault(name, {}).update(given)
+        for name in layer.lines:
+            paths[name] = layer.path
         own_rules.update((rule.id, rule._replace(path=inherited)) for rule in layer.own_rules)
     return Policy(
         path=path,
@@ -179,7 +181,7 @@ def merge_layers(layers: Sequence[Layer]) -> Policy:
         parameters=parameters,
         lines=lines,
         paths={rule: file for rule, file in paths.items() if file != path},
-        own_rules=tuple(own_rules.values()),
+        own_rules=tuple(rule._replace(level=levels.get(rule.id, rule.level)) for rule in own_rules.values()),
         suppressions=tuple(
             each if layer.path == path else each._replace(path=layer.path)
             for layer in layers
@@ -227,6 +229,8 @@ class _Files:
         if height > _MAX_LEVELS:
             raise _too_deep(reader)
         self._orders[path], self._heights[path] = (*order, path), height
+        own = [rule.id for each in self._orders[path] for rule in self._layers[each].own_rules]
+        self._layers[path] = layer._replace(levels={**layer.levels, **reader.read_own_levels(own)})
 
     def _locate(self, path: str, written: str, reader: _Reader) -> str:
         try:
@@ -256,6 +260,7 @@ class _Reader:
         self._text = text
         self._path = path
         self._known = known_rules
+        self._own_tables: dict[str, object] = {}  # settings of rules that are not built in
 
     def read(self) -> Layer:
         document = self._parse()
@@ -267,7 +272,9 @@ class _Reader:
         parameters: dict[str, dict[str, Any]] = {}
         lines: dict[str, int] = {}
         for rule, settings in self._table(document, "rules").items():
-            self._require_known(rule, tuple(self._known), "there is no rule")
+            if rule not in self._known:
+                self._own_tables[rule] = settings
+                continue
             lines[rule] = self._line_of(rule)
             parameters[rule] = self._read_rule(rule, settings, levels)
         return Layer(
@@ -287,6 +294,15 @@ class _Reader:
                 self._read_tool(each, number) for number, each in enumerate(self._tables(document, "tool_as_test"))
             ),
         )
+
+    def read_own_levels(self, own: Iterable[str]) -> dict[str, Level]:
+        """Return the levels that the file sets for own rules, its own and those that it inherits."""
+        levels: dict[str, Level] = {}
+        known = (*self._known, *own)
+        for rule, settings in self._own_tables.items():
+            self._require_known(rule, known, "there is no rule")
+            self._read_rule(rule, settings, levels)
+        return levels
 
     def _parse(self) -> dict[str, Any]:
         try:
@@ -312,7 +328,7 @@ class _Reader:
     def _read_rule(self, rule: str, settings: object, levels: dict[str, Level]) -> dict[str, Any]:
         if not isinstance(settings, dict):
             raise self.mistake(rule, f"the settings of {rule} are not a table")
-        known = {each.name: each for each in self._known[rule]}
+        known = {each.name: each for each in self._known.get(rule, ())}
         given = {}
         for key, value in settings.items():
             if key == "level":

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from scopes.check.shell import parse_commands
 from scopes.check.shell_command import Command
 from scopes.check.workspace import is_widening, resolve
+from scopes.loading import compile_lazily
 from scopes.model.agent_tools import SHELLS
 from scopes.model.file_edits import command_of
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from scopes.model.message import Part
 
 # Names of shells among the tools of MCP servers and of agents that scopes has no table for.
-_SHELL_TOOL = re.compile(
+_SHELL_TOOL = compile_lazily(
     r"(?:.*(?:__|[./:]))?(?:(?:run|execute|exec)_?(?:in_?)?)?(?:ba|z|power)?(?:sh|shell|command|terminal|exec)"
     r"(?:_?(?:exec|execute|command|tool|run|cmd))?",
     re.IGNORECASE,

@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import re
 
+from scopes.loading import compile_lazily
+
 MAX_OUTPUT = 200_000  # characters at the end
-_ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_ESCAPE = compile_lazily(r"\x1b\[[0-9;]*[A-Za-z]")
 _COUNT = r"\d+ (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests passed)"
 # For each test runner its summary, and what a summary of failures contains.
 _LAST = (
     (
-        re.compile(rf"(?:=+ )?{_COUNT}(?:, {_COUNT}){{0,9}} in \d+(?:\.\d+)?s(?: \([\d:]+\))?(?: =+)?"),
+        compile_lazily(rf"(?:=+ )?{_COUNT}(?:, {_COUNT}){{0,9}} in \d+(?:\.\d+)?s(?: \([\d:]+\))?(?: =+)?"),
         r"\b\d+ (?:failed|errors?)\b",
     ),
-    (re.compile(r"FAILED \((?:failures|errors|unexpected successes)=\d+.*\)|OK(?: \(.*\))?"), r"^FAILED"),
-    (re.compile(r"Tests: +(?:\d+ \w+, ){1,5}\d+ total"), r" \d+ failed"),
-    (re.compile(r" *Tests  ?(?:\d+ \w+(?: \| )?){1,5} \(\d+\)"), r" \d+ failed"),
+    (compile_lazily(r"FAILED \((?:failures|errors|unexpected successes)=\d+.*\)|OK(?: \(.*\))?"), r"^FAILED"),
+    (compile_lazily(r"Tests: +(?:\d+ \w+, ){1,5}\d+ total"), r" \d+ failed"),
+    (compile_lazily(r" *Tests  ?(?:\d+ \w+(?: \| )?){1,5} \(\d+\)"), r" \d+ failed"),
 )
 # Test runners with one summary for each package: all of one run count.
 _EACH = (
-    (re.compile(r"(FAIL|ok  )\t\S.*"), r"^FAIL"),
-    (re.compile(r"test result: (FAILED|ok)\. \d+ passed; \d+ failed;.*"), r"^test result: FAILED"),
+    (compile_lazily(r"(FAIL|ok  )\t\S.*"), r"^FAIL"),
+    (compile_lazily(r"test result: (FAILED|ok)\. \d+ passed; \d+ failed;.*"), r"^test result: FAILED"),
 )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from scopes.check.shell_state import State, Word, add_paths, resolve
 from scopes.check.shell_unwrap import Input
 from scopes.check.shell_words import WordReader
+from scopes.loading import compile_lazily
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 _READS = {"read", "mapfile", "readarray", "getopts"}
 _COPIERS = {"cp", "mv", "ln", "install", "tee"}
 _EXPORTS = {"export", "declare", "typeset"}
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
-_CHANGED = re.compile(
+_ASSIGNMENT = compile_lazily(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_CHANGED = compile_lazily(
     r"(?<![-\w$./])(?:\+\+|--)?([A-Za-z_]\w*)(?:\[[^\]\s]{0,80}\])?[ ]?(?:\+\+|--|[-+*/%&|^]?=(?!=))"
     r"|(?:\+\+|--)([A-Za-z_]\w*)"
 )

@@ -6,11 +6,12 @@ import re
 from typing import Final
 
 from scopes.check.shell_state import Word
+from scopes.loading import compile_lazily
 
-_SUBSCRIPT: Final = re.compile(r"\w+\[[^\]]{0,9}(?:\$\(|`)")
-_QUOTED_SUBSCRIPT: Final = re.compile(r"'\w+\[[^'\]]{0,9}(?:\$\(|`)")
-_PROMPT: Final = re.compile(r"PS4=\S{0,99}(?:\$\(|`)")
-_SPECIAL: Final = re.compile(r"(?:BASH_ENV|PROMPT_COMMAND|BASH_ALIASES)(?:\[[^\]]{0,99}\])?\+?=")
+_SUBSCRIPT: Final = compile_lazily(r"\w+\[[^\]]{0,9}(?:\$\(|`)")
+_QUOTED_SUBSCRIPT: Final = compile_lazily(r"'\w+\[[^'\]]{0,9}(?:\$\(|`)")
+_PROMPT: Final = compile_lazily(r"PS4=\S{0,99}(?:\$\(|`)")
+_SPECIAL: Final = compile_lazily(r"(?:BASH_ENV|PROMPT_COMMAND|BASH_ALIASES)(?:\[[^\]]{0,99}\])?\+?=")
 _TAKING_NAMES: Final = frozenset(
     {"test", "[", "read", "mapfile", "readarray", "wait", "let", "getopts", "local", "export"}
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from scopes.check.shell_code import find_code
@@ -12,10 +11,11 @@ from scopes.check.shell_state import Function, State, Word, add_paths, resolve
 from scopes.check.shell_unwrap import Input, find_unread, item_of
 from scopes.check.shell_words import known_output
 from scopes.check.shell_wrappers import program_of
+from scopes.loading import compile_lazily
 
 MAX_STEPS = 50_000  # statements and words; loops, functions and nested shells multiply those of the text
 _FILTERS = {"grep", "egrep", "rg", "head", "tail", "sort", "uniq", "cat", "tee", "sed", "xargs"}
-_PLACEHOLDER = re.compile(r"\$(__output_\d+__)")
+_PLACEHOLDER = compile_lazily(r"\$(__output_\d+__)")
 
 
 class Exhausted(Exception):

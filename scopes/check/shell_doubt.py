@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from scopes.check.shell_command import Redirection
+from scopes.check.shell_scripts import script_file
 from scopes.check.shell_state import MANY, State, Word, passes_link, resolve
 from scopes.check.shell_wrappers import program_of
+from scopes.loading import compile_lazily
 
 
 class _Valued(NamedTuple):
@@ -37,7 +39,7 @@ _GIT: Final[Mapping[str, _Valued]] = {  # subcommands for which an option or ope
     "reflog": _Valued(),
 }
 _OPERANDS: Final = frozenset({"push", "checkout", "restore"})  # whose operands decide too: `+main`, `.`
-_NAMES: Final = re.compile(
+_NAMES: Final = compile_lazily(
     r"\$\(\s*git (?:-C \S+ )?(?:branch --show-current|rev-parse|symbolic-ref|describe|merge-base)\b"
 )
 _PUBLISHERS: Final[Mapping[str, frozenset[str]]] = {  # programs that publish, and subcommands with another one behind
@@ -56,11 +58,11 @@ _PUBLISHERS: Final[Mapping[str, frozenset[str]]] = {  # programs that publish, a
     "gh": frozenset({"release"}),
     "glab": frozenset({"release"}),
 }  # fmt: skip
-_RECURSIVE: Final = re.compile(r"-[a-zA-Z]*[rR][a-zA-Z]*|--r(?:e(?:c(?:u(?:r(?:s(?:i(?:ve?)?)?)?)?)?)?)?")
+_RECURSIVE: Final = compile_lazily(r"-[a-zA-Z]*[rR][a-zA-Z]*|--r(?:e(?:c(?:u(?:r(?:s(?:i(?:ve?)?)?)?)?)?)?)?")
 _MAKEFILES: Final = frozenset({"Makefile", "makefile", "GNUmakefile"})
 _TEMPORARY: Final = ("/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/", "/dev/shm/")  # noqa: S108
-_PATTERN: Final = re.compile(r"[*?]|\[[^\]/]+\]")
-_FIND_VALUED: Final = re.compile(
+_PATTERN: Final = compile_lazily(r"[*?]|\[[^\]/]+\]")
+_FIND_VALUED: Final = compile_lazily(
     r"-(?:i?l?name|i?path|i?wholename|i?regex|regextype|(?:max|min)depth|newer\w*|[acm](?:time|min)|[acm]newer|size|perm"
     r"|user|group|uid|gid|type|xtype|fstype|links|inum|samefile|printf|fprint0?|fls|context|used)"
 )
@@ -94,6 +96,7 @@ def find_place_doubt(words: tuple[Word, ...], files: tuple[Redirection, ...], st
         path in state.written
         or (path is not None and MANY in state.written)
         or ("PATH" in state.variables and name in names)
+        or _runs_written(program, words, state)
     ):
         return "runs a file that this line writes"
     if program in {"make", "gmake"} and names & _MAKEFILES:
@@ -108,6 +111,12 @@ def find_place_doubt(words: tuple[Word, ...], files: tuple[Redirection, ...], st
         return "the directory is not known"
     is_left = any(_leaves(each, place, state.start or place) for each in deleted for place in state.others)
     return "a cd in front of it may fail" if is_left else None
+
+
+def _runs_written(program: str, words: tuple[Word, ...], state: State) -> bool:
+    """Return True if sed or awk reads its program from a file that the line writes."""
+    file = script_file(program, words) if state.written else None
+    return file is not None and resolve(state.directory, file.text) in state.written
 
 
 def _deleted(program: str, words: tuple[Word, ...]) -> list[str]:

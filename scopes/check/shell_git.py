@@ -6,35 +6,35 @@ Settings count where one command line gives them: `-c KEY=VALUE`, `--config-env`
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from scopes.check.shell_state import Word
 from scopes.check.shell_wrappers import Step, join, program_of, split_options
+from scopes.loading import compile_lazily, load
 
 Environment = Sequence[tuple[str, str | None]]
 
 _VALUED: Final = ("--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env")
-_PROGRAM_KEY: Final = re.compile(
+_PROGRAM_KEY: Final = compile_lazily(
     r"core\.(?:pager|editor|sshcommand|fsmonitor|gitproxy|askpass|alternaterefscommand)|pager\..+|sequence\.editor"
     r"|diff\.external|diff\..+\.(?:command|textconv)|merge\..+\.driver|filter\..+\.(?:clean|smudge|process)"
     r"|(?:difftool|mergetool|man|browser)\..+\.(?:cmd|path)|gpg\.(?:.+\.)?program|credential\.(?:.+\.)?helper"
     r"|interactive\.difffilter|trailer\..+\.(?:command|cmd)|uploadpack\.packobjectshook|sendemail\..*cmd"
     r"|remote\..+\.(?:uploadpack|receivepack|vcs)|imap\.tunnel"
 )
-_READ_KEY: Final = re.compile(r"include(?:if\..+)?\.path|protocol\.(?:ext\.)?allow")
+_READ_KEY: Final = compile_lazily(r"include(?:if\..+)?\.path|protocol\.(?:ext\.)?allow")
 _PROGRAM_VARIABLES: Final = frozenset(
     {"GIT_PAGER", "PAGER", "GIT_EDITOR", "EDITOR", "VISUAL", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND", "GIT_SSH",
      "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS", "GIT_PROXY_COMMAND"}
 )  # fmt: skip
 _BOOLEANS: Final = frozenset({"", "true", "false", "1", "0", "yes", "no", "on", "off"})
-_PLAIN: Final = re.compile(
+_PLAIN: Final = compile_lazily(
     r"(?:\S*/)?(?:ssh|cat|less|more|most|vim?|nvim|nano|emacs|code|delta|bat|diff-so-fancy|diff-highlight|true|false|echo|:"
     r"|gpg2?|store|cache|manager(?:-core)?|osxkeychain|wincred|libsecret|gh auth git-credential|git-lfs)"
     r"(?:\s+[\w./=@:~%+,-]+)*"
 )
-_TUNNEL: Final = re.compile(r"(?i)proxycommand|localcommand|knownhostscommand")
+_TUNNEL: Final = compile_lazily(r"(?i)proxycommand|localcommand|knownhostscommand")
 _RUNNING: Final = {  # options whose value is a command, by verb
     "difftool": ("x", ("--extcmd",)),
     "mergetool": ("", ()),
@@ -54,8 +54,8 @@ _RUNNING: Final = {  # options whose value is a command, by verb
          "--parent-filter", "--setup"),
     ),
 }  # fmt: skip
-_GIT_CORE: Final = re.compile(r".*git-core/git-|\$__output_\d+__/git-|git-(?:push|send-pack|reset|clean|checkout)$")
-_PACKS: Final = re.compile(r"(?:\S*/)?git[- ](?:upload|receive)-(?:pack|archive)")
+_GIT_CORE: Final = compile_lazily(r".*git-core/git-|\$__output_\d+__/git-|git-(?:push|send-pack|reset|clean|checkout)$")
+_PACKS: Final = compile_lazily(r"(?:\S*/)?git[- ](?:upload|receive)-(?:pack|archive)")
 _OTHER_VALUED: Final = {"rebase": ("sXC", ("--onto", "--strategy"))}
 
 
@@ -69,7 +69,7 @@ def unwrap_git(words: tuple[Word, ...], environment: Environment = ()) -> list[S
         directories = [value for name, value in options.given if name in {"-C", "--work-tree"} and value is not None]
         wrapper = " ".join(("git", *(f"-c {value.text}" for _, value in settings))) if settings else ""
         steps = [*_programs_of(pairs)]
-        alias = _alias_step(wrapper, inner, pairs)
+        alias = _alias_step(wrapper, inner, pairs, [value for name, value in settings if name == "-c"])
         own = alias if alias is not None else Step(wrapper, (git, *inner), directory=_chained(directories))
         return [*steps, own]
     if inner:
@@ -161,20 +161,27 @@ def _variables(pairs: Sequence[tuple[str, str | None]], environment: Environment
             yield Step(name, script=Word(value, value), environment=((name, ""),))
 
 
-def _alias_step(wrapper: str, inner: tuple[Word, ...], pairs: Sequence[tuple[str, str | None]]) -> Step | None:
-    """Return what an alias runs that the command line itself defines; None if the verb is none."""
+def _alias_step(
+    wrapper: str, inner: tuple[Word, ...], pairs: Sequence[tuple[str, str | None]], settings: Sequence[Word] = ()
+) -> Step | None:
+    """Return what an alias runs that the command line itself defines; None if the verb is none.
+
+    `settings` are the values of `-c`, which also count for an alias of an alias.
+    """
     value = next((value for key, value in reversed(pairs) if key == f"alias.{inner[0].text.lower()}"), None)
     if not value:
         return None
     if value.startswith("!"):
         return Step(f"{wrapper or 'git'} alias", script=join((Word(value[1:], value[1:]), *inner[1:])))
     try:
-        pieces = shlex.split(value)
+        pieces = load("shlex:split")(value)
     except ValueError:
         pieces = value.split()
     if pieces[:1] == [inner[0].text]:
         return None
-    return Step(f"{wrapper or 'git'} alias", (Word("git", "git"), *(Word(each, each) for each in pieces), *inner[1:]))
+    options = [word for value in settings for word in (Word("-c", "-c"), value)]
+    verb = [Word(each, each) for each in pieces]
+    return Step(f"{wrapper or 'git'} alias", (Word("git", "git"), *options, *verb, *inner[1:]))
 
 
 def _verb_steps(inner: tuple[Word, ...]) -> list[Step]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tree_sitter import Language, Node, Parser, Point
 
-from scopes.loading import load
+from scopes.loading import compile_lazily, load
 
 MAX_SECONDS = 1.0  # of the processor for one command line; an ordinary one takes a tenth of a millisecond
 MAX_HEREDOCS = 50  # of a text that is mended
@@ -20,12 +20,12 @@ MAX_ROUNDS = 3  # of finding ends of lines that the grammar misses
 _SIMPLE = {"command", "file_redirect", "redirected_statement"}
 _BLOCK = 1 << 16
 _PACKAGE = "tree_sitter_bash"
-_ARGUMENTS = re.compile(rb"""(<<-?[ ]?(['"]?)\w{1,80}\2)(?=[ ]+[^\s|&;<])((?:>&|&>|[^\n;|&<]){1,2000})""")
-_STATEMENTS = re.compile(
+_ARGUMENTS = compile_lazily(rb"""(<<-?[ ]?(['"]?)\w{1,80}\2)(?=[ ]+[^\s|&;<])((?:>&|&>|[^\n;|&<]){1,2000})""")
+_STATEMENTS = compile_lazily(
     rb"""(<<-?[ ]?(['"]?)(\w{1,80})\2[^\n;]{0,2000});([^\n]{0,2000})\n((?:[^\n]{0,2000}\n){0,2000}?[\t]*)\3(?=\n|$)"""
 )
-_ANSI_C = re.compile(rb"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
-_PAIR = re.compile(rb"\\(.)", re.DOTALL)
+_ANSI_C = compile_lazily(rb"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_PAIR = compile_lazily(rb"\\(.)", re.DOTALL)
 
 
 class Grammar:
@@ -43,7 +43,7 @@ class Grammar:
         takes the quote for an escaped one, so that a backslash is written as `\x5c`.
         """
         if b"$'" in source and b"\\\\" in source:
-            source = _ANSI_C.sub(lambda match: _PAIR.sub(_escape_backslash, match[0]), source)
+            source = self._mend_ansi_c(source)
         tree = self._parse(source)
         for _ in range(MAX_ROUNDS if b"|" in source and b">&" in source and b"\n" in source else 0):
             places = [] if tree is None else sorted(_missed_ends(tree, source))
@@ -58,6 +58,23 @@ class Grammar:
             if better is not None and not better.has_error:
                 return mended, better
         return source, tree
+
+    def _mend_ansi_c(self, source: bytes) -> bytes:
+        """Return a text with the backslashes in `$'...'` as hexadecimal numbers; in other quotes `$'` is plain text."""
+        match = _ANSI_C.search(source)
+        while match is not None:
+            position = match.start() + 2
+            if b"\\\\" in match[0]:
+                text = _PAIR.sub(_escape_backslash, match[0])
+                mended = source[: match.start()] + text + source[match.end() :]
+                tree = self._parse(mended)
+                if tree is None:
+                    return source
+                node = tree.descendant_for_byte_range(match.start(), position)
+                if node is not None and node.type == "ansi_c_string":
+                    source, position = mended, match.start() + len(text)
+            match = _ANSI_C.search(source, position)
+        return source
 
     def _parse(self, source: bytes) -> Node | None:
         def read(offset: int, _: Point) -> bytes:

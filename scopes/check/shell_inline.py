@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from scopes.check.shell_sed import awk_commands, awk_file, awk_program, sed_commands, sed_scripts
+from scopes.check.shell_scripts import AWKS, SEDS, script_file
+from scopes.check.shell_sed import awk_commands, awk_program, sed_commands, sed_scripts
 from scopes.check.shell_state import Word
 from scopes.check.shell_wrappers import Step, join, program_of, split_options
+from scopes.loading import compile_lazily
 
 
 class _Options(NamedTuple):
@@ -44,38 +46,39 @@ _COMMAND_OPTIONS: Final[Mapping[str, _Options]] = {
     "gnome-terminal": _Options(),
     "ip": _Options(),
 }  # fmt: skip
+_OTHER_OPTIONS: Final = frozenset({"--checkpoint"})  # they are no shortened ones
 _ENDED_BY_COMMAND: Final = {"xterm": "-e", "gnome-terminal": "--", "watchexec": "--"}
-_PLAIN_PROGRAM: Final = re.compile(
+_PLAIN_PROGRAM: Final = compile_lazily(
     r"(?:\S*/)?(?:ssh|gzip|pigz|bzip2|pbzip2|lbzip2|xz|pixz|zstd|zstdmt|lz4|lzop|lzma|cat|less|more|rsync|unzip|brotli)"
     r"(?:\s+[\w./=@:~%+,-]+)*"
 )
-_TUNNEL: Final = re.compile(r"(?i)proxycommand|localcommand|knownhostscommand")
-_CHECKPOINTS: Final = re.compile(r"dot|bell|ttyout(?:=.*)?|echo(?:=.*)?|sleep=\d+|totals|wait=.*|\.")
+_TUNNEL: Final = compile_lazily(r"(?i)proxycommand|localcommand|knownhostscommand")
+_CHECKPOINTS: Final = compile_lazily(r"dot|bell|ttyout(?:=.*)?|echo(?:=.*)?|sleep=\d+|totals|wait=.*|\.")
 _VIMS: Final = frozenset({"vi", "vim", "nvim", "view", "ex", "vimdiff", "gvim", "rvim"})
-_VIM_CALM: Final = re.compile(
+_VIM_CALM: Final = compile_lazily(
     r"\s*:?\s*(?:(?:w?qa?|x|wqa|wa?|qall)!?|\d+|\$|/[^|]*|set?(?:local)? [\w =,-]*|syntax \w+|norm(?:al)?!? ?[^:!|@]*"
     r"|%?(?:s/[^|!]*|sort|d|j|retab|print)|\+?\d*|e(?:dit)? [\w./-]+|help ?\w*|version|colorscheme \w+)\s*"
 )
-_BANG: Final = re.compile(r"(?:^|\|)\s*:*\s*(?:silent!?\s+)?(?:(?:r|read|w|write)\s+)?[\d,$.%]*!\s*(.*)", re.DOTALL)
-_ED_BANG: Final = re.compile(r"^\s*(?:[\d,$.%;+-]*\s*(?:[rweE]\s*)?)?!\s*(.+)$", re.MULTILINE)
-_DOT_SHELL: Final = re.compile(r"^\s*\.(?:shell|system|sh|sys)\s+(.+)$", re.MULTILINE)
-_DOT_PIPE: Final = re.compile(r"^\s*\.(?:import|output|once|o|read|excel|load|edit)\b[^\n|]*\|", re.MULTILINE)
+_BANG: Final = compile_lazily(r"(?:^|\|)\s*:*\s*(?:silent!?\s+)?(?:(?:r|read|w|write)\s+)?[\d,$.%]*!\s*(.*)", re.DOTALL)
+_ED_BANG: Final = compile_lazily(r"^\s*(?:[\d,$.%;+-]*\s*(?:[rweE]\s*)?)?!\s*(.+)$", re.MULTILINE)
+_DOT_SHELL: Final = compile_lazily(r"^\s*\.(?:shell|system|sh|sys)\s+(.+)$", re.MULTILINE)
+_DOT_PIPE: Final = compile_lazily(r"^\s*\.(?:import|output|once|o|read|excel|load|edit)\b[^\n|]*\|", re.MULTILINE)
 _CODE: Final[Mapping[str, re.Pattern[str]]] = {  # what makes a program run a command, in one of its words
     "sqlite3": _DOT_PIPE,
-    "psql": re.compile(r"(?i)\\(?:!|copy.*program|o\s*\|)"),
-    "mysql": re.compile(r"\\!|^\s*system\s"),
-    "mariadb": re.compile(r"\\!|^\s*system\s"),
-    "less": re.compile(r"^\+.*!"),
-    "more": re.compile(r"^\+.*!"),
+    "psql": compile_lazily(r"(?i)\\(?:!|copy.*program|o\s*\|)"),
+    "mysql": compile_lazily(r"\\!|^\s*system\s"),
+    "mariadb": compile_lazily(r"\\!|^\s*system\s"),
+    "less": compile_lazily(r"^\+.*!"),
+    "more": compile_lazily(r"^\+.*!"),
 }
-_GDB_SHELL: Final = re.compile(r"^\s*(?:shell|!|make)\s*(.*)$", re.DOTALL)
-_GDB_CODE: Final = re.compile(
+_GDB_SHELL: Final = compile_lazily(r"^\s*(?:shell|!|make)\s*(.*)$", re.DOTALL)
+_GDB_CODE: Final = compile_lazily(
     r"^\s*(?:python|py|pi|python-interactive|pipe|\||source|guile|gu|call|print\s.*system|p\s.*system)\b"
 )
-_RECIPE: Final = re.compile(r"^(?:\t|[^\s#=][^=\n;]*:[^=\n;]*;)\s*[@+-]*([^\n]+)", re.MULTILINE)
-_MAKE_SHELL: Final = re.compile(r"\$[({]shell\s+((?:[^(){}]|\([^()]*\))*)[)}]|!=\s*([^\n]+)")
+_RECIPE: Final = compile_lazily(r"^(?:\t|[^\s#=][^=\n;]*:[^=\n;]*;)\s*[@+-]*([^\n]+)", re.MULTILINE)
+_MAKE_SHELL: Final = compile_lazily(r"\$[({]shell\s+((?:[^(){}]|\([^()]*\))*)[)}]|!=\s*([^\n]+)")
 _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
-_PLAIN_SHELL: Final = re.compile(r"(?:/\S*/)?(?:ba|z|da|k)?sh")
+_PLAIN_SHELL: Final = compile_lazily(r"(?:/\S*/)?(?:ba|z|da|k)?sh")
 _RUNS_INPUT: Final = frozenset({"m4", "ed", "csh", "tcsh"})
 _OPERAND_UNREAD: Final = {
     "run-parts": "run-parts runs the files of a directory",
@@ -136,8 +139,8 @@ def _reads_code(program: str, words: tuple[Word, ...]) -> bool:
         return any(
             name == "-f" and value is not None and value.text in _STANDARD_INPUT for name, value in _make_options(words)
         )
-    if program in _AWKS:
-        file = awk_file(words)
+    if program in AWKS | SEDS:
+        file = script_file(program, words)
         return file is not None and file.text in _STANDARD_INPUT
     if program in _VIMS:
         return program == "ex" or any(re.fullmatch(r"-\w*(?:es|Es|sE|se)\w*", word.text) for word in words[1:])
@@ -187,7 +190,6 @@ def _in_gdb(words: tuple[Word, ...], _: Word | None) -> Iterator[str]:
     yield from (match[1] for match in matches if match is not None)
 
 
-_AWKS: Final = frozenset({"awk", "gawk", "mawk", "nawk", "original-awk"})
 _GDB_OPTIONS: Final = (
     "-ex",
     "--ex",
@@ -225,6 +227,8 @@ def _pairs(words: tuple[Word, ...], options: _Options) -> Iterator[tuple[str, Wo
         name, equals, value = text.partition("=")
         if text == "--":
             return
+        if name in _OTHER_OPTIONS:
+            continue
         if name in options.long or (len(name) > 4 and any(each.startswith(name) for each in options.long)):
             yield name, Word(None if word.value is None else value, value) if equals else following
         elif options.letters and re.match(r"-[A-Za-z]", text) and not text.startswith("--"):
@@ -288,8 +292,8 @@ def _in_make(words: tuple[Word, ...], script: Word | None) -> Iterator[str]:
 
 
 _FINDERS: Final[Mapping[str, Callable[[tuple[Word, ...], Word | None], Iterator[str]]]] = {
-    **dict.fromkeys(("sed", "gsed"), _in_sed),
-    **dict.fromkeys(_AWKS, _in_awk),
+    **dict.fromkeys(SEDS, _in_sed),
+    **dict.fromkeys(AWKS, _in_awk),
     **dict.fromkeys(_VIMS, _in_vim),
     **dict.fromkeys(("gdb", "lldb"), _in_gdb),
     **dict.fromkeys(("make", "gmake"), _in_make),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -16,14 +15,15 @@ from scopes.check.shell_state import Function, Word, resolve
 from scopes.check.shell_unwrap import Input, unwrap
 from scopes.check.shell_words import WordReader, add_words, text_of
 from scopes.check.shell_wrappers import Step
+from scopes.loading import compile_lazily
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_DEPTH = 40  # of statements in statements
 MAX_VALUES = 12  # of a loop that is read once for each value
-_IN_BACKQUOTES = re.compile(r"\\([\\`$])")
-_SEVERAL = re.compile(r"[*?\[{]")  # a word that may become several
+_IN_BACKQUOTES = compile_lazily(r"\\([\\`$])")
+_SEVERAL = compile_lazily(r"[*?\[{]")  # a word that may become several
 _LEAVES = {"exit", "return", "continue", "break", "false", "die"}
 _ASSIGNING = {"variable_assignment", "unset_command", "test_command"}
 _BRANCHES = {"elif_clause", "else_clause", "case_item"}

@@ -10,6 +10,7 @@ from scopes.check.shell_command import Redirection, RedirectionKind
 from scopes.check.shell_state import Word
 from scopes.check.shell_unwrap import Input
 from scopes.check.shell_words import WordReader, text_of
+from scopes.loading import compile_lazily
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -18,7 +19,7 @@ _KINDS: dict[str, RedirectionKind] = {
     "<": "read", "<>": "read", ">": "write", ">|": "write", "&>": "write", ">&": "write",
     ">>": "append", "&>>": "append",
 }  # fmt: skip
-_TABS = re.compile(r"^\t+", re.MULTILINE)
+_TABS = compile_lazily(r"^\t+", re.MULTILINE)
 
 
 class Redirections(NamedTuple):

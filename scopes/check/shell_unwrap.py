@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -11,12 +10,13 @@ from scopes.check.shell_git import Environment, find_unread_git, unwrap_git, unw
 from scopes.check.shell_inline import find_unread_inline, unwrap_inline
 from scopes.check.shell_state import Word
 from scopes.check.shell_wrappers import SHELLS, Options, Step, join, program_of, split_options, unwrap_program
+from scopes.loading import compile_lazily
 
 _ITEM: Final = Word(None, "${item}")
-_FIND_TESTS: Final = re.compile(
+_FIND_TESTS: Final = compile_lazily(
     r"-(i?name|i?path|i?wholename|i?regex|mindepth|newer\w*|[acm](time|min)|size|empty|perm|user)"
 )
-_FIND_LEVEL: Final = re.compile(r"-O\d?")
+_FIND_LEVEL: Final = compile_lazily(r"-O\d?")
 _FIND_ACTIONS: Final = ("-exec", "-execdir", "-ok", "-okdir")
 _XARGS: Final = ("--max-args", "--max-procs", "--replace", "--max-lines", "--max-chars", "--delimiter", "--arg-file")
 _INLINE: Final = {  # interpreter: letters of options that take code, and long names

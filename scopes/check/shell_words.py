@@ -10,6 +10,7 @@ from tree_sitter import Node
 
 from scopes.check.shell_braces import expand_braces, mark_braces, unmark_braces
 from scopes.check.shell_state import MAX_TEXT, State, Word
+from scopes.loading import compile_lazily
 
 # Runs a command substitution, or the text between backquotes; the value is None unless the output is known.
 Substitute = Callable[[Node | bytes], Word]
@@ -19,12 +20,12 @@ _CONTAINERS = {"command_name", "concatenation", "translated_string"}
 _EXPANSIONS = {"simple_expansion", "expansion"}
 _UNQUOTED = {"simple_expansion", "expansion", "command_substitution"}
 _WITH_BRACES = {"word", "concatenation", "brace_expression", "command_name"}
-_COMPUTED = re.compile(r"[$`]")
+_COMPUTED = compile_lazily(r"[$`]")
 _SUBSTITUTIONS = {"command_substitution", "process_substitution"}
-_BACKQUOTED = re.compile(rb"(?:[^`\\]|\\.)+|`((?:[^`\\]|\\.)*)`", re.DOTALL)
-_IN_QUOTES = re.compile(r'\\([\\"$`])|\\\n')
-_IN_HEREDOC = re.compile(r"\\([\\$`])|\\\n")
-_BARE = re.compile(r"\\(?:\n|(.))", re.DOTALL)
+_BACKQUOTED = compile_lazily(rb"(?:[^`\\]|\\.)+|`((?:[^`\\]|\\.)*)`", re.DOTALL)
+_IN_QUOTES = compile_lazily(r'\\([\\"$`])|\\\n')
+_IN_HEREDOC = compile_lazily(r"\\([\\$`])|\\\n")
+_BARE = compile_lazily(r"\\(?:\n|(.))", re.DOTALL)
 _ESCAPES = {
     "n": "\n",
     "t": "\t",
@@ -37,11 +38,11 @@ _ESCAPES = {
     "e": "\x1b",
     "0": "\0",
 }
-_ANSI_C = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|u[0-9a-fA-F]{1,4}|.)", re.DOTALL)
-_SPECIAL = re.compile(r"""[\\'"$`<>(]""")
+_ANSI_C = compile_lazily(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|u[0-9a-fA-F]{1,4}|.)", re.DOTALL)
+_SPECIAL = compile_lazily(r"""[\\'"$`<>(]""")
 _PRINTERS = {"echo", "printf", "mktemp"}
-_ALL_ITEMS = re.compile(r"\$\{?(?:(?P<array>\w+)\[)?(?P<all>[@*])\]?\}?")
-_NAME = re.compile(r"\$\{?(\w+|[@*#?$!-])\}?")
+_ALL_ITEMS = compile_lazily(r"\$\{?(?:(?P<array>\w+)\[)?(?P<all>[@*])\]?\}?")
+_NAME = compile_lazily(r"\$\{?(\w+|[@*#?$!-])\}?")
 
 
 def text_of(node: Node, source: bytes) -> str:

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from scopes.check.shell_state import Word
+from scopes.loading import compile_lazily
 
 SHELLS: Final = frozenset(
     {"sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "csh", "tcsh", "mksh", "lksh", "oksh", "ksh93", "yash"}
 )
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_ASSIGNMENT = compile_lazily(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
 
 class Step(NamedTuple):
@@ -193,8 +194,8 @@ WRAPPERS: Final[Mapping[str, _Wrapper]] = {
     "yarn dlx": _Wrapper("p", ("--package",)),
     "yarn exec": _Wrapper(),
 }  # fmt: skip
-_LOADER: Final = re.compile(r"ld-linux.*\.so\.\d+|ld(?:-musl|-\d).*\.so(?:\.\d+)?|ld\.so")
-_ARCHITECTURE: Final = re.compile(
+_LOADER: Final = compile_lazily(r"ld-linux.*\.so\.\d+|ld(?:-musl|-\d).*\.so(?:\.\d+)?|ld\.so")
+_ARCHITECTURE: Final = compile_lazily(
     r"x86_64|i[3-6]86|linux(?:32|64)|uname26|arm\w*|aarch64|ppc\w*|s390x?|mips\w*|riscv\w*"
 )
 _PACKAGE_RUNNERS: Final = frozenset({"npx", "bunx", "npm exec", "pnpm dlx", "yarn dlx", "uvx", "pipx run", "corepack"})
@@ -219,7 +220,10 @@ class Options(NamedTuple):
 
 
 def split_options(words: tuple[Word, ...], valued: str, long: tuple[str, ...] = ()) -> Options:
-    """Read the options before the first operand; `valued` letters and `long` names take a value."""
+    """Read the options before the first operand; `valued` letters and `long` names take a value.
+
+    Long names may be shortened, as getopt_long allows: `--expr` is `--expression`.
+    """
     given: list[tuple[str, Word | None]] = []
     position = 0
     while position < len(words):
@@ -232,6 +236,7 @@ def split_options(words: tuple[Word, ...], valued: str, long: tuple[str, ...] = 
         position += 1
         name, equals, value = text.partition("=")
         if text.startswith("--"):
+            name = name if name in long else next((each for each in long if each.startswith(name)), name)
             following = name in long and not equals and position < len(words)
             given.append((name, words[position] if following else Word(value, value) if equals else None))
             position += following

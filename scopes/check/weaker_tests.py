@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
+from scopes.loading import compile_lazily
 from scopes.model.file_edits import FileEdit, pieces_of_edit
 
-_ASSERTION = re.compile(
+_ASSERTION = compile_lazily(
     r"\b(?:assert\w*|expect|should|require|check|verify)\b\s*[.(!]|^\s*assert\b|\bt\.(?:Error|Fatal|Fail)|\bXCTAssert|\bpytest\.raises"
 )
-_SETUP = re.compile(r"\bt\.Fatalf?\(\"(?i:failed to|could not|cannot|unable to) .*\berr\)")  # of Go: checks no result
-_DISABLED = re.compile(
+_SETUP = compile_lazily(
+    r"\bt\.Fatalf?\(\"(?i:failed to|could not|cannot|unable to) .*\berr\)"
+)  # of Go: checks no result
+# Of Go: a preparation whose error is checked, in `require.NoError(t, x.Set(y))` or `if err := x.Set(y); err != nil {`.
+_PREPARATION = compile_lazily(
+    r"\s*(?:(?:require|assert)\.NoError\(t, |if err := )((?:\w+\.)+(?:Set|Add|Put|Append|Register)\w*\(.*\))"
+    r"(?:\)|; err != nil \{)\s*"
+)
+# An equality of a whole value, and a check of a part of one.
+_EQUALITY = compile_lazily(
+    r"\bt\.(?:Error|Fatal)f\(\"(?:[^\"%]*\\n)?got:?(?:\\n| )%[^\"]*(?: |\\n)want:?(?:\\n| )%"
+    r"|^\s*assert \w+ == (?!None\b|True\b|False\b)|\bassert(?:Equals?|_eq!)\(|\.(?:toEqual|toStrictEqual)\("
+)
+_PARTIAL = compile_lazily(
+    r"(?i)^\s*assert .+\b(?:not )?in\b|\bassert(?:Not)?In\(|\.starts_?with\(|\.ends_?with\(|contain|\.toMatch\("
+    r"|\bt\.(?:Error|Fatal)f?\(\"(?:[^\"]*\b(?:missing|should)\b|expected [^\"%]*\")"
+)
+_DISABLED = compile_lazily(
     r"@(?:pytest\.mark\.)?(?:skip|xfail|skipif)\b|pytest\.(?:skip|xfail)\(|@unittest\.skip|\b(?:it|describe|test|context)\.(?:skip|only|todo)\b"
     r"|^\s*(?:xit|xdescribe|xtest|fit|fdescribe)\(|\bt\.Skip(?:f|Now)?\(|#\[ignore|@(?:Disabled|Ignore)\b|\bGTEST_SKIP\b"
 )
-_FUNCTION = re.compile(r"^\s*(?:async\s+)?(?:def|func|fn)\s+(?:\([^)]*\)\s*)?(\w+)|^\s*(?:it|test)(?:\.\w+)*\(")
-_TEST_NAME = re.compile(r"(?i)test\w*")
+_FUNCTION = compile_lazily(r"^\s*(?:async\s+)?(?:def|func|fn)\s+(?:\([^)]*\)\s*)?(\w+)|^\s*(?:it|test)(?:\.\w+)*\(")
+_TEST_NAME = compile_lazily(r"(?i)test\w*")
 _Key = TypeVar("_Key", bound=Hashable)
 
 
@@ -43,8 +59,12 @@ def read_changes(edits: Iterable[FileEdit]) -> Changes:
     for edit in edits:
         for old, new in pieces_of_edit(edit):
             removed_lines = [line[1:] for line in old if line[:1] == "-"]
-            removed.update(_assertions(removed_lines))
-            added.update(_assertions(line[1:] for line in new if line[:1] == "+"))
+            added_lines = [line[1:] for line in new if line[:1] == "+"]
+            lost = Counter(_assertions(_without_kept(removed_lines, added_lines)))
+            gained = Counter(_assertions(added_lines))
+            removed.update(lost)
+            added.update(gained)
+            added.update(_joined(lost - gained, gained - lost))
             disabled += _count_disabled(new, {line.strip() for line in removed_lines})
             disabled -= sum(_DISABLED.search(line) is not None for line in removed_lines)
     return Changes(removed, added, disabled)
@@ -67,6 +87,30 @@ def count_lost(files: Mapping[_Key, Changes]) -> dict[_Key, int]:
             lost -= moved
         result[key] = lost
     return result
+
+
+def _without_kept(removed_lines: list[str], added_lines: list[str]) -> Iterator[str]:
+    """Yield removed lines without the checks of preparations that stay as plain calls: these return no error now."""
+    kept = Counter(line.strip() for line in added_lines)
+    is_checked = False
+    for line in removed_lines:
+        match = _PREPARATION.fullmatch(line)
+        if match is not None and kept[match[1]]:
+            kept[match[1]] -= 1
+            is_checked = line.lstrip().startswith("if ")
+        elif is_checked:  # what is reported about the error
+            is_checked = False
+        else:
+            yield line
+
+
+def _joined(lost: Counter[str], gained: Counter[str]) -> Counter[str]:
+    """Return the lost assertions that an equality of the whole value replaces; some of them must check parts."""
+    has_equality = any(map(_EQUALITY.search, gained))
+    surplus = lost.total() - gained.total()
+    if not has_equality or surplus <= 0 or not any(map(_PARTIAL.search, lost)):
+        return Counter()
+    return Counter(list(lost.elements())[:surplus])
 
 
 def _assertions(lines: Iterable[str]) -> Iterator[str]:

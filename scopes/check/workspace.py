@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ntpath
 import posixpath
-import re
 from collections.abc import Sequence
 from types import ModuleType
 
 from scopes.check.globs import matches_path
+from scopes.loading import compile_lazily
 
-_DRIVE = re.compile(r"[A-Za-z]:[\\/]|\\\\")
-_WIDE = re.compile(
+_DRIVE = compile_lazily(r"[A-Za-z]:[\\/]|\\\\")
+_WIDE = compile_lazily(
     r"~.*|/|/(?:home|Users)(?:/[^/]+)?|/(?:root|var|opt|mnt|srv|tmp|media|private(?:/(?:var|tmp|etc))?|var/tmp)"
     r"|/(?:bin|boot|dev|etc|lib\w*|proc|run|sbin|sys|usr|System|Library)(?:/.*)?"
     r"|(?i:[a-z]:\\?|[a-z]:\\(?:users(?:\\[^\\]+)?|windows(?:\\.*)?|program ?files[^\\]*(?:\\.*)?))"

@@ -15,6 +15,7 @@ from scopes.importers.discovery import find_outside_links, find_sources, find_st
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import ImportOptions, import_sources
+from scopes.importers.repeated_import import prepare_repeated
 from scopes.importers.results import GroupedNote, Imported, Skipped
 from scopes.importers.work_queue import open_sources
 from scopes.render.progress import progress
@@ -147,6 +148,36 @@ def import_all(invocation: Invocation, collected: CollectedSources, options: Imp
     elif repository is None:
         open_sources(collected.sources, FORMATS, list(collected.skipped))
     return import_into(invocation, repository or invocation.repository(create=True), collected, options)
+
+
+def import_or_repeat(
+    invocation: Invocation, collected: CollectedSources, options: ImportOptions, *, rehash: bool
+) -> Imported:
+    """Import the collected sources, or return the result of the last import that found nothing new, if it is the same.
+
+    Raises:
+        As `import_sources`.
+    """
+    repository = invocation.find_repository(create=True)
+    known = None
+    if repository is not None and options == ImportOptions():
+        repository.require_writable()
+        view = "json" if invocation.json else "text"
+        known = prepare_repeated(
+            repository,
+            invocation.index_directory,
+            collected.sources,
+            collected.skipped,
+            collected.notes,
+            view=view,
+        )
+    found = known.find() if known is not None and not rehash else None
+    if found is not None:
+        return found
+    result = with_first_prompts(invocation, import_all(invocation, collected, options))
+    if known is not None:
+        known.save(result)
+    return result
 
 
 def refuse_other_options(sample: str, *others: object) -> None:

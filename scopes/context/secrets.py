@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import re
 
+from scopes.loading import compile_lazily
+
 _DIRECTORIES = frozenset(
     {".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", "gcloud", ".gcloud", ".oci", ".secrets"}
 )
-_BACKUP_SUFFIX = re.compile(r"(?:[._-](?:bak|backup|old|orig|copy|save|local|[0-9]+)|~)+$", re.IGNORECASE)
-_TEMPLATE_SUFFIX = re.compile(r"[._-](?:example|sample|template|dist)(?:\.[a-z]+)?$", re.IGNORECASE)
-_WORDS = re.compile(
+_BACKUP_SUFFIX = compile_lazily(r"(?:[._-](?:bak|backup|old|orig|copy|save|local|[0-9]+)|~)+$", re.IGNORECASE)
+_TEMPLATE_SUFFIX = compile_lazily(r"[._-](?:example|sample|template|dist)(?:\.[a-z]+)?$", re.IGNORECASE)
+_WORDS = compile_lazily(
     r"(?:^|[._-])(?:secrets?|credentials?|creds|passwords?|passwd|tokens?|auth|keys?|api[_-]?keys?|sa"
     r"|service[_-]?account|kube[_-]?config)(?:[._-]|$)",
     re.IGNORECASE,
 )
-_DATA_FILE = re.compile(
+_DATA_FILE = compile_lazily(
     r"(?:^[^.]*|\.(?:ya?ml|json|toml|ini|txt|properties|conf|cfg|env|csv|xml|plist))$", re.IGNORECASE
 )
-_NAMES = re.compile(
+_NAMES = compile_lazily(
     r"\.env(?:rc|\..+)?|.+\.env|env|id_(?:rsa|dsa|ecdsa|ed25519)(?:_.*)?"
     r"|.+\.(?:pem|key|p8|p12|pfx|jks|bks|jceks|keystore|kdbx?|ppk|pgp|gpg|asc|age|agekey|ovpn|mobileprovision)"
     r"|.+\.(?:tfstate|tfvars|rdp|pkcs12|publishsettings)|wg[0-9]+\.conf|wireguard.*\.conf"

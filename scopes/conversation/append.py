@@ -96,6 +96,7 @@ def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[Messag
         if len(messages) < _IN_ONE_PACK:
             appended = _write_all(repository, branch, old, messages)
         else:
+            load("scopes.fast_json:enable")()
             with bulk_objects(repository) as objects:
                 appended = _write_all(objects, branch, old, messages)
         if appended:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_date, parse_time
 from scopes.errors import Invalid
-from scopes.history.messages import MessageHeader, header_of, headers_of, is_root, read_message, subject_of
+from scopes.history.messages import MessageHeader, header_of, headers_of, is_root, read_message_at, subject_of
 from scopes.history.metadata import Metadata, read_metadata_at
 from scopes.history.revisions import list_branch_tips, resolve_branch_name, resolve_conversation
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
@@ -206,7 +206,7 @@ def _message_changes(repository: Repository, tips: Iterable[Oid]) -> Iterator[Ch
     for commit in walk_oldest_first(repository, sorted(tips)):
         depths[commit.oid] = depth = 1 + max((depths[parent] for parent in commit.parents), default=0)
         if not is_root(commit):
-            head, message = header_of(commit), read_message(repository, commit.oid)
+            head, message = header_of(commit), read_message_at(repository, commit.tree)
             time = message.time or format_seconds(head.time)
             rows.append((parse_time(time) or 0, depth, head.id, time, head, message))
     rows.sort(key=itemgetter(0, 1, 2))

@@ -18,7 +18,7 @@ from scopes.history.messages import (
     header_of,
     is_root,
     message_id_of,
-    read_message,
+    read_message_at,
     read_root,
 )
 from scopes.history.metadata import Metadata
@@ -184,7 +184,7 @@ def show(
             if scope.branch in {None, branch.name}
         ),
         recent=tuple(map(RecordedTimes(repository).add_to, map(header_of, latest))),
-        recent_bodies=tuple(read_message(repository, commit.oid) for commit in latest),
+        recent_bodies=tuple(read_message_at(repository, commit.tree) for commit in latest),
         opening=None if metadata.title is not None else first_prompt(repository, walk_main(repository, tips, by_oid)),
         directory=directory,
         project=None if project is None else project.name,
@@ -262,7 +262,7 @@ def _measure_context(repository: Repository, by_oid: Mapping[Oid, Commit], tip: 
         newest_first.append(commit)
         if tried < _ANSWERS_TRIED and header_of(commit).author_kind == "agent":
             tried += 1
-            message = read_message(repository, commit.oid)
+            message = read_message_at(repository, commit.tree)
             models |= {message.model: None} if message.model is not None else {}
             used = tokens_of(message)
             if used is not None and used.input is not None:
@@ -273,7 +273,7 @@ def _measure_context(repository: Repository, by_oid: Mapping[Oid, Commit], tip: 
     if not newest_first or len(newest_first) > _MAX_ESTIMATED:
         return ContextSize(tuple(models), None, None)
     count = load("scopes.tokens.estimate:EstimatingTokenizer")().count
-    tokens = sum(count(read_message(repository, commit.oid).text) for commit in newest_first)
+    tokens = sum(count(read_message_at(repository, commit.tree).text) for commit in newest_first)
     return ContextSize(tuple(models), tokens, "estimate")
 
 
@@ -287,7 +287,7 @@ class Drawing(NamedTuple):
 def read_drawing(repository: Repository, view: ConversationView) -> Drawing:
     """Read the commits of the branches that a view shows."""
     commits = tuple(walk_oldest_first(repository, sorted({branch.tip for branch in view.branches})))
-    bodies = {commit.oid: read_message(repository, commit.oid) for commit in commits if commit.subject == NO_TEXT}
+    bodies = {commit.oid: read_message_at(repository, commit.tree) for commit in commits if commit.subject == NO_TEXT}
     return Drawing(commits, bodies)
 
 

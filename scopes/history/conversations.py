@@ -13,15 +13,15 @@ from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.model.message import Message
 from scopes.model.path_encoding import decode_component
 from scopes.store import refs
-from scopes.store.objects import Commit, CommitStub, TreeEntry
-from scopes.store.repository import Repository, read_commit, read_tree
+from scopes.store.objects import TREE, Commit, CommitStub, TreeEntry, find_in_tree
+from scopes.store.repository import Repository, read_commit, read_data, read_tree
 from scopes.store.trees import find_entry
 
 ParticipantCache: TypeAlias = dict[Oid, frozenset[AgentName]]
 """The participants by tree; the same tree occurs in very many commits."""
 
 _PARTICIPANTS: Final = "participants"
-_NUMBERED = re.compile(r"conv-([0-9]{3,9})")
+_NUMBERED = re.compile(rf"^(?:{refs.HEADS}|{refs.META}|{refs.TRASH})conv-([0-9]{{3,9}})(?:/.*)?$", re.MULTILINE)
 
 
 def participants_of(
@@ -31,7 +31,7 @@ def participants_of(
     cache = {} if cache is None else cache
     participants: set[AgentName] = set()
     for tip in tips:
-        state = find_entry(repository, tip.tree, STATE_DIRECTORY)
+        state = find_in_tree(read_data(repository, tip.tree, TREE), STATE_DIRECTORY)
         if state is not None:
             if state.oid not in cache:
                 cache[state.oid] = _read_participants(repository, state, cache)
@@ -79,11 +79,8 @@ def _sort_by_time(repository: Repository, tips: Iterable[Oid]) -> list[Oid]:
 
 def next_conversation_id(repository: Repository) -> ConversationId:
     """Return `conv-` and the highest number ever used plus one; includes deleted conversations, ignores case."""
-    highest = 0
-    for ref in repository.list_refs(refs.HEADS, refs.META, refs.TRASH):
-        tail = ref.removeprefix(refs.HEADS).removeprefix(refs.META).removeprefix(refs.TRASH)
-        match = _NUMBERED.fullmatch(tail.partition("/")[0].lower())
-        highest = max(highest, int(match[1]) if match else 0)
+    found = repository.list_ref_names(refs.HEADS, refs.META, refs.TRASH)
+    highest = max(map(int, _NUMBERED.findall("\n".join(found).lower())), default=0)
     return ConversationId(f"conv-{highest + 1:03d}")
 
 

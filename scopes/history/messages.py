@@ -27,12 +27,13 @@ from scopes.store.objects import (
     Commit,
     Identity,
     TreeEntry,
+    find_in_tree,
     format_commit,
     format_tree,
     header_safe,
     parse_tree_id,
 )
-from scopes.store.repository import Objects, Repository, read_commit, read_data, read_tree
+from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub, read_data
 from scopes.store.trees import BlobChange, find_blob, update_tree
 
 MESSAGE_FILE = "message.json"
@@ -77,6 +78,7 @@ class MessageHeader(NamedTuple):
         return self.subject if self.title is None else self.title
 
 
+@lru_cache(maxsize=1000)
 def identity_of(name: str, kind: str) -> Identity:
     """Return the commit author of a name: `carol <carol@agents.scopes>`."""
     return Identity(name, f"{slug(name)}@{slug(kind)}{_DOMAIN}")
@@ -297,8 +299,9 @@ def write_message_commit(  # noqa: PLR0917 - the parts of a commit
 
     `state_changes` are changes to the state that are made before the claims of the message.
     """
-    below = read_commit(objects, parent)
-    state = _next_state(objects, read_tree(objects, below.tree).get(STATE_DIRECTORY), message, base, state_changes)
+    below = read_commit_stub(objects, parent)
+    before = find_in_tree(read_data(objects, below.tree, TREE), STATE_DIRECTORY)
+    state = _next_state(objects, before, message, base, state_changes)
     time = below.time if message.time is None else seconds_of(message.time)
     return write_commit_over(objects, (parent,), message, blob, state, time=time)
 

@@ -16,9 +16,9 @@ from scopes.model.conversation import ABANDONED, MERGED, BranchEntry, decode_bra
 from scopes.model.merge_request import MergeRequest, decode_merge_request, encode_merge_request
 from scopes.model.path_encoding import decode_component, encode_component
 from scopes.store import refs
-from scopes.store.objects import COMMIT, Identity, format_commit
-from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub, read_tree
-from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob, update_tree, walk_blobs
+from scopes.store.objects import COMMIT, TREE, Identity, find_in_tree, format_commit
+from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub, read_data, read_tree
+from scopes.store.trees import BlobChange, find_entry, read_blob, update_tree, walk_blobs
 
 TITLE = "title"
 ARCHIVED = "archived"
@@ -117,8 +117,8 @@ def _decode_tag(data: bytes) -> Oid:
 
 def read_title(objects: Objects, commit: Oid) -> str | None:
     """Read only the title at a commit of the metadata chain; raises as `read_metadata_at` does."""
-    data = find_blob(objects, read_commit_stub(objects, commit).tree, TITLE)
-    return None if data is None else _decode_line(data)
+    entry = find_in_tree(read_data(objects, read_commit_stub(objects, commit).tree, TREE), TITLE)
+    return None if entry is None or entry.is_tree else _decode_line(read_blob(objects, entry.oid))
 
 
 def read_title_and_hidden(objects: Objects, commit: Oid) -> tuple[str | None, frozenset[BranchName]]:

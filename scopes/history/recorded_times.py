@@ -56,8 +56,8 @@ class RecordedTimes:
 
         Each is given with its time and the mail address of its author; only those of scopes are looked up.
         """
-        own = (self.find(oid, stored) for oid, stored, author_email in commits if author_email == _ADDRESS)
-        return max(filter(None, own), default=None)
+        own = [self.find(oid, stored) for oid, stored, author_email in commits if author_email == _ADDRESS]
+        return max(filter(None, own), default=None) if own else None
 
     def find_text(self, commit: Commit) -> str | None:
         """Return when a commit was written as RFC 3339; None if the log has no operation that wrote it.

@@ -6,7 +6,15 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from scopes.errors import Corrupt, NotFound
-from scopes.history.messages import KIND_TRAILER, NO_TEXT, ROOT_KIND, author_kind_of, is_root, read_message
+from scopes.history.messages import (
+    KIND_TRAILER,
+    NO_TEXT,
+    ROOT_KIND,
+    author_kind_of,
+    is_root,
+    read_message,
+    read_message_at,
+)
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
@@ -106,6 +114,6 @@ def _text_if_unclear(repository: Repository, commit: Commit) -> str:
     if len(commit.subject) != SUBJECT_LENGTH - 1:
         return ""
     try:
-        return read_message(repository, commit.oid).text
+        return read_message_at(repository, commit.tree).text
     except (Corrupt, NotFound):
         return ""

@@ -6,8 +6,6 @@ outcomes are put together in the order of the queue, so that the result does not
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -18,13 +16,11 @@ from scopes.importers.results import GroupedNote, Skipped, SourceImported
 from scopes.importers.run_state import ImportRun
 from scopes.importers.targets import ImportTarget
 from scopes.importers.work_queue import QueuedSource, skip_failed
-from scopes.importers.worker_pool import WorkerPool
+from scopes.importers.worker_pool import WorkerPool, count_workers
 from scopes.model.operation import RefChange
 from scopes.result import Note
 
 BYTES_PER_WORKER = 4 << 20  # of sources; fewer are imported sooner than a worker is started
-_MAX_WORKERS = 4  # by default: each takes up to 100 MB of memory
-_MAX_ASKED = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +62,7 @@ def import_groups(
     def work(group: int, report: Callable[[int], None]) -> GroupOutcome:
         return _import_group(run, queue, groups[group], report)
 
-    workers = min(_count_workers(run), len(groups), sum(sizes.values()) // BYTES_PER_WORKER)
+    workers = min(count_workers(run.repository), len(groups), sum(sizes.values()) // BYTES_PER_WORKER)
     if workers < 2:
         outcomes = [work(group, on_progress) for group in groups]
         broken = _add_outcomes(run, notes, outcomes)
@@ -80,14 +76,6 @@ def import_groups(
             check()
             pool.finish()
     return broken
-
-
-def _count_workers(run: ImportRun) -> int:
-    """Return the number of workers in `scopes.importWorkers`, or one for each processor that this process may use."""
-    asked = run.repository.config.find_integer("scopes.importWorkers", 0)
-    if asked or sys.platform != "linux":  # macOS does not recommend to fork
-        return min(max(asked, 1), _MAX_ASKED)
-    return min(len(os.sched_getaffinity(0)), _MAX_WORKERS)
 
 
 def _import_group(

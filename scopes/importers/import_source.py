@@ -95,7 +95,7 @@ def count_bytes(source: Source, format_name: str, segments: Sequence[Segment], *
 def truncate_segments(segments: Sequence[Segment], size: int) -> list[Segment]:
     """Return the segments of the first `size` bytes of a source."""
     inside = (segment for segment in segments if segment.span.offset < size)
-    return [replace(s, span=ByteRange(s.span.offset, min(s.span.length, size - s.span.offset))) for s in inside]
+    return [s._replace(span=ByteRange(s.span.offset, min(s.span.length, size - s.span.offset))) for s in inside]
 
 
 def refuse_unparsed(sources: Iterable[SourceImported]) -> None:

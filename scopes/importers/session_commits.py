@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from scopes.errors import CannotImport
 from scopes.history.messages import write_message_blob, write_message_commit
@@ -21,8 +21,7 @@ _MAX_OPEN = 2  # messages at the end of a source that later records may change: 
 Commits: TypeAlias = dict[tuple[MessageId, Oid], Oid]  # commits by message id and parent commit
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """A byte range of a source and what it became: a message, a state record, or unparsed bytes with the reason."""
 
     span: ByteRange

@@ -9,7 +9,7 @@ the agent that is too long to be written twice.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -23,11 +23,13 @@ from scopes.importers.identity import content_bytes, message_id, source_key_of
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.targets import ImportTargets
 from scopes.importers.work_queue import QueuedSource, sort_key, sort_parents_first
+from scopes.importers.worker_pool import WorkerPool, count_workers
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import read_blob, walk_blobs
 
 MIN_TEXT = 1000  # code points; independent answers to one prompt were equal in up to 559
 MAX_ANSWERS = 8  # at the beginning of a session, which are compared
+_SOURCES_PER_WORKER = 20  # fewer are read sooner than a worker is started
 _MAX_PAGES = 2  # of the segments of a stored source, in which its first answers are
 _RANDOM_ID = re.compile(r"(?:[A-Za-z]+[_-]){0,2}[A-Za-z0-9-]{20,}")
 _EXACT_TIME = re.compile(r".*\.\d*[1-9]\d*(?:Z|[+-]\d\d:\d\d)")  # with a fraction of a second
@@ -104,7 +106,7 @@ def find_joins(
         for key, queued in zip(keys, queue, strict=True)
         if join and can_join(queued.session) and not targets.was_imported(key)
     }
-    beginnings = {key: _read_beginning(queued.format, queued.source) for key, queued in new.items()}
+    beginnings = dict(zip(new, _read_beginnings(repository, list(new.values())), strict=True))
     wanted = {answer for beginning in beginnings.values() for answer in beginning.answers}
     owners: dict[bytes, QueuedSource] = {}
     for queued, beginning in _walk_stored(repository, objects, targets, wanted):
@@ -134,6 +136,20 @@ def _proofs_of(draft: Draft, line: _Line) -> Iterator[bytes]:
 
 def _proof(line: _Line, kind: str, value: str) -> bytes:
     return sha256("\0".join((line.message, kind, value)).encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def _read_beginnings(repository: Repository, queue: Sequence[QueuedSource]) -> list[Beginning]:
+    """Return the first answers of sources; worker processes read those of many."""
+
+    def read(number: int, _: Callable[[int], None] = lambda _: None) -> tuple[int, Beginning]:
+        return number, _read_beginning(queue[number].format, queue[number].source)
+
+    workers = min(count_workers(repository), len(queue) // _SOURCES_PER_WORKER)
+    if workers < 2:
+        return [read(number)[1] for number in range(len(queue))]
+    with WorkerPool(workers, read, lambda: None, lambda _: None) as pool:
+        found = dict(pool.run(range(len(queue)), lambda _: None))
+    return [found[number] for number in range(len(queue))]
 
 
 def _read_beginning(chosen: Format, source: Source) -> Beginning:

@@ -11,7 +11,7 @@ from scopes.clock import parse_time
 from scopes.errors import CannotImport, ScopesError
 from scopes.importers.archive import digest_of
 from scopes.importers.branch_names import SHORT_ID
-from scopes.importers.formats.base import UNKNOWN_FORMAT, Format, Source, choose_format, has_message, read_session
+from scopes.importers.formats.base import UNKNOWN_FORMAT, Format, Source, choose_format, read_session_with_messages
 from scopes.importers.formats.events import Draft, Event, Session
 from scopes.importers.identity import parent_source_keys, source_key_of
 from scopes.importers.results import GroupedNote, Skipped, skip_unreadable
@@ -94,9 +94,7 @@ def _open_all(sources: Sequence[Source], formats: Sequence[Format], skipped: lis
     for source in sources:
         try:
             chosen = choose_format(formats, source)
-            session = read_session(chosen, source)
-            if session is not None and not has_message(chosen, source):
-                session = None
+            session = read_session_with_messages(chosen, source)
         except CannotImport as error:
             refused.append(len(skipped))
             skipped.append(skip_failed(source, error))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from scopes.history.messages import KIND_TRAILER, is_root, message_id_of, read_message
+from scopes.history.messages import KIND_TRAILER, is_root, message_id_of, read_message, read_message_at
 from scopes.ids import MessageId, Oid
 from scopes.merge.conflict_keys import agent_of, comparable_key, group_of, key_of_path, message_key, type_of
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
@@ -154,7 +154,7 @@ def _find_answers_to_retracted(
     for commit in answering.commits:
         if is_root(commit):
             continue  # the root of an unrelated history
-        message = read_message(objects, commit.oid)
+        message = read_message_at(objects, commit.tree)
         parent_keys = {message_key(message_id_of(read_commit(objects, parent))) for parent in commit.parents[:1]}
         if commit.trailers.get(KIND_TRAILER) in _KINDS_BY_POSITION and parent_keys & retracted.keys():
             by_position.setdefault(parent_keys.pop(), []).append(commit.oid)
@@ -179,7 +179,7 @@ def _read_tool_calls(objects: Objects, bases: tuple[Oid, ...], messages: set[str
         message = message_id_of(commit)
         if message in missing:
             missing.discard(message)
-            for part in read_message(objects, commit.oid).parts:
+            for part in read_message_at(objects, commit.tree).parts:
                 call_id = part.fields.get("call_id")
                 if part.type == "tool_call" and isinstance(call_id, str):
                     found[call_id] = message_key(message)

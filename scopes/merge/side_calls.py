@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from scopes.errors import Corrupt
-from scopes.history.messages import is_root, message_id_of, read_message_bytes
+from scopes.history.messages import is_root, message_id_of, read_message_bytes_at
 from scopes.history.tool_calls import calls_by_id, is_failed
 from scopes.ids import MessageId, Oid
 from scopes.model.codec import decode
@@ -106,7 +106,7 @@ def _read(objects: Objects, commit: Commit, wanted: Callable[[bytes], bool]) -> 
     """Return a message with tool calls or results that is wanted, else None."""
     if is_root(commit):
         return None
-    data = read_message_bytes(objects, commit.oid)
+    data = read_message_bytes_at(objects, commit.tree)
     if not any(mark in data for mark in _TOOL_PARTS) or not wanted(data):
         return None
     try:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from scopes.history.messages import KIND_TRAILER, message_id_of, read_message
+from scopes.history.messages import KIND_TRAILER, message_id_of, read_message_at
 from scopes.ids import MessageId, Oid
 from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path
 from scopes.model.claims import claims_of
@@ -72,7 +72,7 @@ def can_state(commit: Commit) -> bool:
 
 def stated_topics(objects: Objects, commit: Commit) -> set[str]:
     """Return the comparable keys that a commit states, as a typed message or as a resolution, valid or not."""
-    message = read_message(objects, commit.oid)
+    message = read_message_at(objects, commit.tree)
     keys = (*map(key_of_path, stated_claims(message)), *_resolved_keys(message.extra))
     withdrawn = withdrawn_topic(message.extra)
     return {*map(comparable_key, keys), *(() if withdrawn is None else (withdrawn,))}
@@ -84,7 +84,7 @@ def _stated_paths(objects: Objects, commit: Commit, state: Oid | None) -> Iterat
     if kind in TYPED_KINDS:
         yield from stated_claims(_read_valid(objects, commit, state))
     elif kind in RESOLVING_KINDS and state is not None:
-        for key in _resolved_keys(read_message(objects, commit.oid).extra):
+        for key in _resolved_keys(read_message_at(objects, commit.tree).extra):
             if group_of(key) in _STATED_GROUPS:
                 yield f"{key}="
                 entry = find_entry(objects, state, key)
@@ -94,7 +94,7 @@ def _stated_paths(objects: Objects, commit: Commit, state: Oid | None) -> Iterat
 
 def _read_valid(objects: Objects, commit: Commit, state: Oid | None) -> Message:
     """Read a message; without its payload if a state says that it was amended or retracted."""
-    message = read_message(objects, commit.oid)
+    message = read_message_at(objects, commit.tree)
     amended = None if state is None else find_entry(objects, state, leaf(MESSAGES, message.id))
     return message if amended is None else Message(id=message.id, author=message.author, parts=())
 
@@ -131,7 +131,7 @@ def _claims_at(
         claims = stated_claims(_read_valid(objects, commit, None if state is None else state.oid))
         yield from ((path, claims[path]) for path in wanted if path in claims)
     elif kind in RESOLVING_KINDS:
-        extra = read_message(objects, commit.oid).extra
+        extra = read_message_at(objects, commit.tree).extra
         resolved, topic = set(_resolved_keys(extra)), withdrawn_topic(extra)
         for path in wanted:
             if comparable_key(key_of_path(path)) == topic:

@@ -46,6 +46,7 @@ _Order: TypeAlias = Callable[[Iterable[str]], list[str]]
 
 Value = TypeVar("Value")
 
+_TEXT: Final = frozenset({str})
 _SIMPLE: Final = frozenset({str, bool, type(None)})
 _SMALLEST: Final = -(2**63)  # of the integers that msgspec encodes
 _LARGEST: Final = 2**64 - 1
@@ -139,10 +140,12 @@ def _is_simple(value: Any, levels_left: int, *, in_foreign: bool = False) -> boo
     kind = type(value)
     if kind is dict or kind is list:
         items = value.values() if kind is dict else value
-        for item in items if levels_left else ():
-            if type(item) not in _SIMPLE and not _is_simple(item, levels_left - 1, in_foreign=in_foreign):
-                return False
-        return levels_left > 0 and (kind is list or all(type(key) is str for key in value))
+        fits = levels_left > 0 and (kind is list or _TEXT.issuperset(map(type, value)))
+        if fits and not _SIMPLE.issuperset(map(type, items)):
+            for item in items:
+                if type(item) not in _SIMPLE and not _is_simple(item, levels_left - 1, in_foreign=in_foreign):
+                    return False
+        return fits
     match value:
         case int():
             return kind is bool or (kind is int and _SMALLEST <= value <= _LARGEST)

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from scopes.loading import load
+from scopes.loading import compile_lazily, load
 from scopes.model.agent_tools import (
     CHANGE_LISTS,
     COMMANDS,
@@ -36,7 +36,7 @@ MAX_RESULT = 8 << 20  # characters of a text after a replacement: three of "a" b
 _BEGINNING, _MOVE = "*** Begin Patch", "*** Move to: "
 _END_OF_FILE, _END = "*** End of File", "*** End Patch"
 _OPERATIONS = {"add": "create", "edit": "edit", "delete": "delete"}  # by the verbs of PATCH_MARKS
-_HEADING = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
+_HEADING = compile_lazily(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _CREATED = "File created"
 _CREATED_ANY = (_CREATED, "Successfully created")  # of Claude Code, Gemini CLI
 

@@ -48,7 +48,23 @@ def walk_oldest_first(objects: Objects, tips: Iterable[Oid], hidden: Container[O
 def _oldest_first(
     objects: Objects, tips: list[Oid], hidden: Container[Oid], known: Mapping[Oid, Commit] = _NOTHING_KNOWN
 ) -> list[Commit]:
-    """Order by depth-first search, parents in their order; not recursive, because histories are deep."""
+    """Order by depth-first search, parents in their order; not recursive, because histories are deep.
+
+    The linear end of a history with one tip is read without a search.
+    """
+    line: list[Commit] = []
+    while len(tips) == 1 and tips[0] not in hidden:
+        commit = known.get(tips[0]) or read_commit(objects, tips[0])
+        if len(commit.parents) > 1:
+            break
+        line.append(commit)
+        tips = list(commit.parents)
+    order = _search(objects, tips, hidden, known) if tips else []
+    order.extend(reversed(line))
+    return order
+
+
+def _search(objects: Objects, tips: list[Oid], hidden: Container[Oid], known: Mapping[Oid, Commit]) -> list[Commit]:
     done: set[Oid] = set()
     order: list[Commit] = []
     stack: list[tuple[Oid, Commit | None]] = [(tip, None) for tip in reversed(tips)]

@@ -7,11 +7,12 @@ pygit2 from here; a test checks in a fresh process that `ssl` is not imported.
 
 from __future__ import annotations
 
+import os
 import sys
 from types import ModuleType
 from typing import NamedTuple
 
-__all__ = ["pygit2"]
+__all__ = ["pygit2", "skip_unreadable_home"]
 
 
 class DefaultVerifyPaths(NamedTuple):
@@ -32,3 +33,11 @@ try:
 finally:
     if isinstance(_ssl, _Stub):
         del sys.modules["ssl"]
+
+
+def skip_unreadable_home() -> None:
+    """Keep libgit2 from failing if this process may not read the home directory."""
+    level = pygit2.enums.ConfigLevel.GLOBAL
+    home = pygit2.settings.search_path[level]
+    if any(part and os.path.isdir(part) and not os.access(part, os.X_OK) for part in home.split(os.pathsep)):
+        pygit2.settings.search_path[level] = ""

@@ -28,7 +28,12 @@ MAX_TIME_SECONDS = 2**32 - 1  # libgit2 stores commit times as unsigned 32-bit n
 _AFTER_TREE = len("tree \n") + 40
 _PARENT_LENGTH = len("parent \n") + 40
 _RAW_OID_LENGTH = 20
+_SMALL_TREE_BYTES = 400  # about ten entries: looking at one after the other is faster than finding all at once
 
+_USUAL_TIP = re.compile(  # the beginning of a commit as git and scopes write it
+    rb"tree (?P<tree>[0-9a-f]{40})\n(?:parent [0-9a-f]{40}\n)*"
+    rb"author [^\n<>]*<(?P<email>[^\n<>]*)> (?P<seconds>[0-9]{1,18}) [^\n]*\n"
+)
 _UNSAFE_IN_HEADER = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff]+")
 _TREE_LINE = re.compile(rb"([^ ]*) ([^\0]*)\0(.{20})", re.DOTALL)
 _UNSAFE_IN_SUBJECT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -120,6 +125,17 @@ def find_in_tree(data: bytes, name: str) -> TreeEntry | None:
     start = b"%s %s\0" % (FILE_MODE, encoded)
     if data.startswith(start) and len(data) >= len(start) + _RAW_OID_LENGTH:  # the first entry, as a message is
         return TreeEntry(name, Oid(data[len(start) : len(start) + _RAW_OID_LENGTH].hex()), is_tree=False)
+    if len(data) <= _SMALL_TREE_BYTES:
+        at = 0
+        while (end := data.find(b"\0", at)) > 0:
+            mode, blank, found = data[at:end].partition(b" ")
+            at = end + 1 + _RAW_OID_LENGTH
+            if not blank or at > len(data):
+                break
+            if found == encoded:
+                return _entry(mode, found, data[end + 1 : at])
+        if at == len(data):
+            return None
     return next((_entry(*line) for line in _read_lines(data) if line[1] == encoded), None)
 
 
@@ -213,6 +229,10 @@ def parse_tip(oid: Oid, data: bytes) -> CommitStub:
     Raises:
         Corrupt: the bytes are not a commit.
     """
+    usual = _USUAL_TIP.match(data)
+    if usual is not None:
+        tree_id, address, digits = usual.groups()
+        return CommitStub(Oid(tree_id.decode()), int(digits), address.decode("utf-8", "replace"))
     tree = parse_tree_id(oid, data)
     head = data.partition(b"\n\n")[0]
     author = head.partition(b"\nauthor ")[2].partition(b"\n")[0]
@@ -238,6 +258,7 @@ def _visible(match: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
+@lru_cache(maxsize=1000)
 def header_safe(text: str) -> str:
     """Clean a name for a header line: git refuses `<`, `>`, newlines and empty names."""
     return _UNSAFE_IN_HEADER.sub(" ", text).strip(" .,:;\"'\\") or "unknown"

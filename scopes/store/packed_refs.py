@@ -28,5 +28,16 @@ def parse_packed_refs(content: bytes, prefixes: tuple[str, ...]) -> dict[str, st
 
     Lines that are not refs (the header, peeled tags, damage) are skipped, and so is an incomplete last line.
     """
+    return {line[_NAME_START:]: line[: _NAME_START - 1] for line in _choose_lines(content, prefixes)}
+
+
+def parse_packed_names(content: bytes, prefixes: tuple[str, ...]) -> list[str]:
+    """Return the names of the refs of `parse_packed_refs`."""
+    return [line[_NAME_START:] for line in _choose_lines(content, prefixes)]
+
+
+def _choose_lines(content: bytes, prefixes: tuple[str, ...]) -> list[str]:
+    if not any(b" " + prefix.encode("utf-8", "surrogateescape") in content for prefix in prefixes):
+        return []  # by far faster than to look at every line
     *lines, _ = content.decode("utf-8", "surrogateescape").split("\n")
-    return {line[_NAME_START:]: line[: _NAME_START - 1] for line in lines if line.startswith(prefixes, _NAME_START)}
+    return [line for line in lines if line.startswith(prefixes, _NAME_START)]

@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from scopes.errors import Corrupt
 from scopes.regular_file import UNUSABLE, UnusableFile, read_regular
-from scopes.store.packed_refs import parse_packed_refs, read_packed_refs
+from scopes.store.packed_refs import parse_packed_names, parse_packed_refs, read_packed_refs
 from scopes.store.refs import SYMBOLIC
 
 _LOOSE = re.compile(r"ref: (?P<name>\S[^\0\n]*?)\s*|(?P<oid>[0-9a-f]{40})(?:\s.*)?", re.DOTALL)
@@ -53,8 +53,7 @@ class RefFiles(NamedTuple):
         Raises:
             Corrupt: `packed-refs` is damaged.
         """
-        if not _PACKED.fullmatch(self.packed):
-            raise Corrupt("a ref of the store is damaged", hint="see: scopes verify")
+        _check_packed(self.packed)
         refs: dict[str, str | None] = {**parse_packed_refs(self.packed, prefixes), **self.loose}
         return {name: value for name, value in sorted(refs.items()) if value is not None}
 
@@ -81,8 +80,28 @@ def read_ref_files(store: str, prefixes: tuple[str, ...]) -> RefFiles:
     Raises:
         OSError: a file cannot be read.
     """
-    loose = {name: value for prefix in prefixes for name, value in _walk_loose(store, *_split(prefix))}
+    loose = {name: value for prefix in prefixes for name, value in _walk_loose(store, *_split(prefix), _read_loose)}
     return RefFiles(loose, read_packed_refs(store))
+
+
+def list_ref_names(store: str, prefixes: tuple[str, ...]) -> set[str]:
+    """Return the names of the refs that begin with one of the prefixes, also of damaged ones.
+
+    Raises:
+        Corrupt: `packed-refs` is damaged.
+        OSError: a directory cannot be read.
+    """
+    walks = (_walk_loose(store, *_split(prefix), lambda path: path) for prefix in prefixes)
+    names = {name for walk in walks for name, _ in walk}
+    packed = read_packed_refs(store)
+    _check_packed(packed)
+    names.update(parse_packed_names(packed, prefixes))
+    return names
+
+
+def _check_packed(packed: bytes) -> None:
+    if not _PACKED.fullmatch(packed):
+        raise Corrupt("a ref of the store is damaged", hint="see: scopes verify")
 
 
 def _split(prefix: str) -> tuple[str, str]:
@@ -90,7 +109,9 @@ def _split(prefix: str) -> tuple[str, str]:
     return directory, start
 
 
-def _walk_loose(store: str, directory: str, start: str) -> Iterator[tuple[str, str | None]]:
+def _walk_loose(
+    store: str, directory: str, start: str, read: Callable[[str], str | None]
+) -> Iterator[tuple[str, str | None]]:
     """Yield name and value of every loose ref in a directory whose file name begins with `start`; None if damaged.
 
     Symbolic links to directories are not followed.
@@ -114,7 +135,7 @@ def _walk_loose(store: str, directory: str, start: str) -> Iterator[tuple[str, s
                 pending.append((name, ""))
             elif not name.endswith(".lock"):
                 try:
-                    yield name, _read_loose(entry.path)
+                    yield name, read(entry.path)
                 except FileNotFoundError:
                     continue  # deleted, or packed: `packed-refs` is read next
 

@@ -11,7 +11,7 @@ refs/scopes/trash/<conversation>/<operation>/...   deleted refs
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from scopes.errors import Invalid
 from scopes.ids import BranchName, ConversationId, OperationId
@@ -24,6 +24,7 @@ OPERATIONS = "refs/scopes/operations"
 MEMORY = "refs/scopes/memory"
 PENDING = "refs/scopes/pending"
 SYMBOLIC = "ref: "
+_FEW = 16
 
 
 def branch_ref(conversation: ConversationId, branch: BranchName) -> str:
@@ -70,7 +71,8 @@ def check_name_conflicts(existing: Iterable[str], added: Iterable[str]) -> None:
     Raises:
         Invalid: a new ref conflicts with an existing one or with another new one; the message names both.
     """
-    conflicts = RefNameConflicts(existing)
+    added = list(added)
+    conflicts = RefNameConflicts(_choose_near(existing, added))
     for ref in added:
         other = conflicts.find(ref)
         if other is not None:
@@ -79,6 +81,20 @@ def check_name_conflicts(existing: Iterable[str], added: Iterable[str]) -> None:
                 hint="a name cannot be the first part of another name or differ from it only in upper and lower case",
             )
         conflicts.add(ref)
+
+
+def _choose_near(existing: Iterable[str], added: Sequence[str]) -> Iterable[str]:
+    """Leave out refs that cannot conflict with any of a few new ones; all others are sorted by name.
+
+    A conflict needs a name that begins like the other one, or upper case.
+    """
+    folded = {ref.casefold() for ref in added}
+    if len(added) > _FEW or folded != set(added):
+        return sorted(existing)
+    above = {ref[:end] for ref in folded for end in range(1, len(ref)) if ref[end] == "/"}
+    below = tuple(f"{ref}/" for ref in folded)
+    near = folded | above
+    return sorted(ref for ref in existing if ref in near or ref.startswith(below) or ref != ref.casefold())
 
 
 class RefNameConflicts:

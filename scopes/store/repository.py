@@ -20,15 +20,15 @@ from scopes.model.operation import Operation, decode_operation
 from scopes.store import refs
 from scopes.store.config import Config, Setting
 from scopes.store.containment import check_self_contained
-from scopes.store.error_translation import is_missing, refusal
+from scopes.store.error_translation import is_missing, refusal, translated
 from scopes.store.file_checks import check_ref, check_ref_updates, check_store_files
 from scopes.store.init import FORMAT_VERSION, is_store
-from scopes.store.libgit2 import pygit2
+from scopes.store.libgit2 import pygit2, skip_unreadable_home
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import CODES, MAX_OBJECT_BYTES, LooseReader, find_loose
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, CommitStub, TreeEntry, parse_commit, parse_tip, parse_tree
 from scopes.store.projects import Project
-from scopes.store.raw_refs import RefFiles, read_loose_ref, read_ref_files
+from scopes.store.raw_refs import RefFiles, list_ref_names, read_loose_ref, read_ref_files
 from scopes.store.recent_objects import RecentObjects
 
 if TYPE_CHECKING:
@@ -167,8 +167,7 @@ class Repository:
     def _find_unpacked(self, oid: Oid) -> tuple[str, bytes] | None:
         """Find an object among loose objects, then in packs: it may have been packed a moment ago.
 
-        Packs are tried before if the previous object was packed: objects that are read together are usually stored
-        together, and a miss is slow.
+        Packs are tried before if the previous object was packed, since a miss is slow.
         """
         if not is_oid(oid):
             raise _damage(oid)
@@ -257,6 +256,14 @@ class Repository:
         values.pop(refs.PENDING, None)
         return _with_pending(values, pending, prefixes) if pending else values
 
+    def list_ref_names(self, *prefixes: str) -> set[str]:
+        """Return the names of all refs with one of the prefixes; unlike `list_refs`, also of damaged refs."""
+        if self._past is not None:
+            return {*self.list_refs(*prefixes)}
+        names, pending = self._read_consistently(lambda: self._raw_ref_names(prefixes))
+        names.update(name for name in pending if name.startswith(prefixes))
+        return names - {refs.PENDING, *(name for name, value in pending.items() if value is None)}
+
     def read_refs(self, *prefixes: str) -> tuple[RefFiles, dict[str, str]]:
         """Read the ref files with these prefixes once; return them and the values that `list_refs` returns.
 
@@ -329,14 +336,16 @@ class Repository:
 
     def ref_files(self, *prefixes: str) -> RefFiles:
         """Read the ref files with these prefixes, without the values of a pending operation."""
-        try:
+        with translated("read the refs", self.path):
             return read_ref_files(self.path, prefixes)
-        except OSError as error:
-            raise refusal("read the refs", self.path, error) from error
 
     def _raw_refs(self, prefixes: tuple[str, ...]) -> dict[str, str]:
         prefixes = prefixes or ("refs/",)
         return self.ref_files(*prefixes).list_refs(prefixes)
+
+    def _raw_ref_names(self, prefixes: tuple[str, ...]) -> set[str]:
+        with translated("read the refs", self.path):
+            return list_ref_names(self.path, prefixes)
 
     def _read_consistently(self, read: Callable[[], _Value]) -> tuple[_Value, dict[str, str | None]]:
         """Call `read` until no operation ran at the same time; return also the new values of a pending operation.
@@ -407,7 +416,7 @@ def open_unchecked(
     path: str, overrides: Mapping[str, Setting] | None = None, caller: Caller | None = None
 ) -> Repository:
     """Open a store that consists of links to an open one; raises as `open_repository` does."""
-    _skip_unreadable_home()
+    skip_unreadable_home()
     try:
         check_store_files(path)
         git = pygit2.Repository(path, _OPEN_EXACTLY_HERE)
@@ -428,14 +437,6 @@ def _cannot_open(path: str, error: Exception) -> Exception:
         hint = "SHA-256, reftable and partial-clone repositories are not supported"
         return Corrupt(f"the store {path} is a kind of git repository that cannot be opened", hint=hint)
     return refusal(f"open the store {path}", path, error)
-
-
-def _skip_unreadable_home() -> None:
-    """Keep libgit2 from failing if this process may not read the home directory."""
-    level = pygit2.enums.ConfigLevel.GLOBAL
-    home = pygit2.settings.search_path[level]
-    if any(part and os.path.isdir(part) and not os.access(part, os.X_OK) for part in home.split(os.pathsep)):
-        pygit2.settings.search_path[level] = ""
 
 
 def _open_packs(directory: str) -> pygit2.Odb:
@@ -486,8 +487,7 @@ def _values_after(commit: Oid, operation: Operation) -> dict[str, str | None]:
 
 
 def _value(reference: pygit2.Reference) -> str:
-    target = reference.target
-    return refs.SYMBOLIC + target if isinstance(target, str) else str(target)
+    return refs.SYMBOLIC + reference.target if isinstance(reference.target, str) else str(reference.target)
 
 
 def _with_pending(values: dict[str, str], new: dict[str, str | None], prefixes: tuple[str, ...]) -> dict[str, str]:

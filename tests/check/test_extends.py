@@ -108,6 +108,32 @@ def test_a_rule_of_the_same_id_replaces_the_inherited_one_in_its_place(tmp_path)
     assert "there is another rule 'ours/x'" in mistake(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("text", "levels"),
+    [
+        ('extends = "team.toml"\n[rules."ours/x"]\nlevel = "off"\n', ["off"]),
+        ('extends = "team.toml"\n[rules."ours/x"]\n', ["error"]),
+        ('extends = "middle.toml"\n', ["warning"]),
+        ('extends = "middle.toml"\n[rules."ours/x"]\nlevel = "note"\n', ["note"]),
+        ('extends = "middle.toml"\n' + OWN.format("ls"), ["error"]),
+        (OWN.format("ls") + '[rules."ours/x"]\nlevel = "off"\n', ["off"]),
+    ],
+)
+def test_the_level_of_an_own_rule_is_set_as_that_of_any_other(tmp_path, text, levels):
+    middle = 'extends = "team.toml"\n[rules."ours/x"]\nlevel = "warning"\n'
+    write(tmp_path, team=OWN.format("ls"), middle=middle, a=text)
+    assert [rule.level for rule in read(tmp_path).own_rules] == levels
+
+
+def test_settings_of_an_own_rule_have_only_a_level_and_need_the_rule(tmp_path):
+    write(tmp_path, team=OWN.format("ls"), a='extends = "team.toml"\n[rules."ours/x"]\npaths = ["a"]\n')
+    assert mistake(tmp_path) == "a.toml:3:1: ours/x has no parameter 'paths'"
+    write(tmp_path, a='extends = "team.toml"\n[rules."ours/y"]\nlevel = "off"\n')
+    assert mistake(tmp_path) == "a.toml:2:9: there is no rule 'ours/y'"
+    write(tmp_path, team='[rules."ours/x"]\nlevel = "off"\n', a='extends = "team.toml"\n' + OWN.format("ls"))
+    assert mistake(tmp_path) == "team.toml:1:9: there is no rule 'ours/x'"
+
+
 def test_a_file_that_is_reached_twice_counts_once_where_it_is_reached_last(tmp_path):
     write(
         tmp_path,

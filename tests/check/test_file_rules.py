@@ -293,6 +293,49 @@ def test_a_skipped_test_is_a_finding_if_it_ran_before(repository, old, new, stat
     assert verdict_of(checked, WEAKENED)[0] == status
 
 
+GOT = '\tt.Errorf("got %q, want %q", out, want)\n'
+PARTS = '\tt.Error("missing a")\n\tt.Error("b should be there")\n'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status"),
+    [
+        (PARTS, GOT, "pass"),
+        (PARTS, '\tt.Errorf("file:\\ngot:\\n%s\\nwant:\\n%s", out, want)\n', "pass"),
+        ('assert "a" in out\nassert "b" in out\n', "assert out == expected\n", "pass"),
+        ("expect(out).toMatch(/a/)\nexpect(out).toMatch(/b/)\n", "expect(out).toEqual(wanted)\n", "pass"),
+        (PARTS, "", "fail"),
+        (PARTS, '\tt.Errorf("size: got %d, want %d", n, 3)\n', "fail"),
+        (PARTS, '\tt.Errorf("Name = %q, want %q", name, "x")\n', "fail"),
+        ('assert "a" in out\nassert "b" in out\n', "assert out == True\n", "fail"),
+        ('assert "a" in out\nassert "b" in out\n', "assert len(out) == 3\n", "fail"),
+        ("assert a == 1\nassert b == 2\n", "assert out == expected\n", "fail"),
+        (GOT + '\tt.Errorf("n = %d, want 2", n)\n', GOT, "fail"),
+    ],
+)
+def test_an_equality_of_the_whole_value_replaces_checks_of_its_parts(repository, old, new, status):
+    checked = judge(repository, in_workspace(repository, replaced("a_test.go", old, new)))
+    assert verdict_of(checked, WEAKENED)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status"),
+    [
+        ("\trequire.NoError(t, list.Set(a))\n", "\tlist.Set(a)\n", "pass"),
+        ('\tif err := x.caps.Add(a); err != nil {\n\t\tt.Fatalf("Add: %v", err)\n\t}\n', "\tx.caps.Add(a)\n", "pass"),
+        ("\trequire.NoError(t, list.Set(a))\n", "", "fail"),
+        ("\trequire.NoError(t, list.Set(a))\n\trequire.NoError(t, list.Set(a))\n", "\tlist.Set(a)\n", "fail"),
+        ("\trequire.NoError(t, run(a))\n", "\trun(a)\n", "fail"),
+        ("\trequire.NoError(t, job.Start(a))\n", "\tjob.Start(a)\n", "fail"),
+        ("\trequire.Error(t, list.Set(a))\n", "\tlist.Set(a)\n", "fail"),
+        ('\tif err := x.Set(a); err != nil {\n\t\tt.Fatalf("%v", err)\n\t}\n\tt.Error("b")\n', "\tx.Set(a)\n", "fail"),
+    ],
+)
+def test_a_preparation_that_returns_no_error_any_more_needs_no_check(repository, old, new, status):
+    checked = judge(repository, in_workspace(repository, replaced("a_test.go", old, new)))
+    assert verdict_of(checked, WEAKENED)[0] == status
+
+
 def test_a_new_test_file_may_skip_its_tests(repository):
     content = "func TestA(t *testing.T) {\n\tif testing.Short() {\n\t\tt.Skip()\n\t}\n}\n"
     write = ("Write", {"file_path": "a_test.go", "content": content}, "File created successfully at: a_test.go")

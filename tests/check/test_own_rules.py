@@ -143,3 +143,32 @@ def test_levels_decide_what_fails(repository):
     silent = run_of(repository, "Done.")
     assert judge(repository, silent).exit_code == 0
     assert judge(repository, silent, unknown_fails=True).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("expect", "steps", "expected"),
+    [
+        ("never run(git push **) until test.ok", [shell("pytest"), shell("git push")], "pass"),
+        ("never run(git push **) until test.ok", [shell("pytest | tail"), shell("git push")], "unknown"),
+        ("never run(git push **) until test.ok", [shell("pytest || true"), shell("git push")], "unknown"),
+        (
+            "never run(git push **) until test.ok",
+            [shell("pytest | tail"), shell("pytest", 1), shell("git push")],
+            "unknown",
+        ),
+        ("never run(git push **) until test.ok", [shell("git push"), shell("pytest | tail")], "fail"),
+        ("some test.ok", [shell("pytest; echo done")], "unknown"),
+        ("some test.ok", [shell("pytest; echo done"), shell("pytest")], "pass"),
+        ("some test", [shell("pytest; echo done")], "pass"),
+        ("never test.failed", [shell("pytest | tail")], "unknown"),
+        ("never test.failed", [shell("pytest | tail"), shell("pytest", 1)], "fail"),
+        (
+            "never test.failed",
+            [("Bash", {"command": "pytest | tail"}, {"output": "== 1 failed in 0.1s ==", "exit_code": 0})],
+            "fail",
+        ),
+        ("never test.failed", [shell("pytest -q")], "pass"),
+    ],
+)
+def test_whether_a_test_passed_is_read_as_by_the_rules_about_order(repository, expect, steps, expected):
+    assert judge_own(repository, expect, *steps) == expected

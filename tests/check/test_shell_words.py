@@ -232,6 +232,20 @@ def test_words_in_single_quotes_are_read_as_they_are(words):
     assert parse_commands(f"a {' '.join(quoted)}", "/w")[-1].argv == ("a", *words)
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (r"""a "\$'\\'" """, (r"$'\'",)),
+        (r"""a "$'\\'" """, (r"$'\'",)),
+        (r"""a '$'b\\'c'""", (r"$b\c",)),
+        (r"""a $'\\' "\$'\\'" $'b\\'""", ("\\", r"$'\'", "b\\")),
+        (r"""a "$(b $'\\')" $'\'\\'""", (None, "'\\")),
+    ],
+)
+def test_a_dollar_and_a_quote_within_other_quotes_are_plain_text(line, expected):
+    assert parse_commands(line, "/w")[-1].argv == ("a", *expected)
+
+
 @given(st.lists(st.text("ab \t\"\\$`'!*~#;&|\n", max_size=12), max_size=5))
 def test_words_in_double_quotes_are_read_with_their_escapes_removed(words):
     escaped = ("".join(f"\\{char}" if char in '\\"$`' else char for char in word) for word in words)

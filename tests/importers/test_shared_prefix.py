@@ -18,18 +18,20 @@ from scopes.conversation.verify import verify
 from scopes.exporters.original import list_sources, walk_bytes
 from scopes.history.messages import walk_headers_oldest_first
 from scopes.history.revisions import list_branch_tips, resolve_revision
+from scopes.importers import shared_prefix
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
 from scopes.importers.shared_prefix import MIN_TEXT
+from scopes.store.config import Setting
 from scopes.store.transactions import exclusive_write
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.reading import real_transcript, source_of
 from tests.importers.stores import branch_words, count_objects, import_demo
 from tests.support.examples import examples
 from tests.support.random_ids import hashed_counter
-from tests.support.store import assert_sound, make_store, open_store
+from tests.support.store import FAST, assert_sound, make_store, open_store
 
 TIME = "2026-02-01T10:00:{:02}.137Z"
 LONG = "Because the cache is keyed by name, " * (MIN_TEXT // 30)
@@ -400,3 +402,20 @@ def test_a_session_kept_apart_joins_after_undo(repository, tmp_path):
     assert conversations(repository) == {}
     assert joins(import_demo(repository, *sources)) == [("s2", "conv-001", "fork/s2", 2)]
     assert_sound(repository)
+
+
+def test_workers_read_the_beginnings_of_many_sources_alike(tmp_path, monkeypatch):
+    words = "q r t"
+    answer = {"r": "The same long answer of an agent. " * 40}
+    sources = []
+    for number in range(6):
+        records = session_records(f"twin{number}", f"{words} own{number}")
+        for record in records[1:]:
+            record["say"] = answer.get(record["id"], record["say"])
+        sources.append(write_transcript(tmp_path / f"{number}.jsonl", *records))
+    expected = import_demo(make_store(tmp_path / "one.git"), *sources)
+    monkeypatch.setattr(shared_prefix, "_SOURCES_PER_WORKER", 1)
+    setting = Setting("scopes.importWorkers", "3", "flag")
+    several = import_demo(make_store(tmp_path / "three.git", {**FAST, "scopes.importworkers": setting}), *sources)
+    assert len(several.joined) == 5
+    assert several.joined == expected.joined

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pygit2
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -348,3 +350,25 @@ def test_a_commit_as_scopes_writes_it_is_parsed_as_any_other_commit(parents, nam
     for number, key in enumerate(keys):
         expected.setdefault(key, one_line(f"{value}{number}", limit=None))
     assert parsed(data).trailers == expected
+
+
+@given(
+    names=st.lists(st.text("ab.-0=%é ", min_size=1, max_size=4), unique=True, max_size=40),
+    wanted=st.text("ab.-0=%é ", min_size=1, max_size=4),
+    cut=st.integers(0, 60),
+)
+def test_one_entry_of_a_tree_is_found_as_in_the_whole_tree(names, wanted, cut):
+    """Small trees are read entry by entry, large ones at once; a damaged tree is corrupt unless the entry comes first."""
+    data = format_tree(TreeEntry(name, Oid(f"{number:040x}"), number % 2 == 1) for number, name in enumerate(names))
+    for name in (wanted, *names):
+        assert find_in_tree(data, name) == parse_tree(data).get(name)
+    damaged = data[: max(0, len(data) - cut)]
+    try:
+        expected = parse_tree(damaged).get(wanted)
+    except Corrupt:
+        with contextlib.suppress(Corrupt):
+            found = find_in_tree(damaged, wanted)
+            assert found is not None
+            assert found == parse_tree(data).get(wanted)
+    else:
+        assert find_in_tree(damaged, wanted) == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from scopes.errors import Corrupt
 from scopes.store.raw_refs import read_ref_files
 from tests.support.examples import examples
-from tests.support.store import HEADS, MAIN, files_of, git, write_bytes, write_chain
+from tests.support.store import HEADS, MAIN, files_of, git, write_bytes, write_chain, write_message
 
 ACTIVE = "refs/scopes/active/conv-001"
 names = st.sampled_from(
@@ -137,3 +138,22 @@ def test_a_name_that_is_not_utf_8_is_read(repository, tips):
     assert listed(repository.path, (HEADS,)) == {name: tips[0]}
     git(repository, "pack-refs", "--all")
     assert listed(repository.path, (HEADS,)) == {name: tips[0]}
+
+
+def test_the_names_of_refs_are_listed_loose_packed_and_damaged(repository):
+    tip = write_message(repository, "one")
+    for name in ("conv-001/main", "conv-002/main", "conv-003/x"):
+        git(repository, "update-ref", f"refs/heads/{name}", tip)
+    git(repository, "pack-refs", "--all")
+    git(repository, "update-ref", "refs/heads/conv-002/main", tip)
+    git(repository, "update-ref", "refs/heads/conv-004/main", tip)
+    Path(repository.path, "refs/heads/conv-001").mkdir(parents=True, exist_ok=True)
+    Path(repository.path, "refs/heads/conv-001/other").write_bytes(b"damaged")
+    expected = {
+        f"refs/heads/{name}"
+        for name in ("conv-001/main", "conv-001/other", "conv-002/main", "conv-003/x", "conv-004/main")
+    }
+    assert repository.list_ref_names("refs/heads/") == expected
+    assert repository.list_ref_names("refs/heads/conv-00", "refs/none/") == expected
+    assert repository.list_ref_names("refs/none/") == set()
+    assert {*repository.list_refs("refs/heads/")} == expected - {"refs/heads/conv-001/other"}

@@ -147,3 +147,22 @@ def test_find_returns_the_conflicting_ref():
     assert [found.find(name) for name in ("fork/x", "A/c", "a", "b")] == ["Fork", "a/b", "a/b", None]
     found.add("b/c")
     assert found.find("b") == "b/c"
+
+
+@given(
+    existing=st.lists(st.sampled_from(["a", "a/b", "a/c", "A/b", "a/b/c", "B", "b", "b/x", "É/a", "é/b"]), max_size=5),
+    added=st.lists(
+        st.sampled_from(["a", "a/b", "a/B", "a/d", "b", "b/y", "é", "a/b/d"]), max_size=2, min_size=1, unique=True
+    ),
+)
+def test_leaving_out_distant_refs_changes_no_answer_about_conflicts(existing, added):
+    names = refs.RefNameConflicts(sorted(existing))
+    expected = None
+    for name in added:
+        expected = expected or names.find(name)
+        names.add(name)
+    if expected is None:
+        refs.check_name_conflicts(existing, added)
+    else:
+        with pytest.raises(Invalid):
+            refs.check_name_conflicts(existing, added)

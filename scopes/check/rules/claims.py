@@ -9,11 +9,12 @@ from scopes.check.findings import Finding
 from scopes.check.rules.base import Rule, Settings, Unknown, event_of, event_of_text
 from scopes.check.rules.tests import list_tests
 from scopes.check.run import Run
+from scopes.loading import compile_lazily
 
-_PASSED = re.compile(
+_PASSED = compile_lazily(
     r"\b(?:all\s+)?(?:\d+\s+)?tests?\b[^.\n]{0,40}\b(?:pass(?:ed|es|ing)?|green|succeed(?:ed|s)?)\b", re.IGNORECASE
 )
-_NOT = re.compile(
+_NOT = compile_lazily(
     r"\b(?:not|no|cannot|can't|couldn't|fail(?:ed|s|ing)?|until|should|would|will|if|once)\b", re.IGNORECASE
 )
 

@@ -13,6 +13,7 @@ from scopes.check.rules.base import Judge, Parameter, Settings, event_of, place_
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
 from scopes.check.shell_unwrap import suffixes
+from scopes.loading import compile_lazily
 from scopes.secret_patterns import redact
 
 MAX_MATCH = 300  # characters
@@ -29,9 +30,9 @@ class Flags(NamedTuple):
     operands: tuple[str | None, ...]
 
 
-_MODULE = re.compile(r"-[A-Za-ln-z]*m(.*)")
-_EXPANDED = re.compile(r"[$`]")
-_BLANK = re.compile(r"\s")
+_MODULE = compile_lazily(r"-[A-Za-ln-z]*m(.*)")
+_EXPANDED = compile_lazily(r"[$`]")
+_BLANK = compile_lazily(r"\s")
 _MAX_SUBCOMMANDS = 3  # words before `--help`, the program included
 
 

@@ -12,14 +12,15 @@ from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
 from scopes.check.shell_state import Word, resolve
 from scopes.check.shell_unwrap import roots_of_find
+from scopes.loading import compile_lazily
 
 _ID = "shell/recursive-delete"
 _OUTSIDE = "a path outside of the workspace"
-_HOME = re.compile(r"(/home/[^/]+|/Users/[^/]+|/root)(?=/|$)")
-_EVERYTHING = re.compile(r"(?:(?:^|/)(?:\*\*?|\.\*|\.\[!?\^?\.\]\*|\{\*,\.\*\}|\.))+/?$")  # `dir/*` and the like
-_TEMPORARY = re.compile(r"\$(?:TMPDIR|\{TMPDIR(?::?[-=?][^}]*)?\})(?=/|$)")
+_HOME = compile_lazily(r"(/home/[^/]+|/Users/[^/]+|/root)(?=/|$)")
+_EVERYTHING = compile_lazily(r"(?:(?:^|/)(?:\*\*?|\.\*|\.\[!?\^?\.\]\*|\{\*,\.\*\}|\.))+/?$")  # `dir/*` and the like
+_TEMPORARY = compile_lazily(r"\$(?:TMPDIR|\{TMPDIR(?::?[-=?][^}]*)?\})(?=/|$)")
 _RSYNC_VALUED = ("--rsh", "--exclude", "--include", "--filter", "--files-from", "--exclude-from", "--include-from")
-_COMPUTED = re.compile(r"[$`]")
+_COMPUTED = compile_lazily(r"[$`]")
 
 
 def _targets(command: Command) -> Iterator[tuple[str, bool]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from scopes.check.rules.base import FILE_NAME, Parameter, Rule, Settings, Unknow
 from scopes.check.run import Call, Run
 from scopes.check.weaker_tests import count_lost, read_changes
 from scopes.check.workspace import is_outside, path_in_workspaces, relative_to, resolve
+from scopes.loading import compile_lazily
 from scopes.model.file_edits import FileEdit
 from scopes.model.message import FILE_WRITES
 
@@ -29,7 +29,7 @@ _OUTSIDE_ALLOWED = [
     "/tmp/**", "/private/tmp/**", "/var/tmp/**", "/dev/null", "/dev/std*", "/dev/tty", "**/.claude/plans/**",  # noqa: S108
     "**/.claude/projects/*/memory/**",
 ]  # fmt: skip
-_WORKTREE = re.compile(r"(?:.*/)?\.claude/worktrees/[^/]+/")
+_WORKTREE = compile_lazily(r"(?:.*/)?\.claude/worktrees/[^/]+/")
 _CHANGING = frozenset(
     {"rm", "rmdir", "mv", "cp", "touch", "mkdir", "tee", "truncate", "ln", "chmod", "chown", "install", "patch"}
 )
@@ -238,8 +238,8 @@ RULES = (
         "Tests are not made weaker",
         "Reports a test file whose edits together remove more assertions than they add, or add a skip or an `only`, "
         "and the deletion of a test file. Assertions that move to another test file are not lost, and a new test may "
-        "be skipped. It cannot see that one assertion replaces several, nor an edit whose change is not recorded. A "
-        "suppression with a reason accepts it.",
+        "be skipped; an equality of a whole value replaces checks of its parts. It cannot see that other assertions "
+        "replace several, nor an edit whose change is not recorded. A suppression with a reason accepts it.",
         _judge_weakened,
         (Parameter("paths", _TEST_FILES, "patterns of test files, relative to the workspace"),),
         strict="error",

@@ -12,13 +12,14 @@ from scopes.check.rules.base import Parameter, Rule, Settings
 from scopes.check.rules.commands import ALLOW, SCRATCH, Flags, is_given, judge_commands, matches_any, read_flags
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
+from scopes.loading import compile_lazily
 
 _PUSH_VALUED: Final = ("--repo", "--push-option", "--receive-pack", "--exec")
-_DRY: Final = re.compile(r"-[a-mp-zA-Z]*n[a-zA-Z]*")
-_FORCING: Final = re.compile(r"(?i)remote\..+\.(?:push=\+.*|mirror=(?:true|1|yes|on))")
-_HOOK_DIRECTORY: Final = re.compile(r"(?i).*(?:hooks?|husky|lefthook)[^/]*/?(?:/_)?")  # such as .githooks
-_NO_HOOKS: Final = re.compile(r"(?i)core\.hookspath\b")
-_HOOK: Final = re.compile(r"(?:.*/)?(?:\.git/hooks(?:/.*)?|\.husky(?:/.*)?)")
+_DRY: Final = compile_lazily(r"-[a-mp-zA-Z]*n[a-zA-Z]*")
+_FORCING: Final = compile_lazily(r"(?i)remote\..+\.(?:push=\+.*|mirror=(?:true|1|yes|on))")
+_HOOK_DIRECTORY: Final = compile_lazily(r"(?i).*(?:hooks?|husky|lefthook)[^/]*/?(?:/_)?")  # such as .githooks
+_NO_HOOKS: Final = compile_lazily(r"(?i)core\.hookspath\b")
+_HOOK: Final = compile_lazily(r"(?:.*/)?(?:\.git/hooks(?:/.*)?|\.husky(?:/.*)?)")
 _SKIPPING: Final[Mapping[str, frozenset[str]]] = {  # variables of hook managers, and the values that skip no hook
     "HUSKY": frozenset({"", "1", "2"}),
     "HUSKY_SKIP_HOOKS": frozenset({"", "0"}),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
@@ -12,12 +11,13 @@ from scopes.check.rules.base import Parameter, Rule, Settings, event_of
 from scopes.check.rules.commands import match_of, read_flags
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
+from scopes.loading import compile_lazily
 
 _ID: Final = "net/host"
 _CURE: Final = "add the host to `hosts`, or do without it"
-_HOST: Final = re.compile(r"(?:[A-Za-z][\w+.-]*:)?//(?:[^/?#\s@]*@)?(\[[^\]\s]*\]|[^/:?#\s]+)")
-_BARE: Final = re.compile(r"([\w-]+(?:\.[\w-]+)+|localhost)(?::\d+)?(?:[/?#].*)?")
-_REMOTE: Final = re.compile(r"(?:[\w.-]+@)?([\w.-]+|\[[^\]]*\]):.*")
+_HOST: Final = compile_lazily(r"(?:[A-Za-z][\w+.-]*:)?//(?:[^/?#\s@]*@)?(\[[^\]\s]*\]|[^/:?#\s]+)")
+_BARE: Final = compile_lazily(r"([\w-]+(?:\.[\w-]+)+|localhost)(?::\d+)?(?:[/?#].*)?")
+_REMOTE: Final = compile_lazily(r"(?:[\w.-]+@)?([\w.-]+|\[[^\]]*\]):.*")
 _VALUED: Final = {  # options with values, of programs whose operands are addresses
     "curl": "AbcCdDeEFhHKmMoPQrtTuUwXyYzx",
     "wget": "aAeiBDIloOPQRtTUwX",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from scopes.check.comments import changes_only_comments
@@ -14,6 +13,7 @@ from scopes.check.rules.tests import list_tests
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
 from scopes.check.workspace import path_in_workspaces, resolve
+from scopes.loading import compile_lazily
 from scopes.model.message import FILE_WRITES
 
 _PATHS = Parameter("paths", ["**"], "the files whose edits the tests can see, relative to the workspace")
@@ -25,7 +25,8 @@ _IGNORED = [
 ]  # fmt: skip
 _IGNORE = Parameter("ignore", _IGNORED, "files among them that no test looks at")
 _PUSH = "git push **"
-_CONDITIONAL = re.compile(r"[&|(){}]|\b(?:if|case|for|while|until|select)\b")  # control operators and compound commands
+# Control operators and compound commands.
+_CONDITIONAL = compile_lazily(r"[&|(){}]|\b(?:if|case|for|while|until|select)\b")
 
 
 def _last_edit(run: Run, settings: Settings, before: int | None = None) -> tuple[Call, str] | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from scopes.check.rules.base import Parameter, Rule, Settings
 from scopes.check.rules.commands import ALLOW, judge_commands, matches_any, matches_verb
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
+from scopes.loading import compile_lazily
 
 _PUBLISHING: Final = [
     "npm publish **", "npm publ **", "npm pub **", "npm unpublish **", "npm dist-tag add **", "npm dist-tag rm **",
@@ -35,7 +35,7 @@ _PUBLISHING: Final = [
 ]  # fmt: skip
 _LOCAL: Final = ["gradle* ** *publishToMavenLocal **", "gradle* tasks **", "gradle* help **"]
 _TAGGED: Final = frozenset({"--tag", "--otp", "--access", "--registry"})  # options of npm that take a value
-_RELEASES: Final = re.compile(r"/?repos/[^/\s]+/[^/\s]+/releases(?:/.*)?")
+_RELEASES: Final = compile_lazily(r"/?repos/[^/\s]+/[^/\s]+/releases(?:/.*)?")
 
 
 def _decide_publish(command: Command, _: Call, __: Run, settings: Settings) -> str | None:

@@ -13,6 +13,7 @@ from scopes.check.rules.commands import match_of, read_flags
 from scopes.check.run import Call, Run, RunPart
 from scopes.check.shell_command import Command
 from scopes.context.secrets import may_hold_secrets
+from scopes.loading import compile_lazily
 from scopes.secret_patterns import Secret, find_secrets
 
 _SHOWN: Final = 4  # characters of a secret in a finding, at most a quarter of it
@@ -29,9 +30,9 @@ _SEARCHERS: Final[Mapping[str, str]] = {  # programs whose first operand is an e
 }  # fmt: skip
 _PACKERS: Final = frozenset({"tar", "gtar", "bsdtar", "zip", "7z", "cpio", "rar"})
 _MOVERS: Final = frozenset({"mv", "ln"})  # what they name stays protected if the new name is one of a secret too
-_ENVIRON: Final = re.compile(r"/proc/[^/]+/environ")
-_AWK_ENVIRON: Final = re.compile(r"\bENVIRON\s*\[\s*\"(\w+)\"\s*\]|\bin\s+ENVIRON\b")
-_UPLOADS: Final = re.compile(r"-T|--upload-file|--post-file|--body-file")
+_ENVIRON: Final = compile_lazily(r"/proc/[^/]+/environ")
+_AWK_ENVIRON: Final = compile_lazily(r"\bENVIRON\s*\[\s*\"(\w+)\"\s*\]|\bin\s+ENVIRON\b")
+_UPLOADS: Final = compile_lazily(r"-T|--upload-file|--post-file|--body-file")
 _COPIERS: Final[Mapping[str, str]] = {"cp": "tS", "scp": "cFiJloPS", "rsync": "efT", "install": "gmot"}
 _REVEALING: Final = [
     "printenv", "env", "env -0", "env --null", "set", "compgen -v", "export", "export -p", "declare", "declare -p",
@@ -49,24 +50,26 @@ _REVEALING: Final = [
     "vault read **", "op read **", "op item get **", "pass show **", "bw get password **", "heroku config **",
     "npm config get *_authToken **", "git credential fill **", "docker-credential-* get **", "doppler secrets **",
 ]  # fmt: skip
-_PUBLIC: Final = re.compile(r".*\.pub|known_hosts(?:\.old)?|authorized_keys", re.IGNORECASE)
-_SAMPLE_PASSWORD: Final = re.compile(r"(?:pass|passwd|password|secret|test)[0-9]{0,4}", re.IGNORECASE)
-_SAMPLE_HOST: Final = re.compile(
+_PUBLIC: Final = compile_lazily(r".*\.pub|known_hosts(?:\.old)?|authorized_keys", re.IGNORECASE)
+_SAMPLE_PASSWORD: Final = compile_lazily(r"(?:pass|passwd|password|secret|test)[0-9]{0,4}", re.IGNORECASE)
+_SAMPLE_HOST: Final = compile_lazily(
     r"@(?:[\w-]{1,63}\.){0,9}(?:example(?:\.(?:com|org|net))?|invalid)(?![\w-]|\.\w)", re.IGNORECASE
 )
-_LOCAL_HOST: Final = re.compile(
+_LOCAL_HOST: Final = compile_lazily(
     r"@(?:[\w-]{1,63}|127(?:\.\d{1,3}){3}|\[::1\]|host\.docker\.internal|[\w.-]{1,200}\.localhost)(?![\w-]|\.\w)",
     re.IGNORECASE,
 )  # this machine, or a name without a domain, such as a service of a compose file
 _STRIPE_LENGTH: Final = 24  # characters behind the prefix
-_SECRET_NAME: Final = re.compile(
+_SECRET_NAME: Final = compile_lazily(
     r"(?:^|_)(?:API_?KEY|ACCESS_?KEY|SECRET_?KEY|PRIVATE_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASS|CREDENTIALS?|PAT)S?$"
 )
-_PACKAGE_NAME: Final = re.compile(r"auth|keys?|tokens?", re.IGNORECASE)  # such as internal/auth, a directory of sources
-_IN_VARIABLE: Final = re.compile(r"\$\{?\w+\}?/[^$`*?]+$")
+_PACKAGE_NAME: Final = compile_lazily(
+    r"auth|keys?|tokens?", re.IGNORECASE
+)  # such as internal/auth, a directory of sources
+_IN_VARIABLE: Final = compile_lazily(r"\$\{?\w+\}?/[^$`*?]+$")
 _PRINTERS: Final = frozenset({"echo", "printf", "printenv", "declare", "typeset"})
-_ASSIGNED: Final = re.compile(r"\b(\w+)=[\"']?\$\([ ]*$")  # in front of a command whose output a variable gets
-_VARIABLE: Final = re.compile(
+_ASSIGNED: Final = compile_lazily(r"\b(\w+)=[\"']?\$\([ ]*$")  # in front of a command whose output a variable gets
+_VARIABLE: Final = compile_lazily(
     r"\$(?:\{(\w+)(?:\}|:[-=]|\^|,|@[QPEUuL]|:0?:?(?:[2-9]\d|1\d\d)\}|:0:(?:[2-9]\d|\d{3,}))|(\w+))"
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -13,6 +12,7 @@ from scopes.check.rules.commands import ALLOW, judge_commands, matches_any
 from scopes.check.rules.publish import PUBLISH
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
+from scopes.loading import compile_lazily
 
 _FETCHERS: Final = ["curl", "wget", "fetch", "aria2c", "http", "https", "xh", "lynx", "w3m"]
 _OTHER_USERS: Final = frozenset(
@@ -21,7 +21,7 @@ _OTHER_USERS: Final = frozenset(
 )  # fmt: skip
 _HARMLESS: Final = frozenset({"-l", "-v", "-k", "-K", "-V", "-n", "--version", "-nv", "-vn", "-ln", "-nl"})
 _CONTAINERS: Final = frozenset({"docker", "podman", "nerdctl", "docker-compose"})
-_HOST_ROOT: Final = re.compile(r"/:.*|(?:.*,)?(?:source|src)=/(?:,.*)?")
+_HOST_ROOT: Final = compile_lazily(r"/:.*|(?:.*,)?(?:source|src)=/(?:,.*)?")
 _INSTALLING: Final = [
     "npm install **", "npm i **", "npm ci **", "npm add **", "pnpm install **", "pnpm i **", "pnpm add **",
     "yarn", "yarn install **", "yarn add **", "bun install **", "bun add **", "pip* install **",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from scopes.check.exit_status import read_status
@@ -10,8 +9,9 @@ from scopes.check.globs import matches_command
 from scopes.check.rules.base import Settings
 from scopes.check.run import Call, Run
 from scopes.check.runner_summaries import has_failed
+from scopes.loading import compile_lazily
 
-_PIPEFAIL = re.compile(r"(?:\S*/)?(?:ba|k|z)sh\s[^;|&\n'\"]*-\w*o\s+pipefail\b")
+_PIPEFAIL = compile_lazily(r"(?:\S*/)?(?:ba|k|z)sh\s[^;|&\n'\"]*-\w*o\s+pipefail\b")
 NO_CODE = "the exit code of the last test run is not recorded"
 OTHER_CODE = "the exit code is not that of the last test run, and its output has no summary of failures"
 
@@ -30,7 +30,7 @@ class CheckedTest(NamedTuple):
 
 def list_tests(run: Run, settings: Settings) -> list[CheckedTest]:
     """Return the calls that ran tests, in order; a refused call ran none."""
-    return [_judge(call, settings) for call in run.calls if call.outcome != "denied" and is_test(call, settings)]
+    return [judge_test(call, settings) for call in run.calls if call.outcome != "denied" and is_test(call, settings)]
 
 
 def is_test(call: Call, settings: Settings) -> bool:
@@ -40,7 +40,8 @@ def is_test(call: Call, settings: Settings) -> bool:
     return any(matches_command(pattern, command) for command in call.commands for pattern in settings.tests)
 
 
-def _judge(call: Call, settings: Settings) -> CheckedTest:
+def judge_test(call: Call, settings: Settings) -> CheckedTest:
+    """Return whether the tests of a call passed, which is not always its own outcome: `pytest | tail` is unknown."""
     passed = {"failed": False, "ok": True}.get(call.outcome) if call.exit_code is None else call.exit_code == 0
     tests = [each for each in call.commands if any(matches_command(pattern, each) for pattern in settings.tests)]
     if passed is None or call.shell is None or not tests:

@@ -12,10 +12,11 @@ from scopes.check.rules.base import Parameter, Rule, Settings, Unknown, event_of
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
 from scopes.check.workspace import matches_in_workspaces
+from scopes.loading import compile_lazily
 from scopes.model.agent_tools import SHELLS
 from scopes.secret_patterns import redact
 
-_ALLOWED = re.compile(r"([\w*.-]+)(?:\((.*)\))?", re.DOTALL)
+_ALLOWED = compile_lazily(r"([\w*.-]+)(?:\((.*)\))?", re.DOTALL)
 _SHELL = "Bash"  # stands for the shell tool of every agent, as in Claude Code's permissions
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
@@ -10,15 +11,16 @@ from scopes.cli.arguments import AllProjects, OfProjects, Since
 from scopes.cli.import_runner import (
     choose_projects,
     collect_sources,
-    import_all,
+    import_or_repeat,
     refuse_other_options,
-    with_first_prompts,
 )
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
-from scopes.importers.import_sample import SAMPLE_SESSIONS, import_sample
 from scopes.importers.import_sources import ImportOptions
+from scopes.loading import load
 from scopes.render.view_options import ViewOptions
+from scopes.result import Result
+from scopes.store.repository import Repository
 
 
 def import_(
@@ -44,6 +46,9 @@ def import_(
         bool, typer.Option("--no-join", help="Import copies of other sessions as conversations of their own")
     ] = False,
     report: Annotated[bool, typer.Option("--report", help="Print what every byte of every source became")] = False,
+    rehash: Annotated[
+        bool, typer.Option("--rehash", help="Also read files whose size and times are those of the last import")
+    ] = False,
     sample: Annotated[
         bool, typer.Option("--sample", help="Import a made-up conversation of three agents instead")
     ] = False,
@@ -60,6 +65,8 @@ def import_(
     of the same run are one conversation, in whatever order they come, and each call counts once. A record that cannot
     be read is kept and counted. Nothing is imported twice: of a transcript that has grown since, only the new part is
     imported. Transcripts are never modified. --since compares the time that the last message of a session has recorded.
+    If an import found nothing new, and the size, times and inode of all files are still the same, the next one does not
+    read them again; --rehash reads them.
     Several notes of one kind are one line with their number; --report or -v lists them.
 
     The store of a project, which `scopes init` makes in a git repository, takes only the sessions that were recorded in
@@ -89,15 +96,17 @@ def import_(
     """
     invocation: Invocation = context.obj
     if sample or sample_sessions:
-        others = (paths, since, title, project, dry_run, strict, again, no_join, report, all_projects)
+        others = (paths, since, title, project, dry_run, strict, again, no_join, report, all_projects, rehash)
         refuse_other_options("--sample" if sample else "--sample-sessions", *others, sample and sample_sessions)
     if sample:
+        import_sample: Callable[[Repository], Result] = load("scopes.importers.import_sample:import_sample")
         return invocation.show(import_sample(invocation.repository(create=True)))
     start = None if since is None else parse_date(since, now_nanoseconds())
     projects = choose_projects(invocation, project or [], all_projects=all_projects)
-    collected = collect_sources(invocation, list(SAMPLE_SESSIONS) if sample_sessions else paths or [])
+    samples: Sequence[str] = load("scopes.importers.import_sample:SAMPLE_SESSIONS") if sample_sessions else ()
+    collected = collect_sources(invocation, list(samples) or paths or [])
     options = ImportOptions(
         dry_run=dry_run, strict=strict, again=again, title=title, since=start, projects=projects, join=not no_join
     )
-    result = with_first_prompts(invocation, import_all(invocation, collected, options))
+    result = import_or_repeat(invocation, collected, options, rehash=rehash)
     return invocation.show(result, options=ViewOptions(report=report, details=invocation.verbose))

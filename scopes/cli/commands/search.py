@@ -56,17 +56,14 @@ def search(
     under NOT and OR. The syntax is Python's; \w, \d and \b know every script, and ^ and $ match at the ends of lines.
 
     Conversations whose titles contain the words come first, unless the query has fields, NOT, OR or --regex; in a pipe
-    they are notes, and in JSON the titles of the last line.
-
-    Each hit is named so that cat and branch --from accept it, and shows whether its text was retracted or amended
-    since. In a pipe a hit is a row; with --context rows begin with their offset from the hit, which has 0.
-    The last line counts a message that several branches or conversations share once; import counts it once for each
-    conversation, and so does a new index, which also reads the root commit of each.
+    they are notes, and in JSON the titles of the last line. Each hit is named so that cat and branch --from accept it,
+    and shows whether its text was retracted or amended since. In a pipe a hit is a row; with --context rows begin with
+    their offset from the hit, which has 0. The last line counts a message that several branches or conversations share
+    once; import counts it once for each conversation, and so does a new index, which also reads the root commits.
 
     Exit code 1 means that nothing was found, 9 that a regular expression took longer than 5 seconds on one message: the
-    search ends there, and the hits found before it are shown.
-
-    A query of several words needs no quotes. The name of a conversation as the last word means the same as with --in.
+    search ends there, and the hits found before it are shown. A query of several words needs no quotes. The name of a
+    conversation as the last word means the same as with --in.
 
     Examples:
       scopes search parser error

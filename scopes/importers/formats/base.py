@@ -101,6 +101,18 @@ def choose_format(formats: Sequence[Format], source: Source) -> Format:
     raise CannotImport(f"{source.path}: {UNKNOWN_FORMAT}", hint=f"formats: {known}")
 
 
+def read_session_with_messages(chosen: Format, source: Source) -> Session | None:
+    """Return the first session of a source; None if it has none, or no message. Reads as far as the first message.
+
+    Raises:
+        CannotImport: nothing in the source identifies the session.
+        OSError: the source cannot be read.
+    """
+    events = chosen.walk_events(source)
+    first = next(events, None)
+    return first if isinstance(first, Session) and any(isinstance(event, Draft) for event in events) else None
+
+
 def read_session(chosen: Format, source: Source) -> Session | None:
     """Return the first session of a source; None if it has none. Reads the source up to its first event only.
 
@@ -110,8 +122,3 @@ def read_session(chosen: Format, source: Source) -> Session | None:
     """
     first = next(iter(chosen.walk_events(source)), None)
     return first if isinstance(first, Session) else None
-
-
-def has_message(chosen: Format, source: Source) -> bool:
-    """Return True if a source has a message; it is read as far as the first one."""
-    return any(isinstance(event, Draft) for event in chosen.walk_events(source))

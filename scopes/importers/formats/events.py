@@ -34,8 +34,7 @@ class RunEnd(NamedTuple):
     usage: Mapping[str, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ByteRange:
+class ByteRange(NamedTuple):
     """A byte range of the source."""
 
     offset: int

@@ -9,8 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from scopes.importers.formats.events import ByteRange
 from scopes.importers.formats.lossless_json import NOT_DECODED, decode, decode_fast, decode_first, describe_error
@@ -21,9 +20,8 @@ _WHITESPACE = re.compile(r"\s*")
 _CUT_OFF = "truncated (incomplete last record)"
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One document of a source; if it has a `problem`, it has no value.
+class Record(NamedTuple):
+    """One document of a source; if it has a `problem`, it has no value. An import makes one for every line.
 
     line: counts from 1; two documents on one line have the same
     number: counts documents from 0; no two of a source have the same, so a draft's key can be made of it
@@ -53,7 +51,7 @@ def walk_records(stream: BinaryIO, size: int) -> Iterator[Record]:
         records = _parse_line(line, number, count, span)
         count += len(records)
         if held is not None and not records:
-            held = replace(held, span=ByteRange(held.span.offset, offset - held.span.offset))
+            held = held._replace(span=ByteRange(held.span.offset, offset - held.span.offset))
         for record in records:
             if held is not None:
                 yield held

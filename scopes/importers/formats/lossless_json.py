@@ -14,6 +14,7 @@ from scopes.loading import load
 
 MAX_DEPTH = 200  # as deep as a stored document may be
 NOT_DECODED = object()
+_EXACT = frozenset({str, int, float, bool, type(None)})
 _COMPACT = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
 
 
@@ -150,9 +151,10 @@ _DECODER = json.JSONDecoder(
 def _holds_inexact(value: Any) -> bool:
     if isinstance(value, (InexactNumber, RepeatedKeys)):
         return True
-    if isinstance(value, dict):
-        return any(_holds_inexact(item) for item in value.values())
-    return isinstance(value, list) and any(_holds_inexact(item) for item in value)
+    if not isinstance(value, (dict, list)):
+        return False
+    items = value.values() if isinstance(value, dict) else value
+    return not _EXACT.issuperset(map(type, items)) and any(_holds_inexact(item) for item in items)
 
 
 def _encode(value: Any) -> str:

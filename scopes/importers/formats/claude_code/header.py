@@ -5,8 +5,10 @@ A sub-agent's file is in `<session>/subagents/`; if its records do not name the 
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from scopes.errors import CannotImport
@@ -53,11 +55,24 @@ class Header:
 
 
 def read_header(source: Source) -> Header:
-    """Read the header of a file, up to its first message.
+    """Read the header of a file, up to its first message; once for a file that stays the same.
 
     Raises:
         CannotImport: no record names a session.
+        OSError: the file cannot be read.
     """
+    if type(source) is not Source:
+        return _read_header(source)
+    status = os.stat(source.path)
+    return _read_file_header(source, (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+
+
+@lru_cache(maxsize=1000)
+def _read_file_header(source: Source, _state: tuple[int, ...]) -> Header:
+    return _read_header(source)
+
+
+def _read_header(source: Source) -> Header:
     names: dict[str, None] = {}
     first: dict[str, Any] = {}
     created = cwd = version = None
