@@ -127,9 +127,7 @@ def render_conflict_resolved(result: ConflictResolved, view: View) -> None:
         left = counted(result.remaining, "conflict")
         write_hint(view, f"{left} still open: scopes conflicts list {result.conversation}")
     else:
-        write_hint(
-            view, f"no conflict is open now; continue: scopes conv {result.kind} {result.conversation} --continue"
-        )
+        write_hint(view, f"no conflict is open now; continue: scopes {result.kind} {result.conversation} --continue")
 
 
 def _write_branch_conflicts(rows: list[ConflictRow], view: View) -> None:
@@ -351,7 +349,7 @@ def _write_next_steps(row: ConflictRow, sides: Sequence[str], view: View) -> Non
     if row.conflict.status in ENDED:
         if row.kind == _HELD:
             return
-        write_hint(view, f"continue: scopes conv {row.kind} {row.conversation} --continue")
+        write_hint(view, f"continue: scopes {row.kind} {row.conversation} --continue")
         return
     finish = "" if row.kind == _HELD else " --continue"
     resolve = f"scopes conflicts resolve {row.conversation} {row.conflict.id[:8]}"
@@ -362,4 +360,4 @@ def _write_next_steps(row: ConflictRow, sides: Sequence[str], view: View) -> Non
         write_hint(view, f"as before:      {resolve} --as-before{finish}")
     if can_have_value(row.conflict.key):
         write_hint(view, f"edit a value:   {resolve} --edit")
-    write_hint(view, f"discuss it:     scopes conv append {row.conversation}/{row.branch} TEXT")
+    write_hint(view, f"discuss it:     scopes append {row.conversation}/{row.branch} TEXT")
