@@ -188,17 +188,13 @@ def _is_removal(flags: Flags) -> bool:
     return _is_forced(flags) and not flags.options & {"--cached", "-n", "--dry-run"}
 
 
-def _is_reversal(flags: Flags) -> bool:
-    checks = {"--check", "--stat", "--numstat", "--summary", "--cached"}
-    return ("-R" in flags.options or is_given(flags.options, "--reverse")) and not flags.options & checks
-
-
 def _is_worktree(flags: Flags) -> bool:
     return flags.operands[:1] == ("remove",) and _is_forced(flags)
 
 
-def _is_pruning(flags: Flags) -> bool:
-    return "--prune=now" in flags.options or "--prune=all" in flags.options
+def _prunes_at_once(words: Sequence[str | None]) -> bool:
+    """Return True if `git gc` deletes even what became unreachable a moment ago."""
+    return bool({"--prune=now", "--prune=all"} & {*words})
 
 
 def _always(_: Flags) -> bool:
@@ -233,10 +229,12 @@ _LOSS_VALUED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 
 def _decide_history_loss(command: Command, _: Call, run: Run, settings: Settings) -> str | None:
     verb, words = _verb_of(command)
-    if verb not in _LOSSES or matches_any(settings.parameters["allow"], command):
+    if verb not in {"gc", *_LOSSES} or matches_any(settings.parameters["allow"], command):
         return None
     if _is_scratch(command.directory, run.directory, settings.parameters):
         return None
+    if verb == "gc":
+        return "git gc deletes what no ref reaches" if _prunes_at_once(words) else None
     loses, what = _LOSSES[verb]
     return f"git {verb} {what}" if loses(read_flags(words, *_LOSS_VALUED.get(verb, ("", ())))) else None
 
@@ -285,8 +283,8 @@ HISTORY_LOSS = Rule(
     "No git command throws away changes or history",
     "Decided from the words of git commands: reset --hard, clean -f, checkout -f, checkout and restore of the whole "
     "tree, switch --discard-changes, branch -D, stash drop and clear, reflog expire and delete, update-ref -d, "
-    "filter-branch and filter-repo. It cannot see whether there was anything to lose. In a directory that `scratch` "
-    "matches, outside of the workspace, nothing is reported. `allow` accepts single commands.",
+    "gc --prune=now, filter-branch and filter-repo. It cannot see whether there was anything to lose. In a directory "
+    "that `scratch` matches, outside of the workspace, nothing is reported. `allow` accepts single commands.",
     judge_commands("shell/history-loss", _decide_history_loss, "commit or stash first, or add the command to `allow`"),
     (ALLOW, Parameter("scratch", SCRATCH, "directories outside of the workspace whose repositories may be lost")),
 )
