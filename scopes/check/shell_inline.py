@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from scopes.check.shell_sed import awk_commands, awk_file, awk_program, sed_commands, sed_scripts
+from scopes.check.shell_scripts import AWKS, SEDS, script_file
+from scopes.check.shell_sed import awk_commands, awk_program, sed_commands, sed_scripts
 from scopes.check.shell_state import Word
 from scopes.check.shell_wrappers import Step, join, program_of, split_options
 from scopes.loading import compile_lazily
@@ -45,6 +46,7 @@ _COMMAND_OPTIONS: Final[Mapping[str, _Options]] = {
     "gnome-terminal": _Options(),
     "ip": _Options(),
 }  # fmt: skip
+_OTHER_OPTIONS: Final = frozenset({"--checkpoint"})  # they are no shortened ones
 _ENDED_BY_COMMAND: Final = {"xterm": "-e", "gnome-terminal": "--", "watchexec": "--"}
 _PLAIN_PROGRAM: Final = compile_lazily(
     r"(?:\S*/)?(?:ssh|gzip|pigz|bzip2|pbzip2|lbzip2|xz|pixz|zstd|zstdmt|lz4|lzop|lzma|cat|less|more|rsync|unzip|brotli)"
@@ -137,8 +139,8 @@ def _reads_code(program: str, words: tuple[Word, ...]) -> bool:
         return any(
             name == "-f" and value is not None and value.text in _STANDARD_INPUT for name, value in _make_options(words)
         )
-    if program in _AWKS:
-        file = awk_file(words)
+    if program in AWKS | SEDS:
+        file = script_file(program, words)
         return file is not None and file.text in _STANDARD_INPUT
     if program in _VIMS:
         return program == "ex" or any(re.fullmatch(r"-\w*(?:es|Es|sE|se)\w*", word.text) for word in words[1:])
@@ -188,7 +190,6 @@ def _in_gdb(words: tuple[Word, ...], _: Word | None) -> Iterator[str]:
     yield from (match[1] for match in matches if match is not None)
 
 
-_AWKS: Final = frozenset({"awk", "gawk", "mawk", "nawk", "original-awk"})
 _GDB_OPTIONS: Final = (
     "-ex",
     "--ex",
@@ -226,6 +227,8 @@ def _pairs(words: tuple[Word, ...], options: _Options) -> Iterator[tuple[str, Wo
         name, equals, value = text.partition("=")
         if text == "--":
             return
+        if name in _OTHER_OPTIONS:
+            continue
         if name in options.long or (len(name) > 4 and any(each.startswith(name) for each in options.long)):
             yield name, Word(None if word.value is None else value, value) if equals else following
         elif options.letters and re.match(r"-[A-Za-z]", text) and not text.startswith("--"):
@@ -289,8 +292,8 @@ def _in_make(words: tuple[Word, ...], script: Word | None) -> Iterator[str]:
 
 
 _FINDERS: Final[Mapping[str, Callable[[tuple[Word, ...], Word | None], Iterator[str]]]] = {
-    **dict.fromkeys(("sed", "gsed"), _in_sed),
-    **dict.fromkeys(_AWKS, _in_awk),
+    **dict.fromkeys(SEDS, _in_sed),
+    **dict.fromkeys(AWKS, _in_awk),
     **dict.fromkeys(_VIMS, _in_vim),
     **dict.fromkeys(("gdb", "lldb"), _in_gdb),
     **dict.fromkeys(("make", "gmake"), _in_make),

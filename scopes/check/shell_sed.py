@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from scopes.check.shell_scripts import AWK_LETTERS, AWK_LONG, SED_LETTERS, SED_LONG
 from scopes.check.shell_state import Word
 from scopes.check.shell_wrappers import split_options
 from scopes.loading import compile_lazily
@@ -30,8 +31,6 @@ _AWK_SYSTEM: Final = compile_lazily(r'\bsystem\s*\(\s*(?:"((?:[^"\\\n]|\\.)*)"\s
 _AWK_PIPE: Final = compile_lazily(r'"((?:[^"\\\n]|\\.)*)"\s*\|&?\s*getline|\|&?\s*"((?:[^"\\\n]|\\.)*)"')
 _AWK_RUNS: Final = compile_lazily(r"\bsystem\s*\(|(?<!\|)\|(?!\|)|@load|@[a-z_]\w*\s*\(")
 _ESCAPED: Final = compile_lazily(r"\\(.)", re.DOTALL)
-_SED_LONG: Final = ("--expression", "--file", "--line-length")
-_AWK_LONG: Final = ("--field-separator", "--assign", "--file", "--source", "--include", "--load", "--exec")
 
 
 def sed_scripts(words: tuple[Word, ...]) -> list[Word]:
@@ -39,7 +38,7 @@ def sed_scripts(words: tuple[Word, ...]) -> list[Word]:
     rest, scripts, has_file = words[1:], [], False
     operands: list[Word] = []
     while rest:
-        options = split_options(rest, "efl", _SED_LONG) if rest[0].text.startswith("-i") is False else None
+        options = split_options(rest, SED_LETTERS, SED_LONG) if rest[0].text.startswith("-i") is False else None
         if options is None:
             rest = rest[1:]
             continue
@@ -88,7 +87,7 @@ def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
 
 def awk_program(words: tuple[Word, ...]) -> Word | None:
     """Return the program in the words of awk; None if it is in a file."""
-    options = split_options(words[1:], "FvfeEilW", _AWK_LONG)
+    options = split_options(words[1:], AWK_LETTERS, AWK_LONG)
     given = [value for name, value in options.given if name in {"-e", "--source"} and value is not None]
     if given:
         text = "\n".join(word.text for word in given)
@@ -96,11 +95,6 @@ def awk_program(words: tuple[Word, ...]) -> Word | None:
     if any(name in {"-f", "-E", "--file", "--exec"} for name, _ in options.given):
         return None
     return options.operands[0] if options.operands else None
-
-
-def awk_file(words: tuple[Word, ...]) -> Word | None:
-    """Return the file from which awk reads its program; None if it reads none."""
-    return split_options(words[1:], "FvfeEilW", _AWK_LONG).value(("-f", "-E", "--file", "--exec"))
 
 
 def awk_commands(program: str) -> Iterator[str]:

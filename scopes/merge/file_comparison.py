@@ -280,8 +280,9 @@ def _compare_different_starts(
 ) -> FileComparison:
     """Compare sides that began with different texts; `before` is that in the history of the merge base, if known.
 
-    A side that began with the text of the other one, or later and with all of its changes, went on with it. Otherwise
-    the text of the merge base must be known. If it is not, edits of the same lines overlap, and others are unknown.
+    A side that began with the text of the other one, or later and with all of its changes, went on with it. Changes are
+    compatible if they do not touch each other over the text of the merge base. The changes of a side are those of its
+    own start. They overlap if, from either start, both sides changed the same lines. All else is unknown.
     """
     target, source = texts
     if first[1] == target or (later[1] and has_all_changes(first[0], target, first[1])):
@@ -289,21 +290,26 @@ def _compare_different_starts(
     if first[0] == source or (later[0] and has_all_changes(first[1], source, first[0])):
         return shape(outcome="compatible", merged=target, note="the target edited the text of the source")
     if before in first:
-        return _merge_texts(partial(shape, base=before), before, target, source, None)
+        found = _merge_texts(partial(shape, base=before), before, target, source, None)
+        if found.outcome != "overlap":
+            return found
     note = "the sides began with different texts"
     if (later[1] and _may_go_on(first[0], target, first[1])) or (later[0] and _may_go_on(first[1], source, first[0])):
         return shape(outcome="unknown", note=f"{note}, of which one may be made of the other")
-    moved = merge_texts(first[1], first[0], source)
-    if moved.conflicts:
-        groups = group_changes(list_line_changes(first[0], target), list_moved_changes(first, source))
-        ranges = overlapping_ranges(groups, (lines_of(target), lines_of(source)))
-        merged = merge_texts(first[1], target, source)  # applies the edits of the source to the text of the target
-        found = shape(outcome="overlap", merged=merged.text, ranges=ranges[:MAX_RANGES], note=note)
-    else:
-        found = _merge_texts(shape, first[0], target, moved.text, note)
-    if found.outcome == "overlap" and found.ranges:
-        return found
-    return shape(outcome="unknown", note=f"{note}, and their edits are at different lines")
+    ranges = _find_ranges(first, texts)
+    if not ranges or not _find_ranges((first[1], first[0]), (source, target)):
+        return shape(outcome="unknown", note=f"{note}, and their edits are at different lines")
+    merged = merge_texts(first[1], target, source)  # applies the edits of the source to the text of the target
+    return shape(outcome="overlap", merged=merged.text, ranges=ranges[:MAX_RANGES], note=note)
+
+
+def _find_ranges(first: tuple[str, str], texts: tuple[str, str]) -> tuple[LineRange, ...]:
+    """Return the lines of the first side's start that it changed, and the other side too, from its own start.
+
+    Changes of the other side that the first side began with do not count.
+    """
+    groups = group_changes(list_line_changes(first[0], texts[0]), list_moved_changes(first, texts[1]))
+    return overlapping_ranges(groups, (lines_of(texts[0]), lines_of(texts[1])))
 
 
 def _may_go_on(old: str, new: str, later: str) -> bool:

@@ -117,7 +117,8 @@ def _named_paths(call: SideCall, part: Part) -> Iterator[tuple[str, str]]:
     """Yield the paths that a command names and may change, each with the command."""
     command = command_of(part)
     for action in () if command is None else read_actions(command):
-        for word in action.operands if not action.formats else ():
+        words = tuple(filter(None, action.operands)) if not action.formats else ()
+        for word in words[1:] if action.cause.startswith(_IN_PLACE) else words:  # the first one is the script
             path = posixpath.join(call.directory or "", action.directory, word)
             is_known = call.directory is not None or posixpath.isabs(path)
             if is_known and not any(mark in path for mark in (STAR, ONE, ANY)):

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-
 import pytest
 
-from scopes.check.shell import parse_commands
+from tests.check.marked_runs import prepare, reads_of, runs_mark
 
 RUNS = [  # git runs `mark` for these
     "git -c alias.x='!mark' x",
@@ -85,74 +81,34 @@ RUNS_NOTHING = [  # and it runs no other program for these, so nothing is report
 ]
 
 
-def bash(line, home):
-    """Run a line in the repository below a home directory."""
-    environment = {
-        "PATH": f"{home}/bin:{os.environ['PATH']}", "HOME": str(home), "LC_ALL": "C.UTF-8", "TERM": "dumb",
-        "MARKED": f"{home}/marked", "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "FILTER_BRANCH_SQUELCH_WARNING": "1",
-    }  # fmt: skip
-    return subprocess.run(
-        ["bash", "-c", line], cwd=home / "work", env=environment, check=False, stdin=subprocess.DEVNULL,
-        capture_output=True, timeout=30,
-    )  # fmt: skip
-
-
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
-    """A home directory with a repository of two commits, and the program `mark`."""
-    if shutil.which("bash") is None:
-        pytest.skip("there is no bash")
-    home = tmp_path_factory.mktemp("git")
-    (home / "work").mkdir()
-    (home / "bin").mkdir()
-    (home / "bin" / "mark").write_text('#!/bin/sh\n: > "$MARKED"\n')
-    (home / "bin" / "mark").chmod(0o755)
-    (home / "included").write_text('[alias]\n\tx = "!mark"\n')
-    (home / ".gitconfig").write_text("[user]\n\tname = a\n\temail = a@b\n[init]\n\tdefaultBranch = main\n")
-    made = bash(
+    """A home directory with a repository of two commits, and one to fetch from."""
+    home = prepare(
+        tmp_path_factory.mktemp("git"),
         "git init -q . && printf '*.f filter=f\\n' > .gitattributes && echo one > a && git add . && git commit -qm 1"
         " && echo two >> a && cp a mark && git add . && git commit -qm 2 && git clone -q --bare . ../other.git",
-        home,
     )
-    assert made.returncode == 0, made.stderr
+    (home / "included").write_text('[alias]\n\tx = "!mark"\n')
     return home
 
 
-@pytest.fixture
-def runs_mark(prepared, tmp_path):
-    """Run a line in a copy of the repository; return True if `mark` was run."""
-    home = tmp_path / "home"
-    shutil.copytree(prepared, home, symlinks=True)
-
-    def run(line):
-        bash(line, home)
-        return (home / "marked").exists()
-
-    return run
-
-
-def reads_of(line):
-    """Return the programs that the reader finds in a line, and what it cannot read."""
-    commands = parse_commands(line, "/w")
-    return {each.program for each in commands}, [each.opaque for each in commands if each.opaque]
-
-
 @pytest.mark.parametrize("line", RUNS)
-def test_a_program_that_git_runs_is_found_or_the_line_is_opaque(runs_mark, line):
-    if not runs_mark(line):
+def test_a_program_that_git_runs_is_found_or_the_line_is_opaque(prepared, tmp_path, line):
+    if not runs_mark(prepared, line, tmp_path):
         pytest.skip("this git does not run it")
     programs, opaque = reads_of(line)
     assert "mark" in programs or opaque
 
 
 @pytest.mark.parametrize("line", RUNS_NOTHING)
-def test_a_line_in_which_git_runs_no_other_program_is_read_completely(runs_mark, line):
-    assert not runs_mark(line)
+def test_a_line_in_which_git_runs_no_other_program_is_read_completely(prepared, tmp_path, line):
+    assert not runs_mark(prepared, line, tmp_path)
     programs, opaque = reads_of(line)
     assert programs == {"git"}
     assert opaque == []
 
 
-def test_most_lines_run_a_program_with_this_git(runs_mark):
+def test_most_lines_run_a_program_with_this_git(prepared, tmp_path):
     """The table would prove nothing if git refused its lines."""
-    assert runs_mark(RUNS[0])
+    assert runs_mark(prepared, RUNS[0], tmp_path)

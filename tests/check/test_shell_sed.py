@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 
-from scopes.check.shell_sed import awk_commands, awk_file, awk_program, sed_commands, sed_scripts
+from scopes.check.shell_scripts import script_file
+from scopes.check.shell_sed import awk_commands, awk_program, sed_commands, sed_scripts
 from scopes.check.shell_state import Word
 from tests.support.examples import examples
 
@@ -114,8 +115,30 @@ def test_the_program_of_sed_is_an_option_or_the_first_operand(given, scripts):
     ],
 )
 def test_the_program_of_awk_is_an_option_a_file_or_the_first_operand(given, program, file):
-    found, read = awk_program(words(*given)), awk_file(words(*given))
+    found, read = awk_program(words(*given)), script_file("awk", words(*given))
     assert (found and found.text, read and read.text) == (program, file)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("sed", "-f", "x"),
+        ("sed", "-nfx"),
+        ("sed", "-E", "-f", "x"),
+        ("sed", "f", "-f", "x"),
+        ("gsed", "--file=x"),
+        ("sed", "--fi", "x"),
+    ],
+)
+def test_sed_reads_its_program_from_a_file(given):
+    found = script_file(given[0], words(*given))
+    assert found is not None
+    assert found.text == "x"
+
+
+def test_another_program_reads_no_such_file():
+    assert script_file("grep", words("grep", "-f", "x")) is None
+    assert script_file("sed", words("sed", "-e", "x")) is None
 
 
 def test_a_computed_program_of_awk_is_unknown():
