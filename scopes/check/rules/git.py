@@ -312,8 +312,8 @@ HISTORY_LOSS = Rule(
     "No git command throws away changes or history",
     "Decided from the words of git commands: reset --hard, clean -f, checkout -f, checkout and restore of the whole "
     "tree, switch --discard-changes, branch -D, stash drop and clear, reflog expire and delete, update-ref -d, "
-    "gc --prune=now, filter-branch and filter-repo, a forced fetch into a branch, and update-ref of a branch of another repository. "
-    "It cannot see whether there was anything to lose. In a directory that `scratch` "
+    "gc --prune=now, filter-branch and filter-repo, a forced fetch into a branch, and update-ref of a branch of "
+    "another repository. It cannot see whether there was anything to lose. In a directory that `scratch` "
     "matches, outside of the workspace, nothing is reported. `allow` accepts single commands.",
     judge_commands("shell/history-loss", _decide_history_loss, "commit or stash first, or add the command to `allow`"),
     (ALLOW, Parameter("scratch", SCRATCH, "directories outside of the workspace whose repositories may be lost")),
