@@ -11,8 +11,8 @@ from scopes.check.shell_collector import Collector, Frame
 from scopes.check.shell_command import Command, Redirection
 from scopes.check.shell_grammar import Grammar
 from scopes.check.shell_redirections import Redirections, read_redirections
-from scopes.check.shell_state import Function, Word, resolve
-from scopes.check.shell_unwrap import Input, unwrap
+from scopes.check.shell_state import Function, Input, State, Word, resolve
+from scopes.check.shell_unwrap import unwrap
 from scopes.check.shell_words import WordReader, add_words, text_of
 from scopes.check.shell_wrappers import Step
 from scopes.loading import compile_lazily
@@ -41,6 +41,7 @@ class Reader:
             "list": self._list,
             "redirected_statement": self._redirected,
             "declaration_command": self._declare,
+            "file_redirect": self._read_file,
             "negated_command": lambda node, frame, tail: self._all(node.named_children, frame, tail),
         }
         self._compounds: dict[str, Callable[[Node, Frame], None]] = {
@@ -84,7 +85,7 @@ class Reader:
         if frame.depth > MAX_DEPTH:
             self._log.report(text_of(node, frame.source), frame.state.directory, "it is nested too deeply", frame)
             return
-        frame = frame._replace(depth=frame.depth + 1)
+        frame = frame.one_deeper()
         if (handler := self._handlers.get(node.type)) is not None:
             handler(node, frame, tail)
             return
@@ -101,6 +102,11 @@ class Reader:
             if frame.source.startswith(b"((", node.start_byte):
                 forget_changed(text_of(node, frame.source), frame.state)
         self._log.attach(start, tail.files, frame)
+
+    def _read_file(self, node: Node, frame: Frame, _: Redirections) -> None:
+        """Read `$(< FILE)`, a redirection without a command."""
+        own = read_redirections([node], self._reader(frame), frame.source)
+        self._log.emit((), frame, text_of(node, frame.source), own.files)
 
     def _all(self, nodes: Iterable[Node], frame: Frame, tail: Redirections = Redirections()) -> None:  # noqa: B008
         for node in nodes:
@@ -283,10 +289,12 @@ class Reader:
         words: list[Word] = []
         redirects, end = [], node.start_byte
         environment = list(frame.environment)
+        changed: State | None = None  # variables in front of a command are not those of its shell
         for child in node.named_children:
             gap, end = frame.source[end : child.start_byte], child.end_byte
             if child.type == "variable_assignment":
-                name, value = assign(child, frame.state.copy(), reader)
+                changed = changed or frame.state.copy()
+                name, value = assign(child, changed, reader)
                 self._check_assigned(child, frame)
                 environment.append((name, value.value if isinstance(value, Word) else None))
             elif child.type.endswith("_redirect"):
@@ -298,8 +306,10 @@ class Reader:
         own = read_redirections(redirects, reader, frame.source)
         words += [word for extra in (*own.words, *tail.words) for word in reader.expand(extra)]
         self._log.count(len(words))
-        given = own.input or tail.input or frame.input
-        inner = frame._replace(input=given, environment=tuple(environment))
+        if words and words[0].value == "exec" and all(word.text.isdecimal() for word in words[1:]):  # such as `0<`
+            frame.state.input = own.input or tail.input or frame.state.input
+        given = own.input or tail.input or frame.input or frame.state.input
+        inner = Frame(frame.source, frame.state, given, frame.wrappers, tuple(environment), frame.depth, frame.calls)
         self._run(tuple(words), inner, text_of(node, frame.source), own.files + tail.files)
 
     def _run(self, words: tuple[Word, ...], frame: Frame, text: str, files: tuple[Redirection, ...]) -> None:

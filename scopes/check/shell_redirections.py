@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.check.shell_command import Redirection, RedirectionKind
-from scopes.check.shell_state import Word
-from scopes.check.shell_unwrap import Input
+from scopes.check.shell_state import Input, Word
 from scopes.check.shell_words import WordReader, text_of
 from scopes.loading import compile_lazily
 

@@ -15,7 +15,7 @@ from scopes.check.rules.base import Settings
 from scopes.check.rules.registry import RULES
 from scopes.check.run import Call, Run
 from scopes.model.message import Part
-from tests.check.doubtful_lines import CODE, COMPUTED
+from tests.check.doubtful_lines import CODE, COMPUTED, SEPARATORS
 from tests.check.doubtful_lines import DIRECTORIES as DOUBTFUL_DIRECTORIES
 from tests.check.made_runs import judge as judge_made
 from tests.check.made_runs import make_run
@@ -39,7 +39,7 @@ def read_lines(path):
     return path.read_text().splitlines() if path.exists() else []
 
 
-LINES = [*GIT, *DELETION, *EFFECTS, *OPAQUE, *HOSTS, *COMPUTED, *DOUBTFUL_DIRECTORIES, *CODE]
+LINES = [*GIT, *DELETION, *EFFECTS, *OPAQUE, *HOSTS, *COMPUTED, *DOUBTFUL_DIRECTORIES, *CODE, *SEPARATORS]
 BREACHES = [line for line, rules in LINES if rules and rules != "?" and "\n" not in line and "if test" not in line]
 WRAPPERS = [
     "bash -c {quoted}", "sh -lc {quoted}", "eval {quoted}", "sudo -u bob sh -c {quoted}", "( {line} )", "{{ {line}; }}",
