@@ -215,17 +215,23 @@ def _compare_steps(
         return shape(outcome="same", merged=target.text)
     if target.deleted or source.deleted:
         return shape(outcome="overlap", note=f"the {'target' if target.deleted else 'source'} deleted it")
-    if any(map(is_binary, (base, *first))):
-        return shape(outcome="unknown", note=IS_BINARY)
-    known = [text for text in dict.fromkeys((base, *first, target.text, source.text)) if text is not None]
-    if any(is_costly(*pair) for pair in combinations(known, 2)):
-        return shape(outcome="unknown", note=_TOO_MANY_EQUAL)
+    obstacle = _find_obstacle((base, *first), (target.text, source.text))
+    if obstacle is not None:
+        return shape(outcome="unknown", note=obstacle)
     if first[0] is not None and first[1] is not None and first[0] != first[1]:
         later = is_later(target_steps, source_steps), is_later(source_steps, target_steps)
         starts, texts = (first[0], first[1]), (target.text, source.text)
         return _compare_different_starts(shape, starts, texts, later, before)
     stale = before is not None and base == before and first == [None, None]
     return _merge_texts(shape, base, target.text, source.text, _LAST_RECORDED if stale else None)
+
+
+def _find_obstacle(starts: Iterable[str | None], texts: tuple[str, str]) -> str | None:
+    """Return why texts cannot be compared by lines; None if they can."""
+    known = [text for text in dict.fromkeys((*starts, *texts)) if text is not None]
+    if any(map(is_binary, known)):
+        return IS_BINARY
+    return _TOO_MANY_EQUAL if any(is_costly(*pair) for pair in combinations(known, 2)) else None
 
 
 def _compare_unknown(
