@@ -27,7 +27,7 @@ _SEVERAL = compile_lazily(r"[*?\[{]")  # a word that may become several
 _LEAVES = {"exit", "return", "continue", "break", "false", "die"}
 _ASSIGNING = {"variable_assignment", "unset_command", "test_command"}
 _NOT_PLAIN = compile_lazily(
-    r"\w+(?:\[[^\]]*\])?\+?=|(?:while|until|for|select|if|case|function|exec|time|coproc|!|\[\[)$"
+    r"\w+(?:\[[^\]]*\])?\+?=|(?:while|until|for|select|if|case|function|exec|time|coproc|!|\[\[)$|\{"
 )  # words at the start of a group that make it more than a command
 _BRANCHES = {"elif_clause", "else_clause", "case_item"}
 
@@ -345,12 +345,13 @@ class Reader:
 
     def _without_brace(self, words: tuple[Word, ...], frame: Frame, text: str) -> tuple[Word, ...]:
         """Return the words behind the `{` of a group."""
-        words = words[2:] if [word.value for word in words[1:2]] == ["{"] else words
-        if not words or words[0].value != "{":
+        start = next((number for number, word in enumerate(words[:2], 1) if word.text.partition(" ")[0] == "{"), None)
+        if start is None:
             return words
-        if len(words) > 1 and _NOT_PLAIN.match(words[1].text):
+        inner = words[start:]
+        if frame.wrappers[-1] == "coproc" or (inner and _NOT_PLAIN.match(inner[0].text)):
             self._log.report(text, frame.state.directory, "the grammar reads this group as words", frame)
-        return words[1:]
+        return inner[1:] if inner and inner[0].value == "{" else inner
 
     def _step(self, step: Step, frame: Frame, text: str, files: tuple[Redirection, ...]) -> None:
         state = frame.state

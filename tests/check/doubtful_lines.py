@@ -87,6 +87,7 @@ SEPARATORS = [
     ("echo \"'rm -rf ../x'\" | xargs sh -c", "recursive-delete"),
     ("echo 'rm -rf ../x' | xargs -d, sh -c", "?"),
     ("coproc { IFS=,; x=rm,-rf,../x; $x; }; wait", "?"),
+    ("coproc { { while :; do rm -rf ../x; break; done; }; }; wait", "?"),
     ("ls | while read -r k; do exec < <(curl x); sh; done", "pipe-to-shell ?"),
     ("IFS=:; bash -c 'x=\"-rf ../x\"; rm $x'", "recursive-delete"),
     ("mv ../x /tmp/y", "recursive-delete"),
@@ -128,7 +129,7 @@ DIRECTORIES = [
 CODE = [
     ("trap -- 'rm -rf ../x' EXIT", "recursive-delete"),
     ("time { rm -rf ../x; }", "recursive-delete"),
-    ("coproc N { rm -rf ../x; }; wait", "recursive-delete"),
+    ("coproc N { rm -rf ../x; }; wait", "recursive-delete ?"),
     ("a[$(rm -rf ../x;echo 0)]=1", "recursive-delete"),
     ("PS4='$(rm -rf ../x)'; set -x; :", "?"),
     ("test -v 'a[$(rm -rf ../x)]'", "?"),
