@@ -24,7 +24,7 @@ _ARGUMENTS = compile_lazily(rb"""(<<-?[ ]?(['"]?)\w{1,80}\2)(?=[ ]+[^\s|&;<])((?
 _STATEMENTS = compile_lazily(
     rb"""(<<-?[ ]?(['"]?)(\w{1,80})\2[^\n;]{0,2000});([^\n]{0,2000})\n((?:[^\n]{0,2000}\n){0,2000}?[\t]*)\3(?=\n|$)"""
 )
-_ANSI_C = compile_lazily(rb"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_ANSI_C = compile_lazily(rb"(?<!\\)\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _PAIR = compile_lazily(rb"\\(.)", re.DOTALL)
 
 

@@ -26,6 +26,9 @@ _IN_BACKQUOTES = compile_lazily(r"\\([\\`$])")
 _SEVERAL = compile_lazily(r"[*?\[{]")  # a word that may become several
 _LEAVES = {"exit", "return", "continue", "break", "false", "die"}
 _ASSIGNING = {"variable_assignment", "unset_command", "test_command"}
+_NOT_PLAIN = compile_lazily(
+    r"\w+(?:\[[^\]]*\])?\+?=|(?:while|until|for|select|if|case|function|exec|time|coproc|!|\[\[)$|\{"
+)  # words at the start of a group that make it more than a command
 _BRANCHES = {"elif_clause", "else_clause", "case_item"}
 
 
@@ -308,7 +311,7 @@ class Reader:
         self._log.count(len(words))
         if words and words[0].value == "exec" and all(word.text.isdecimal() for word in words[1:]):  # such as `0<`
             frame.state.input = own.input or tail.input or frame.state.input
-        given = own.input or tail.input or frame.input or frame.state.input
+        given = own.input or tail.input or _joined(frame.state.input, frame.input)
         inner = Frame(frame.source, frame.state, given, frame.wrappers, tuple(environment), frame.depth, frame.calls)
         self._run(tuple(words), inner, text_of(node, frame.source), own.files + tail.files)
 
@@ -317,8 +320,7 @@ class Reader:
         self._log.count(1)
         self._log.output = None
         if frame.wrappers[-1:] in {("time",), ("coproc",)}:  # the grammar reads a group behind these as words
-            words = words[2:] if [word.value for word in words[1:2]] == ["{"] else words
-            words = words[1:] if [word.value for word in words[:1]] == ["{"] else words
+            words = self._without_brace(words, frame, text)
         name = words[0].value if words else None
         start = len(self._log.commands)
         function = frame.state.functions.get(name or "")
@@ -341,6 +343,16 @@ class Reader:
             if name == "pwd" and directory is not None:
                 self._log.output = Word(directory, directory)
 
+    def _without_brace(self, words: tuple[Word, ...], frame: Frame, text: str) -> tuple[Word, ...]:
+        """Return the words behind the `{` of a group."""
+        start = next((number for number, word in enumerate(words[:2], 1) if word.text.partition(" ")[0] == "{"), None)
+        if start is None:
+            return words
+        inner = words[start:]
+        if frame.wrappers[-1] == "coproc" or (inner and _NOT_PLAIN.match(inner[0].text)):
+            self._log.report(text, frame.state.directory, "the grammar reads this group as words", frame)
+        return inner[1:] if inner and inner[0].value == "{" else inner
+
     def _step(self, step: Step, frame: Frame, text: str, files: tuple[Redirection, ...]) -> None:
         state = frame.state
         wrappers = (*frame.wrappers, step.wrapper) if step.wrapper else frame.wrappers
@@ -355,6 +367,7 @@ class Reader:
             return
         if step.wrapper not in {"eval", "trap"}:
             inner = inner._replace(state=state.copy())
+            inner.state.variables.pop("IFS", None)  # a shell does not take it from its environment
         inner.state.arguments, before = step.arguments or inner.state.arguments, inner.state.arguments
         start = len(self._log.commands)
         self.run_text(step.script.text.encode("utf-8", "surrogatepass"), inner)
@@ -375,6 +388,13 @@ class Reader:
 
 def _stages(pipeline: Node) -> list[Node]:
     return [child for child in pipeline.named_children if child.type != "comment"]
+
+
+def _joined(redirected: Input | None, given: Input | None) -> Input | None:
+    """Return what a command reads behind `exec <`; with a pipe as well, nobody knows here which is newer."""
+    if redirected is None or given is None:
+        return redirected or given
+    return Input((), (redirected.programs + given.programs)[:16])
 
 
 def _leaves(node: Node, source: bytes) -> bool:

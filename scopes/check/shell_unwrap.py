@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -273,19 +274,35 @@ def _unwrap_xargs(words: tuple[Word, ...], given: Input | None) -> list[Step]:
     inner = options.operands
     if not inner:
         return []
-    item = given.item if given is not None and given.item is not None else _ITEM
     reads_file = options.value(("-a", "--arg-file")) is not None  # then xargs is a command that reads a file
+    given = None if reads_file else given
+    item = given.item if given is not None and given.item is not None else _ITEM
     token = options.value(("-I", "-J", "--replace"))
+    is_null = options.has("0") or any(name == "--null" for name, _ in options.given)
+    separator = "\0" if is_null else None if options.value(("-d", "--delimiter")) is not None else "\n"
     text = given.script.value if given is not None and given.script is not None else None
     if token is not None and token.text:
-        rows = [row.lstrip() for row in text.splitlines() if row.strip()][:100] if text is not None else []
+        lines = [] if text is None else text.splitlines() if separator == "\n" else _items_of(text, separator) or []
+        rows = [row.lstrip() for row in lines if row.strip()][:100]
         rounds = [Word(row, row) for row in rows] or [item]
         return [
             Step("xargs", tuple(_replaced(word, token.text, each) for word in inner), kept=reads_file)
             for each in rounds
         ]
-    items = tuple(Word(each, each) for each in text.split()[:100]) if text is not None else (item,)
+    pieces = None if text is None else _items_of(text, "" if separator == "\n" else separator)
+    items = (item,) if pieces is None else tuple(Word(each, each) for each in pieces)
     return [Step("xargs", (*inner, *items), kept=reads_file)]
+
+
+def _items_of(text: str, separator: str | None) -> list[str] | None:
+    """Return the items that xargs reads: quotes count if there is no separator. None if it is not known."""
+    if separator is None:
+        return None
+    try:
+        pieces = text.split(separator) if separator else shlex.split(text)
+    except ValueError:
+        return None
+    return [each for each in pieces if each][:100]
 
 
 def _replaced(word: Word, token: str, item: Word) -> Word:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -339,7 +340,8 @@ def _split_string(words: tuple[Word, ...], wrapper: _Wrapper) -> Step | None:
         if options.operands:
             return None
         if script is not None and script.text:
-            return Step("env", script=Word(None, " ".join((script.text, *(word.text for word in words[count:])))))
+            behind = (word.text if word.value is None else shlex.quote(word.value) for word in words[count:])
+            return Step("env", script=Word(None, " ".join((script.text, *behind))))
     return None
 
 

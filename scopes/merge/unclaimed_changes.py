@@ -66,7 +66,8 @@ def find_unclaimed_changes(
             message = touched[number].named.get(key) or _find_above(key, touched[number].removed)
             if message is not None:
                 found[key] = (message, None) if number == 0 else (None, message)
-    for key in touched[0].changed & touched[1].changed:
+    above = {posixpath.dirname(key) for each in claimed for key in each}
+    for key in (touched[0].changed & touched[1].changed) - above:
         if not any(key in each for each in claimed) and not key.startswith(f"{FILES}/%2F"):
             found[key] = touched[0].named[key], touched[1].named[key]
     for key in claimed[0].keys() & claimed[1].keys():

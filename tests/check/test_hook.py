@@ -335,6 +335,16 @@ def test_an_input_without_end_denies(monkeypatch, capsys):
     assert "did not end" in answer["permissionDecisionReason"]
 
 
+def test_the_root_of_the_file_system_is_no_workspace():
+    for path, action in (("/etc/passwd", "deny"), ("/home/dev/a.py", "deny"), ("/tmp/a", "pass")):
+        data = hook_input(tool="Write", given={"file_path": path, "content": ""}, cwd="/")
+        assert judge_call(parse_input("claude-code", data, {}), Policy()).action == action
+    data = hook_input(given={"command": "ls /etc && rm -rf /tmp/x"}, cwd="/")
+    assert judge_call(parse_input("claude-code", data, {}), Policy()).action == "pass"
+    data = hook_input(given={"command": "rm -rf srv"}, cwd="/")
+    assert judge_call(parse_input("claude-code", data, {}), Policy()).action == "deny"
+
+
 def test_a_directory_that_an_earlier_call_entered_is_no_workspace():
     data = hook_input(tool="Write", given={"file_path": "/etc/passwd", "content": ""}, cwd="/etc")
     assert (

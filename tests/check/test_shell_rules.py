@@ -48,6 +48,10 @@ WRAPPERS = [
     "while read -r x; do {line}; done < list", "cat <<EOF\n$( {line} )\nEOF", "trap {quoted} EXIT", "x=$( {line} )",
     "busybox sh -c {quoted}", "find x -exec sh -c {quoted} _ {{}} +", "watch {quoted}", "echo {quoted} | bash",
     "nohup setsid bash -c {quoted} &", "diff <( {line} ) b", "ls | xargs -I{{}} sh -c {quoted}", "git bisect run sh -c {quoted}",
+    "env a.b=c bash -c {quoted}", "env -S 'bash -c' {quoted}", "printf '%s\\0' {quoted} | xargs -0 bash -c",
+    "xargs -0 sh -c <<< {quoted}", "exec bash -c {quoted}", "k={quoted}; eval \"$k\"",
+    "IFS=$'\\n'; {line}", "unset IFS; {line}", "setpriv --nnp bash -c {quoted}", "f() {{ \"$@\"; }}; f bash -c {quoted}",
+    "bash -c 'eval \"$1\"' _ {quoted}", "case a in a) {line};; esac", "[[ -n $( {line} ) ]]", "setarch -R sh -c {quoted}",
 ]  # fmt: skip
 QUOTES = [
     "echo {quoted}", "git commit -m {quoted}", "cat <<'EOF' > notes\n{line}\nEOF", "# {line}\nls", "grep -F {quoted} x",

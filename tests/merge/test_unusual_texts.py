@@ -122,3 +122,12 @@ def test_an_empty_text_is_not_compatible_with_another_one_without_a_base(reposit
         call_tool(repository, f"conv-001/{where}", "Write", {"file_path": FILE, "content": content})
     file = compared(repository)
     assert (file.outcome, file.note) == ("unknown", "the text at the merge base is not recorded")
+
+
+def test_texts_with_too_many_equal_lines_are_not_compared(repository):
+    """Two texts of 200,000 lines that are "a" or "b" took 22 seconds."""
+    forked(repository)
+    base = "a\nb\n" * 30_000
+    write(repository, "main", "b\na\n" * 30_000, base)
+    write(repository, "alt", "a\na\nb\n" * 25_000, base)
+    assert (compared(repository).outcome, compared(repository).note) == ("unknown", "too many equal lines to compare")

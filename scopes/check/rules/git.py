@@ -202,8 +202,9 @@ def _is_overwriting(flags: Flags) -> bool:
     return any(target and not re.match(r"(?:refs/)?(?:remotes|tags|prefetch|pull)/|.*/", target) for target in targets)
 
 
-def _is_pruning(flags: Flags) -> bool:
-    return "--prune=now" in flags.options or "--prune=all" in flags.options
+def _prunes_at_once(words: Sequence[str | None]) -> bool:
+    """Return True if `git gc` deletes even what became unreachable a moment ago."""
+    return bool({"--prune=now", "--prune=all"} & {*words})
 
 
 def _always(_: Flags) -> bool:
@@ -240,10 +241,12 @@ def _decide_history_loss(command: Command, _: Call, run: Run, settings: Settings
     verb, words = _verb_of(command)
     if verb == "update-ref":
         return _judge_update(words, command, run, settings)
-    if verb not in _LOSSES or matches_any(settings.parameters["allow"], command):
+    if verb not in {"gc", *_LOSSES} or matches_any(settings.parameters["allow"], command):
         return None
     if _is_scratch(command.directory, run.directory, settings.parameters):
         return None
+    if verb == "gc":
+        return "git gc deletes what no ref reaches" if _prunes_at_once(words) else None
     loses, what = _LOSSES[verb]
     words = tuple("." if word is not None and word == run.directory else word for word in words)
     return f"git {verb} {what}" if loses(read_flags(words, *_LOSS_VALUED.get(verb, ("", ())))) else None
@@ -309,8 +312,8 @@ HISTORY_LOSS = Rule(
     "No git command throws away changes or history",
     "Decided from the words of git commands: reset --hard, clean -f, checkout -f, checkout and restore of the whole "
     "tree, switch --discard-changes, branch -D, stash drop and clear, reflog expire and delete, update-ref -d, "
-    "filter-branch and filter-repo, a forced fetch into a branch, and update-ref of a branch of another repository. "
-    "It cannot see whether there was anything to lose. In a directory that `scratch` "
+    "gc --prune=now, filter-branch and filter-repo, a forced fetch into a branch, and update-ref of a branch of "
+    "another repository. It cannot see whether there was anything to lose. In a directory that `scratch` "
     "matches, outside of the workspace, nothing is reported. `allow` accepts single commands.",
     judge_commands("shell/history-loss", _decide_history_loss, "commit or stash first, or add the command to `allow`"),
     (ALLOW, Parameter("scratch", SCRATCH, "directories outside of the workspace whose repositories may be lost")),
