@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from scopes.check.shell_state import Word
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 _SUBSCRIPT: Final = compile_lazily(r"\w+\[[^\]]{0,9}(?:\$\(|`)")
 _QUOTED_SUBSCRIPT: Final = compile_lazily(r"'\w+\[[^'\]]{0,9}(?:\$\(|`)")

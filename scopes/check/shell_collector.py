@@ -11,7 +11,7 @@ from scopes.check.shell_state import Function, Input, State, Word, add_paths, re
 from scopes.check.shell_unwrap import find_unread, item_of
 from scopes.check.shell_words import known_output
 from scopes.check.shell_wrappers import program_of
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 MAX_STEPS = 50_000  # statements and words; loops, functions and nested shells multiply those of the text
 _FILTERS = {"grep", "egrep", "rg", "head", "tail", "sort", "uniq", "cat", "tee", "sed", "xargs"}

@@ -14,7 +14,7 @@ from scopes.check.shell_command import Redirection
 from scopes.check.shell_scripts import script_file
 from scopes.check.shell_state import MANY, State, Word, passes_link, resolve
 from scopes.check.shell_wrappers import program_of
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 
 class _Valued(NamedTuple):

@@ -11,7 +11,8 @@ from typing import Final
 
 from scopes.check.shell_state import Word
 from scopes.check.shell_wrappers import Step, join, program_of, split_options
-from scopes.loading import compile_lazily, load
+from scopes.lazy_patterns import compile_lazily
+from scopes.loading import load
 
 Environment = Sequence[tuple[str, str | None]]
 

@@ -15,7 +15,7 @@ from scopes.check.shell_state import Function, Input, State, Word, resolve
 from scopes.check.shell_unwrap import unwrap
 from scopes.check.shell_words import WordReader, add_words, text_of
 from scopes.check.shell_wrappers import Step
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -11,7 +11,7 @@ from scopes.check.shell_git import Environment, find_unread_git, unwrap_git, unw
 from scopes.check.shell_inline import find_unread_inline, unwrap_inline
 from scopes.check.shell_state import Input, Word
 from scopes.check.shell_wrappers import SHELLS, Options, Step, join, program_of, split_options, unwrap_program
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 _ITEM: Final = Word(None, "${item}")
 _FIND_TESTS: Final = compile_lazily(

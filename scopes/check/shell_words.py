@@ -11,7 +11,7 @@ from tree_sitter import Node
 
 from scopes.check.shell_braces import expand_braces, mark_braces, unmark_braces
 from scopes.check.shell_state import MAX_TEXT, State, Word
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 # Runs a command substitution, or the text between backquotes; the value is None unless the output is known.
 Substitute = Callable[[Node | bytes], Word]

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from scopes.check.shell_state import Word
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 SHELLS: Final = frozenset(
     {"sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "csh", "tcsh", "mksh", "lksh", "oksh", "ksh93", "yash"}

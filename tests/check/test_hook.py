@@ -308,7 +308,7 @@ def test_a_call_that_passes_needs_no_policy_parser_and_no_hash():
 def test_regular_expressions_are_compiled_when_they_are_used():
     """Compiling those of all rules took 30 ms of processor time."""
     code = (
-        "import re, sys, scopes.cli.check_hook; from scopes.loading import _LazyPattern as Lazy\n"
+        "import re, sys, scopes.cli.check_hook; from scopes.lazy_patterns import _LazyPattern as Lazy\n"
         "values = [v for n, m in list(sys.modules.items()) if n.startswith('scopes') for v in vars(m).values()]\n"
         "print(sum(isinstance(v, re.Pattern) for v in values), len([v.pattern for v in values if isinstance(v, Lazy)]))"
     )

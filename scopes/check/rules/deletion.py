@@ -12,7 +12,7 @@ from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
 from scopes.check.shell_state import Word, resolve
 from scopes.check.shell_unwrap import roots_of_find
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 _ID = "shell/recursive-delete"
 _OUTSIDE = "a path outside of the workspace"

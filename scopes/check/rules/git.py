@@ -14,7 +14,7 @@ from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
 from scopes.check.shell_state import resolve
 from scopes.check.workspace import path_in_workspaces
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 _PUSH_VALUED: Final = ("--repo", "--push-option", "--receive-pack", "--exec")
 _DRY: Final = compile_lazily(r"-[a-mp-zA-Z]*n[a-zA-Z]*")

@@ -14,7 +14,7 @@ from scopes.check.rules.commands import match_of, read_flags
 from scopes.check.run import Call, Run, RunPart
 from scopes.check.shell_command import Command
 from scopes.context.secrets import may_hold_secrets
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 from scopes.secret_patterns import Secret, find_secrets
 
 _SHOWN: Final = 4  # characters of a secret in a finding, at most a quarter of it
