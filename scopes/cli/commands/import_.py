@@ -74,10 +74,11 @@ def import_(
 
     A new session that begins with the messages of another one, up to an agent's answer, becomes a branch of that
     conversation if the answer has the same ids or the same exact time in both, or its text is long; a note says where.
-    --no-join makes it a conversation of its own. Conversations that exist already stay as they are. A named file of no known format is an error: the exit code is 7 if nothing could be imported, and 1 if other files
-    were. Such files in a folder are counted in a note, unless nothing else is in it. --dry-run lists only conversations
-    that would change, and counts the others. The rows have one conversation each: its id, its title or first prompt,
-    the messages and new messages of the imported sessions, and their branches, without what was added here.
+    --no-join makes it a conversation of its own. Conversations that exist already stay as they are. A named file of no
+    known format is an error: the exit code is 7 if nothing could be imported, and 1 if other files were. Such files in
+    a folder are counted in a note, unless nothing else is in it. --dry-run lists only conversations that would change,
+    and counts the others. The rows have one conversation each: its id, its title or first prompt, the messages and new
+    messages of the imported sessions, and their branches, without what was added here.
 
     Examples:
       scopes conv import
