@@ -12,7 +12,7 @@ from typing import NewType
 
 from scopes import characters
 from scopes.errors import Invalid
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 ConversationId = NewType("ConversationId", str)
 BranchName = NewType("BranchName", str)

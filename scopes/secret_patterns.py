@@ -12,7 +12,7 @@ from functools import cache
 from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 _GENERAL = frozenset({"assigned-secret", "auth-header", "url-password"})  # kinds that a more exact one replaces
 _MIN_DISTINCT = 10  # characters of a value behind a key such as `password =`

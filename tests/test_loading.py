@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 
 import pytest
 
-from scopes.loading import compile_lazily, deferred, load
+from scopes.loading import deferred, load
 
 
 def test_an_object_is_loaded_by_name():
@@ -26,14 +25,3 @@ def test_a_deferred_function_is_imported_at_its_first_call():
     assert join("a", "b") == os.path.join("a", "b")
     with pytest.raises(ImportError):
         missing()
-
-
-def test_a_lazy_pattern_is_compiled_at_its_first_use():
-    pattern, broken = compile_lazily("a(b)", re.IGNORECASE), compile_lazily("(")
-    assert pattern.sub("x", "ABC") == "xC"
-    found = pattern.fullmatch("AB")
-    assert found is not None
-    assert found[1] == "B"
-    assert [pattern.pattern, compile_lazily(rb"\d").findall(b"12")] == ["a(b)", [b"1", b"2"]]
-    with pytest.raises(re.error):
-        broken.match("a")

@@ -45,6 +45,7 @@ class Checked(Result):
     policy, lines: the file of the policy, and the line of each rule
     paths: the file of each rule that stands in a file that the policy extends
     own_rules: the text of each rule that the policy defines, by id
+    job_file: the file of the repository that defines the CI job; None if it is unknown
     unknown_fails: a rule at such a level that cannot be judged fails too
     """
 
@@ -55,6 +56,7 @@ class Checked(Result):
     lines: Mapping[str, int] = field(default_factory=dict)
     paths: Mapping[str, str] = field(default_factory=dict)
     own_rules: Mapping[str, str] = field(default_factory=dict)
+    job_file: str | None = None
 
     @property
     def failures(self) -> tuple[Finding, ...]:

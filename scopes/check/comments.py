@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 from scopes.model.file_edits import FileEdit, apply_edit, pieces_of_edit
 
 _SLASHES = (

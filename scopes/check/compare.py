@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 from scopes.check.policy import Policy
@@ -85,6 +86,8 @@ def compare_runs(first: Run, second: Run, mode: str, policy: Policy) -> RunCompa
             replace(run, calls=tuple(call for call in run.calls if call.outcome != "denied")) for run in (first, second)
         )
     old, new = ([describe_call(call, run, is_lossy=is_lossy) for call in run.calls] for run in (first, second))
+    if is_lossy and len(old) == len(new):
+        old, new = (_sort_answers(texts, second if first.is_stream_only else first) for texts in (old, new))
     missing, added = Counter(old) - Counter(new), Counter(new) - Counter(old)
     differs = {
         "strict": old != new,
@@ -112,6 +115,16 @@ def compare_runs(first: Run, second: Run, mode: str, policy: Policy) -> RunCompa
 
 
 _WORDS = {True: "passed", False: "failed", None: "unknown"}
+
+
+def _sort_answers(texts: list[str], session: Run) -> list[str]:
+    """Return the calls of a run with those that are in one answer of its session file sorted.
+
+    An event stream has parallel calls in the order in which they ended, a session file in that of the answer.
+    """
+    rest = iter(texts)
+    answers = [len([*calls]) for _, calls in groupby(session.calls, key=lambda call: call.message)]
+    return [text for size in answers for text in sorted(islice(rest, size))] + [*rest]
 
 
 def describe_call(call: Call, run: Run, *, is_lossy: bool = False) -> str:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from scopes.loading import compile_lazily, load
+from scopes.lazy_patterns import compile_lazily
+from scopes.loading import load
 
 if TYPE_CHECKING:
     from tree_sitter import Node

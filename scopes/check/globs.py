@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from scopes.check.shell_command import Command
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 ANY = "**"
 _MAX_STEPS = 1_000_000  # of a regular expression, whose time grows with the path to the power of the stars

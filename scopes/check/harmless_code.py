@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from scopes.loading import compile_lazily, load
+from scopes.lazy_patterns import compile_lazily
+from scopes.loading import load
 
 if TYPE_CHECKING:
     import ast

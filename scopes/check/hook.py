@@ -30,6 +30,7 @@ _EVENTS = {"claude-code": "PreToolUse", "codex": "PreToolUse", "gemini": "Before
 _PROJECTS = {"claude-code": "CLAUDE_PROJECT_DIR", "gemini": "GEMINI_PROJECT_DIR"}
 _RULES = ("shell/", "files/", "tools/undeclared", "net/", "secrets/read")
 _UNREAD = "shell/opaque"
+_NO_WORKSPACE = "/dev/null"  # of an agent that was started in `/`: every file is outside
 _MAX_FINDINGS, _MAX_REASON = 5, 2000
 
 Action: TypeAlias = Literal["pass", "ask", "deny", "warn"]
@@ -147,7 +148,7 @@ class _CallRun(Run):
 
     @cached_property
     def workspaces(self) -> tuple[str, ...]:
-        return () if self.directory is None else (self.directory,)
+        return () if self.directory is None else (_NO_WORKSPACE if self.directory == "/" else self.directory,)
 
 
 def _walk_repositories(directory: str) -> Iterator[str]:

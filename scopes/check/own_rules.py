@@ -26,7 +26,8 @@ from scopes.check.run import Call, Run, Text
 from scopes.check.shell import parse_commands
 from scopes.check.workspace import matches_in_workspaces
 from scopes.errors import Invalid
-from scopes.loading import compile_lazily, load
+from scopes.lazy_patterns import compile_lazily
+from scopes.loading import load
 from scopes.model.message import FILE_WRITES
 
 if TYPE_CHECKING:

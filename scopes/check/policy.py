@@ -18,7 +18,8 @@ from scopes.check.own_rules import Expectation, matches_line, parse_expectation
 from scopes.check.policy_sources import NoFiles, PolicySource
 from scopes.check.rules.base import Parameter
 from scopes.errors import Invalid
-from scopes.loading import compile_lazily, load
+from scopes.lazy_patterns import compile_lazily
+from scopes.loading import load
 from scopes.result import Note
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from scopes.check.shell import parse_commands
 from scopes.check.shell_command import Command
 from scopes.check.workspace import is_widening, resolve
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 from scopes.model.agent_tools import SHELLS
 from scopes.model.file_edits import command_of
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 MAX_OUTPUT = 200_000  # characters at the end
 _ESCAPE = compile_lazily(r"\x1b\[[0-9;]*[A-Za-z]")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 MAX_WORDS: Final = 200  # that one word becomes
 MAX_TEXT: Final = 2000  # characters of a word with braces

@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from scopes.check.shell_state import State, Word, add_paths, resolve
-from scopes.check.shell_unwrap import Input
+from scopes.check.shell_state import Input, State, Word, add_paths, resolve
 from scopes.check.shell_words import WordReader
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from scopes.check.shell_state import Word
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 _SUBSCRIPT: Final = compile_lazily(r"\w+\[[^\]]{0,9}(?:\$\(|`)")
 _QUOTED_SUBSCRIPT: Final = compile_lazily(r"'\w+\[[^'\]]{0,9}(?:\$\(|`)")
@@ -16,6 +17,11 @@ _TAKING_NAMES: Final = frozenset(
     {"test", "[", "read", "mapfile", "readarray", "wait", "let", "getopts", "local", "export"}
 )
 _CALLBACKS: Final = {"mapfile": "C", "readarray": "C", "compgen": "CWF", "complete": "CWF"}
+_REFERENCE: Final = compile_lazily(r"(?:declare|typeset|local)\s(?:[^;=]*\s)?-[a-zA-Z]*n")
+_LOADED: Final = compile_lazily(
+    r"BASH_ENV|BASH_FUNC_.*|PROMPT_COMMAND|LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES|PERL5OPT|RUBYOPT"
+)
+_OPTIONS_OF_NODE: Final = compile_lazily(r"-r\b|--(?:require|import|loader|experimental-loader)\b|\$")
 NOT_FOUND: Final = frozenset({"command_not_found_handle", "command_not_found_handler"})
 
 
@@ -35,8 +41,20 @@ def find_code(words: tuple[Word, ...], text: str) -> str | None:
 
 def find_assigned_code(text: str) -> str | None:
     """Return why an assignment, a declaration or a test may run a text that is not read; None if it does not."""
+    if _REFERENCE.match(text):
+        return "a variable refers to another one"
     if _QUOTED_SUBSCRIPT.search(text):
         return "arithmetic may run a value as code"
     if _SPECIAL.match(text.removeprefix("export ")) or _PROMPT.search(text):
         return "a variable holds code that shells run"
+    return None
+
+
+def find_loaded_code(environment: Iterable[tuple[str, str | None]]) -> str | None:
+    """Return why the variables that a command gets make it run a text or a file that is not read; None if not."""
+    for name, value in environment:
+        if _LOADED.fullmatch(name) and value != "":
+            return f"a program runs what {name} names"
+        if name == "NODE_OPTIONS" and (value is None or _OPTIONS_OF_NODE.search(value)):
+            return "node runs what NODE_OPTIONS names"
     return None

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scopes.check.shell_code import find_code
+from scopes.check.shell_code import find_code, find_loaded_code
 from scopes.check.shell_command import Command, Redirection
 from scopes.check.shell_doubt import find_doubt, find_place_doubt
-from scopes.check.shell_state import Function, State, Word, add_paths, resolve
-from scopes.check.shell_unwrap import Input, find_unread, item_of
+from scopes.check.shell_state import Function, Input, State, Word, add_paths, resolve
+from scopes.check.shell_unwrap import find_unread, item_of
 from scopes.check.shell_words import known_output
 from scopes.check.shell_wrappers import program_of
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 MAX_STEPS = 50_000  # statements and words; loops, functions and nested shells multiply those of the text
 _FILTERS = {"grep", "egrep", "rg", "head", "tail", "sort", "uniq", "cat", "tee", "sed", "xargs"}
@@ -32,6 +32,11 @@ class Frame(NamedTuple):
     environment: tuple[tuple[str, str | None], ...] = ()
     depth: int = 0
     calls: tuple[Function, ...] = ()  # functions that are running, the outermost first
+
+    def one_deeper(self) -> Frame:
+        """Return the frame of a statement in this one; `_replace` takes three times as long."""
+        source, state, given, wrappers, environment, depth, calls = self
+        return Frame(source, state, given, wrappers, environment, depth + 1, calls)
 
 
 class Collector:
@@ -78,6 +83,7 @@ class Collector:
         reason = (
             reason
             or find_code(words, text)
+            or (find_loaded_code(environment) if environment and words else None)
             or find_doubt(words, readable)
             or find_place_doubt(words, files, frame.state)
         )
@@ -96,6 +102,7 @@ class Collector:
                 words=readable,
                 environment=environment,
                 code_from=() if unread is None else unread.code_from,
+                input="" if given is None or given.script is None else given.script.text,
             )
         )
         self._words = words

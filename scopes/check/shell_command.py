@@ -28,6 +28,7 @@ class Command(NamedTuple):
     words: the words of argv; in a word that the shell computes the unknown pieces are as written: `/tmp/x-$i`
     environment: the variables that were set for it on this line, with None for a value that the shell computes
     code_from: the programs whose output it runs as code, as in `curl ... | sh`
+    input: the text of a heredoc, a here-string or a pipe that it reads, with the unknown pieces as written
     """
 
     argv: tuple[str | None, ...]
@@ -40,6 +41,7 @@ class Command(NamedTuple):
     words: tuple[str, ...] = ()
     environment: tuple[tuple[str, str | None], ...] = ()
     code_from: tuple[str, ...] = ()
+    input: str = ""
 
     @property
     def program(self) -> str | None:

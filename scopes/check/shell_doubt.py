@@ -14,7 +14,7 @@ from scopes.check.shell_command import Redirection
 from scopes.check.shell_scripts import script_file
 from scopes.check.shell_state import MANY, State, Word, passes_link, resolve
 from scopes.check.shell_wrappers import program_of
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 
 class _Valued(NamedTuple):
@@ -59,6 +59,12 @@ _PUBLISHERS: Final[Mapping[str, frozenset[str]]] = {  # programs that publish, a
     "glab": frozenset({"release"}),
 }  # fmt: skip
 _RECURSIVE: Final = compile_lazily(r"-[a-zA-Z]*[rR][a-zA-Z]*|--r(?:e(?:c(?:u(?:r(?:s(?:i(?:ve?)?)?)?)?)?)?)?")
+_DELETING: Final = frozenset({"rm", "grm", "rimraf", "find", "gfind"})
+_HOOKS: Final = frozenset(
+    {"pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-push", "post-checkout", "post-merge",
+     "pre-rebase", "post-rewrite", "pre-merge-commit", "applypatch-msg", "pre-applypatch", "post-applypatch",
+     "reference-transaction", "post-index-change"}
+)  # fmt: skip
 _MAKEFILES: Final = frozenset({"Makefile", "makefile", "GNUmakefile"})
 _TEMPORARY: Final = ("/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/", "/dev/shm/")  # noqa: S108
 _PATTERN: Final = compile_lazily(r"[*?]|\[[^\]/]+\]")
@@ -91,7 +97,7 @@ def find_place_doubt(words: tuple[Word, ...], files: tuple[Redirection, ...], st
     program = program_of(words)
     name = words[0].text if words else ""
     path = resolve(state.directory, name) if "/" in name else None
-    names = {each.rsplit("/", 1)[-1] for each in state.written}
+    names = {each.rsplit("/", 1)[-1] for each in state.written} if state.written else set()
     if (
         path in state.written
         or (path is not None and MANY in state.written)
@@ -99,14 +105,17 @@ def find_place_doubt(words: tuple[Word, ...], files: tuple[Redirection, ...], st
         or _runs_written(program, words, state)
     ):
         return "runs a file that this line writes"
+    if program == "git" and names & _HOOKS:
+        return "git may run a hook that this line writes"
     if program in {"make", "gmake"} and names & _MAKEFILES:
         return "make runs a file that this line writes"
-    written = [each.target for each in files if each.kind != "read" and each.target is not None]
-    targets = [*_deleted(program, words[1:]), *written]
-    paths = [each for each in (resolve(state.directory, target) for target in targets) if each is not None]
-    if any(passes_link(each, state.links) for each in paths):
-        return "a path goes through a link that this line makes"
-    deleted = [each for each in _deleted(program, words[1:]) if not each.startswith(("/", "~", "$", "`"))]
+    deletes = _deleted(program, words[1:]) if program in _DELETING else []
+    if state.links:
+        written = [each.target for each in files if each.kind != "read" and each.target is not None]
+        paths = (resolve(state.directory, target) for target in (*deletes, *written))
+        if any(passes_link(each, state.links) for each in paths if each is not None):
+            return "a path goes through a link that this line makes"
+    deleted = [each for each in deletes if not each.startswith(("/", "~", "$", "`"))]
     if state.directory is None and deleted:
         return "the directory is not known"
     is_left = any(_leaves(each, place, state.start or place) for each in deleted for place in state.others)

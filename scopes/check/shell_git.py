@@ -11,7 +11,8 @@ from typing import Final
 
 from scopes.check.shell_state import Word
 from scopes.check.shell_wrappers import Step, join, program_of, split_options
-from scopes.loading import compile_lazily, load
+from scopes.lazy_patterns import compile_lazily
+from scopes.loading import load
 
 Environment = Sequence[tuple[str, str | None]]
 
@@ -70,7 +71,9 @@ def unwrap_git(words: tuple[Word, ...], environment: Environment = ()) -> list[S
         wrapper = " ".join(("git", *(f"-c {value.text}" for _, value in settings))) if settings else ""
         steps = [*_programs_of(pairs)]
         alias = _alias_step(wrapper, inner, pairs, [value for name, value in settings if name == "-c"])
-        own = alias if alias is not None else Step(wrapper, (git, *inner), directory=_chained(directories))
+        repository = options.value(("--git-dir",))
+        variables = () if repository is None else (("GIT_DIR", repository.value),)
+        own = alias or Step(wrapper, (git, *inner), environment=variables, directory=_chained(directories))
         return [*steps, own]
     if inner:
         own_alias = _alias_step("git", inner, pairs)
@@ -91,7 +94,8 @@ def unwrap_git_program(words: tuple[Word, ...]) -> list[Step]:
 def find_unread_git(words: tuple[Word, ...], wrappers: Sequence[str], environment: Environment) -> str | None:
     """Return why a git command cannot be read completely; None if it can."""
     given = [text.removeprefix("-c ") for each in wrappers if each.startswith("git -c") for text in [each[4:]]]
-    settings = [("-c", Word(text, text)) for line in given for text in line.split(" -c ")]
+    texts = [text for line in given for text in line.split(" -c ")]
+    settings = [("-c", Word(None if "$" in text or "`" in text else text, text)) for text in texts]
     for key, value in _pairs_of(settings, environment):
         if _READ_KEY.fullmatch(key):
             return f"git runs with the setting {key}"
@@ -100,6 +104,10 @@ def find_unread_git(words: tuple[Word, ...], wrappers: Sequence[str], environmen
     verb = words[1].text if len(words) > 1 else ""
     if verb == "config":
         return _configured(words[2:])
+    if verb in {"checkout", "restore", "reset", "rm"} and any(
+        word.text.startswith("--pathspec-from") for word in words[2:]
+    ):
+        return f"git {verb} reads its paths from a file"
     if any(word.text.startswith("ext::") for word in words[2:]):
         return "git runs the command of an ext:: address"
     return None

@@ -12,7 +12,8 @@ from typing import Any
 
 from tree_sitter import Language, Node, Parser, Point
 
-from scopes.loading import compile_lazily, load
+from scopes.lazy_patterns import compile_lazily
+from scopes.loading import load
 
 MAX_SECONDS = 1.0  # of the processor for one command line; an ordinary one takes a tenth of a millisecond
 MAX_HEREDOCS = 50  # of a text that is mended
@@ -24,7 +25,7 @@ _ARGUMENTS = compile_lazily(rb"""(<<-?[ ]?(['"]?)\w{1,80}\2)(?=[ ]+[^\s|&;<])((?
 _STATEMENTS = compile_lazily(
     rb"""(<<-?[ ]?(['"]?)(\w{1,80})\2[^\n;]{0,2000});([^\n]{0,2000})\n((?:[^\n]{0,2000}\n){0,2000}?[\t]*)\3(?=\n|$)"""
 )
-_ANSI_C = compile_lazily(rb"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_ANSI_C = compile_lazily(rb"(?<!\\)\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _PAIR = compile_lazily(rb"\\(.)", re.DOTALL)
 
 
@@ -32,7 +33,7 @@ class Grammar:
     """Parses the texts of one command line, nested ones included, within one limit of time."""
 
     def __init__(self) -> None:
-        self._deadline = process_time() + MAX_SECONDS
+        self._deadline: float | None = None  # set when the parser first asks: an ordinary line ends before that
 
     def parse(self, source: bytes) -> tuple[bytes, Node | None]:
         r"""Return the tree of a text, and the text that its positions refer to; None if it takes too long.
@@ -81,11 +82,17 @@ class Grammar:
             return source[offset : offset + _BLOCK]
 
         try:
-            tree = _parser().parse(read, progress_callback=lambda _, __: process_time() > self._deadline)
+            tree = _parser().parse(read, progress_callback=lambda _, __: self._is_late())
         except ValueError:  # stopped by the callback
             _parser().reset()
             return None
         return tree.root_node
+
+    def _is_late(self) -> bool:
+        now = process_time()
+        if self._deadline is None:
+            self._deadline = now + MAX_SECONDS
+        return now > self._deadline
 
 
 def _escape_backslash(pair: re.Match[bytes]) -> bytes:

@@ -10,7 +10,7 @@ from scopes.check.shell_scripts import AWKS, SEDS, script_file
 from scopes.check.shell_sed import awk_commands, awk_program, sed_commands, sed_scripts
 from scopes.check.shell_state import Word
 from scopes.check.shell_wrappers import Step, join, program_of, split_options
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 
 class _Options(NamedTuple):

@@ -11,11 +11,11 @@ from scopes.check.shell_collector import Collector, Frame
 from scopes.check.shell_command import Command, Redirection
 from scopes.check.shell_grammar import Grammar
 from scopes.check.shell_redirections import Redirections, read_redirections
-from scopes.check.shell_state import Function, Word, resolve
-from scopes.check.shell_unwrap import Input, unwrap
+from scopes.check.shell_state import Function, Input, State, Word, resolve
+from scopes.check.shell_unwrap import unwrap
 from scopes.check.shell_words import WordReader, add_words, text_of
 from scopes.check.shell_wrappers import Step
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -26,6 +26,9 @@ _IN_BACKQUOTES = compile_lazily(r"\\([\\`$])")
 _SEVERAL = compile_lazily(r"[*?\[{]")  # a word that may become several
 _LEAVES = {"exit", "return", "continue", "break", "false", "die"}
 _ASSIGNING = {"variable_assignment", "unset_command", "test_command"}
+_NOT_PLAIN = compile_lazily(
+    r"\w+(?:\[[^\]]*\])?\+?=|(?:while|until|for|select|if|case|function|exec|time|coproc|!|\[\[)$|\{"
+)  # words at the start of a group that make it more than a command
 _BRANCHES = {"elif_clause", "else_clause", "case_item"}
 
 
@@ -41,6 +44,7 @@ class Reader:
             "list": self._list,
             "redirected_statement": self._redirected,
             "declaration_command": self._declare,
+            "file_redirect": self._read_file,
             "negated_command": lambda node, frame, tail: self._all(node.named_children, frame, tail),
         }
         self._compounds: dict[str, Callable[[Node, Frame], None]] = {
@@ -84,7 +88,7 @@ class Reader:
         if frame.depth > MAX_DEPTH:
             self._log.report(text_of(node, frame.source), frame.state.directory, "it is nested too deeply", frame)
             return
-        frame = frame._replace(depth=frame.depth + 1)
+        frame = frame.one_deeper()
         if (handler := self._handlers.get(node.type)) is not None:
             handler(node, frame, tail)
             return
@@ -101,6 +105,11 @@ class Reader:
             if frame.source.startswith(b"((", node.start_byte):
                 forget_changed(text_of(node, frame.source), frame.state)
         self._log.attach(start, tail.files, frame)
+
+    def _read_file(self, node: Node, frame: Frame, _: Redirections) -> None:
+        """Read `$(< FILE)`, a redirection without a command."""
+        own = read_redirections([node], self._reader(frame), frame.source)
+        self._log.emit((), frame, text_of(node, frame.source), own.files)
 
     def _all(self, nodes: Iterable[Node], frame: Frame, tail: Redirections = Redirections()) -> None:  # noqa: B008
         for node in nodes:
@@ -283,10 +292,12 @@ class Reader:
         words: list[Word] = []
         redirects, end = [], node.start_byte
         environment = list(frame.environment)
+        changed: State | None = None  # variables in front of a command are not those of its shell
         for child in node.named_children:
             gap, end = frame.source[end : child.start_byte], child.end_byte
             if child.type == "variable_assignment":
-                name, value = assign(child, frame.state.copy(), reader)
+                changed = changed or frame.state.copy()
+                name, value = assign(child, changed, reader)
                 self._check_assigned(child, frame)
                 environment.append((name, value.value if isinstance(value, Word) else None))
             elif child.type.endswith("_redirect"):
@@ -298,8 +309,10 @@ class Reader:
         own = read_redirections(redirects, reader, frame.source)
         words += [word for extra in (*own.words, *tail.words) for word in reader.expand(extra)]
         self._log.count(len(words))
-        given = own.input or tail.input or frame.input
-        inner = frame._replace(input=given, environment=tuple(environment))
+        if words and words[0].value == "exec" and all(word.text.isdecimal() for word in words[1:]):  # such as `0<`
+            frame.state.input = own.input or tail.input or frame.state.input
+        given = own.input or tail.input or _joined(frame.state.input, frame.input)
+        inner = Frame(frame.source, frame.state, given, frame.wrappers, tuple(environment), frame.depth, frame.calls)
         self._run(tuple(words), inner, text_of(node, frame.source), own.files + tail.files)
 
     def _run(self, words: tuple[Word, ...], frame: Frame, text: str, files: tuple[Redirection, ...]) -> None:
@@ -307,8 +320,7 @@ class Reader:
         self._log.count(1)
         self._log.output = None
         if frame.wrappers[-1:] in {("time",), ("coproc",)}:  # the grammar reads a group behind these as words
-            words = words[2:] if [word.value for word in words[1:2]] == ["{"] else words
-            words = words[1:] if [word.value for word in words[:1]] == ["{"] else words
+            words = self._without_brace(words, frame, text)
         name = words[0].value if words else None
         start = len(self._log.commands)
         function = frame.state.functions.get(name or "")
@@ -331,6 +343,16 @@ class Reader:
             if name == "pwd" and directory is not None:
                 self._log.output = Word(directory, directory)
 
+    def _without_brace(self, words: tuple[Word, ...], frame: Frame, text: str) -> tuple[Word, ...]:
+        """Return the words behind the `{` of a group."""
+        start = next((number for number, word in enumerate(words[:2], 1) if word.text.partition(" ")[0] == "{"), None)
+        if start is None:
+            return words
+        inner = words[start:]
+        if frame.wrappers[-1] == "coproc" or (inner and _NOT_PLAIN.match(inner[0].text)):
+            self._log.report(text, frame.state.directory, "the grammar reads this group as words", frame)
+        return inner[1:] if inner and inner[0].value == "{" else inner
+
     def _step(self, step: Step, frame: Frame, text: str, files: tuple[Redirection, ...]) -> None:
         state = frame.state
         wrappers = (*frame.wrappers, step.wrapper) if step.wrapper else frame.wrappers
@@ -345,6 +367,7 @@ class Reader:
             return
         if step.wrapper not in {"eval", "trap"}:
             inner = inner._replace(state=state.copy())
+            inner.state.variables.pop("IFS", None)  # a shell does not take it from its environment
         inner.state.arguments, before = step.arguments or inner.state.arguments, inner.state.arguments
         start = len(self._log.commands)
         self.run_text(step.script.text.encode("utf-8", "surrogatepass"), inner)
@@ -365,6 +388,13 @@ class Reader:
 
 def _stages(pipeline: Node) -> list[Node]:
     return [child for child in pipeline.named_children if child.type != "comment"]
+
+
+def _joined(redirected: Input | None, given: Input | None) -> Input | None:
+    """Return what a command reads behind `exec <`; with a pipe as well, nobody knows here which is newer."""
+    if redirected is None or given is None:
+        return redirected or given
+    return Input((), (redirected.programs + given.programs)[:16])
 
 
 def _leaves(node: Node, source: bytes) -> bool:

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.check.shell_command import Redirection, RedirectionKind
-from scopes.check.shell_state import Word
-from scopes.check.shell_unwrap import Input
+from scopes.check.shell_state import Input, Word
 from scopes.check.shell_words import WordReader, text_of
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 if TYPE_CHECKING:
     from tree_sitter import Node

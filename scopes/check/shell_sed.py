@@ -9,7 +9,7 @@ from typing import Final
 from scopes.check.shell_scripts import AWK_LETTERS, AWK_LONG, SED_LETTERS, SED_LONG
 from scopes.check.shell_state import Word
 from scopes.check.shell_wrappers import split_options
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 _ADDRESS: Final = compile_lazily(
     r"\d+(?:~\d+)?|\$|[+~]\d+|/(?:[^/\\\n]|\\.)*/[IM]*|\\(.)(?:(?!\1)[^\\\n]|\\.)*\1[IM]*", re.DOTALL

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 MAX_MADE = 100  # files and links that a line makes; of more, any path may be one
 MANY = "*"
 MAX_PLACES = 8  # directories where a shell may be
+MAX_PATH = 1000  # characters of the directory of a shell; a longer one counts as unknown
 MAX_TEXT = 20_000  # characters of the value of a variable; longer ones count as unknown
 
 
@@ -31,6 +32,21 @@ class Word(NamedTuple):
     splits: bool = False
 
 
+class Input(NamedTuple):
+    """What a command reads on its standard input.
+
+    argv: of the command in front of the pipe
+    programs: all programs in front of the pipe
+    script: the text, if it is known
+    item: what each line stands for, such as a path below the start of `find`
+    """
+
+    argv: tuple[str | None, ...] | None = None
+    programs: tuple[str, ...] = ()
+    script: Word | None = None
+    item: Word | None = None
+
+
 class Function(NamedTuple):
     """The body of a function, and the source that its node refers to."""
 
@@ -42,7 +58,7 @@ class State:
     """Directory, variables, functions and arguments at one point of a command line."""
 
     __slots__ = (
-        "aliases", "arguments", "directory", "exported", "failed", "functions", "links", "others", "previous",
+        "aliases", "arguments", "directory", "exported", "failed", "functions", "input", "links", "others", "previous",
         "stack", "start", "stops_at_errors", "variables", "written",
     )  # fmt: skip
 
@@ -60,6 +76,7 @@ class State:
         self.functions: dict[str, Function] = {}
         self.aliases: frozenset[str] = frozenset()
         self.arguments: tuple[Word, ...] | None = None
+        self.input: Input | None = None  # what `exec <` made the standard input
 
     def copy(self) -> State:
         """Return a copy, as a subshell has it."""
@@ -67,7 +84,7 @@ class State:
         other.previous, other.stack = self.previous, self.stack
         other.variables, other.exported = dict(self.variables), dict(self.exported)
         other.functions, other.aliases = dict(self.functions), self.aliases
-        other.arguments = self.arguments
+        other.arguments, other.input = self.arguments, self.input
         other.others, other.failed, other.stops_at_errors = self.others, self.failed, self.stops_at_errors
         other.start, other.links, other.written = self.start, self.links, self.written
         return other
@@ -121,9 +138,9 @@ class State:
         """Follow `cd`; None is a target that is not known."""
         before = self.places
         path = None if target is None or self._is_searched(target) else resolve(self.directory, target)
-        if path is not None and passes_link(path, self.links, is_entered=True):
+        if path is not None and (len(path) > MAX_PATH or passes_link(path, self.links, is_entered=True)):
             path = None
-        others = (resolve(each, target) for each in self.others)
+        others = (resolve(each, target) for each in self.others if len(each) <= MAX_PATH)
         self.previous, self.directory = self.directory, path
         self.others = _unique(tuple(each for each in others if each is not None))
         self.may_have_failed(before)
@@ -157,7 +174,7 @@ def resolve(directory: str | None, target: str | None) -> str | None:
     """
     if target is None:
         return None
-    for name, value in (("HOME", "~"), ("PWD", directory)):
+    for name, value in (("HOME", "~"), ("PWD", directory)) if target.startswith("$") else ():
         for spelling in (f"${name}", f"${{{name}}}"):
             if value is not None and (target == spelling or target.startswith(spelling + "/")):
                 target = value + target[len(spelling) :]

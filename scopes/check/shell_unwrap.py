@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from scopes.check.harmless_code import is_harmless
 from scopes.check.shell_git import Environment, find_unread_git, unwrap_git, unwrap_git_program
 from scopes.check.shell_inline import find_unread_inline, unwrap_inline
-from scopes.check.shell_state import Word
+from scopes.check.shell_state import Input, Word
 from scopes.check.shell_wrappers import SHELLS, Options, Step, join, program_of, split_options, unwrap_program
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 _ITEM: Final = Word(None, "${item}")
 _FIND_TESTS: Final = compile_lazily(
@@ -94,21 +95,6 @@ _MAX_OPTIONS: Final = 24  # words in front of a verb
 _CODE_MODULES: Final = frozenset({"timeit", "pdb", "trace", "code", "cProfile", "profile"})
 _FINDERS: Final = frozenset({"which", "command", "type", "realpath", "readlink", "pwd", "git", "dirname", "basename"})
 _TMUX: Final = {"send-keys", "send", "new-session", "new", "new-window"}
-
-
-class Input(NamedTuple):
-    """What a command reads on its standard input.
-
-    argv: of the command in front of the pipe
-    programs: all programs in front of the pipe
-    script: the text, if it is known
-    item: what each line stands for, such as a path below the start of `find`
-    """
-
-    argv: tuple[str | None, ...] | None = None
-    programs: tuple[str, ...] = ()
-    script: Word | None = None
-    item: Word | None = None
 
 
 class Unread(NamedTuple):
@@ -288,15 +274,35 @@ def _unwrap_xargs(words: tuple[Word, ...], given: Input | None) -> list[Step]:
     inner = options.operands
     if not inner:
         return []
+    reads_file = options.value(("-a", "--arg-file")) is not None  # then xargs is a command that reads a file
+    given = None if reads_file else given
     item = given.item if given is not None and given.item is not None else _ITEM
     token = options.value(("-I", "-J", "--replace"))
+    is_null = options.has("0") or any(name == "--null" for name, _ in options.given)
+    separator = "\0" if is_null else None if options.value(("-d", "--delimiter")) is not None else "\n"
     text = given.script.value if given is not None and given.script is not None else None
     if token is not None and token.text:
-        rows = [row.lstrip() for row in text.splitlines() if row.strip()][:100] if text is not None else []
+        lines = [] if text is None else text.splitlines() if separator == "\n" else _items_of(text, separator) or []
+        rows = [row.lstrip() for row in lines if row.strip()][:100]
         rounds = [Word(row, row) for row in rows] or [item]
-        return [Step("xargs", tuple(_replaced(word, token.text, each) for word in inner)) for each in rounds]
-    items = tuple(Word(each, each) for each in text.split()[:100]) if text is not None else (item,)
-    return [Step("xargs", (*inner, *items))]
+        return [
+            Step("xargs", tuple(_replaced(word, token.text, each) for word in inner), kept=reads_file)
+            for each in rounds
+        ]
+    pieces = None if text is None else _items_of(text, "" if separator == "\n" else separator)
+    items = (item,) if pieces is None else tuple(Word(each, each) for each in pieces)
+    return [Step("xargs", (*inner, *items), kept=reads_file)]
+
+
+def _items_of(text: str, separator: str | None) -> list[str] | None:
+    """Return the items that xargs reads: quotes count if there is no separator. None if it is not known."""
+    if separator is None:
+        return None
+    try:
+        pieces = text.split(separator) if separator else shlex.split(text)
+    except ValueError:
+        return None
+    return [each for each in pieces if each][:100]
 
 
 def _replaced(word: Word, token: str, item: Word) -> Word:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 
@@ -10,7 +11,7 @@ from tree_sitter import Node
 
 from scopes.check.shell_braces import expand_braces, mark_braces, unmark_braces
 from scopes.check.shell_state import MAX_TEXT, State, Word
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 # Runs a command substitution, or the text between backquotes; the value is None unless the output is known.
 Substitute = Callable[[Node | bytes], Word]
@@ -38,7 +39,7 @@ _ESCAPES = {
     "e": "\x1b",
     "0": "\0",
 }
-_ANSI_C = compile_lazily(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|u[0-9a-fA-F]{1,4}|.)", re.DOTALL)
+_ANSI_C = compile_lazily(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|.)", re.DOTALL)
 _SPECIAL = compile_lazily(r"""[\\'"$`<>(]""")
 _PRINTERS = {"echo", "printf", "mktemp"}
 _ALL_ITEMS = compile_lazily(r"\$\{?(?:(?P<array>\w+)\[)?(?P<all>[@*])\]?\}?")
@@ -78,11 +79,11 @@ class WordReader:
     def _expand_pieces(self, node: Node) -> list[Word]:
         word = self.read(node)
         if node.type != "concatenation":
-            return _split(word) if node.type in _UNQUOTED else [word]
+            return self._split(word, node) if node.type in _UNQUOTED else [word]
         computed = [child for child in node.children if child.type in _UNQUOTED]
         if word.value is None:
             return [word._replace(splits=bool(computed))]
-        return _split(word) if any(self._has_blank(child) for child in computed) else [word]
+        return self._split(word, node) if any(self._has_separator(child) for child in computed) else [word]
 
     def _expand_braces(self, node: Node) -> list[Word]:
         builder = _Builder(marks_braces=True)
@@ -191,13 +192,35 @@ class WordReader:
         if name.isdigit() and arguments is not None:
             return arguments[int(name)] if int(name) < len(arguments) else Word("", "")
         if name in "@*" and arguments is not None:
-            return _joined(arguments[1:])
+            return self._join(arguments[1:]) if name == "*" else _joined(arguments[1:])
         return self._state.variables.get(name)
 
-    def _has_blank(self, node: Node) -> bool:
-        """Return True if an expansion has several words."""
-        value = self._value_of(text_of(node, self._source)) if node.type in _EXPANSIONS else None
-        return isinstance(value, Word) and any(char.isspace() for char in value.text)
+    def _has_separator(self, node: Node) -> bool:
+        """Return True if an expansion may have several words."""
+        if node.type not in _EXPANSIONS:
+            return True
+        value = self._value_of(text_of(node, self._source))
+        is_changed = "IFS" in self._state.variables
+        return isinstance(value, Word) and (is_changed or any(char.isspace() for char in value.text))
+
+    def _split(self, word: Word, node: Node) -> list[Word]:
+        """Return the words that a value without quotes becomes: it is split at the characters of IFS."""
+        separators = self._state.variables.get("IFS")
+        if separators is None or word.value is None:
+            return _split(word)
+        characters = separators.value if isinstance(separators, Word) else None
+        if characters is None:
+            return [Word(None, text_of(node, self._source), word.programs, splits=True)]
+        pieces = re.split(f"[{re.escape(characters)}]", word.value) if characters else [word.value]
+        return [Word(piece, piece, word.programs) for piece in pieces if piece]
+
+    def _join(self, words: tuple[Word, ...]) -> Word:
+        """Return what `"$*"` is: the words, with the first character of IFS between them."""
+        separators = self._state.variables.get("IFS")
+        if separators is None:
+            return _joined(words)
+        characters = separators.value if isinstance(separators, Word) else None
+        return _joined(words, (characters or "")[:1], is_known=characters is not None)
 
     def _splice(self, node: Node) -> list[Word] | None:
         """Return the items of `"$@"` and `"${ARRAY[@]}"`; None for other words.
@@ -214,8 +237,8 @@ class WordReader:
             return None
         items = tuple(value) if match["array"] else tuple(value[1:])
         if quoted:
-            return list(items) if match["all"] == "@" else [_joined(items)]
-        return [piece for item in items for piece in _split(item)]
+            return list(items) if match["all"] == "@" else [self._join(items)]
+        return [piece for item in items for piece in self._split(item, node)]
 
     def run_inner(self, node: Node) -> tuple[str, ...]:
         """Run the command substitutions inside a node of any type; return their programs."""
@@ -301,15 +324,16 @@ def _split(word: Word) -> list[Word]:
     return [word._replace(splits=True)] if word.value is None else [word]
 
 
-def _joined(words: tuple[Word, ...]) -> Word:
-    text = " ".join(word.text for word in words)[:MAX_TEXT]
-    return Word(None if any(word.value is None for word in words) else text, text)
+def _joined(words: tuple[Word, ...], separator: str = " ", *, is_known: bool = True) -> Word:
+    text = separator.join(word.text for word in words)[:MAX_TEXT]
+    return Word(text if is_known and all(word.value is not None for word in words) else None, text)
 
 
 def _unescape(match: re.Match[str]) -> str:
     code = match[1]
-    if code[0] in "xu" and len(code) > 1:
-        return chr(int(code[1:], 16))
+    if code[0] in "xuU" and len(code) > 1:
+        number = int(code[1:], 16)
+        return chr(number) if number <= sys.maxunicode else "\ufffd"
     return chr(int(code, 8) & 255) if code.isdigit() else _ESCAPES.get(code, "\\" + code)
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from scopes.check.shell_state import Word
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 SHELLS: Final = frozenset(
     {"sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "csh", "tcsh", "mksh", "lksh", "oksh", "ksh93", "yash"}
 )
-_ASSIGNMENT = compile_lazily(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_ASSIGNMENT = compile_lazily(r"([^=$`]+)=(.*)", re.DOTALL)  # of env, which takes any name
 
 
 class Step(NamedTuple):
@@ -338,16 +340,20 @@ def _split_string(words: tuple[Word, ...], wrapper: _Wrapper) -> Step | None:
         if options.operands:
             return None
         if script is not None and script.text:
-            return Step("env", script=Word(None, " ".join((script.text, *(word.text for word in words[count:])))))
+            behind = (word.text if word.value is None else shlex.quote(word.value) for word in words[count:])
+            return Step("env", script=Word(None, " ".join((script.text, *behind))))
     return None
 
 
 def program_of(words: tuple[Word, ...]) -> str:
     """Return the name of the program without its directory; empty if the shell computes it."""
-    if not words:
-        return ""
-    name = words[0].text.rsplit("/", 1)[-1]
-    return name if words[0].value is not None or not re.search(r"[$`(]", name) else ""
+    return _name_of(words[0]) if words else ""
+
+
+@lru_cache(maxsize=1024)
+def _name_of(word: Word) -> str:
+    name = word.text.rsplit("/", 1)[-1]
+    return name if word.value is not None or not re.search(r"[$`(]", name) else ""
 
 
 def join(words: tuple[Word, ...]) -> Word:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 from scopes.model.file_edits import FileEdit, pieces_of_edit
 
 _ASSERTION = compile_lazily(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from scopes.check.globs import matches_path
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 _DRIVE = compile_lazily(r"[A-Za-z]:[\\/]|\\\\")
 _WIDE = compile_lazily(

@@ -266,5 +266,5 @@ def require_branch(conversation: str, branch: str | None) -> tuple[str, str]:
     """
     name, given = split_branch(conversation, branch)
     if given is None:
-        raise Invalid("no branch given", hint=f"list them: scopes conv branch {name}")
+        raise Invalid("no branch given", hint=f"list them: scopes branch {name}")
     return name, given

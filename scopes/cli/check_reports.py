@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from scopes import __version__
@@ -28,6 +30,8 @@ _WRITERS: dict[str, Callable[[Checked], str]] = {
     "markdown": write_markdown,
 }  # fmt: skip
 _AS_JSON = ("json", "sarif", "gitlab")
+_WORKFLOW = re.compile(r"([^/@]+/[^/@]+)/(\.github/workflows/[\w.-]+)@.+")
+_CONFIGURATION = re.compile(r"[\w.-]+(?:/[\w.-]+)*\.ya?ml")  # and not an address, or a file of another project
 _MAX_SUMMARY = 1_000_000  # bytes; GitHub refuses a step summary of 1 MiB
 
 
@@ -65,6 +69,7 @@ def show_checked(invocation: Invocation, checked: Checked, reports: Sequence[Rep
     that stop commands, since an agent may have written `::set-output` into it, and annotations follow; the summary of
     the step is always written.
     """
+    checked = replace(checked, job_file=_find_job_file(invocation.environ))
     errors = list(_write_files(checked, reports))
     in_actions = invocation.environ.get("GITHUB_ACTIONS") == "true"
     printed = next((report.format for report in reports if report.path is None), None)
@@ -80,6 +85,15 @@ def show_checked(invocation: Invocation, checked: Checked, reports: Sequence[Rep
         what = "a report was not written" if len(errors) == 1 else f"{len(errors)} reports were not written"
         raise Inaccessible(f"{what}: {'; '.join(error.message for error in errors)}", hint=errors[0].hint)
     return checked.exit_code
+
+
+def _find_job_file(environ: Mapping[str, str]) -> str | None:
+    """Return the file of the repository that defines the CI job; None if the environment does not name it."""
+    workflow = _WORKFLOW.fullmatch(environ.get("GITHUB_WORKFLOW_REF", ""))
+    if workflow is not None:  # that of another repository, for a reusable workflow, is not here
+        return workflow[2] if workflow[1] == environ.get("GITHUB_REPOSITORY", workflow[1]) else None
+    path = environ.get("CI_CONFIG_PATH", "")
+    return path if _CONFIGURATION.fullmatch(path) else None
 
 
 def _write_files(checked: Checked, reports: Sequence[Report]) -> Iterator[ScopesError]:

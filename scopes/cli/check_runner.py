@@ -29,7 +29,7 @@ from scopes.importers.import_sources import ImportOptions
 from scopes.regular_file import read_regular
 from scopes.render.progress import progress
 from scopes.result import Note
-from scopes.store.committed_file import Commit, find_merge_base
+from scopes.store.committed_file import Commit
 from scopes.store.overlay import empty_store
 from scopes.store.projects import Project
 from scopes.store.repository import Repository
@@ -89,10 +89,13 @@ def read_policy(
         if value is not None and value not in choices:
             raise Invalid(f"{option} {value!a} is not possible: use one of {', '.join(choices)}")
     notes: tuple[Note, ...] = ()
+    commit: Commit | None = None
     if path is None and revision is None and _is_job_for_change(invocation):
-        revision = _find_base(invocation)
-        notes = _notes_on_changed_policy(invocation, revision)
-    text, name, source = _read_policy_text(invocation, path, revision)
+        commit = _find_base(invocation)
+        notes = _notes_on_changed_policy(invocation, commit)
+    elif revision is not None:
+        commit = Commit(invocation.cwd, revision)
+    text, name, source = _read_policy_text(invocation, path, commit)
     known = {rule.id: rule.parameters for rule in RULES.values()}
     policy = Policy() if text is None else parse_policy(text, name, known, source)
     require_known_suppressions(policy, known)
@@ -270,14 +273,13 @@ def _read_known(invocation: Invocation, baseline: str | None, policy: Policy) ->
 
 
 def _read_policy_text(
-    invocation: Invocation, path: str | None, revision: str | None
+    invocation: Invocation, path: str | None, commit: Commit | None
 ) -> tuple[str | None, str, PolicySource | None]:
     """Return the text of the policy, its name, and where files that it extends are; no text if there is none."""
-    if revision is None:
+    if commit is None:
         found = path or _find_policy(invocation.cwd)
         return (None, FILE_NAME, None) if found is None else (read_text(found, "policy"), found, WorkingTree(found))
-    commit = Commit(invocation.cwd, revision)
-    name = path or _find_committed_policy(invocation.cwd, commit)
+    revision, name = commit.revision, path or _find_committed_policy(invocation.cwd, commit)
     source = CommittedTree(name, revision, commit.read)
     data = commit.read(source.path)
     if data is None and path is not None:
@@ -289,10 +291,12 @@ def _is_job_for_change(invocation: Invocation) -> bool:
     return any(invocation.environ.get(variable) for variable, _ in _BASES)
 
 
-def _find_base(invocation: Invocation) -> str:
+def _find_base(invocation: Invocation) -> Commit:
     """Return the merge base of the change that a CI job checks; raise Invalid if it is not in this clone."""
     variable, form = next(base for base in _BASES if invocation.environ.get(base[0]))
-    base = find_merge_base(invocation.cwd, form.format(invocation.environ[variable]))
+    base = None
+    with suppress(NotFound, Inaccessible):
+        base = Commit(invocation.cwd, form.format(invocation.environ[variable])).find_merge_base()
     if base is None:  # the policy of the working tree may be the agent's
         raise Invalid(
             f"the commit that the change is based on is not in this clone ({variable})",
@@ -322,14 +326,13 @@ def _find_committed_policy(directory: str, commit: Commit) -> str:
     return FILE_NAME
 
 
-def _notes_on_changed_policy(invocation: Invocation, base: str) -> tuple[Note, ...]:
+def _notes_on_changed_policy(invocation: Invocation, base: Commit) -> tuple[Note, ...]:
     """Return a note if the policy here is another than that of the base, which applies."""
     here = _find_policy(invocation.cwd)
     data = None if here is None else _read_file(here, "policy")
-    commit = Commit(invocation.cwd, base)
-    if data == commit.read(_find_committed_policy(invocation.cwd, commit)):
+    if data == base.read(_find_committed_policy(invocation.cwd, base)):
         return ()
-    return (Note(f"the policy is that of {base[:12]}, the base of this change: {FILE_NAME} here is another"),)
+    return (Note(f"the policy is that of {base.revision[:12]}, the base of this change: {FILE_NAME} here is another"),)
 
 
 def _read_file(path: str, what: str) -> bytes:

@@ -244,7 +244,7 @@ class Invocation:
 
     def no_store_notes(self) -> tuple[Note, ...]:
         """Return the note for commands that found no store."""
-        hint = "create one: scopes init, or start a conversation: scopes conv new"
+        hint = "create one: scopes init, or start a conversation: scopes new"
         return (load("scopes.result:Note")(f"there is no store at {self.store_path} yet", hint),)
 
     def config(self, *, optional: bool = False) -> Config:

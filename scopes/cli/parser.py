@@ -24,15 +24,15 @@ _PREFIX = "global_"
 _EXTRA_ARGUMENTS = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", re.DOTALL)
 _PLAIN_TERMS = tuple((term, "a whole number") for term in ("a valid int range", "a valid integer", "a valid int"))
 _GIT_OPTIONS = {
-    ("branch", "-d"): "delete a branch: scopes conv delete-branch CONV BRANCH",
-    ("branch", "-D"): "delete a branch: scopes conv delete-branch CONV BRANCH",
-    ("branch", "-m"): "rename a branch: scopes conv rename ...",
+    ("branch", "-d"): "delete a branch: scopes delete-branch CONV BRANCH",
+    ("branch", "-D"): "delete a branch: scopes delete-branch CONV BRANCH",
+    ("branch", "-m"): "rename a branch: scopes rename ...",
     ("branch", "-a"): "branches are listed without an option: scopes branch CONV; with abandoned ones: --all",
     ("list", "--sort"): "a list is newest first; other orders in a pipe: scopes list | sort",
     ("log", "--file"): "messages that touched a file: scopes log CONV -- PATH",
-    ("switch", "-b"): "create a branch: scopes conv branch CONV NAME",
-    ("switch", "-c"): "create a branch: scopes conv branch CONV NAME",
-    ("rewind", "--hard"): "a branch is always moved with its messages: scopes conv rewind CONV",
+    ("switch", "-b"): "create a branch: scopes branch CONV NAME",
+    ("switch", "-c"): "create a branch: scopes branch CONV NAME",
+    ("rewind", "--hard"): "a branch is always moved with its messages: scopes rewind CONV",
 }  # options of git: the command that does it here
 
 

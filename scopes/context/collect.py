@@ -136,7 +136,7 @@ def resolve_revisions(
     if named is not None:
         revisions.append(named)
     if not revisions:
-        raise NotFound(f"no message is for the work item {work_item!a}", hint="see: scopes conv list")
+        raise NotFound(f"no message is for the work item {work_item!a}", hint="see: scopes list")
     return revisions
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 _DIRECTORIES = frozenset(
     {".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", "gcloud", ".gcloud", ".oci", ".secrets"}

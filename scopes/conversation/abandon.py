@@ -36,7 +36,7 @@ def abandon(repository: Repository, conversation: str, branch: str, *, revive: b
     with exclusive_write(repository):
         target = handle.branch(branch)
         if target.name == MAIN:
-            hint = f"delete the whole conversation instead: scopes conv delete {handle.id}"
+            hint = f"delete the whole conversation instead: scopes delete {handle.id}"
             raise Refused("the branch main cannot be abandoned", hint=hint)
         entry = target.entry
         active = handle.active_branch.name

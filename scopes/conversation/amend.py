@@ -98,7 +98,7 @@ def _find_target(
     repository: Repository, conversation: str, target: str, branch: str | None
 ) -> tuple[BranchHandle, Message]:
     handle = StoreHandle(repository).branch(conversation, branch)
-    log_hint = f"see: scopes conv log {handle}"
+    log_hint = f"see: scopes log {handle}"
     oid = handle.conversation.revision(target).oid
     tip = handle.tip
     if is_root(read_commit(repository, oid)):
@@ -131,7 +131,7 @@ def _append(branch: BranchHandle, message: Message, old: Message) -> MessageAmen
     claims = stated_claims(old)
     if claims and message.payload is None:
         keys = ", ".join(sorted(decoded_key(key_of_path(path)) for path in claims))
-        again = f"to replace it: scopes conv amend {branch.conversation.id} {old.id[:8]} TEXT --data JSON"
+        again = f"to replace it: scopes amend {branch.conversation.id} {old.id[:8]} TEXT --data JSON"
         hint = None if message.retracts is not None else again
         notes = (Note(f"what it stated is withdrawn: {keys}", hint),)
     return MessageAmended(

@@ -142,7 +142,7 @@ def _read_line(repository: Repository, conversation: str, good: str | None, bad:
     if start is not None and commit.oid != start.oid:
         raise Refused(
             f"the good message {good} is not on the line of first parents below {bad or conversation}",
-            hint=f"see: scopes conv log {conversation} --graph",
+            hint=f"see: scopes log {conversation} --graph",
         )
     if len(points) < 2:
         raise Refused("there is no message between good and bad", hint="see: scopes help bisect run")

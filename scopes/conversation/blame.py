@@ -59,7 +59,7 @@ def blame(repository: Repository, where: str, *, key: str | None = None, file: s
         Invalid: neither or both of key and file are given.
     """
     if (key is None) == (file is None):
-        raise Invalid("name a key or a file", hint="for example: scopes conv blame conv-001 --key decisions/auth")
+        raise Invalid("name a key or a file", hint="for example: scopes blame conv-001 --key decisions/auth")
     revision = resolve_revision(repository, where)
     state = state_of(repository, revision.oid)
     claims = {} if state is None else dict(walk_blobs(repository, state))

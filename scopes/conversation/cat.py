@@ -77,7 +77,7 @@ def cat(repository: Repository, message: str, *, conversation: str | None = None
     commit = read_commit(repository, revision.oid)
     if is_root(commit):
         where = f"{revision.conversation}/{revision.branch}" if revision.branch else revision.conversation
-        hint = f'add one: scopes conv append {revision.conversation} "..."'
+        hint = f'add one: scopes append {revision.conversation} "..."'
         raise NotFound(f"{where} has no message here", hint=hint)
     stored = read_message_bytes(repository, revision.oid)
     head, decoded = RecordedTimes(repository).add_to(header_of(commit)), decode(stored)
@@ -115,7 +115,7 @@ def read_original(repository: Repository, message: str, *, conversation: str | N
             spans = () if is_root(commit) else find_message_spans(repository, Oid(source), message_id_of(commit))
             if spans:
                 return OriginalRecords(records=tuple(read_spans(walk_chunks(repository, Oid(source)), spans)))
-    hint = f"see how it is stored: scopes conv cat {message_id} --raw"
+    hint = f"see how it is stored: scopes cat {message_id} --raw"
     raise NotFound(f"{message_id} was not imported, so it has no original", hint=hint)
 
 

@@ -118,13 +118,13 @@ def _resolve(
 def _require_pickable(repository: Repository, commit: Commit) -> None:
     name = message_id_of(commit)[:8]
     if not commit.parents:
-        raise NotFound(f"{name} is the root of a conversation", hint="name a message: scopes conv log")
+        raise NotFound(f"{name} is the root of a conversation", hint="name a message: scopes log")
     if len(commit.parents) > 1:
-        raise Refused(f"{name} is a merge", hint="pick the messages that it merged, or merge: scopes conv merge")
+        raise Refused(f"{name} is a merge", hint="pick the messages that it merged, or merge: scopes merge")
     if open_conflicts_at(repository, commit.oid):
         raise Conflicted(
             f"{name} has open conflicts, and a later message resolves them",
-            hint="merge the branch that both are on: scopes conv merge",
+            hint="merge the branch that both are on: scopes merge",
         )
 
 
@@ -156,7 +156,7 @@ def _replay_on_appended(
 ) -> tuple[ReplayState, Oid]:
     """Replay the conflict-resolution branch on top of what was appended to the branch in the meantime."""
     where = f"{state.conversation}/{state.branch}"
-    hint = f"abort it: scopes conv cherry-pick {state.conversation} --abort, and start again"
+    hint = f"abort it: scopes cherry-pick {state.conversation} --abort, and start again"
     if not is_ancestor(repository, state.original, current):
         raise Refused(f"{where} was moved since the cherry-pick began", hint=hint)
     appended = list_new_commits(repository, current, state.original, (state.original,))

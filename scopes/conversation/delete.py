@@ -141,10 +141,10 @@ def _check_deletable(branch: BranchHandle, *, force: bool) -> Oid:
     conversation, name = branch.conversation, branch.name
     if name == MAIN:
         raise Refused(
-            "the branch main cannot be deleted", hint=f"delete the conversation: scopes conv delete {conversation.id}"
+            "the branch main cannot be deleted", hint=f"delete the conversation: scopes delete {conversation.id}"
         )
     if name == conversation.active_branch.name:
-        raise Refused(f"{name} is the active branch", hint=f"first: scopes conv switch {conversation.id} main")
+        raise Refused(f"{name} is the active branch", hint=f"first: scopes switch {conversation.id} main")
     tips = conversation.tips
     tip = tips.pop(name)
     if not force and not any(is_ancestor(branch.repository, tip, other) for other in tips.values()):

@@ -152,7 +152,7 @@ def resolve_sides(repository: Repository, left: str, right: str | None) -> tuple
     one, dots, two = text.partition("..")
     if not dots:
         if right is None and not _is_in_latest(repository, left):
-            raise Invalid("name two revisions to compare", hint="for example: scopes conv diff conv-001 main..fix")
+            raise Invalid("name two revisions to compare", hint="for example: scopes diff conv-001 main..fix")
         one, two = (left, right) if right is not None else (LATEST, left)
     if dots and right is not None:
         revision = resolve_revision(repository, one or left, resolve_conversation(repository, left))

@@ -156,7 +156,7 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
             raise NotFound(
                 f"the target {conversation_id}/{in_progress.target} was deleted",
                 hint=restore_hint(repository, conversation_id, in_progress.target)
-                + f", or abort the merge: scopes conv merge {conversation_id} --abort",
+                + f", or abort the merge: scopes merge {conversation_id} --abort",
             )
         request = _Request(conversation_id, in_progress.target, target_tip, in_progress.source, in_progress.tip)
         policy = read_policy(repository.config, "automatic")
@@ -231,7 +231,7 @@ def _require_not_in_progress(repository: Repository, request: _Request) -> None:
         if (in_progress.kind, in_progress.source, in_progress.target) == (KIND, request.source, request.target):
             raise Refused(
                 f"a merge of {request.source} into {request.target} is in progress on {in_progress.branch}",
-                hint=f"continue or abort it: scopes conv merge {request.conversation} --continue (or --abort)",
+                hint=f"continue or abort it: scopes merge {request.conversation} --continue (or --abort)",
             )
 
 
@@ -247,7 +247,7 @@ def _require_merge_commit(repository: Repository, in_progress: InProgress) -> No
     if not is_ancestor(repository, in_progress.stopped, in_progress.tip):
         raise Refused(
             f"{in_progress.conversation}/{in_progress.branch} no longer contains its merge commit",
-            hint=f"undo that: scopes undo, or abort it: scopes conv merge {in_progress.conversation} --abort",
+            hint=f"undo that: scopes undo, or abort it: scopes merge {in_progress.conversation} --abort",
         )
 
 

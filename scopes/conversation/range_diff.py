@@ -23,7 +23,7 @@ from scopes.store.graph import list_merge_bases, list_new_commits
 from scopes.store.repository import Repository
 
 Mark: TypeAlias = Literal["=", "!", "<", ">"]
-_HINT = "for example: scopes conv range-diff main fix@{1} fix"
+_HINT = "for example: scopes range-diff main fix@{1} fix"
 
 
 class RangeSide(NamedTuple):

@@ -173,7 +173,7 @@ class _Rebase(ReplayVerb):
         holding = [name for name, tip in tips.items() if name != state.branch and is_ancestor(repository, first, tip)]
         if not holding:
             return ()
-        command = f"scopes conv rebase {state.conversation} --branch {holding[0]} --onto {state.branch}"
+        command = f"scopes rebase {state.conversation} --branch {holding[0]} --onto {state.branch}"
         text = f"these branches keep the former messages: {', '.join(holding)}"
         return (Note(text, f"rebase one of them: {command}"),)
 
@@ -188,6 +188,6 @@ def _appended(repository: Repository, state: ReplayState, current: Oid) -> tuple
     if not is_ancestor(repository, state.original, current):
         raise Refused(
             f"{state.conversation}/{state.branch} was moved since the rebase began",
-            hint=f"abort it: scopes conv rebase {state.conversation} --abort, and start again",
+            hint=f"abort it: scopes rebase {state.conversation} --abort, and start again",
         )
     return list_new_commits(repository, current, state.original, (state.original,))

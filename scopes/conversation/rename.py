@@ -75,7 +75,7 @@ def rename_branch(repository: Repository, conversation: str, branch: str, new: s
     with exclusive_write(repository):
         name, tips = handle.branch(branch).name, handle.tips
         if name == "main":
-            raise Refused("the branch main cannot be renamed", hint="create another branch from it: scopes conv branch")
+            raise Refused("the branch main cannot be renamed", hint="create another branch from it: scopes branch")
         if new_name in tips:
             raise Refused(f"branch {new_name!a} already exists in {handle.id}", hint="choose another name")
         entries = handle.metadata.branches

@@ -187,7 +187,7 @@ def _read_open_conflict(repository: Repository, in_progress: InProgress, conflic
         raise Refused(text, hint=hint)
     record = list_conflicts_at(repository, in_progress.tip).get(conflict.id, conflict)
     if record.status == "resolved":
-        command = f", or continue: scopes conv {in_progress.kind} {in_progress.conversation} --continue"
+        command = f", or continue: scopes {in_progress.kind} {in_progress.conversation} --continue"
         hint = "undo that: scopes undo" + (command if in_progress.kind != HELD else "")
         raise Refused(f"conflict {record.id} is resolved already", hint=hint)
     return record

@@ -56,7 +56,7 @@ def rewind(
         NotFound: the branch has fewer messages than `count`.
     """
     if to is not None and count is not None:
-        raise Invalid("name either a message or a number of messages", hint="scopes conv rewind CONV --to MESSAGE")
+        raise Invalid("name either a message or a number of messages", hint="scopes rewind CONV --to MESSAGE")
     if count is not None and count < 1:
         raise Invalid(f"cannot rewind {count} messages", hint="for example: -n 2")
     with nullcontext() if dry_run else exclusive_write(repository):
@@ -69,7 +69,7 @@ def rewind(
         if not is_ancestor(repository, new, old):
             raise Refused(
                 f"that message is not in the history of {handle}",
-                hint=f"see: scopes conv log {handle}",
+                hint=f"see: scopes log {handle}",
             )
         _check_stays_resolved(repository, handle, old, new)
         remaining = {commit.oid for commit in walk_newest_first(repository, [new])}
@@ -101,7 +101,7 @@ def _check_stays_resolved(repository: Repository, branch: BranchHandle, old: Oid
     count = f"{len(conflicts)} {plural(len(conflicts), 'conflict')}"
     raise Refused(
         f"{branch} would keep a merge without the resolution of its {count}",
-        hint=f"take back the merge too: scopes conv rewind {branch} --to {_before_merge(repository, new)[:8]}",
+        hint=f"take back the merge too: scopes rewind {branch} --to {_before_merge(repository, new)[:8]}",
     )
 
 
@@ -136,11 +136,11 @@ def _find_before(repository: Repository, conversation: ConversationId, where: st
             expected = commit.parents[0] if commit.parents else None
         if not is_root(commit):
             seen.add(message_id_of(commit))
-    raise NotFound(f"there are not that many messages in {where}", hint=f"see: scopes conv log {conversation}")
+    raise NotFound(f"there are not that many messages in {where}", hint=f"see: scopes log {conversation}")
 
 
 def _part_of_merge(where: str, count: int, fewer: int, more: int) -> Refused:
-    hint = f"take back the whole merge: scopes conv rewind {where} -n {more}"
+    hint = f"take back the whole merge: scopes rewind {where} -n {more}"
     if fewer:
         hint += f"; or only the messages after it: -n {fewer}"
     verb = "is" if count == 1 else "are"

@@ -36,7 +36,7 @@ from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
 REDO = "redo"
-_LIST = "see: scopes conv operations list"
+_LIST = "see: scopes operations list"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +248,7 @@ def _describe_changes(
     if again:
         hint = next_command(repository, again[0])
         if not redo:
-            abort = f"scopes conv {again[0].kind} {conversation} --abort"
+            abort = f"scopes {again[0].kind} {conversation} --abort"
             hint = f"to go on: {hint}; to take back more: scopes undo; to abort it: {abort}"
     return branch, (Note("; ".join(texts), hint),) if texts else ()
 
@@ -295,7 +295,7 @@ def _is_final(record: Operation) -> Refused:
     """Return the error for an operation that deleted what undo would need."""
     return Refused(
         f"gc --expire cannot be undone: {record.summary}",
-        hint="what came before and is still recorded: scopes conv operations list; then: scopes undo OPERATION",
+        hint="what came before and is still recorded: scopes operations list; then: scopes undo OPERATION",
     )
 
 
@@ -307,11 +307,11 @@ def _append_moved(repository: Repository, target: Operation, change: RefChange, 
         return Refused(f"{shown} was deleted since '{target.summary}'", hint=_LIST)
     if change.old is None or not is_ancestor(repository, Oid(change.old), Oid(current)):
         return Refused(f"{shown} was moved since '{target.summary}'", hint=_LIST)
-    rewind = f"scopes conv rewind {shown} --to {(change.new or '')[:12]}"
+    rewind = f"scopes rewind {shown} --to {(change.new or '')[:12]}"
     hint = f"take back the newer ones too: {rewind}"
     if len(messages) == 1:
         conversation, branch = target.details["conversation"], target.details["branch"]
-        hint = f"scopes conv retract {conversation} {messages[0][:12]} --branch {branch}; or {hint}"
+        hint = f"scopes retract {conversation} {messages[0][:12]} --branch {branch}; or {hint}"
     if current == change.old:
         return Refused(f"{shown} has other messages between those of '{target.summary}'", hint=hint)
     return Refused(f"{shown} has newer messages than '{target.summary}'", hint=hint)
@@ -326,7 +326,7 @@ def _moved_since(repository: Repository, target: Operation, change: RefChange, c
         and change.old
         and is_ancestor(repository, Oid(change.old), Oid(current))
     ):
-        rewind = f"scopes conv rewind {shown} --to {change.old[:12]}"
+        rewind = f"scopes rewind {shown} --to {change.old[:12]}"
         return Refused(
             f"{shown} has new messages since '{target.summary}'",
             hint=f"rewind them first: {rewind}; then: scopes undo {target.id}",

@@ -53,7 +53,7 @@ def check_limits(
         remaining = max(0, limits.max_turns - count)
         if not remaining:
             text = f"the history of the branch has {count} of {limits.max_turns} messages (scopes.maxTurns)"
-            notes.append(Note(text, "continue in a new one: scopes conv new"))
+            notes.append(Note(text, "continue in a new one: scopes new"))
     if limits.idle_seconds is not None:
         verb, seconds = find_idle(repository, tip)
         if seconds > limits.idle_seconds:

@@ -80,7 +80,7 @@ def find_recorded_operation(repository: Repository, text: str) -> tuple[Oid, Ope
     if text.startswith("@"):
         older = _find_point(repository, text).older
         if not older:
-            raise NotFound(f"there is no operation {text!a}", hint="list them: scopes conv operations list")
+            raise NotFound(f"there is no operation {text!a}", hint="list them: scopes operations list")
         return older[0]
     commits = {record.id: (oid, record) for oid, record in walk_operations(repository)}
     return commits[find_operation((record for _, record in commits.values()), text).id]

@@ -78,7 +78,7 @@ def resolve_conversation(repository: Repository, text: str) -> ConversationId:
         Ambiguous: with the candidates.
     """
     if not text:
-        raise Invalid("the conversation's id is empty", hint="list them: scopes conv list")
+        raise Invalid("the conversation's id is empty", hint="list them: scopes list")
     if (position := parse_latest(text)) is not None:
         return _resolve_latest(repository, position)
     if is_name(text) and "/" not in text and repository.find_ref(f"{refs.HEADS}{text}/{MAIN}") is not None:
@@ -89,7 +89,7 @@ def resolve_conversation(repository: Repository, text: str) -> ConversationId:
         if found is not None:
             return found
         _check_not_deleted(repository, text)
-    return ConversationId(match_prefix(text, known, "conversation", "list them: scopes conv list"))
+    return ConversationId(match_prefix(text, known, "conversation", "list them: scopes list"))
 
 
 def _check_not_deleted(repository: Repository, text: str) -> None:
@@ -130,7 +130,7 @@ def _resolve_latest(repository: Repository, position: int) -> ConversationId:
     if position < len(latest):
         return latest[position]
     if not latest:
-        hint = "start one: scopes conv new, or import: scopes conv import"
+        hint = "start one: scopes new, or import: scopes import"
         raise NotFound("there is no conversation in this store", hint=hint)
     raise NotFound(f"there is no conversation @{{{position}}}", hint=f"there are {len(latest)}; the latest is @")
 
@@ -220,7 +220,7 @@ def resolve_branch_name(repository: Repository, conversation: ConversationId, te
     if text is None:
         return read_active_branch(repository, conversation)
     if not text:
-        raise Invalid("the branch's name is empty", hint=f"list them: scopes conv branch {conversation}")
+        raise Invalid("the branch's name is empty", hint=f"list them: scopes branch {conversation}")
     could_be_ref = len(text) <= MAX_NAME_BYTES and is_name(text)  # libgit2 reports a longer name as a damaged ref
     if could_be_ref and repository.find_ref(refs.branch_ref(conversation, BranchName(text))) is not None:
         return BranchName(text)
@@ -349,7 +349,7 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
             if by_root is not None:
                 return _resolve_inside(repository, "", by_root)
             _check_not_deleted(repository, name)
-            hint = "see: scopes conv list, scopes conv log; or create a conversation: scopes conv new"
+            hint = "see: scopes list, scopes log; or create a conversation: scopes new"
             match_prefix(name, conversation_ids(repository), "conversation or message", hint)  # raises with near names
             raise
     try:
@@ -394,7 +394,7 @@ def _describe_branches(conversation: ConversationId, tips: Iterable[BranchName])
 
 
 def _list_branches(conversation: ConversationId) -> str:
-    return f"list them: scopes conv branch {conversation}"
+    return f"list them: scopes branch {conversation}"
 
 
 def _is_prefix_inside(repository: Repository, name: str, conversation: ConversationId) -> bool:
@@ -425,7 +425,7 @@ def _resolve_ids(repository: Repository, prefix: str, conversations: Iterable[Co
                     copies.append(Revision(conversation, None, head.oid))
         if found and is_message_id(prefix):
             break
-    return found[match_prefix(prefix, found, "message", "see: scopes conv log")]
+    return found[match_prefix(prefix, found, "message", "see: scopes log")]
 
 
 def _resolve_time(repository: Repository, revision: Revision, text: str) -> Revision:
@@ -439,7 +439,7 @@ def _resolve_time(repository: Repository, revision: Revision, text: str) -> Revi
     if oid is None or not repository.has(oid):
         when = format_seconds(nanoseconds // 1_000_000_000)
         where = f"{revision.conversation}/{revision.branch}"
-        raise NotFound(f"no reflog entry for {where} at {when}", hint=f"see: scopes conv log {where}")
+        raise NotFound(f"no reflog entry for {where} at {when}", hint=f"see: scopes log {where}")
     return Revision(revision.conversation, revision.branch, oid)
 
 
@@ -452,7 +452,7 @@ def _find_earlier_tip(repository: Repository, revision: Revision, ref: str, posi
         where = f"{revision.conversation}/{revision.branch}"
         raise NotFound(
             f"the reflog of {where} does not go back {position} {plural(position, 'move')}",
-            hint=f"see: scopes conv log {where}",
+            hint=f"see: scopes log {where}",
         )
     return move.old
 
@@ -463,7 +463,7 @@ def _step_back(repository: Repository, revision: Revision, count: int) -> Oid:
         if is_root(commit) or not commit.parents:
             raise NotFound(
                 f"there are not that many messages before {header_of(commit).id[:8]} in {revision.conversation}",
-                hint=f"see: scopes conv log {revision.conversation}",
+                hint=f"see: scopes log {revision.conversation}",
             )
         commit = read_commit(repository, commit.parents[0])
     return commit.oid

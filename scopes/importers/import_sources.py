@@ -183,7 +183,7 @@ def collect_changes(
         updates = _update_branches(run, conversation, target, new=new)
         current = read_metadata(run.repository, conversation).title
         if title is not None and current not in (None, title):
-            hint = f"change it with: scopes conv rename {conversation} --title TEXT"
+            hint = f"change it with: scopes rename {conversation} --title TEXT"
             text = f"{conversation} already has a title: {current}"
             run.notes.append(GroupedNote(text, "{} conversations already have a title", hint))
         updates.title = title or next((session.title for session in target.sessions if session.title), None)
@@ -262,7 +262,7 @@ def _import_all(
         if options.strict:
             refuse_unparsed(run.sources)
         if options.title is not None and (count := len(list(targets))) > 1:
-            hint = "name one transcript, or set titles with: scopes conv rename CONV --title TEXT"
+            hint = "name one transcript, or set titles with: scopes rename CONV --title TEXT"
             raise Invalid(f"one title for {count} conversations", hint=hint)
 
     found = import_groups(run, readable, on_progress=lambda place: on_progress(sizes[places[place]]), check=check)

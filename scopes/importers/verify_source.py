@@ -110,7 +110,7 @@ def verify_source(repository: Repository, path: str, formats: tuple[Format, ...]
         raise Corrupt(text, hint="run: scopes verify") from missing
     if error is not None:
         raise error
-    raise NotFound(f"{path!a} was never imported", hint=f"import it with: scopes conv import {shlex.quote(path)}")
+    raise NotFound(f"{path!a} was never imported", hint=f"import it with: scopes import {shlex.quote(path)}")
 
 
 def _verify_stored(repository: Repository, source: Source, commit: Oid, record: SourceRecord) -> SourceVerification:
@@ -219,23 +219,23 @@ def _findings(
     for identity in reachability.missing:
         yield Finding("error", where, f"its message {identity} is not in the store", cure)
     if reachability.away:
-        restore = "restore them with: scopes undo, or scopes conv import --again"
+        restore = "restore them with: scopes undo, or scopes import --again"
         yield Finding(
             "warning", where, f"{len(reachability.away)} of its messages were deleted or rewound here", restore
         )
     if counter.end < min(source.size, record.size):
         what = f"the file differs from the imported bytes from byte {counter.end} on"
-        yield Finding("warning", where, what, f"import it again with: scopes conv import {shlex.quote(source.path)}")
+        yield Finding("warning", where, what, f"import it again with: scopes import {shlex.quote(source.path)}")
     elif source.size > record.size:
         what = f"{source.size - record.size} bytes were added to the file after its import"
-        yield Finding("warning", where, what, f"import them with: scopes conv import {shlex.quote(source.path)}")
+        yield Finding("warning", where, what, f"import them with: scopes import {shlex.quote(source.path)}")
     elif source.size < record.size:
         what = f"the file is {record.size - source.size} bytes shorter than the stored source"
         yield Finding(
             "warning",
             where,
             what,
-            "it was truncated or is an older copy; get all with: scopes conv export CONV --format original",
+            "it was truncated or is an older copy; get all with: scopes export CONV --format original",
         )
 
 

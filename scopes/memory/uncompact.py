@@ -68,7 +68,7 @@ def uncompact(
         if not compactions:
             raise Refused(
                 f"{handle} has no compaction: its contexts start at the first message",
-                hint=f"make one: scopes conv compact {handle}",
+                hint=f"make one: scopes compact {handle}",
             )
         removed = compactions[:1] if only_last else compactions
         operation = None

@@ -143,6 +143,8 @@ def walk_conflicts(
 def read_conflict(repository: Repository, conversation: ConversationId, name: str) -> tuple[ConflictRow, InProgress]:
     """Return a conflict by its id, its number, a prefix of its id, or its key; up to three digits are always a number.
 
+    If several match and one of them has not ended, it is that one.
+
     Raises:
         NotFound, Ambiguous: none or several match.
     """
@@ -154,6 +156,7 @@ def read_conflict(repository: Repository, conversation: ConversationId, name: st
     if not found:
         hint = f"list them: scopes conflicts list {conversation}"
         raise NotFound(f"there is no conflict {name!a} in {conversation}", hint=hint)
+    found = [pair for pair in found if pair[0].conflict.status not in ENDED] or found
     if len(found) > 1:
         names = ", ".join(f"{row.number} ({row.conflict.id} on {row.branch})" for row, _ in found[:8])
         hint = f"name one by its number: {names}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from itertools import combinations
 from typing import Literal, TypeAlias
 
 from scopes.history.messages import message_id_of
@@ -59,7 +60,7 @@ from scopes.model.conflicts import FILES
 from scopes.model.file_edits import Hunk
 from scopes.model.path_encoding import file_leaf
 from scopes.store.objects import Commit
-from scopes.store.text_merge import diff_texts, list_line_changes, merge_texts
+from scopes.store.text_merge import diff_texts, is_costly, list_line_changes, merge_texts
 
 MAX_FILES = 200  # of one merge; further ones are listed without their contents
 MAX_RANGES = 100
@@ -69,6 +70,7 @@ _MAX_SPAN = 100_000  # lines between the first and the last change of patches th
 _CONTEXT = 3  # lines around a conflict that are shown
 _ONE_UNKNOWN = "the sides began with different texts, of which one is not recorded"
 _SHARED_BETWEEN = "messages that both sides have changed the line numbers between the other edits"
+_TOO_MANY_EQUAL = "too many equal lines to compare"
 _LAST_RECORDED = "compared with the last text before the fork that is recorded"
 Outcome: TypeAlias = Literal["same", "compatible", "overlap", "unknown"]
 
@@ -125,7 +127,13 @@ def compare_files(
     """
     compared = dict(list(names.items())[:MAX_FILES])
     key_of = lru_cache(maxsize=None)(partial(_key_of, directory=divergence.directory))
-    sides = list_sides(read_calls, key_of, compared, read_records, divergence.directory)
+    known = {
+        comparable_key(key, divergence.directory)
+        for side in (divergence.target, divergence.source)
+        for key in side.changes
+        if group_of(key) == FILES
+    }
+    sides = list_sides(read_calls, key_of, compared, read_records, divergence.directory, known=known)
     listed = [_own_steps(divergence, side, sides[side], claims[side]) for side in (0, 1)]
     followed = {key: follow_renames(key, [side.get(key, []) for side in listed], listed) for key in names}
     undecided = {followed[key][0] for key in compared if _find_base(followed[key][1]) is None}
@@ -207,14 +215,23 @@ def _compare_steps(
         return shape(outcome="same", merged=target.text)
     if target.deleted or source.deleted:
         return shape(outcome="overlap", note=f"the {'target' if target.deleted else 'source'} deleted it")
-    if any(map(is_binary, (base, *first))):
-        return shape(outcome="unknown", note=IS_BINARY)
+    obstacle = _find_obstacle((base, *first), (target.text, source.text))
+    if obstacle is not None:
+        return shape(outcome="unknown", note=obstacle)
     if first[0] is not None and first[1] is not None and first[0] != first[1]:
         later = is_later(target_steps, source_steps), is_later(source_steps, target_steps)
         starts, texts = (first[0], first[1]), (target.text, source.text)
         return _compare_different_starts(shape, starts, texts, later, before)
     stale = before is not None and base == before and first == [None, None]
     return _merge_texts(shape, base, target.text, source.text, _LAST_RECORDED if stale else None)
+
+
+def _find_obstacle(starts: Iterable[str | None], texts: tuple[str, str]) -> str | None:
+    """Return why texts cannot be compared by lines; None if they can."""
+    known = [text for text in dict.fromkeys((*starts, *texts)) if text is not None]
+    if any(map(is_binary, known)):
+        return IS_BINARY
+    return _TOO_MANY_EQUAL if any(is_costly(*pair) for pair in combinations(known, 2)) else None
 
 
 def _compare_unknown(
@@ -280,8 +297,9 @@ def _compare_different_starts(
 ) -> FileComparison:
     """Compare sides that began with different texts; `before` is that in the history of the merge base, if known.
 
-    A side that began with the text of the other one, or later and with all of its changes, went on with it. Otherwise
-    the text of the merge base must be known. If it is not, edits of the same lines overlap, and others are unknown.
+    A side that began with the text of the other one, or later and with all of its changes, went on with it. Changes are
+    compatible if they do not touch each other over the text of the merge base. The changes of a side are those of its
+    own start. They overlap if, from either start, both sides changed the same lines. All else is unknown.
     """
     target, source = texts
     if first[1] == target or (later[1] and has_all_changes(first[0], target, first[1])):
@@ -289,21 +307,26 @@ def _compare_different_starts(
     if first[0] == source or (later[0] and has_all_changes(first[1], source, first[0])):
         return shape(outcome="compatible", merged=target, note="the target edited the text of the source")
     if before in first:
-        return _merge_texts(partial(shape, base=before), before, target, source, None)
+        found = _merge_texts(partial(shape, base=before), before, target, source, None)
+        if found.outcome != "overlap":
+            return found
     note = "the sides began with different texts"
     if (later[1] and _may_go_on(first[0], target, first[1])) or (later[0] and _may_go_on(first[1], source, first[0])):
         return shape(outcome="unknown", note=f"{note}, of which one may be made of the other")
-    moved = merge_texts(first[1], first[0], source)
-    if moved.conflicts:
-        groups = group_changes(list_line_changes(first[0], target), list_moved_changes(first, source))
-        ranges = overlapping_ranges(groups, (lines_of(target), lines_of(source)))
-        merged = merge_texts(first[1], target, source)  # applies the edits of the source to the text of the target
-        found = shape(outcome="overlap", merged=merged.text, ranges=ranges[:MAX_RANGES], note=note)
-    else:
-        found = _merge_texts(shape, first[0], target, moved.text, note)
-    if found.outcome == "overlap" and found.ranges:
-        return found
-    return shape(outcome="unknown", note=f"{note}, and their edits are at different lines")
+    ranges = _find_ranges(first, texts)
+    if not ranges or not _find_ranges((first[1], first[0]), (source, target)):
+        return shape(outcome="unknown", note=f"{note}, and their edits are at different lines")
+    merged = merge_texts(first[1], target, source)  # applies the edits of the source to the text of the target
+    return shape(outcome="overlap", merged=merged.text, ranges=ranges[:MAX_RANGES], note=note)
+
+
+def _find_ranges(first: tuple[str, str], texts: tuple[str, str]) -> tuple[LineRange, ...]:
+    """Return the lines of the first side's start that it changed, and the other side too, from its own start.
+
+    Changes of the other side that the first side began with do not count.
+    """
+    groups = group_changes(list_line_changes(first[0], texts[0]), list_moved_changes(first, texts[1]))
+    return overlapping_ranges(groups, (lines_of(texts[0]), lines_of(texts[1])))
 
 
 def _may_go_on(old: str, new: str, later: str) -> bool:
@@ -343,7 +366,7 @@ def _find_base(sides: Sequence[Sequence[Step]]) -> str | None:
 def patch_of(comparison: FileComparison, side: FileSide, name: str) -> str:
     """Return the changes of one side as a unified diff: of its texts, or the hunks of its edits one after the other."""
     base = comparison.base if side.start is None else side.start
-    if base is not None and side.text is not None:
+    if base is not None and side.text is not None and not is_costly(base, side.text):
         return diff_texts(base, side.text, f"base/{comparison.path}", f"{name}/{comparison.path}")
     return "".join(_hunk_text(hunk) for hunks in side.hunks or () for hunk in hunks)
 

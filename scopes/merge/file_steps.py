@@ -19,7 +19,7 @@ from scopes.merge.side_calls import SideCall
 from scopes.model.agent_tools import FILE_TOOLS, RESULT_RECORDS
 from scopes.model.file_edits import FileEdit, command_of, directories_of_command, edits_of_call
 from scopes.model.message import Part
-from scopes.model.shell_commands import find_removals, is_repeatable, split_plain
+from scopes.model.shell_commands import Removal, find_removals, is_repeatable, split_plain
 from scopes.model.shell_effects import Path, find_effect, path_from
 from scopes.model.shell_failures import may_write_when_failing
 from scopes.model.shell_writers import read_actions
@@ -29,6 +29,13 @@ _MAX_EDITS = 200  # of one file on one side
 _MAX_RENAMES = 5  # of one file, one after the other
 ReadRecords = Callable[[set[str]], Mapping[str, list[bytes]]]
 """Returns the source records of messages, by message id."""
+
+
+class _Names(NamedTuple):
+    """Returns the key of a path; and known keys of files, which show what a directory is."""
+
+    key_of: Callable[[str], str]
+    known: Collection[str]
 
 
 class Step(NamedTuple):
@@ -67,6 +74,8 @@ def list_sides(
     wanted: Mapping[str, str],
     read_records: ReadRecords,
     directory: str | None = None,
+    *,
+    known: Collection[str] = (),
 ) -> list[dict[str, list[Step]]]:
     """Return the steps of files on both sides, also those at the old paths of renames.
 
@@ -75,10 +84,12 @@ def list_sides(
     wanted: the names of the files by key
     read_records: is called only as `list_steps` calls it
     directory: the working directory of the conversation
+    known: keys of other files
     """
     names = dict(wanted)
     while True:
-        sides = [list_steps(calls, key_of, names, read_records, directory) for calls in read_calls(set(names.values()))]
+        read = read_calls(set(names.values()))
+        sides = [list_steps(calls, key_of, names, read_records, directory, known=known) for calls in read]
         steps = [step for side in sides for found in side.values() for step in found]
         renamed = {path for step in steps if step.edit is not None for path in (step.edit.source, step.edit.target)}
         missing = {path for path in renamed if path is not None and path not in names}
@@ -98,8 +109,12 @@ def list_steps(
     wanted: Mapping[str, str],
     read_records: ReadRecords,
     directory: str | None = None,
+    *,
+    known: Collection[str] = (),
 ) -> dict[str, list[Step]]:
     """Return the steps of files by key, oldest first; `wanted` maps the keys of files to their names.
+
+    `known` are keys of other files: a rename to a path above one of them moves into a directory.
 
     The source records are read only of messages whose stored results lack the text before an edit.
     """
@@ -114,8 +129,9 @@ def list_steps(
     records = read_records(imported) if imported else {}
     steps: dict[str, list[Step]] = {key: [] for key in wanted}
     paths = {key: path_from(decoded_key(key).partition("/")[2], directory) for key in wanted}
+    names = _Names(key_of, known)
     for call in listed:
-        for key, step in _read_command(call, paths, key_of):
+        for key, step in _read_command(call, paths, names):
             steps[key].append(step)
         structured = _structured_of(call, records.get(call.message, ()))
         for edit in edits_of_call(call.call, {**call.structured, **structured}) if call.message in touching else ():
@@ -129,9 +145,7 @@ def list_steps(
     return {key: _limited(_after_reset(found)) for key, found in steps.items()}
 
 
-def _read_command(
-    call: SideCall, paths: Mapping[str, Path], key_of: Callable[[str], str]
-) -> Iterator[tuple[str, Step]]:
+def _read_command(call: SideCall, paths: Mapping[str, Path], names: _Names) -> Iterator[tuple[str, Step]]:
     """Yield the step of a command for each file that it may have changed or removed, with the key of the file."""
     command = None if call.call is None else command_of(call.call)
     directory = "" if call.call is None else absolute_directory(call, call.call)
@@ -144,31 +158,60 @@ def _read_command(
     for key, path in paths.items():
         effect = find_effect(actions, path)
         if effect is not None:
-            edit = None if parts is None else _find_removal(parts, path, key, call.directory, key_of)
+            edit = None if parts is None else _find_removal(parts, path, key, call.directory, names)
             cause = f"{call.name} {effect.cause}"
             yield key, Step(call.message, call.agent, cause, edit, effect.formats, call.time, command=repeatable)
 
 
 def _find_removal(
-    parts: Iterable[Sequence[str]], path: Path, key: str, directory: str | None, key_of: Callable[[str], str]
+    parts: Iterable[Sequence[str]],
+    path: Path,
+    key: str,
+    directory: str | None,
+    names: _Names,
 ) -> FileEdit | None:
     """Return the edit that a command line made of a file if it only removed or renamed it, else None."""
     edits: list[FileEdit] = []
     for words in parts:
+        if words[:1] == ["cd"] and len(words) == 2 and not words[1].startswith("-"):
+            is_known = directory is not None or posixpath.isabs(words[1])
+            directory = posixpath.normpath(posixpath.join(directory or "", words[1])) if is_known else None
+            continue
         removals = find_removals(words)
-        if removals is None and find_effect(read_actions(shlex.join(words)), path) is not None:
+        if removals is None and find_effect(read_actions(shlex.join(words), directory or ""), path) is not None:
             return None
-        for old, new in removals or ():
-            if directory is None and not all(posixpath.isabs(name) for name in (old, new) if name is not None):
+        for each in removals or ():
+            if directory is None and not all(posixpath.isabs(name) for name in (each.path, each.new) if name):
                 return None
-            old_key = key_of(posixpath.join(directory or "", old))
-            new_key = None if new is None else key_of(posixpath.join(directory or "", new))
-            if key == old_key or key.startswith(f"{old_key}/"):
-                edits.append(FileEdit(key, "delete", target=None if new_key is None else new_key + key[len(old_key) :]))
-            elif key == new_key:
-                edits.append(FileEdit(key, "rename", source=old_key))
+            edit = _read_removal(each, key, directory or "", names)
+            if edit is not None and edit.path != key:
+                return None
+            edits += [] if edit is None else [edit]
     last = edits[-1] if edits else None
     return last if last is not None and (len(edits) == 1 or last.op == "delete") else None
+
+
+def _read_removal(removal: Removal, key: str, directory: str, names: _Names) -> FileEdit | None:
+    """Return what a removal or a rename did to a file; the path is empty if the new place of the file is unknown.
+
+    A file that is renamed to a path above another file moves into that directory. So does a directory, if the other
+    file was not in it.
+    """
+    old, new, into = (
+        None if path is None else names.key_of(posixpath.normpath(posixpath.join(directory, path)))
+        for path in (removal.path, removal.new, removal.into)
+    )
+    if new is not None and into is not None:
+        below = [each[len(new) :] for each in names.known if each.startswith(f"{new}/")]
+        is_tree = key.startswith(f"{old}/") or any(each.startswith(f"{old}/") for each in names.known)
+        if is_tree and any(f"{old}{rest}" not in names.known for rest in below):
+            return FileEdit("", "edit") if key.startswith((f"{old}/", f"{new}/")) else None
+        new = into if below and not is_tree else new
+    if key == old or key.startswith(f"{old}/"):
+        return FileEdit(key, "delete", target=None if new is None else f"{new}{key.removeprefix(old or '')}")
+    if new is not None and (key == new or key.startswith(f"{new}/")):
+        return FileEdit(key, "rename", source=f"{old}{key.removeprefix(new)}")
+    return None
 
 
 def absolute_directory(call: SideCall, part: Part) -> str:

@@ -200,7 +200,7 @@ def read_merge_in_progress(repository: Repository, conversation: ConversationId,
         hint = elsewhere_hint(repository, conversation)
         raise NotFound(f"no merge, rebase or cherry-pick is in progress in {where}", hint=hint)
     if not merges:
-        hint = f"a {named[0].kind} is: scopes conv {named[0].kind} {conversation} --continue"
+        hint = f"a {named[0].kind} is: scopes {named[0].kind} {conversation} --continue"
         raise NotFound(f"no merge is in progress in {where}", hint=hint)
     if len(merges) > 1:
         names = ", ".join(str(in_progress.branch) for in_progress in merges)

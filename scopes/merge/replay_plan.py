@@ -152,5 +152,5 @@ def _require_droppable(repository: Repository, objects: Objects, commit: Commit,
     if divergence is None or find_disagreements(objects, divergence):
         raise Refused(
             f"the merge {message_id_of(commit)[:8]} cannot be replayed: it resolved conflicts",
-            hint="merge the branch instead: scopes conv merge",
+            hint="merge the branch instead: scopes merge",
         )

@@ -86,7 +86,7 @@ def require_free(repository: Repository, conversation: ConversationId, branch: B
     for in_progress in list_in_progress(repository, conversation):
         moving = in_progress.details.get("branch", in_progress.target)
         if branch in {in_progress.branch, moving}:
-            verb = f"scopes conv {in_progress.kind} {conversation}"
+            verb = f"scopes {in_progress.kind} {conversation}"
             raise Refused(
                 f"a {in_progress.kind} of {conversation}/{moving} is in progress on {in_progress.branch}",
                 hint=f"first: {verb} --continue, or {verb} --abort",
@@ -155,7 +155,7 @@ def with_stop_applied(repository: Repository, state: ReplayState) -> ReplayState
     if not is_ancestor(repository, in_progress.stopped, in_progress.tip):
         raise Refused(
             f"{state.conversation}/{in_progress.branch} no longer contains the message it stopped at",
-            hint=f"undo that: scopes undo, or skip it: scopes conv {state.kind} {state.conversation} --skip",
+            hint=f"undo that: scopes undo, or skip it: scopes {state.kind} {state.conversation} --skip",
         )
     require_resolved_on_branch(repository, in_progress)
     stopped = message_id_of(read_commit(repository, in_progress.stopped))
@@ -173,7 +173,7 @@ def read_current_tip(repository: Repository, state: ReplayState) -> Oid:
         raise NotFound(
             f"{state.conversation}/{state.branch} was deleted",
             hint=restore_hint(repository, state.conversation, state.branch)
-            + f", or abort: scopes conv {state.kind} {state.conversation} --abort",
+            + f", or abort: scopes {state.kind} {state.conversation} --abort",
         )
     return tip
 

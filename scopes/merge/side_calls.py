@@ -125,12 +125,15 @@ class _DirectoryMoves:
         self._positions: dict[MessageId, int] = {}
         self._first: dict[str, int] | None = None  # position of the first move, by agent
 
-    def has_moved(self, caller: Message) -> bool:
-        """Return True if the author of a message called `cd` in it or before it."""
+    def has_moved(self, caller: Message, call: Part) -> bool:
+        """Return True if the author of a message called `cd` before it, or in another call of it."""
         if self._first is None:
             self._first = self._find_first()
         first = self._first.get(caller.author.name)
-        return first is not None and first <= self._positions.get(caller.id, first)
+        position = self._positions.get(caller.id)
+        if first is None or (position is not None and first > position):
+            return False
+        return first != position or _may_begin_elsewhere(caller, call)
 
     def _find_first(self) -> dict[str, int]:
         before = list(islice(walk_newest_first(self._objects, self._bases), MAX_COMMITS))
@@ -153,9 +156,9 @@ def _find_directory(call: Part | None, caller: Message, moves: _DirectoryMoves) 
         return named
     recorded = _recorded_directory(caller)
     if (
-        _changes_directory(caller)
+        _may_begin_elsewhere(caller, call)
         if recorded is not None
-        else _MAY_REMOVE.search(command) is None or moves.has_moved(caller)
+        else _MAY_REMOVE.search(command) is None or moves.has_moved(caller, call)
     ):
         return None
     return posixpath.join(recorded or "", named)
@@ -172,6 +175,12 @@ def _recorded_directory(message: Message) -> str | None:
 def _changes_directory(message: Message) -> bool:
     calls = (part for part in message.parts if part.type == "tool_call")
     return any((command := command_of(call)) is not None and changes_directory(command) for call in calls)
+
+
+def _may_begin_elsewhere(message: Message, call: Part) -> bool:
+    """Return True if another call of a message changes the directory; a call begins before its own `cd`."""
+    calls = [part for part in message.parts if part.type == "tool_call" and part is not call]
+    return any((command := command_of(each)) is not None and changes_directory(command) for each in calls)
 
 
 def _walk_calls_before(objects: Objects, bases: Iterable[Oid]) -> Iterator[tuple[str, tuple[Part, Message]]]:

@@ -66,7 +66,8 @@ def find_unclaimed_changes(
             message = touched[number].named.get(key) or _find_above(key, touched[number].removed)
             if message is not None:
                 found[key] = (message, None) if number == 0 else (None, message)
-    for key in touched[0].changed & touched[1].changed:
+    above = {posixpath.dirname(key) for each in claimed for key in each}
+    for key in (touched[0].changed & touched[1].changed) - above:
         if not any(key in each for each in claimed) and not key.startswith(f"{FILES}/%2F"):
             found[key] = touched[0].named[key], touched[1].named[key]
     for key in claimed[0].keys() & claimed[1].keys():
@@ -117,7 +118,8 @@ def _named_paths(call: SideCall, part: Part) -> Iterator[tuple[str, str]]:
     """Yield the paths that a command names and may change, each with the command."""
     command = command_of(part)
     for action in () if command is None else read_actions(command):
-        for word in action.operands if not action.formats else ():
+        words = tuple(filter(None, action.operands)) if not action.formats else ()
+        for word in words[1:] if action.cause.startswith(_IN_PLACE) else words:  # the first one is the script
             path = posixpath.join(call.directory or "", action.directory, word)
             is_known = call.directory is not None or posixpath.isabs(path)
             if is_known and not any(mark in path for mark in (STAR, ONE, ANY)):

@@ -11,7 +11,8 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from scopes.loading import compile_lazily, load
+from scopes.lazy_patterns import compile_lazily
+from scopes.loading import load
 from scopes.model.agent_tools import (
     CHANGE_LISTS,
     COMMANDS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from collections.abc import Iterable, Sequence
@@ -20,10 +21,14 @@ MAX_COMMAND = 100_000  # characters that are looked at
 
 
 class Removal(NamedTuple):
-    """A path that a command removed, with all files below it; `new` is the path that it was renamed to, if it was."""
+    """A path that a command removed, with all files below it; `new` is the path that it was renamed to, if it was.
+
+    `into` is the path that it has instead of `new` if `new` was a directory.
+    """
 
     path: str
     new: str | None = None
+    into: str | None = None
 
 
 def changes_directory(command: str) -> bool:
@@ -53,8 +58,12 @@ def find_removals(words: Sequence[str]) -> list[Removal] | None:
             return [Removal(path) for path in given]
     for name, options in _RENAMES.items():
         given = _operands(words, name, options)
-        if given is not None and len(given) == 2 and not given[1].endswith("/"):
-            return [Removal(given[0], given[1])]
+        if given is not None and len(given) > 1:
+            *sources, target = given
+            inner = [posixpath.join(target, posixpath.basename(source.rstrip("/"))) for source in sources]
+            if len(sources) == 1 and posixpath.basename(target) not in {"", ".", ".."}:
+                return [Removal(sources[0], target, inner[0])]
+            return [Removal(source, new) for source, new in zip(sources, inner, strict=True)]
     return None
 
 
@@ -75,7 +84,7 @@ def _operands(words: Sequence[str], name: Sequence[str], options: Iterable[str])
 def is_repeatable(command: str) -> bool:
     """Return True for a `sed -i` that makes the same text of the same text: it only replaces what is in its script."""
     try:
-        words = shlex.split(command) if len(command) <= MAX_COMMAND else []
+        words = shlex.split(command) if command[:3] == "sed" and len(command) <= MAX_COMMAND else []
     except ValueError:
         return False
     plain = all(_SPECIAL.search(word) is None for word in words[3:])

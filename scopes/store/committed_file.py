@@ -9,25 +9,38 @@ _MAX_BYTES = 1 << 20
 
 
 class Commit:
-    """A commit of the user's own repository; it stays the same when its branch moves on."""
+    """A commit of the user's own repository; it stays the same when its branch moves on.
 
-    def __init__(self, directory: str, revision: str) -> None:
+    revision: how it was named; the id of a merge base
+    """
+
+    def __init__(self, directory: str, revision: str, *, repository: pygit2.Repository | None = None) -> None:
         """Find the commit.
 
         Raises:
             NotFound: the directory is in no repository, or the revision does not exist in it.
             Inaccessible: the repository cannot be read.
         """
-        self._revision = revision
+        self.revision = revision
+        self._directory = directory
         try:
-            repository = _open(directory)
-            self._tree = repository.revparse_single(revision).peel(pygit2.Commit).tree
+            self._repository = repository or _open(directory)
+            self._commit = self._repository.revparse_single(revision).peel(pygit2.Commit)
         except KeyError as error:
             raise NotFound(
                 f"revision {revision!a} is not in the repository", hint="fetch it, in CI with the whole history"
             ) from error
         except (pygit2.GitError, ValueError) as error:
             raise self._unreadable(error) from error
+
+    def find_merge_base(self) -> Commit | None:
+        """Return the merge base of HEAD and this commit; None if it is not there, as in a shallow clone."""
+        try:
+            head = self._repository.revparse_single("HEAD").peel(pygit2.Commit)
+            found = self._repository.merge_base(head.id, self._commit.id)
+            return Commit(self._directory, str(found), repository=self._repository) if found else None
+        except (KeyError, NotFound, pygit2.GitError, ValueError):
+            return None
 
     def read(self, path: str) -> bytes | None:
         """Return a file, given its path from the top of the repository; None if the commit lacks it.
@@ -39,34 +52,23 @@ class Commit:
             Inaccessible: the repository cannot be read.
         """
         try:
-            entry = _find_entry(self._tree, path)
+            entry = _find_entry(self._commit.tree, path)
             if entry is None:
                 return None
             is_link = entry.filemode == pygit2.enums.FileMode.LINK
             if is_link or not isinstance(entry, pygit2.Blob) or entry.size > _MAX_BYTES:
-                raise Corrupt(f"{path} of {self._revision!a} is no file of at most 1 MiB")
+                raise Corrupt(f"{path} of {self.revision!a} is no file of at most 1 MiB")
             return bytes(entry.data)
         except (pygit2.GitError, ValueError) as error:
             raise self._unreadable(error) from error
 
     def _unreadable(self, error: Exception) -> Inaccessible:
-        return Inaccessible(f"cannot read {self._revision!a} of the repository: {error}")
+        return Inaccessible(f"cannot read {self.revision!a} of the repository: {error}")
 
 
 def read_committed_file(directory: str, revision: str, path: str) -> bytes | None:
     """Return a file of a commit, as `Commit` does."""
     return Commit(directory, revision).read(path)
-
-
-def find_merge_base(directory: str, revision: str) -> str | None:
-    """Return the id of the merge base of HEAD and a revision; None if it is not there, as in a shallow clone."""
-    try:
-        repository = _open(directory)
-        other = repository.revparse_single(revision).peel(pygit2.Commit)
-        base = repository.merge_base(repository.revparse_single("HEAD").peel(pygit2.Commit).id, other.id)
-    except (KeyError, NotFound, pygit2.GitError, ValueError):
-        return None
-    return str(base) if base else None
 
 
 def _find_entry(tree: pygit2.Tree, path: str) -> pygit2.Object | None:

@@ -12,7 +12,7 @@ from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_commit, read_operation
 
 MIN_PREFIX_LENGTH = 4
-_LIST = "list them: scopes conv operations list"
+_LIST = "list them: scopes operations list"
 
 
 def walk_operations(repository: Repository) -> Iterator[tuple[Oid, Operation]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from scopes.store.libgit2 import pygit2
 
 MAX_TEXT = 1 << 20  # characters of a text that is compared
+_MAX_PAIRS = 1 << 30  # of equal lines in two texts: 30,000 lines that are all alike
 _BASE, _TARGET, _SOURCE = "base", "target", "source"  # also the labels of the conflict markers
 _MODE = pygit2.enums.FileMode.BLOB
 _ESCAPE = "\U0010fffd"  # a character for private use
@@ -57,6 +59,14 @@ class _MemoryObjects(pygit2.OdbBackend):
 
     def __iter__(self) -> Iterator[pygit2.Oid]:
         return iter(self._objects)
+
+
+def is_costly(old: str, new: str) -> bool:
+    """Return True if a comparison would take seconds: so many lines of one text are equal to many of the other one."""
+    if old == new or min(len(old), len(new)) ** 2 <= _MAX_PAIRS:
+        return False
+    lines = Counter(old.split("\n"))
+    return sum(count * lines[line] for line, count in Counter(new.split("\n")).items()) > _MAX_PAIRS
 
 
 def diff_texts(old: str, new: str, old_name: str, new_name: str) -> str:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from scopes.check.compare import compare_runs
 from scopes.check.policy import Policy
+from scopes.check.run import RunSource
 from scopes.check.run_reader import read_run
 from scopes.history.conversations import resolve_scope
 from tests.check.headless_runs import TESTS, codex_rollout, codex_stream
 from tests.check.runs import edit, run_of, shell
 from tests.check.sessions import run_check, write_session
+from tests.importers.reading import TRANSCRIPTS
 
 TEST, PUSH, LIST = shell("pytest -q"), shell("git push"), shell("ls -l")
 
@@ -114,6 +118,41 @@ def test_the_stream_and_the_session_file_of_one_run_are_equal(tmp_path, monkeypa
     for words in (("stream.jsonl", "session.jsonl"), ("session.jsonl", "stream.jsonl")):
         code, output = run_check(capsys, "--compare", *words)
         assert (code, "equal (strict)" in output) == (0, True), output
+
+
+# Recorded runs with an event stream and a session file; `gemini -o json` has no calls, and it can be empty.
+_HEADLESS = Path(TRANSCRIPTS) / "headless"
+_RUNS = sorted(
+    folder
+    for folder in _HEADLESS.glob("*/*/")
+    if len([*folder.glob("*.json*")]) == 2 and not folder.match("gemini-cli/*-json")
+)
+
+
+@pytest.mark.skipif(not _RUNS, reason="no real transcripts here")
+@pytest.mark.parametrize("folder", _RUNS, ids=lambda folder: f"{folder.parent.name}/{folder.name}")
+def test_both_files_of_a_recorded_run_are_equal(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    first, second = folder.glob("*.json*")
+    for words in ((first, second), (second, first)):
+        code, output = run_check(capsys, "--compare", *words)
+        assert (code, "equal (strict)" in output) == (0, True), output
+
+
+def test_parallel_calls_have_no_order_in_an_event_stream(repository):
+    """OpenCode writes a call to its stream when it ends."""
+    name = run_of(repository, LIST, TEST, PUSH, cwd="/home/dev/shop")
+    run = read_run(repository, resolve_scope(repository, name), name)
+    one, two, three = run.calls
+    two = replace(two, message=one.message)
+    runs = [replace(run, calls=calls) for calls in ((one, two, three), (two, one, three), (one, three, two))]
+    session, stream, other = (
+        runs[0],
+        *(replace(each, sources=(RunSource("a.jsonl", "opencode", "stream"),)) for each in runs[1:]),
+    )
+    assert not compare_runs(session, stream, "strict", Policy()).differs
+    assert compare_runs(session, other, "strict", Policy()).differs
+    assert compare_runs(stream, other, "strict", Policy()).differs
 
 
 def test_a_baseline_of_both_files_of_a_run_covers_its_stream_alone(tmp_path, monkeypatch, capsys):

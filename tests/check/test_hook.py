@@ -308,7 +308,7 @@ def test_a_call_that_passes_needs_no_policy_parser_and_no_hash():
 def test_regular_expressions_are_compiled_when_they_are_used():
     """Compiling those of all rules took 30 ms of processor time."""
     code = (
-        "import re, sys, scopes.cli.check_hook; from scopes.loading import _LazyPattern as Lazy\n"
+        "import re, sys, scopes.cli.check_hook; from scopes.lazy_patterns import _LazyPattern as Lazy\n"
         "values = [v for n, m in list(sys.modules.items()) if n.startswith('scopes') for v in vars(m).values()]\n"
         "print(sum(isinstance(v, re.Pattern) for v in values), len([v.pattern for v in values if isinstance(v, Lazy)]))"
     )
@@ -333,6 +333,16 @@ def test_an_input_without_end_denies(monkeypatch, capsys):
     answer = json.loads(capsys.readouterr().out)["hookSpecificOutput"]
     assert answer["permissionDecision"] == "deny"
     assert "did not end" in answer["permissionDecisionReason"]
+
+
+def test_the_root_of_the_file_system_is_no_workspace():
+    for path, action in (("/etc/passwd", "deny"), ("/home/dev/a.py", "deny"), ("/tmp/a", "pass")):
+        data = hook_input(tool="Write", given={"file_path": path, "content": ""}, cwd="/")
+        assert judge_call(parse_input("claude-code", data, {}), Policy()).action == action
+    data = hook_input(given={"command": "ls /etc && rm -rf /tmp/x"}, cwd="/")
+    assert judge_call(parse_input("claude-code", data, {}), Policy()).action == "pass"
+    data = hook_input(given={"command": "rm -rf srv"}, cwd="/")
+    assert judge_call(parse_input("claude-code", data, {}), Policy()).action == "deny"
 
 
 def test_a_directory_that_an_earlier_call_entered_is_no_workspace():

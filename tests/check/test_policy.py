@@ -69,15 +69,14 @@ def test_a_suppression_needs_a_rule_a_reason_and_a_last_day(text):
         parse(f"[[suppress]]\n{text}")
 
 
-def test_in_a_job_for_a_change_the_merge_base_is_looked_up_once(tmp_path, capsys, monkeypatch):
+def test_in_a_job_for_a_change_the_repository_is_opened_once(tmp_path, capsys, monkeypatch):
     """The policy comes from the commit that the change is based on; without it nothing is checked."""
     asked = []
-    for base in (None, "f" * 40):
+    for base in (None, SimpleNamespace(revision="f" * 40, read=lambda _: b"fail_on = 'none'\n")):
+        commit = SimpleNamespace(find_merge_base=lambda base=base: base)
         monkeypatch.setattr(
-            "scopes.cli.check_runner.find_merge_base", lambda *words, base=base: asked.append(words) or base
+            "scopes.cli.check_runner.Commit", lambda *words, commit=commit: asked.append(words) or commit
         )
-        commit = SimpleNamespace(read=lambda _: b"fail_on = 'none'\n")
-        monkeypatch.setattr("scopes.cli.check_runner.Commit", lambda *_, commit=commit: commit)
         monkeypatch.setenv("GITHUB_BASE_REF", "main")
         monkeypatch.chdir(tmp_path)
         code, output = run_check(capsys, "gone.jsonl")

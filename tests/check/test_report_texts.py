@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from scopes.check.findings import Event, Finding, redacted
 from scopes.check.run import RunSource
+from scopes.cli.check_reports import _find_job_file
 from scopes.render.json_line import result_line
 from scopes.render.reports.common import Row, clean, explain, fenced, list_rows, place_in_repository
 from scopes.render.reports.github import stop_commands, write_github
@@ -70,6 +72,32 @@ def test_an_explanation_names_rule_match_wrapper_events_and_cure_in_this_order()
 def test_a_finding_is_shown_in_the_repository_or_at_its_rule(file, line, policy, place):
     result = checked(policy=policy, lines={"ours/x": 12})
     assert place_in_repository(result, "ours/x", FINDING._replace(file=file, file_line=line)) == place
+
+
+def test_without_a_policy_the_file_of_the_job_is_named():
+    nowhere = FINDING._replace(events=())
+    result = checked(nowhere, policy=None)
+    assert json.loads(write_gitlab(result))[0]["location"]["path"] == ".gitlab-ci.yml"
+    named = replace(result, job_file="ci/check.yml")
+    assert json.loads(write_gitlab(named))[0]["location"]["path"] == "ci/check.yml"
+    (place,) = json.loads(write_sarif(named, "1"))["runs"][0]["results"][0]["locations"]
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == "ci/check.yml"
+    assert "file=" not in write_github(named)
+
+
+@pytest.mark.parametrize(
+    ("environ", "path"),
+    [
+        ({}, None),
+        ({"GITHUB_WORKFLOW_REF": "o/r/.github/workflows/ci.yml@refs/heads/main"}, ".github/workflows/ci.yml"),
+        ({"GITHUB_WORKFLOW_REF": "o/x/.github/workflows/ci.yml@v1", "GITHUB_REPOSITORY": "o/r"}, None),
+        ({"CI_CONFIG_PATH": "ci/main.yml"}, "ci/main.yml"),
+        ({"CI_CONFIG_PATH": "ci.yml@group/other"}, None),
+        ({"CI_CONFIG_PATH": "https://example.com/ci.yml"}, None),
+    ],
+)
+def test_the_file_of_the_job_is_known_from_its_environment(environ, path):
+    assert _find_job_file(environ) == path
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,14 @@ def test_deeply_nested_input_is_read_to_its_end(repository):
     "command",
     [
         "cat .env",
+        "cat .e*",
+        "cat .[e]nv",
+        "cat ~/.s*/id*",
+        "cat ${e:-.env}",
+        "cat /proc/$$/environ",
+        "echo $(<.env)",
+        "xargs -a .env echo",
+        "find . -name '.e*' -exec cat {} +",
         "head -n 5 config/.env.production",
         "tail -c 100 ~/.aws/credentials",
         "less ~/.ssh/id_ed25519",
@@ -115,6 +123,8 @@ def test_deeply_nested_input_is_read_to_its_end(repository):
         "security find-generic-password -s x -w",
         "kubectl get secret db -o yaml",
         "echo $OPENAI_API_KEY",
+        "cat <<< $API_TOKEN",
+        "cat <<E\n$API_TOKEN\nE",
         'echo "key: ${DB_PASSWORD}"',
     ],
 )
@@ -127,6 +137,9 @@ def test_a_command_that_reads_secrets_is_a_finding(repository, command):
     "command",
     [
         "cat .env.example",
+        "cat .eslintrc*",
+        "cat .github/*",
+        "cat ${e:-.env.example}",
         "cat ~/.ssh/id_ed25519.pub",
         "cat src/environment.py",
         "grep .env README.md",

@@ -15,7 +15,7 @@ from scopes.check.rules.base import Settings
 from scopes.check.rules.registry import RULES
 from scopes.check.run import Call, Run
 from scopes.model.message import Part
-from tests.check.doubtful_lines import CODE, COMPUTED
+from tests.check.doubtful_lines import CODE, COMPUTED, SEPARATORS
 from tests.check.doubtful_lines import DIRECTORIES as DOUBTFUL_DIRECTORIES
 from tests.check.made_runs import judge as judge_made
 from tests.check.made_runs import make_run
@@ -39,7 +39,7 @@ def read_lines(path):
     return path.read_text().splitlines() if path.exists() else []
 
 
-LINES = [*GIT, *DELETION, *EFFECTS, *OPAQUE, *HOSTS, *COMPUTED, *DOUBTFUL_DIRECTORIES, *CODE]
+LINES = [*GIT, *DELETION, *EFFECTS, *OPAQUE, *HOSTS, *COMPUTED, *DOUBTFUL_DIRECTORIES, *CODE, *SEPARATORS]
 BREACHES = [line for line, rules in LINES if rules and rules != "?" and "\n" not in line and "if test" not in line]
 WRAPPERS = [
     "bash -c {quoted}", "sh -lc {quoted}", "eval {quoted}", "sudo -u bob sh -c {quoted}", "( {line} )", "{{ {line}; }}",
@@ -48,6 +48,10 @@ WRAPPERS = [
     "while read -r x; do {line}; done < list", "cat <<EOF\n$( {line} )\nEOF", "trap {quoted} EXIT", "x=$( {line} )",
     "busybox sh -c {quoted}", "find x -exec sh -c {quoted} _ {{}} +", "watch {quoted}", "echo {quoted} | bash",
     "nohup setsid bash -c {quoted} &", "diff <( {line} ) b", "ls | xargs -I{{}} sh -c {quoted}", "git bisect run sh -c {quoted}",
+    "env a.b=c bash -c {quoted}", "env -S 'bash -c' {quoted}", "printf '%s\\0' {quoted} | xargs -0 bash -c",
+    "xargs -0 sh -c <<< {quoted}", "exec bash -c {quoted}", "k={quoted}; eval \"$k\"",
+    "IFS=$'\\n'; {line}", "unset IFS; {line}", "setpriv --nnp bash -c {quoted}", "f() {{ \"$@\"; }}; f bash -c {quoted}",
+    "bash -c 'eval \"$1\"' _ {quoted}", "case a in a) {line};; esac", "[[ -n $( {line} ) ]]", "setarch -R sh -c {quoted}",
 ]  # fmt: skip
 QUOTES = [
     "echo {quoted}", "git commit -m {quoted}", "cat <<'EOF' > notes\n{line}\nEOF", "# {line}\nls", "grep -F {quoted} x",

@@ -80,7 +80,7 @@ def test_eval_and_trap_run_their_words_in_this_shell(line, lines):
         ("xargs -I % a % %", ["a ? ?"]),
         ("xargs --replace=X a X", ["a ?"]),
         ("xargs -I{} a b", ["a b"]),
-        ("xargs -a list a", ["a ?"]),
+        ("xargs -a list a", ["xargs -a list a", "a ?"]),
         ("xargs sh -c 'a \"$@\"' _", ["a ?"]),
         ("xargs", ["xargs"]),
         ("xargs -t", ["xargs -t"]),

@@ -32,8 +32,8 @@ def run(conversation, *words):
         (("commit",), "did you mean scopes append?"),
         (("status",), "did you mean scopes show?"),
         (("rm",), "did you mean scopes delete?"),
-        (("branch", "-d", "fix"), "scopes conv delete-branch"),
-        (("checkout", "-b", "new"), "scopes conv branch"),
+        (("branch", "-d", "fix"), "scopes delete-branch"),
+        (("checkout", "-b", "new"), "scopes branch"),
         (("rewind", "{}", "main~1"), "with --to"),
         (("diff", "main..fix", "{}"), "scopes diff conv-001 main..fix"),
         (("search", "x", "after:5", "months", "ago"), 'after:"2 hours ago"'),
@@ -190,7 +190,8 @@ def test_the_subject_of_a_decision_is_the_same_in_decisions_and_log(two_branches
     assert two_branches.run_main(*words).returncode == 0
     listed = run(two_branches, "decisions", "{}", "--json", "--fields", "message.subject").stdout
     logged = run(two_branches, "log", "{}", "--kind", "decision", "--json", "--fields", "subject").stdout
-    assert json.loads(listed)["message.subject"] == json.loads(logged)["subject"] == "decision: blue · topic: colour"
+    (decision,) = json.loads(listed)["decisions"]
+    assert decision["message.subject"] == json.loads(logged)["subject"] == "decision: blue · topic: colour"
 
 
 def test_the_status_of_a_branch_in_a_pipe_is_not_the_word_for_the_active_one(two_branches):

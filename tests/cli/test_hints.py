@@ -20,7 +20,7 @@ PLACEHOLDER = "{}"
 # `scopes gc`, or "hint: scopes gc" and ", or scopes gc": a command to run, as opposed to the name of the program.
 MENTION = re.compile(r"(?:: |`|\$ |, or )scopes ([a-z-][^`,;\n()|#>]*)")
 TO_RUN = re.compile(r"(?:[a-z]: |, or )scopes ([a-z-][^`,;\n()|#>]*)")  # not in backticks: these are also names
-GROUPS_OF_VERBS = {("conversations",)}  # only there may a placeholder be the command: scopes conv {verb} --continue
+GROUPS_OF_VERBS = {("conversations",)}  # only there may a placeholder be the command: scopes {verb} --continue
 
 
 def strings(path):
@@ -93,7 +93,7 @@ def test_every_command_in_a_hint_has_its_required_arguments():
     assert [(path, mention) for path, text in all_strings() for mention in incomplete(text)] == []
 
 
-@pytest.mark.parametrize("text", ["see: scopes conv amend", "list them: scopes tokens fetch, or scopes cat --raw"])
+@pytest.mark.parametrize("text", ["see: scopes amend", "list them: scopes tokens fetch, or scopes cat --raw"])
 def test_a_command_without_its_required_argument_is_found(text):
     assert len(incomplete(text)) == 1
 
@@ -105,14 +105,14 @@ def test_every_command_in_the_documentation_exists(name):
 
 @pytest.mark.parametrize(
     "text",
-    ["run: scopes conv lgo", "`scopes config {} VALUE`", "`scopes config KEY --frce`", "hint: scopes gc --expires now"],
+    ["run: scopes lgo", "`scopes config {} VALUE`", "`scopes config KEY --frce`", "hint: scopes gc --expires now"],
 )
 def test_a_command_or_an_option_that_does_not_exist_is_found(text):
     assert len(mistakes(text)) == 1
 
 
 @pytest.mark.parametrize(
-    "text", ["scopes conv {} {} --continue", "see: scopes help", "a bug in scopes: sorry", "`scopes gc`"]
+    "text", ["scopes {} {} --continue", "see: scopes help", "a bug in scopes: sorry", "`scopes gc`"]
 )
 def test_commands_that_exist_and_prose_are_not_mistakes(text):
     assert mistakes(text) == []
@@ -153,7 +153,7 @@ def test_head_in_a_log_has_the_branch_main_as_hint(conversation):
         ("merge conv-001 main fix --dry-run", "scopes merge CONV SOURCE --target BRANCH"),
         ("rebase conv-001 fix main", "scopes rebase conv-001 --branch fix --onto main"),
         ("rebase conv-001 main", "scopes rebase conv-001 --onto main"),
-        ("switch -c foo", "create a branch: scopes conv branch CONV NAME"),
+        ("switch -c foo", "create a branch: scopes branch CONV NAME"),
         ("branch -a", "branches are listed without an option: scopes branch CONV; with abandoned ones: --all"),
         ("list --sort title", "a list is newest first; other orders in a pipe: scopes list | sort"),
         ("log --file src", "messages that touched a file: scopes log CONV -- PATH"),

@@ -109,7 +109,7 @@ def test_undo_names_the_active_branch_and_the_merge_that_is_in_progress_again(di
     (note,) = disagreed.run("undo", "--json")["notes"]
     text = f"active branch: {second['branch']}; the merge of fix into main is in progress"
     assert note["text"] == text
-    list_them, abort = f"scopes conflicts list {disagreed.id}", f"scopes conv merge {disagreed.id} --abort"
+    list_them, abort = f"scopes conflicts list {disagreed.id}", f"scopes merge {disagreed.id} --abort"
     assert note["hint"] == f"to go on: {list_them}; to take back more: scopes undo; to abort it: {abort}"
     assert disagreed.run("redo", "--json")["notes"] == [{"text": "active branch: main"}]
     assert text in disagreed.run_main("undo", "--dry-run").stderr
@@ -218,5 +218,5 @@ def test_in_a_pipe_a_note_names_the_next_step_after_a_resolution(disagreed):
     steps = ("conflicts", "resolve", disagreed.id)
     assert f"scopes conflicts list {disagreed.id}" in disagreed.run_main(*steps, first["id"], "--take", "source").stderr
     last = disagreed.run_main(*steps, second["id"], "--take", "source")
-    assert f"scopes conv merge {disagreed.id} --continue" in last.stderr
+    assert f"scopes merge {disagreed.id} --continue" in last.stderr
     assert len(last.stdout.splitlines()) == 1

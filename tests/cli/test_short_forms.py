@@ -79,7 +79,7 @@ def test_the_latest_conversation_is_one_of_the_project_if_there_is_any(conversat
 def test_without_any_conversation_the_error_says_how_to_start(conversation):
     conversation.run("delete", conversation.id, "--yes")
     refusal = conversation.run_refused("log", code=4)
-    assert (refusal["message"], "scopes conv new" in refusal["hint"]) == (
+    assert (refusal["message"], "scopes new" in refusal["hint"]) == (
         "there is no conversation in this store",
         True,
     )

@@ -46,7 +46,7 @@ def test_a_transcript_that_was_not_imported_exits_with_4(folder):
     done = run(folder, "verify", "--source", "other.jsonl", "--json")
     error = json.loads(done.stderr)["error"]
     assert (done.returncode, done.stdout, error["kind"]) == (4, "", "not-found")
-    assert error["hint"] == "import it with: scopes conv import other.jsonl"
+    assert error["hint"] == "import it with: scopes import other.jsonl"
 
 
 def test_without_a_source_the_store_is_checked(folder):

@@ -89,7 +89,7 @@ def test_main_cannot_be_abandoned(repository):
     before = refs(repository)
     with pytest.raises(Refused, match="the branch main cannot be abandoned") as refusal:
         abandon(repository, "conv-001", "main")
-    assert "scopes conv delete" in refusal.value.hint
+    assert "scopes delete" in refusal.value.hint
     assert refs(repository) == before
 
 

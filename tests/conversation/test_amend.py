@@ -89,7 +89,7 @@ def test_a_retracted_message_can_be_neither_amended_nor_retracted(repository, ag
     before = refs(repository)
     with pytest.raises(Refused, match=f"message {drawn.ids['a'][:8]} was retracted already") as refusal:
         again(repository, "conv-001", drawn.ids["a"], "text", author="dave")
-    assert refusal.value.hint == "see: scopes conv log conv-001/main"
+    assert refusal.value.hint == "see: scopes log conv-001/main"
     assert refs(repository) == before
 
 
@@ -127,7 +127,7 @@ def test_the_root_commit_is_not_a_message(repository):
     history(repository, "main: a")
     with pytest.raises(NotFound, match="the root of a conversation is not a message") as refusal:
         retract(repository, "conv-001", "main~1", "x", author=Author("dave"))
-    assert refusal.value.hint == "see: scopes conv log conv-001/main"
+    assert refusal.value.hint == "see: scopes log conv-001/main"
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_an_empty_conversation_has_no_message_to_read(repository):
     new(repository)
     with pytest.raises(NotFound, match="conv-001/main has no message here") as refusal:
         cat(repository, "conv-001")
-    assert refusal.value.hint == 'add one: scopes conv append conv-001 "..."'
+    assert refusal.value.hint == 'add one: scopes append conv-001 "..."'
 
 
 def test_the_root_commit_cannot_be_read_as_a_message(repository):
@@ -77,7 +77,7 @@ def test_an_empty_or_unknown_name_is_refused(repository):
         cat(repository, "")
     with pytest.raises(NotFound, match="there is no conversation or message 'zzzzzzz'") as refusal:
         cat(repository, "zzzzzzz")
-    assert "create a conversation: scopes conv new" in refusal.value.hint
+    assert "create a conversation: scopes new" in refusal.value.hint
     with pytest.raises(NotFound, match="there is no conversation 'nope'"):
         cat(repository, "main", conversation="nope")
 
@@ -113,7 +113,7 @@ def test_a_message_that_was_not_imported_has_no_original(repository):
     drawn = history(repository, "main: a")
     with pytest.raises(NotFound, match="was not imported") as refusal:
         read_original(repository, drawn.ids["a"])
-    assert refusal.value.hint == f"see how it is stored: scopes conv cat {drawn.ids['a']} --raw"
+    assert refusal.value.hint == f"see how it is stored: scopes cat {drawn.ids['a']} --raw"
 
 
 def test_every_original_record_ends_with_a_newline():

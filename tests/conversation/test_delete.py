@@ -88,7 +88,7 @@ def test_a_deletion_is_not_undone_while_the_id_is_in_use_again(repository):
     history(repository, "main: b", conversation="login")
     with pytest.raises(Refused, match="login/main was moved since 'delete login'") as refusal:
         undo(repository, deleted.operation)
-    assert refusal.value.hint == "see: scopes conv operations list"
+    assert refusal.value.hint == "see: scopes operations list"
     rename_conversation(repository, "login", "second")
     undo(repository, deleted.operation)
     assert (texts(repository, "login"), texts(repository, "second")) == (["a"], ["b"])
@@ -137,7 +137,7 @@ def test_main_is_never_deleted(repository):
     for force in (False, True):
         with pytest.raises(Refused, match="the branch main cannot be deleted") as refusal:
             delete_branch(repository, "conv-001", "main", force=force)
-        assert refusal.value.hint == "delete the conversation: scopes conv delete conv-001"
+        assert refusal.value.hint == "delete the conversation: scopes delete conv-001"
 
 
 def test_the_active_branch_is_never_deleted(repository):
@@ -147,7 +147,7 @@ def test_the_active_branch_is_never_deleted(repository):
     for force in (False, True):
         with pytest.raises(Refused, match="fix is the active branch") as refusal:
             delete_branch(repository, "conv-001", "fix", force=force)
-        assert refusal.value.hint == "first: scopes conv switch conv-001 main"
+        assert refusal.value.hint == "first: scopes switch conv-001 main"
     switch(repository, "conv-001", "main")
     assert delete_branch(repository, "conv-001", "fix").branch == "fix"
 

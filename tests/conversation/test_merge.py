@@ -301,7 +301,7 @@ def test_the_same_merge_by_different_users_has_the_same_commit_id(repository, tm
     for actor in ("alice", "zed"):
         path = str(tmp_path / f"{actor}.git")
         shutil.copytree(repository.path, path)
-        store = open_repository(path, {}, Caller(actor, "scopes conv merge"))
+        store = open_repository(path, {}, Caller(actor, "scopes merge"))
         tips.append(merge(store, "conv-001", "fix", target="main", options=MergeOptions(strategy="theirs")).tip)
     assert tips[0] == tips[1]
 

@@ -181,7 +181,7 @@ def test_a_merge_with_resolutions_cannot_be_rebased(repository):
     before = repository.list_refs()
     with pytest.raises(Refused, match="cannot be replayed: it resolved conflicts") as caught:
         rebase(repository, "conv-001", branch="fix", onto="main")
-    assert "scopes conv merge" in caught.value.hint
+    assert "scopes merge" in caught.value.hint
     assert repository.list_refs() == before
 
 

@@ -145,7 +145,7 @@ def test_main_cannot_be_renamed(repository):
     history(repository, "main: a")
     with pytest.raises(Refused, match="the branch main cannot be renamed") as refusal:
         rename_branch(repository, "conv-001", "main", "trunk")
-    assert refusal.value.hint == "create another branch from it: scopes conv branch"
+    assert refusal.value.hint == "create another branch from it: scopes branch"
 
 
 def test_a_taken_invalid_or_unknown_branch_name_is_refused(repository):

@@ -59,7 +59,7 @@ def test_rewinding_past_the_root_is_refused(repository, options):
     before = refs(repository)
     with pytest.raises(NotFound, match="not that many messages") as refusal:
         rewind(repository, "conv-001", **options)
-    assert refusal.value.hint == "see: scopes conv log conv-001"
+    assert refusal.value.hint == "see: scopes log conv-001"
     assert refs(repository) == before
 
 
@@ -76,7 +76,7 @@ def test_rewinding_to_a_message_that_is_not_an_ancestor_is_refused(repository):
     for target in ("fix", drawn.ids["d"], drawn.oids["d"][:9]):
         with pytest.raises(Refused, match="not in the history of conv-001/main") as refusal:
             rewind(repository, "conv-001", to=target)
-        assert refusal.value.hint == "see: scopes conv log conv-001/main"
+        assert refusal.value.hint == "see: scopes log conv-001/main"
     with pytest.raises(Refused, match="not in the history of conv-001/fix"):
         rewind(repository, "conv-001/fix", to="main")
     assert refs(repository) == before
@@ -191,7 +191,7 @@ def test_a_part_of_what_a_merge_brought_is_refused(merged, count):
     ) as r:
         rewind(merged, "conv-001/main", count=count)
     assert r.value.hint == (
-        "take back the whole merge: scopes conv rewind conv-001/main -n 4; or only the messages after it: -n 1"
+        "take back the whole merge: scopes rewind conv-001/main -n 4; or only the messages after it: -n 1"
     )
     assert refs(merged) == before
 

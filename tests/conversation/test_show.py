@@ -166,7 +166,7 @@ def test_an_empty_conversation_is_shown(repository):
 def test_an_unknown_conversation_is_refused(repository):
     with pytest.raises(NotFound, match="there is no conversation 'conv-001'") as refusal:
         show(repository, "conv-001")
-    assert refusal.value.hint == "list them: scopes conv list"
+    assert refusal.value.hint == "list them: scopes list"
 
 
 def test_a_branch_created_with_git_is_shown_without_metadata(repository):

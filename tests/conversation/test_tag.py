@@ -66,7 +66,7 @@ def test_a_tag_that_exists_is_not_moved(repository):
     tag(repository, "conv-001", "v1", "main~1")
     with pytest.raises(Refused, match="tag 'v1' already exists in conv-001") as refusal:
         tag(repository, "conv-001", "v1")
-    assert refusal.value.hint == "remove it first: scopes conv tag conv-001 v1 --delete"
+    assert refusal.value.hint == "remove it first: scopes tag conv-001 v1 --delete"
     delete_tag(repository, "conv-001", "v1")
     assert tag(repository, "conv-001", "v1").oid == drawn.oids["b"]
 
@@ -87,7 +87,7 @@ def test_a_tag_is_deleted_only_by_its_full_name(repository, name):
     tag(repository, "conv-001", "v1")
     with pytest.raises(NotFound, match="there is no tag") as refusal:
         delete_tag(repository, "conv-001", name)
-    assert refusal.value.hint == "list them: scopes conv tag conv-001"
+    assert refusal.value.hint == "list them: scopes tag conv-001"
 
 
 def test_an_invalid_tag_name_or_message_is_refused(repository):

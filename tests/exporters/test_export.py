@@ -85,7 +85,7 @@ def test_the_same_history_gives_the_same_bytes(repository, format_name, tmp_path
 def test_messages_are_read_when_the_pieces_are_iterated(repository, format_name, monkeypatch):
     drawn = history(repository, "main: a")
     done = export(repository, "conv-001", format_name=format_name)
-    monkeypatch.setattr("scopes.store.trees.read_blob", lambda objects, oid: b"damaged")
+    monkeypatch.setattr("scopes.history.messages.read_message_bytes_at", lambda objects, tree: b"damaged")
     with pytest.raises(Corrupt):
         list(done.pieces)
     assert drawn.conversation == done.conversation

@@ -88,6 +88,12 @@ VERBS = (
         ("conv", "append", "conv-001", "afterwards"),
         steps=(LINES,),
     ),
+    Verb(
+        "append-atomic-packed",
+        ("conv", "append", "conv-001", "--jsonl", "-", "--atomic"),
+        ("conv", "append", "conv-001", "afterwards"),
+        steps=(LINES * 20,),
+    ),
     _conversation("branch", "branch conv-001 try --from main~1 --agent planner", "branch conv-001 other --from main~2"),
     _conversation("switch", "switch conv-001 main", "switch conv-002 main"),
     _conversation("rename-title", "rename conv-001 --title Other", "rename conv-001 --title Third"),

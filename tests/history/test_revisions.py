@@ -127,7 +127,7 @@ def test_of_very_many_branches_none_is_named_in_the_hint(repository):
     history(repository, "main: a", *(f"x{number}:" for number in range(9)))
     with pytest.raises(NotFound) as refusal:
         resolve_branch_name(repository, "conv-001", "zzz")
-    assert refusal.value.hint == "list them: scopes conv branch conv-001"
+    assert refusal.value.hint == "list them: scopes branch conv-001"
 
 
 def test_a_conversation_deleted_after_it_was_resolved_has_no_active_branch(repository):
@@ -186,7 +186,7 @@ def test_a_conversation_and_a_branch_are_found_together(repository):
     [
         ("conv-39", "did you mean conv-039?"),
         ("conv-0399", "did you mean conv-039?"),
-        ("conv-999", "list them: scopes conv list"),
+        ("conv-999", "list them: scopes list"),
         ("cnov-039", "did you mean conv-039 or conv-059 or conv-053?"),
     ],
 )

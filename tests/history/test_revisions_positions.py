@@ -85,7 +85,7 @@ def test_one_step_back_for_each_message_leads_to_the_root(repository, drawn):
     assert oid_at(repository, "conv-001~4") == drawn.root
     with pytest.raises(NotFound, match="not that many messages") as refusal:
         resolve_revision(repository, "conv-001~5")
-    assert refusal.value.hint == "see: scopes conv log conv-001"
+    assert refusal.value.hint == "see: scopes log conv-001"
     with pytest.raises(NotFound):
         resolve_revision(repository, "conv-001~999999999")
 
@@ -141,7 +141,7 @@ def test_a_message_of_several_conversations_is_found_in_the_first_or_the_named_o
 def test_an_unknown_id_is_refused(repository, drawn):
     with pytest.raises(NotFound, match="there is no conversation or message 'zzzzzzzz'") as refusal:
         resolve_revision(repository, "zzzzzzzz")
-    assert "create a conversation: scopes conv new" in refusal.value.hint
+    assert "create a conversation: scopes new" in refusal.value.hint
 
 
 def test_an_unknown_name_is_refused_with_a_hint(repository):
@@ -149,7 +149,7 @@ def test_an_unknown_name_is_refused_with_a_hint(repository):
     new(repository, conversation_id="loginbug")
     with pytest.raises(NotFound, match="no conversation or message 'nosuch'") as refusal:
         resolve_revision(repository, "nosuch")
-    assert "create a conversation: scopes conv new" in refusal.value.hint
+    assert "create a conversation: scopes new" in refusal.value.hint
     with pytest.raises(NotFound) as refusal:
         resolve_revision(repository, "loginbag")
     assert refusal.value.hint == "did you mean loginbug?"

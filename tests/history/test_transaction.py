@@ -137,7 +137,7 @@ def test_redo_survives_a_crash(busy, monkeypatch):
 def test_an_operation_records_who_did_it_with_what_and_every_ref(busy, operate):
     """Operation log."""
     before = refs(busy)
-    caller = open_store(busy.path, actor="dave", command="scopes conv " + "x" * 5000)
+    caller = open_store(busy.path, actor="dave", command="scopes " + "x" * 5000)
     operate(caller)
     last = list_operations(caller).operations[0]
     assert (last.actor, len(last.command)) == ("dave", 2000)

@@ -434,5 +434,5 @@ def test_an_existing_title_stays_with_a_note(repository, tmp_path):
     done = import_demo(repository, source, title="Other")
     assert show(repository, "conv-001").title == "Shop"
     assert [note.text for note in done.notes] == ["conv-001 already has a title: Shop"]
-    assert "scopes conv rename conv-001 --title" in done.notes[0].hint
+    assert "scopes rename conv-001 --title" in done.notes[0].hint
     assert import_demo(repository, source, title="Shop").notes == ()

@@ -74,7 +74,7 @@ def test_bytes_added_since_the_import_are_new(repository, path):
     assert (seen.comparison, seen.whole, seen.exit_code) == ("grown", False, 1)
     assert account(seen) == (*before[:3], 17)
     assert seen.findings[0].problem == "17 bytes were added to the file after its import"
-    assert seen.findings[0].cure == f"import them with: scopes conv import {path}"
+    assert seen.findings[0].cure == f"import them with: scopes import {path}"
 
 
 def test_a_truncated_file_is_whole_with_a_warning(repository, path):
@@ -120,7 +120,7 @@ def test_a_file_that_was_never_imported_is_refused_with_a_hint(repository, tmp_p
     source = write_transcript(tmp_path / "other one.jsonl", *session_records("s9", "a"))
     with pytest.raises(NotFound) as refusal:
         verify_source(repository, source.path, FORMATS)
-    assert refusal.value.hint == f"import it with: scopes conv import '{source.path}'"
+    assert refusal.value.hint == f"import it with: scopes import '{source.path}'"
 
 
 def test_a_file_of_unknown_format_is_refused_as_by_import(repository, tmp_path):

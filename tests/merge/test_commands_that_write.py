@@ -79,6 +79,12 @@ def compared(repository, target, source, *, line=3):
         ("rm -r src", "git rm -q src/f.py"),
         ("git mv src/f.py src/g.py", "git mv src/f.py src/g.py"),
         ("git mv src/f.py src/h.py && git mv src/h.py src/g.py", "mv src/f.py src/g.py"),
+        ("git mv src lib", "mv src lib"),
+        ("mkdir -p lib && mv src/f.py lib/", "mkdir -p lib && mv src/f.py lib/f.py"),
+        ("mv src/f.py ./src/../g.py", "mv src/f.py g.py"),
+        ("cd src && rm f.py", "rm src/f.py"),
+        ("cd src && git mv f.py g.py", "git mv src/f.py src/g.py"),
+        ("cd /work/proj/src && mv f.py .. && cd .. && rm f.py", "rm src/f.py"),
         ("sed -i 's/line 4/Y/' src/f.py", "sed -i 's/line 4/Y/' src/f.py"),
     ],
 )
@@ -135,3 +141,18 @@ def test_a_file_that_both_sides_only_renamed_is_listed(repository, source, expec
         call_tool(repository, f"conv-001/{where}", "Bash", {"command": f"git mv {FILE} src/{name}.py"}, exit_code=0)
     files = merge(repository, "conv-001", "alt", target="main").files
     assert {file.path: file.outcome for file in files if file.path == FILE} == expected
+
+
+@pytest.mark.parametrize(("command", "outcome"), [("mv src/f.py lib", "same"), ("mv src lib", "unknown")])
+def test_a_rename_to_a_directory_that_other_files_are_in_moves_into_it(repository, command, outcome):
+    new(repository, directory="/work/proj")
+    say(repository, "conv-001", "fix it")
+    branch(repository, "conv-001", name="alt", switch=False)
+    for where, moved in (("main", command), ("alt", "mv src/f.py lib/f.py")):
+        call_tool(repository, f"conv-001/{where}", "Write", {"file_path": f"lib/{where}.py", "content": "x"})
+        arguments = {"file_path": FILE, "old_string": "line 3\n", "new_string": "x\n"}
+        edited = {"filePath": FILE, "originalFile": TEXT}
+        call_tool(repository, f"conv-001/{where}", "Edit", arguments, structured=edited)
+        call_tool(repository, f"conv-001/{where}", "Bash", {"command": moved}, exit_code=0)
+    files = merge(repository, "conv-001", "alt", target="main").files
+    assert {file.path: file.outcome for file in files}[FILE] == outcome

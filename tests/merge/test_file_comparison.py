@@ -8,46 +8,21 @@ from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import show_conflict
 from scopes.conversation.merge import MergeOptions, merge
 from scopes.conversation.new import new
-from scopes.merge.file_comparison import conflict_hunks
 from scopes.merge.line_ranges import LineRange, group_changes, lines_of, overlapping_ranges
 from scopes.store.repository import Repository
-from scopes.store.text_merge import MAX_TEXT, LineChange, list_line_changes, merge_texts
+from scopes.store.text_merge import LineChange, list_line_changes, merge_texts
+from tests.support.file_edits import (
+    FILE,
+    TEXT,
+    changed,
+    compared,
+    edit,
+    forked,
+    patch,
+    read,
+)
 from tests.support.history import say
 from tests.support.tool_calls import call_tool
-
-FILE = "src/app.py"
-LINES = [f"line {number}\n" for number in range(1, 21)]
-TEXT = "".join(LINES)
-
-
-def forked(repository):
-    new(repository, directory="/work")
-    say(repository, "conv-001", "fix it")
-    branch(repository, "conv-001", name="alt")
-    branch(repository, "conv-001", name="other", start="main", switch=True)
-    return repository
-
-
-def edit(repository, where, old, new_text, before=None):
-    """Append an edit as Claude Code records it, with the text before it unless that is None."""
-    arguments = {"file_path": FILE, "old_string": old, "new_string": new_text}
-    structured = {"filePath": FILE, "originalFile": before}
-    return call_tool(repository, f"conv-001/{where}", "Edit", arguments, structured=structured)
-
-
-def patch(repository, where, diff):
-    """Append a patch as Codex reports it, with line numbers and without the text."""
-    structured = {"changes": {f"/work/{FILE}": {"type": "update", "unified_diff": diff}}}
-    call_tool(repository, f"conv-001/{where}", "apply_patch", "*** Begin Patch", agent="codex", structured=structured)
-
-
-def compared(repository):
-    [file] = merge(repository, "conv-001", "alt", target="main", dry_run=True).files
-    return file
-
-
-def changed(text, line, new_line):
-    return text.replace(f"line {line}\n", f"{new_line}\n")
 
 
 def test_equal_results_of_different_edits_are_no_conflict(repository):
@@ -239,158 +214,6 @@ def test_an_edit_that_does_not_fit_a_formatted_text_names_the_formatter(reposito
     assert (file.outcome, file.source.unknown) == ("unknown", "content not recorded: Bash black")
 
 
-def test_a_patch_is_applied_to_the_text_that_the_other_side_knows(repository):
-    forked(repository)
-    edit(repository, "main", "line 3\n", "main\n", TEXT)
-    patch(repository, "alt", "@@ -15,1 +15,1 @@\n-line 15\n+alt\n")
-    file = compared(repository)
-    assert (file.outcome, file.merged) == ("compatible", changed(changed(TEXT, 3, "main"), 15, "alt"))
-
-
-def test_a_patch_that_does_not_fit_the_known_text_is_not_compared_by_line_numbers(repository):
-    forked(repository)
-    edit(repository, "main", "line 3\n", "main\n", TEXT)
-    patch(repository, "alt", "@@ -15,1 +15,1 @@\n-another line\n+alt\n")
-    file = compared(repository)
-    assert file.outcome == "unknown"
-    assert file.note == "the sides began with different texts, of which one is not recorded"
-
-
-def test_a_side_that_edited_the_text_of_the_other_is_compatible(repository):
-    """Two sessions in one working directory, one after the other."""
-    forked(repository)
-    edit(repository, "main", "line 3\n", "main\n", TEXT)
-    edit(repository, "alt", "main\n", "alt\n", changed(TEXT, 3, "main"))
-    file = compared(repository)
-    assert (file.outcome, file.merged) == ("compatible", changed(TEXT, 3, "alt"))
-    assert file.note == "the source edited the text of the target"
-
-
-def test_edits_at_different_lines_of_different_texts_prove_nothing(repository):
-    """What the merge base has instead of the line that differs is not recorded."""
-    forked(repository)
-    edit(repository, "main", "line 3\n", "main\n", TEXT)
-    edit(repository, "alt", "line 15\n", "alt\n", changed(TEXT, 3, "before"))
-    file = compared(repository)
-    assert (file.outcome, file.merged, file.ranges) == ("unknown", None, ())
-    assert file.note == "the sides began with different texts, and their edits are at different lines"
-
-
-@pytest.mark.parametrize(("line", "outcome"), [(3, "overlap"), (9, "compatible")])
-def test_the_text_before_the_fork_decides_between_different_starts(repository, line, outcome):
-    """The source began with a text that has an unrecorded change, at a line that the target edited or not."""
-    new(repository, directory="/work")
-    write(repository, "main", TEXT)
-    branch(repository, "conv-001", name="alt", switch=False)
-    edit(repository, "main", "line 3\n", "main\n", TEXT)
-    edit(repository, "alt", "line 15\n", "alt\n", changed(TEXT, line, "before"))
-    file = compared(repository)
-    assert (file.outcome, file.base) == (outcome, TEXT)
-    if outcome == "compatible":
-        assert file.merged == changed(changed(changed(TEXT, 3, "main"), 9, "before"), 15, "alt")
-
-
-def test_a_side_that_began_with_the_edits_of_the_other_and_more_is_compatible(repository):
-    """Between two sessions somebody else edited the file, next to the lines of the first one."""
-    forked(repository)
-    edit(repository, "main", "line 3\n", "main\n", TEXT)
-    edit(repository, "alt", "main\n", "alt\n", changed(changed(TEXT, 3, "main"), 4, "somebody else"))
-    file = compared(repository)
-    assert (file.outcome, file.note) == ("compatible", "the source edited the text of the target")
-    assert file.merged == changed(changed(TEXT, 3, "alt"), 4, "somebody else")
-
-
-def test_most_of_the_changes_of_the_other_side_do_not_prove_that_a_side_went_on(repository):
-    """The start of the source has all lines but one of the file that the target had created."""
-    forked(repository)
-    call_tool(repository, "conv-001/main", "Write", {"file_path": FILE, "content": TEXT}, structured={"type": "create"})
-    edit(repository, "alt", "line 15\n", "alt\n", changed(TEXT, 3, "between"))
-    file = compared(repository)
-    note = "the sides began with different texts, of which one may be made of the other"
-    assert (file.outcome, file.note, file.merged) == ("unknown", note, None)
-
-
-@pytest.mark.parametrize("line_20", ["H20", "line 20", "T20\nline 20"])
-def test_a_start_without_one_change_of_the_other_side_proves_nothing(repository, line_20):
-    forked(repository)
-    target = changed(changed(changed(TEXT, 5, "T5"), 6, "T6"), 20, "T20")
-    write(repository, "main", target, TEXT)
-    start = changed(changed(changed(TEXT, 5, "T5"), 6, "T6"), 20, line_20)
-    edit(repository, "alt", "line 15\n", "alt\n", start)
-    assert compared(repository).outcome == "unknown"
-
-
-def test_a_start_that_has_a_removed_line_again_proves_nothing(repository):
-    forked(repository)
-    target = changed(TEXT, 5, "T5").replace("line 12\n", "")
-    write(repository, "main", target, TEXT)
-    edit(repository, "alt", "line 15\n", "alt\n", changed(changed(TEXT, 5, "T5"), 12, "H12"))
-    assert compared(repository).outcome == "unknown"
-
-
-def test_a_side_that_was_earlier_cannot_have_gone_on_with_the_text_of_the_other(repository):
-    """The two sides of the test before in the other order: both have made the file."""
-    forked(repository)
-    edit(repository, "alt", "line 15\n", "alt\n", changed(TEXT, 3, "between"))
-    call_tool(repository, "conv-001/main", "Write", {"file_path": FILE, "content": TEXT}, structured={"type": "create"})
-    assert compared(repository).outcome == "overlap"
-
-
-def test_lines_that_changed_between_two_starts_are_no_conflict_of_the_sides(repository):
-    """The source's edit is at a line that the target began with in another form, and did not touch."""
-    forked(repository)
-    edit(repository, "main", "line 3\n", "main\n", changed(TEXT, 15, "between"))
-    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
-    file = compared(repository)
-    note = "the sides began with different texts, and their edits are at different lines"
-    assert (file.outcome, file.ranges, file.note) == ("unknown", (), note)
-
-
-def test_sides_with_different_starts_disagree_where_both_edited(repository):
-    forked(repository)
-    edit(repository, "main", "between\n", "main\n", "first\n" + changed(TEXT, 9, "between"))
-    edit(repository, "alt", "line 9\n", "alt\n", TEXT)
-    file = compared(repository)
-    assert (file.outcome, file.ranges) == ("overlap", (LineRange((10, 10), (10, 10), (9, 9)),))
-    assert "<<<<<<< target\nmain\n=======\nalt\n>>>>>>> source\n" in conflict_hunks(file.merged)
-
-
-def test_the_patch_of_a_side_that_began_with_another_text_has_its_own_edits_alone(repository):
-    forked(repository)
-    edit(repository, "main", "between\n", "main\n", changed(TEXT, 9, "between"))
-    edit(repository, "alt", "line 9\n", "alt\n", changed(TEXT, 20, "other"))
-    conflict = merge(repository, "conv-001", "alt", target="main").conflicts[0]
-    shown = show_conflict(repository, "conv-001", conflict.id).file
-    assert "-between\n+main\n" in shown.target_patch
-    assert "-line 9\n+alt\n" in shown.source_patch
-    assert "line 20" not in shown.source_patch
-
-
-def test_lines_to_which_both_sides_gave_the_same_text_are_not_listed(repository):
-    forked(repository)
-    for where in ("main", "alt"):
-        edit(repository, where, "line 3\n", "three\n", TEXT)
-        edit(repository, where, "line 9\n", f"{where}\n", changed(TEXT, 3, "three"))
-    assert compared(repository).ranges == (LineRange((9, 9), (9, 9), (9, 9)),)
-
-
-def test_a_file_that_one_side_deleted_disagrees_with_an_edit(repository):
-    forked(repository)
-    edit(repository, "main", "line 3\n", "main\n", TEXT)
-    call_tool(repository, "conv-001/alt", "apply_patch", f"*** Begin Patch\n*** Delete File: {FILE}\n*** End Patch\n")
-    file = compared(repository)
-    assert (file.outcome, file.note, file.source.deleted) == ("overlap", "the source deleted it", True)
-
-
-def test_new_files_with_different_texts_disagree(repository):
-    forked(repository)
-    for where in ("main", "alt"):
-        call_tool(repository, f"conv-001/{where}", "Write", {"file_path": FILE, "content": f"same\n{where}\n"})
-    file = compared(repository)
-    assert (file.outcome, file.note) == ("overlap", "the text at the merge base is not recorded")
-    assert conflict_hunks(file.merged).endswith("=======\nalt\n>>>>>>> source\n\n")
-
-
 def test_a_comparison_writes_no_objects(repository: Repository, monkeypatch):
     forked(repository)
     edit(repository, "main", "line 9\n", "main\n", TEXT)
@@ -412,105 +235,6 @@ def test_touching_changes_are_one_range_as_git_merges_them():
     lines = lines_of(target), lines_of(source)
     assert overlapping_ranges(group_changes(*changes), lines) == (LineRange((2, 3), (2, 3), (2, 3)),)
     assert overlapping_ranges(group_changes([LineChange(1, 1, 1, 1)], [LineChange(3, 1, 3, 1)]), lines) == ()
-
-
-def write(repository, where, content, before=None):
-    """Append a write of the whole file as Claude Code records it; it creates the file unless it had a text before."""
-    structured = {"type": "create"} if before is None else {"type": "update", "originalFile": before}
-    call_tool(repository, f"conv-001/{where}", "Write", {"file_path": FILE, "content": content}, structured=structured)
-
-
-def delete(repository, where, path=FILE):
-    call_tool(
-        repository, f"conv-001/{where}", "apply_patch", f"*** Begin Patch\n*** Delete File: {path}\n*** End Patch\n"
-    )
-
-
-def test_a_file_that_both_sides_created_alike_is_no_conflict(repository):
-    forked(repository)
-    for where in ("main", "alt"):
-        write(repository, where, TEXT)
-    done = merge(repository, "conv-001", "alt", target="main")
-    assert (done.files, done.conflicts) == ((), ())
-
-
-def test_a_file_that_both_sides_deleted_is_no_conflict(repository):
-    forked(repository)
-    edit(repository, "main", "line 3\n", "main\n", TEXT)
-    for where in ("main", "alt"):
-        delete(repository, where)
-    done = merge(repository, "conv-001", "alt", target="main")
-    assert (done.files, done.conflicts) == ((), ())
-
-
-def test_a_deleted_file_is_not_the_same_as_an_empty_one(repository):
-    forked(repository)
-    write(repository, "main", "", TEXT)
-    delete(repository, "alt")
-    file = compared(repository)
-    assert (file.outcome, file.note) == ("overlap", "the source deleted it")
-
-
-def test_a_file_that_was_deleted_and_made_again_has_its_new_text(repository):
-    forked(repository)
-    edit(repository, "main", "line 3\n", "main\n", TEXT)
-    delete(repository, "main")
-    write(repository, "main", changed(TEXT, 3, "again"))
-    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
-    file = compared(repository)
-    assert (file.outcome, file.target.deleted) == ("compatible", False)
-    assert file.merged == changed(changed(TEXT, 3, "again"), 15, "alt")
-
-
-def test_a_side_that_renamed_the_file_disagrees_with_an_edit(repository):
-    """The old path is deleted there; the new path is a file of that side alone."""
-    forked(repository)
-    edit(repository, "main", "line 3\n", "main\n", TEXT)
-    patch_text = f"*** Begin Patch\n*** Update File: {FILE}\n*** Move to: src/main.py\n@@\n-line 3\n+x\n*** End Patch\n"
-    call_tool(repository, "conv-001/alt", "apply_patch", patch_text, agent="codex")
-    file = compared(repository)
-    assert (file.path, file.outcome, file.note) == (FILE, "overlap", "the source deleted it")
-
-
-def test_line_ends_that_both_sides_keep_do_not_disagree(repository):
-    text = TEXT.replace("\n", "\r\n")
-    forked(repository)
-    edit(repository, "main", "line 3\n", "main\n", text)
-    edit(repository, "alt", "line 15\n", "alt\n", text)
-    file = compared(repository)
-    expected = changed(changed(TEXT, 3, "main"), 15, "alt").replace("\n", "\r\n")
-    assert (file.outcome, file.merged) == ("compatible", expected)
-
-
-def test_a_side_that_changed_all_line_ends_disagrees_with_every_edit(repository):
-    """As git merges it; the lines that disagree are those of the other side's edit."""
-    forked(repository)
-    write(repository, "main", TEXT.replace("\n", "\r\n"), TEXT)
-    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
-    assert compared(repository).outcome == "overlap"
-
-
-def test_a_missing_final_newline_is_a_change_of_the_last_line(repository):
-    forked(repository)
-    write(repository, "main", TEXT.removesuffix("\n"), TEXT)
-    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
-    file = compared(repository)
-    assert (file.outcome, file.merged) == ("compatible", changed(TEXT, 15, "alt").removesuffix("\n"))
-    edit(repository, "alt", "line 20\n", "last\n")
-    assert compared(repository).outcome == "overlap"
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"), [("a\0b\n", "content is binary"), ("x" * (MAX_TEXT + 1), "content too large to compare")]
-)
-def test_a_text_that_is_not_compared_has_its_reason(repository, text, reason):
-    forked(repository)
-    write(repository, "main", text)
-    edit(repository, "alt", "line 15\n", "alt\n", TEXT)
-    file = compared(repository)
-    assert (file.outcome, file.target.unknown, file.source.unknown) == ("unknown", reason, None)
-    conflict = merge(repository, "conv-001", "alt", target="main").conflicts[0]
-    assert show_conflict(repository, "conv-001", conflict.id).file.conflict_hunks == ""
 
 
 def test_a_call_whose_outcome_is_not_recorded_counts_as_made(repository):
@@ -574,39 +298,6 @@ def test_every_file_is_compared_for_itself_and_they_are_sorted(repository):
     assert [(file.path, file.outcome) for file in found] == [("src/a.py", "compatible"), ("src/z.py", "overlap")]
 
 
-@pytest.mark.parametrize("other", ["a\0\nb\n", "b\n"])
-def test_a_binary_text_at_the_start_of_a_side_is_not_merged(repository, other):
-    forked(repository)
-    write(repository, "main", "a\nmain\n", "a\0\nb\n")
-    write(repository, "alt", "a\nalt\n", other)
-    file = compared(repository)
-    assert (file.outcome, file.note) == ("unknown", "content is binary")
-    [conflict] = merge(repository, "conv-001", "alt", target="main").conflicts
-    shown = show_conflict(repository, "conv-001", conflict.id).file
-    assert "-a\0\n" in shown.target_patch
-
-
-def test_equal_texts_made_of_a_binary_one_are_the_same(repository):
-    forked(repository)
-    edit(repository, "main", "\0\nb\n", "\n", "a\0\nb\n")
-    edit(repository, "alt", "a\0\nb\n", "a\n", "a\0\nb\n")
-    assert compared(repository).outcome == "same"
-
-
-@pytest.mark.parametrize("base", ["a\0\nb\n", "a\nb\n"])
-def test_texts_with_nul_are_compared_by_lines(base):
-    assert list_line_changes(base, "a\0\nc\n")[-1][1::2] in {(1, 1), (2, 2)}
-    merged = merge_texts("1\0\n2\n3\n4\n", "1\0\n2\n3\nfour\n", "one\0\n2\n3\n4\n")
-    assert (merged.text, merged.conflicts) == ("one\0\n2\n3\nfour\n", False)
-
-
-def read(repository, where, content):
-    """Append a Read of the whole file as Claude Code records it."""
-    count = len(content.split("\n"))
-    file = {"filePath": FILE, "content": content, "numLines": count, "startLine": 1, "totalLines": count}
-    call_tool(repository, f"conv-001/{where}", "Read", {"file_path": FILE}, structured={"type": "text", "file": file})
-
-
 def test_a_whole_text_that_was_read_counts_more_than_the_edits_before_it(repository):
     """A command that does not name the file may have changed it."""
     forked(repository)
@@ -645,79 +336,9 @@ def test_arguments_that_the_user_changed_do_not_count(repository):
     assert (file.outcome, file.target.text) == ("overlap", changed(TEXT, 15, "mine"))
 
 
-def test_a_removed_line_is_removed_with_its_newline_if_the_patch_says_so(repository):
-    forked(repository)
-    hunk = {"oldStart": 15, "oldLines": 1, "newStart": 15, "newLines": 0, "lines": ["-line 15"]}
-    structured = {"filePath": FILE, "originalFile": TEXT, "structuredPatch": [hunk]}
-    arguments = {"file_path": FILE, "old_string": "line 15", "new_string": ""}
-    call_tool(repository, "conv-001/main", "Edit", arguments, structured=structured)
-    edit(repository, "alt", "line 15\n", "", TEXT)
-    assert compared(repository).outcome == "same"
-
-
-def test_a_missing_newline_at_the_end_is_a_difference_of_patches(repository):
-    forked(repository)
-    start = "@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n"
-    patch(repository, "main", start)
-    patch(repository, "alt", f"{start}\\ No newline at end of file\n")
-    assert compared(repository).outcome == "overlap"
-
-
 def test_an_edit_that_fits_a_text_of_unknown_origin_proves_nothing(repository):
     """The source changed the first `x = 1`, which the target has changed too; its own text is not recorded."""
     forked(repository)
     call_tool(repository, "conv-001/main", "Write", {"file_path": FILE, "content": "x = 2\nq\nx = 1\n"})
     edit(repository, "alt", "x = 1", "x = 3")
     assert compared(repository).outcome == "unknown"
-
-
-def rename(repository, where, old, new_path):
-    changes = {f"/work/{old}": {"type": "update", "unified_diff": "", "move_path": f"/work/{new_path}"}}
-    structured = {"changes": changes}
-    call_tool(repository, f"conv-001/{where}", "apply_patch", "*** Begin Patch", agent="codex", structured=structured)
-
-
-def test_chains_of_renames_with_one_end_are_the_same(repository):
-    forked(repository)
-    for path in (("src/app.py", "src/b.py"), ("src/b.py", "src/c.py")):
-        rename(repository, "main", *path)
-    rename(repository, "alt", "src/app.py", "src/c.py")
-    found = merge(repository, "conv-001", "alt", target="main", dry_run=True)
-    assert {file.path: file.outcome for file in found.files} == {"src/c.py": "same"}
-
-
-def test_a_rename_that_was_taken_back_changes_nothing(repository):
-    forked(repository)
-    edit(repository, "main", "line 3\n", "main\n", TEXT)
-    rename(repository, "main", "src/app.py", "src/b.py")
-    rename(repository, "main", "src/b.py", "src/app.py")
-    edit(repository, "alt", "line 3\n", "main\n", TEXT)
-    assert compared(repository).outcome == "same"
-
-
-def test_a_patch_that_adds_a_file_may_replace_one(repository):
-    forked(repository)
-    text = changed(TEXT, 3, "main")
-    structured = {"changes": {f"/work/{FILE}": {"type": "add", "content": text}}}
-    call_tool(repository, "conv-001/main", "apply_patch", "*** Begin Patch", agent="codex", structured=structured)
-    edit(repository, "alt", "line 3\n", "main\n", TEXT)
-    assert compared(repository).outcome == "same"
-
-
-@pytest.mark.parametrize("name", ['a"b.py', "a\\b.py", "a\tb.py"])
-def test_names_with_special_characters_are_found(repository, name):
-    forked(repository)
-    for where, line in (("main", 3), ("alt", 15)):
-        arguments = {"file_path": f"/work/{name}", "old_string": f"line {line}\n", "new_string": "x\n"}
-        structured = {"filePath": f"/work/{name}", "originalFile": TEXT}
-        call_tool(repository, f"conv-001/{where}", "Edit", arguments, structured=structured)
-    assert compared(repository).outcome == "compatible"
-
-
-def test_an_empty_text_is_not_compatible_with_another_one_without_a_base(repository):
-    """Git finds no conflict between two new files of which one is empty, but the merge base may have the file."""
-    forked(repository)
-    for where, content in (("main", ""), ("alt", "alt\n")):
-        call_tool(repository, f"conv-001/{where}", "Write", {"file_path": FILE, "content": content})
-    file = compared(repository)
-    assert (file.outcome, file.note) == ("unknown", "the text at the merge base is not recorded")

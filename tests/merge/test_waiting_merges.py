@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.branch import branch
+from scopes.conversation.conflicts import list_conflicts
 from scopes.conversation.delete import delete_branch
 from scopes.conversation.merge import abort_merge, continue_merge, merge
 from scopes.conversation.merge_outcomes import Merged
 from scopes.conversation.rename import rename_branch
 from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.undo import undo
-from scopes.errors import NotFound
+from scopes.errors import Ambiguous, NotFound
 from scopes.history.revisions import list_branch_tips
 from scopes.model.message import Author
 from tests.merge.test_recorded_conflicts import RESOLUTION, decision_on, fork
@@ -78,3 +79,16 @@ def test_an_aborted_merge_without_messages_says_nothing(repository):
     fork(repository)
     merge(repository, "conv-001", "fix", target="main")
     assert not abort_merge(repository, "conv-001").notes
+
+
+def test_a_conflict_of_two_waiting_merges_is_the_one_that_is_open(repository):
+    fork(repository)
+    branch(repository, "conv-001", name="copy", start="main", switch=False)
+    merge(repository, "conv-001", "fix", target="main")
+    merge(repository, "conv-001", "fix", target="copy")
+    rows = list_conflicts(repository, "conv-001").conflicts
+    [conflict] = {row.conflict.id for row in rows}
+    with pytest.raises(Ambiguous):
+        resolve_conflict(repository, "conv-001", conflict, take="source", author=CAROL)
+    resolve_conflict(repository, "conv-001", "1", take="source", author=CAROL)
+    assert resolve_conflict(repository, "conv-001", conflict, take="source", author=CAROL).remaining == 0

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from scopes.errors import Corrupt, NotFound
-from scopes.store.committed_file import find_merge_base, read_committed_file
+from scopes.store.committed_file import Commit, read_committed_file
 
 
 @pytest.fixture
@@ -47,8 +47,16 @@ def test_a_file_is_read_from_a_commit_and_nothing_runs(project):
 
 def test_the_merge_base_of_a_change_is_found_and_none_without_its_history(project):
     directory, base = project
-    assert find_merge_base(str(directory), "main") == base
-    assert find_merge_base(str(directory), "origin/main") is None
+    found = Commit(str(directory), "main").find_merge_base()
+    assert found is not None
+    assert (found.revision, found.read("rules.toml")) == (base, b'fail_on = "note"\n')
+    with pytest.raises(NotFound):
+        Commit(str(directory), "origin/main")
+    other = subprocess.run(
+        ["git", "-C", directory, "-c", "user.name=c", "-c", "user.email=c@x", "commit-tree", "HEAD^{tree}", "-m", "x"],
+        capture_output=True, text=True, check=True,
+    ).stdout.strip()  # fmt: skip
+    assert Commit(str(directory), other).find_merge_base() is None
 
 
 def test_an_unknown_revision_a_directory_and_no_repository_are_errors(project, tmp_path_factory):

@@ -9,7 +9,7 @@ from scopes.check.findings import Finding
 from scopes.check.rules.base import Rule, Settings, Unknown, event_of, event_of_text
 from scopes.check.rules.tests import list_tests
 from scopes.check.run import Run
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 _PASSED = compile_lazily(
     r"\b(?:all\s+)?(?:\d+\s+)?tests?\b[^.\n]{0,40}\b(?:pass(?:ed|es|ing)?|green|succeed(?:ed|s)?)\b", re.IGNORECASE

@@ -13,7 +13,7 @@ from scopes.check.rules.base import Judge, Parameter, Settings, event_of, place_
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
 from scopes.check.shell_unwrap import suffixes
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 from scopes.secret_patterns import redact
 
 MAX_MATCH = 300  # characters

@@ -12,7 +12,7 @@ from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
 from scopes.check.shell_state import Word, resolve
 from scopes.check.shell_unwrap import roots_of_find
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 _ID = "shell/recursive-delete"
 _OUTSIDE = "a path outside of the workspace"
@@ -37,6 +37,12 @@ def _targets(command: Command) -> Iterator[tuple[str, bool]]:
         filtered = any(word.startswith(("-name", "-iname", "-path", "-regex", "-mindepth")) for word in command.words)
         for root in roots_of_find([Word(*each) for each in zip(command.argv, command.words, strict=True)]):
             yield (f"{root.text}/{{}}" if filtered else root.text), root.value is not None
+    elif program == "mv":
+        known = set(filter(None, command.argv))
+        operands = read_flags(command.words[1:], "tS", ("--target-directory", "--suffix")).operands
+        has_target = any(word.startswith(("-t", "--target")) for word in command.words[1:])
+        sources = operands if has_target else operands[:-1]
+        yield from ((word, True) for word in sources if word in known and not word.startswith("$"))
     elif program == "rsync":
         flags = read_flags(command.words[1:], "efTBM", _RSYNC_VALUED)
         is_dry = "-n" in flags.options or "--dry-run" in flags.options
@@ -51,7 +57,8 @@ def _decide(command: Command, call: Call, run: Run, settings: Settings) -> str |
     for word, known in _targets(command):
         what = _judge_target(word, command.directory, workspace, settings.parameters["allow"], known=known)
         if what is not None:
-            return f"deletes {what}: {' '.join(word.split())[:100]}"
+            verb = "moves away" if command.program == "mv" else "deletes"
+            return f"{verb} {what}: {' '.join(word.split())[:100]}"
     return None
 
 
@@ -108,8 +115,9 @@ RECURSIVE_DELETE = Rule(
     _ID,
     "error",
     "No recursive deletion outside of the workspace",
-    "Decided from the targets of rm -r, rimraf, find -delete and rsync --delete, resolved against the directory in "
-    "which they run. Reported are the workspace itself, its .git, a directory that contains it, the home directory, "
+    "Decided from the targets of rm -r, rimraf, find -delete and rsync --delete, and from what mv moves away, resolved "
+    "against the directory in which they run. Reported are the workspace itself, its .git, a directory that "
+    "contains it, the home directory, "
     "paths outside of the workspace, and paths that a variable, a pipe or another command decides. A variable that "
     "the same line sets is known, also from mktemp; one in the middle of a path counts as a name. It cannot see links, "
     "and what other programs delete. `allow` are globs of paths that may be deleted; `$NAME/**` is compared with the "

@@ -11,7 +11,7 @@ from scopes.check.rules.base import FILE_NAME, Parameter, Rule, Settings, Unknow
 from scopes.check.run import Call, Run
 from scopes.check.weaker_tests import count_lost, read_changes
 from scopes.check.workspace import is_outside, path_in_workspaces, relative_to, resolve
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 from scopes.model.file_edits import FileEdit
 from scopes.model.message import FILE_WRITES
 

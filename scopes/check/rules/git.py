@@ -12,7 +12,9 @@ from scopes.check.rules.base import Parameter, Rule, Settings
 from scopes.check.rules.commands import ALLOW, SCRATCH, Flags, is_given, judge_commands, matches_any, read_flags
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
-from scopes.loading import compile_lazily
+from scopes.check.shell_state import resolve
+from scopes.check.workspace import path_in_workspaces
+from scopes.lazy_patterns import compile_lazily
 
 _PUSH_VALUED: Final = ("--repo", "--push-option", "--receive-pack", "--exec")
 _DRY: Final = compile_lazily(r"-[a-mp-zA-Z]*n[a-zA-Z]*")
@@ -188,17 +190,21 @@ def _is_removal(flags: Flags) -> bool:
     return _is_forced(flags) and not flags.options & {"--cached", "-n", "--dry-run"}
 
 
-def _is_reversal(flags: Flags) -> bool:
-    checks = {"--check", "--stat", "--numstat", "--summary", "--cached"}
-    return ("-R" in flags.options or is_given(flags.options, "--reverse")) and not flags.options & checks
-
-
 def _is_worktree(flags: Flags) -> bool:
     return flags.operands[:1] == ("remove",) and _is_forced(flags)
 
 
-def _is_pruning(flags: Flags) -> bool:
-    return "--prune=now" in flags.options or "--prune=all" in flags.options
+def _is_overwriting(flags: Flags) -> bool:
+    """Return True if a fetch overwrites a branch that is none of those that track a remote."""
+    known = [word for word in flags.operands[1:] if word is not None]
+    forced = known if _is_forced(flags) else [word for word in known if word.startswith("+")]
+    targets = [word.partition(":")[2] for word in forced]
+    return any(target and not re.match(r"(?:refs/)?(?:remotes|tags|prefetch|pull)/|.*/", target) for target in targets)
+
+
+def _prunes_at_once(words: Sequence[str | None]) -> bool:
+    """Return True if `git gc` deletes even what became unreachable a moment ago."""
+    return bool({"--prune=now", "--prune=all"} & {*words})
 
 
 def _always(_: Flags) -> bool:
@@ -214,11 +220,11 @@ _LOSSES: Final[Mapping[str, tuple[Callable[[Flags], bool], str]]] = {
     "branch": (_is_branch, "deletes a branch that may not be merged"),
     "stash": (_is_stash, "deletes stashed changes"),
     "reflog": (_is_reflog, "deletes the reflog"),
-    "update-ref": (_is_deletion, "deletes a ref"),
     "read-tree": (_is_read_tree, "throws away uncommitted changes"),
     "checkout-index": (_is_forced, "throws away uncommitted changes"),
     "rm": (_is_removal, "deletes files with their changes"),
     "worktree": (_is_worktree, "throws away uncommitted changes"),
+    "fetch": (_is_overwriting, "overwrites a branch"),
     "filter-branch": (_always, "rewrites the history"),
     "filter-repo": (_always, "rewrites the history"),
 }
@@ -233,12 +239,33 @@ _LOSS_VALUED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 
 def _decide_history_loss(command: Command, _: Call, run: Run, settings: Settings) -> str | None:
     verb, words = _verb_of(command)
-    if verb not in _LOSSES or matches_any(settings.parameters["allow"], command):
+    if verb == "update-ref":
+        return _judge_update(words, command, run, settings)
+    if verb not in {"gc", *_LOSSES} or matches_any(settings.parameters["allow"], command):
         return None
     if _is_scratch(command.directory, run.directory, settings.parameters):
         return None
+    if verb == "gc":
+        return "git gc deletes what no ref reaches" if _prunes_at_once(words) else None
     loses, what = _LOSSES[verb]
+    words = tuple("." if word is not None and word == run.directory else word for word in words)
     return f"git {verb} {what}" if loses(read_flags(words, *_LOSS_VALUED.get(verb, ("", ())))) else None
+
+
+def _judge_update(words: Sequence[str | None], command: Command, run: Run, settings: Settings) -> str | None:
+    """Return what an update-ref loses: it deletes a ref, or moves a branch of another repository."""
+    repository = resolve(command.directory, dict(command.environment).get("GIT_DIR") or ".")
+    if matches_any(settings.parameters["allow"], command) or _is_scratch(
+        repository, run.directory, settings.parameters
+    ):
+        return None
+    flags = read_flags(words, *_LOSS_VALUED["update-ref"])
+    if _is_deletion(flags):
+        return "git update-ref deletes a ref"
+    is_branch = bool(flags.operands) and (flags.operands[0] or "").startswith("refs/heads/")
+    is_elsewhere = repository is not None and bool(run.workspaces)
+    is_elsewhere = is_elsewhere and path_in_workspaces(repository or "", None, run.workspaces) is None
+    return "git update-ref moves a branch of another repository" if is_branch and is_elsewhere else None
 
 
 def _is_scratch(directory: str | None, workspace: str | None, parameters: Mapping[str, Any]) -> bool:
@@ -285,7 +312,8 @@ HISTORY_LOSS = Rule(
     "No git command throws away changes or history",
     "Decided from the words of git commands: reset --hard, clean -f, checkout -f, checkout and restore of the whole "
     "tree, switch --discard-changes, branch -D, stash drop and clear, reflog expire and delete, update-ref -d, "
-    "filter-branch and filter-repo. It cannot see whether there was anything to lose. In a directory that `scratch` "
+    "gc --prune=now, filter-branch and filter-repo, a forced fetch into a branch, and update-ref of a branch of "
+    "another repository. It cannot see whether there was anything to lose. In a directory that `scratch` "
     "matches, outside of the workspace, nothing is reported. `allow` accepts single commands.",
     judge_commands("shell/history-loss", _decide_history_loss, "commit or stash first, or add the command to `allow`"),
     (ALLOW, Parameter("scratch", SCRATCH, "directories outside of the workspace whose repositories may be lost")),

@@ -11,7 +11,7 @@ from scopes.check.rules.base import Parameter, Rule, Settings, event_of
 from scopes.check.rules.commands import match_of, read_flags
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 _ID: Final = "net/host"
 _CURE: Final = "add the host to `hosts`, or do without it"

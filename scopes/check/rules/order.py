@@ -13,7 +13,7 @@ from scopes.check.rules.tests import list_tests
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
 from scopes.check.workspace import path_in_workspaces, resolve
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 from scopes.model.message import FILE_WRITES
 
 _PATHS = Parameter("paths", ["**"], "the files whose edits the tests can see, relative to the workspace")

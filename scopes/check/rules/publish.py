@@ -8,7 +8,7 @@ from scopes.check.rules.base import Parameter, Rule, Settings
 from scopes.check.rules.commands import ALLOW, judge_commands, matches_any, matches_verb
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 _PUBLISHING: Final = [
     "npm publish **", "npm publ **", "npm pub **", "npm unpublish **", "npm dist-tag add **", "npm dist-tag rm **",

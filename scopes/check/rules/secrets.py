@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from scopes.check.findings import Event, Finding
@@ -13,7 +14,7 @@ from scopes.check.rules.commands import match_of, read_flags
 from scopes.check.run import Call, Run, RunPart
 from scopes.check.shell_command import Command
 from scopes.context.secrets import may_hold_secrets
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 from scopes.secret_patterns import Secret, find_secrets
 
 _SHOWN: Final = 4  # characters of a secret in a finding, at most a quarter of it
@@ -66,7 +67,17 @@ _SECRET_NAME: Final = compile_lazily(
 _PACKAGE_NAME: Final = compile_lazily(
     r"auth|keys?|tokens?", re.IGNORECASE
 )  # such as internal/auth, a directory of sources
-_IN_VARIABLE: Final = compile_lazily(r"\$\{?\w+\}?/[^$`*?]+$")
+_IN_VARIABLE: Final = compile_lazily(r"\$\{?\w+\}?/[^$`]+|/proc/[^/]+/environ")
+_GLOB: Final = compile_lazily(r"\.[^/]*[*?\[][^/]*")  # a part of a path that begins with a dot, with a pattern
+_HIDDEN: Final = (
+    ".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".env", ".netrc", ".npmrc", ".pypirc", ".pgpass",
+    ".git-credentials", ".vault-token", ".bash_history", ".zsh_history",
+)  # fmt: skip
+_OTHERWISE: Final = compile_lazily(r"\$\{\w+:?[-=+]([^}]*)\}")
+_SHOWING: Final = frozenset(
+    {"cat", "tee", "head", "tail", "nl", "tac", "rev", "sort", "uniq", "fold", "fmt", "cut", "tr", "base64", "base32",
+     "xxd", "od", "hexdump", "less", "more", "bat", "column", "sed", "awk", "grep"}
+)  # fmt: skip
 _PRINTERS: Final = frozenset({"echo", "printf", "printenv", "declare", "typeset"})
 _ASSIGNED: Final = compile_lazily(r"\b(\w+)=[\"']?\$\([ ]*$")  # in front of a command whose output a variable gets
 _VARIABLE: Final = compile_lazily(
@@ -173,7 +184,11 @@ def _reads_of(call: Call, settings: Settings) -> Iterator[tuple[str, str, str | 
         wrapper = " ".join(command.wrappers) or None
         for path in _files_of(command):
             if _is_secret_file(path, allowed):
-                yield f"{command.program} reads {path}, which may hold secrets", match_of(command, call), wrapper
+                yield (
+                    f"{command.program or 'the shell'} reads {path}, which may hold secrets",
+                    match_of(command, call),
+                    wrapper,
+                )
         if (what := _revealed(command, call, settings.parameters["commands"])) is not None:
             yield what, match_of(command, call), wrapper
 
@@ -186,12 +201,24 @@ def _is_directory(call: Call) -> bool:
 
 def _is_secret_file(written: str, allowed: Sequence[str]) -> bool:
     path = written.replace("\\", "/")
+    path = _without_patterns(path)
     path = path if path.endswith("/") and may_hold_secrets(f"{path}any.example") else path.removesuffix("/")
     if _ENVIRON.fullmatch(path):
         return not any(matches_path(pattern, path) for pattern in allowed)
     if not may_hold_secrets(path) or _PUBLIC.fullmatch(path.rsplit("/", 1)[-1]):
         return False
     return not any(matches_path(pattern, path) for pattern in allowed)
+
+
+def _without_patterns(path: str) -> str:
+    """Return a path with a known name in the place of each hidden pattern that matches one: `.e*` is `.env`."""
+    if not _GLOB.search(path):
+        return path
+    parts = [
+        next((name for name in _HIDDEN if fnmatchcase(name, part)), part) if _GLOB.fullmatch(part) else part
+        for part in path.split("/")
+    ]
+    return "/".join(parts)
 
 
 def _files_of(command: Command) -> Iterator[str]:
@@ -234,7 +261,15 @@ def _reads_what_it_finds(words: Sequence[str | None]) -> bool:
 def _readable_words(command: Command) -> tuple[str | None, ...]:
     """Return the words behind the program; of `$HOME/.netrc` and `$dir/.env` the name of the file is known."""
     pairs = zip(command.argv[1:], command.words[1:], strict=False)
-    return tuple(text if value is None and _IN_VARIABLE.match(text) else value for value, text in pairs)
+    return tuple(value if value is not None else _file_name_of(text) for value, text in pairs)
+
+
+def _file_name_of(text: str) -> str | None:
+    """Return what is known of the name of a file that a variable decides: `$dir/.env`, `${x:-.env}`."""
+    if _IN_VARIABLE.fullmatch(text):
+        return text
+    replaced = _OTHERWISE.sub(r"\1", text)
+    return replaced if replaced != text and not re.search(r"[$`]", replaced) else None
 
 
 def _packed(program: str, words: Sequence[str | None]) -> list[str | None]:
@@ -293,9 +328,12 @@ def _revealed(command: Command, call: Call, patterns: Sequence[str]) -> str | No
         return f"{command.program} prints secrets" if is_all else None
     if named := _named(command):
         return f"prints {', '.join(dict.fromkeys(named))}"
-    if command.program not in {"echo", "printf"} or command.redirections or _is_piped(command, call):
+    is_shown = command.program in _SHOWING and "$" in command.input
+    is_printer = is_shown or command.program in {"echo", "printf"}
+    if not is_printer or command.redirections or _is_piped(command, call):
         return None
-    names = (match[1] or match[2] for word in command.words[1:] for match in _VARIABLE.finditer(word))
+    texts = [command.input] if is_shown else command.words[1:]
+    names = (match[1] or match[2] for word in texts for match in _VARIABLE.finditer(word))
     named = [name for name in names if _SECRET_NAME.search(name)]
     return f"prints {', '.join(dict.fromkeys(named))}" if named else None
 

@@ -12,7 +12,7 @@ from scopes.check.rules.commands import ALLOW, judge_commands, matches_any
 from scopes.check.rules.publish import PUBLISH
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 _FETCHERS: Final = ["curl", "wget", "fetch", "aria2c", "http", "https", "xh", "lynx", "w3m"]
 _OTHER_USERS: Final = frozenset(

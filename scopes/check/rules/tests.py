@@ -9,7 +9,7 @@ from scopes.check.globs import matches_command
 from scopes.check.rules.base import Settings
 from scopes.check.run import Call, Run
 from scopes.check.runner_summaries import has_failed
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 
 _PIPEFAIL = compile_lazily(r"(?:\S*/)?(?:ba|k|z)sh\s[^;|&\n'\"]*-\w*o\s+pipefail\b")
 NO_CODE = "the exit code of the last test run is not recorded"

@@ -12,7 +12,7 @@ from scopes.check.rules.base import Parameter, Rule, Settings, Unknown, event_of
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
 from scopes.check.workspace import matches_in_workspaces
-from scopes.loading import compile_lazily
+from scopes.lazy_patterns import compile_lazily
 from scopes.model.agent_tools import SHELLS
 from scopes.secret_patterns import redact
 

@@ -52,7 +52,7 @@ def history(
     """
     invocation: Invocation = context.obj
     if not (for_prompt or preview):
-        raise Invalid("--for-prompt or --preview is required", hint="to read the history: scopes conv log")
+        raise Invalid("--for-prompt or --preview is required", hint="to read the history: scopes log")
     request = HistoryRequest(
         where=conversation, last=last, max_tokens=max_tokens, tools=tools, with_memory=with_memory, mark=mark
     )

@@ -62,12 +62,11 @@ def import_(
     and CODEX_HOME are respected). The format is detected from the content: session files of Claude Code, Codex, Gemini
     CLI, Qwen Code and Pi, exports of OpenCode, OpenAI message lists, and what these agents print when they run headless
     (claude -p, codex exec --json, gemini -p, opencode run, qwen -p, pi --mode json). Such a stream and the session file
-    of the same run are one conversation, in whatever order they come, and each call counts once. A record that cannot
-    be read is kept and counted. Nothing is imported twice: of a transcript that has grown since, only the new part is
-    imported. Transcripts are never modified. --since compares the time that the last message of a session has recorded.
-    If an import found nothing new, and the size, times and inode of all files are still the same, the next one does not
-    read them again; --rehash reads them.
-    Several notes of one kind are one line with their number; --report or -v lists them.
+    of the same run are one conversation, in any order, and each call counts once. A record that cannot be read is kept
+    and counted. Nothing is imported twice: of a transcript that has grown since, only the new part is imported.
+    Transcripts are never modified. --since compares the time of the last message of a session. After an import that
+    found nothing new, files with the same size, times and inode are not read again; --rehash reads them. Several notes
+    of one kind are one line with their number; --report or -v lists them.
 
     The store of a project, which `scopes init` makes in a git repository, takes only the sessions that were recorded in
     that repository or its worktrees; a note counts the others. --all-projects imports them as well, --project those of
@@ -75,23 +74,18 @@ def import_(
 
     A new session that begins with the messages of another one, up to an agent's answer, becomes a branch of that
     conversation if the answer has the same ids or the same exact time in both, or its text is long; a note says where.
-    --no-join makes it a conversation of its own. Conversations that exist already stay as they are.
-
-    A named file of no known format is an error: the exit code is 7 if nothing could be imported, and 1 if other files
-    were. Such files in a folder are counted in a note, unless nothing else is in it. --dry-run lists only conversations
-    that would change, and counts the others.
-
-    The rows have one conversation each: its id, its title or first prompt, the messages and new messages of the
-    imported sessions, and their branches. Messages and branches that were added here are not counted: `scopes list`
-    counts the whole conversation.
+    --no-join makes it a conversation of its own. Conversations that exist already stay as they are. A named file of no
+    known format is an error: the exit code is 7 if nothing could be imported, and 1 if other files were. Such files in
+    a folder are counted in a note, unless nothing else is in it. --dry-run lists only conversations that would change,
+    and counts the others. The rows have one conversation each: its id, its title or first prompt, the messages and new
+    messages of the imported sessions, and their branches, without what was added here.
 
     Examples:
       scopes conv import
       scopes conv import ~/.claude/projects/-home-carol-shop
       curl -s "$URL" | scopes conv import -
       scopes conv import --dry-run --since '7 days ago'
-      scopes conv import ~/.codex/sessions --report
-      scopes conv import --project ~/work/shop --project ~/work/site
+      scopes conv import --project ~/work/shop --report
       scopes conv import --sample-sessions
     """
     invocation: Invocation = context.obj

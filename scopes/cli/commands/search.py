@@ -98,7 +98,7 @@ def search(
             on_progress=on_progress,
         )
     if conversation is None and len(words) > 1 and _CONVERSATION_ID.fullmatch(words[-1]):
-        note = Note(f"there is no conversation {words[-1]}: searched as a word", "list them: scopes conv list")
+        note = Note(f"there is no conversation {words[-1]}: searched as a word", "list them: scopes list")
         found = replace(found, notes=(*found.notes, note))
     if conversation is None:
         found = replace(found, notes=(*found.notes, *_misplaced_conversations(invocation, words[:-1])))

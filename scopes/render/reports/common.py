@@ -65,25 +65,32 @@ def place_of(event: Event) -> str:
     return f"{event.path}:{event.line}" if event.path is not None else f"message {event.message[:8]}"
 
 
-def place_in_repository(checked: Checked, rule: str, finding: Finding | None = None) -> tuple[str, int]:
+def place_in_repository(
+    checked: Checked, rule: str, finding: Finding | None = None, *, default: str = FILE_NAME
+) -> tuple[str, int]:
     """Return the file and the line at which a CI system shows a finding, or a verdict without one.
 
     An annotation of a file outside the repository is shown nowhere, so it is the file that the finding is about if that
-    is in the repository, else the rule in the policy; without a policy the transcript if that is in the repository.
+    is in the repository, else the rule in the policy; without a policy the transcript if that is in the repository,
+    else the file that defines the job, or `default` if that is unknown: SARIF and GitLab need a file.
     """
+    return _find_place(checked, rule, finding) or (checked.job_file or default, 1)
+
+
+def has_place(checked: Checked, finding: Finding) -> bool:
+    """Return True if a finding has a place other than the definition of the job."""
+    return _find_place(checked, finding.rule, finding) is not None
+
+
+def _find_place(checked: Checked, rule: str, finding: Finding | None) -> tuple[str, int] | None:
     if finding is not None and finding.file is not None and _is_inside(finding.file):
         return finding.file, finding.file_line or 1
     if finding is not None and checked.policy is None:
         for event in finding.events:
             if event.path is not None and _is_inside(event.path):
                 return event.path, event.line or 1
-    policy = (checked.paths.get(rule) or checked.policy or FILE_NAME).rpartition(":")[2]
-    return (policy, checked.lines.get(rule, 1)) if _is_inside(policy) else (FILE_NAME, 1)
-
-
-def has_place(checked: Checked, finding: Finding) -> bool:
-    """Return True unless the place of a finding is only the name of a policy that there is not."""
-    return checked.policy is not None or place_in_repository(checked, finding.rule, finding)[0] != FILE_NAME
+    policy = (checked.paths.get(rule) or checked.policy or "").rpartition(":")[2]
+    return (policy, checked.lines.get(rule, 1)) if _is_inside(policy) else None
 
 
 def _is_inside(path: str) -> bool:

@@ -8,6 +8,7 @@ from hashlib import sha256
 from scopes.check.check import Checked
 from scopes.render.reports.common import clean_text, list_rows, place_in_repository
 
+_JOB_FILE = ".gitlab-ci.yml"
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "info", "off": "info"}
 
 
@@ -16,7 +17,7 @@ def write_gitlab(checked: Checked) -> str:
     rows = []
     for row in list_rows(checked, counting=True):
         finding = row.finding
-        path, line = place_in_repository(checked, finding.rule, finding)
+        path, line = place_in_repository(checked, finding.rule, finding, default=_JOB_FILE)
         rows.append(
             {
                 "description": f"{finding.message} ({clean_text(row.run.name)})",

@@ -124,7 +124,7 @@ def render_conflict_resolved(result: ConflictResolved, view: View) -> None:
     if result.remaining:
         line = f"{counted(result.remaining, 'conflict')} still open: scopes conflicts list {result.conversation}"
     else:
-        line = f"no conflict is open now; continue: scopes conv {result.kind} {result.conversation} --continue"
+        line = f"no conflict is open now; continue: scopes {result.kind} {result.conversation} --continue"
     if view.terminal:
         write_hint(view, line)
     elif view.hints and not result.notes:
@@ -350,7 +350,7 @@ def _write_next_steps(row: ConflictRow, sides: Sequence[str], view: View) -> Non
     if row.conflict.status in ENDED:
         if row.kind == _HELD:
             return
-        write_hint(view, f"continue: scopes conv {row.kind} {row.conversation} --continue")
+        write_hint(view, f"continue: scopes {row.kind} {row.conversation} --continue")
         return
     finish = "" if row.kind == _HELD else " --continue"
     resolve = f"scopes conflicts resolve {row.conversation} {row.conflict.id[:8]}"
@@ -361,4 +361,4 @@ def _write_next_steps(row: ConflictRow, sides: Sequence[str], view: View) -> Non
         write_hint(view, f"as before:      {resolve} --as-before{finish}")
     if can_have_value(row.conflict.key):
         write_hint(view, f"edit a value:   {resolve} --edit")
-    write_hint(view, f"discuss it:     scopes conv append {row.conversation}/{row.branch} TEXT")
+    write_hint(view, f"discuss it:     scopes append {row.conversation}/{row.branch} TEXT")

@@ -90,7 +90,7 @@ def render_conversation_list(result: ConversationList, view: View) -> None:
         view.line("There were no conversations then.")
     else:
         view.line("There are no conversations yet.")
-        write_hint(view, "create one: scopes conv new")
+        write_hint(view, "create one: scopes new")
 
 
 def _write_table(result: ConversationList, view: View) -> None:

@@ -284,7 +284,7 @@ def _preview(message: Message, results: tuple[Part, ...], room: int | None, name
 
 
 def _more_lines(count: int, name: str) -> Line:
-    return _INDENT, Span(f"… {counted(count, 'more line')} (scopes conv cat {name})", "dim")
+    return _INDENT, Span(f"… {counted(count, 'more line')} (scopes cat {name})", "dim")
 
 
 def _preview_lines(message: Message, results: tuple[Part, ...], room: int | None) -> Iterator[str | Line]:

@@ -11,7 +11,7 @@ BRANCH = SAMPLES["branch"]
 
 
 def test_a_new_branch_is_its_name_in_a_pipe():
-    """A script writes: branch=$(scopes conv branch conv-001 --purpose analysis)."""
+    """A script writes: branch=$(scopes branch conv-001 --purpose analysis)."""
     assert piped(BRANCH["created"]) == "analysis/security-review\n"
 
 

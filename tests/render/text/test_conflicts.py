@@ -146,7 +146,7 @@ def test_next_commands_are_suggested_on_a_terminal_only():
     assert "scopes conflicts resolve conv-001 da2d0db7 --take source" in seen(CONFLICT["show"])
     assert "scopes conflicts resolve" not in seen(CONFLICT["show"], hints=False)
     assert "scopes conflicts resolve" not in piped(CONFLICT["show"])
-    assert "continue: scopes conv merge conv-001 --continue" in seen(CONFLICT["show-resolved"])
+    assert "continue: scopes merge conv-001 --continue" in seen(CONFLICT["show-resolved"])
 
 
 def test_a_resolution_shows_actor_reason_and_rejected_values():
@@ -161,10 +161,7 @@ def test_a_resolution_shows_actor_reason_and_rejected_values():
 
 
 def test_a_resolution_prints_how_many_conflicts_are_left():
-    assert (
-        seen_lines(CONFLICT["resolved"])[-1]
-        == "no conflict is open now; continue: scopes conv merge conv-001 --continue"
-    )
+    assert seen_lines(CONFLICT["resolved"])[-1] == "no conflict is open now; continue: scopes merge conv-001 --continue"
     assert seen_lines(CONFLICT["escalated"])[-1] == "3 conflicts still open: scopes conflicts list conv-001"
     assert piped(CONFLICT["resolved"]) == "da2d0db79666\n"
 

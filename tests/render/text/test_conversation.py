@@ -11,7 +11,7 @@ LIFECYCLE = SAMPLES["conversation"]
 
 
 def test_a_new_conversation_is_its_id_in_a_pipe():
-    """A script writes: id=$(scopes conv new)."""
+    """A script writes: id=$(scopes new)."""
     assert piped(LIFECYCLE["new"]) == "conv-001\n"
 
 

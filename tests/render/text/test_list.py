@@ -150,7 +150,7 @@ def test_a_template_that_names_no_field_is_refused():
 
 def test_an_empty_list_prints_a_sentence_on_a_terminal_and_nothing_in_a_pipe():
     nothing = ConversationList(conversations=())
-    assert seen_lines(nothing) == ["There are no conversations yet.", "create one: scopes conv new"]
+    assert seen_lines(nothing) == ["There are no conversations yet.", "create one: scopes new"]
     assert seen_lines(nothing, hints=False) == ["There are no conversations yet."]
     assert piped(nothing) == ""
 

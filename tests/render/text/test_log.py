@@ -15,7 +15,7 @@ from tests.render.results import CALL, CALL_BODY, DECIDED, DECIDED_BODY, ENTRIES
 from tests.render.with_options import WithOptions
 
 LOG = SAMPLES["log"]
-WHERE = "(scopes conv cat length22)"
+WHERE = "(scopes cat length22)"
 
 
 def one(of, *parts, width=80, **fields):
@@ -146,7 +146,7 @@ def test_a_longer_text_prints_how_many_lines_are_left_out():
 
 
 def test_one_more_line_is_shown_itself():
-    """`… 1 more line (scopes conv cat …)` took a line to hide one."""
+    """`… 1 more line (scopes cat …)` took a line to hide one."""
     assert one(LONG, text("\n".join(map(str, range(21)))))[19:] == ["    19", "    20"]
 
 

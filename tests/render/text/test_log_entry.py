@@ -94,13 +94,13 @@ def test_a_sub_agent_prints_the_message_that_started_it(full):
 
 def test_many_calls_are_counted():
     calls = tuple(Part("tool_call", {"name": "Bash", "input": {"command": str(n)}}) for n in range(25))
-    assert shown("spawn", parts=calls)[-2:] == ["    → Bash 19", "    … 5 more lines (scopes conv cat spawn777)"]
+    assert shown("spawn", parts=calls)[-2:] == ["    → Bash 19", "    … 5 more lines (scopes cat spawn777)"]
 
 
 def test_a_long_text_does_not_hide_the_calls_after_it():
     text = Part("text", {"text": "\n".join(map(str, range(100)))})
     lines = shown("spawn", parts=(text, Part("tool_call", {"name": "Bash"})))
-    assert lines[-2:] == ["    … 80 more lines (scopes conv cat spawn777)", "    → Bash"]
+    assert lines[-2:] == ["    … 80 more lines (scopes cat spawn777)", "    → Bash"]
 
 
 def test_full_wraps_long_lines():

@@ -23,7 +23,7 @@ def test_in_a_pipe_a_rebased_branch_is_its_name(name):
 
 
 def test_in_a_pipe_a_stopped_rebase_is_the_branch_that_it_waits_on():
-    """A script goes on there: branch=$(scopes conv rebase conv-001 --onto main)."""
+    """A script goes on there: branch=$(scopes rebase conv-001 --onto main)."""
     assert piped(REBASE["conflict"]) == "analysis/conflict-resolution\n"
 
 
