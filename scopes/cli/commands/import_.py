@@ -65,8 +65,7 @@ def import_(
     of the same run are one conversation, in any order, and each call counts once. A record that cannot be read is kept
     and counted. Nothing is imported twice: of a transcript that has grown since, only the new part is imported.
     Transcripts are never modified. --since compares the time of the last message of a session. After an import without
-    news, files of the same size, times and inode are not read; --rehash reads them. Notes of one kind are one line;
-    --report or -v lists them.
+    news, files of the same size, times and inode are not read; --rehash reads them. -v lists all notes of one kind.
 
     The store of a project, which `scopes init` makes in a git repository, takes only the sessions that were recorded in
     that repository or its worktrees; a note counts the others. --all-projects imports them as well, --project those of
