@@ -165,14 +165,19 @@ def names_revision(repository: Repository, text: str) -> bool:
     return True
 
 
-def split_source(repository: Repository, words: Sequence[str | None]) -> tuple[str, str | None]:
+def split_source(repository: Repository, command: str, words: Sequence[str | None]) -> tuple[str, str | None]:
     """Split the words `[CONV] [NAME]` of a command into a conversation and what is named in it.
 
     `CONV NAME` are both; `CONV/BRANCH` is a branch of CONV; `CONV` alone names nothing; any other single word is a name
-    in the latest conversation.
+    in the latest conversation. `command` is for the hint.
+
+    Raises:
+        Invalid: the name stands before its conversation.
     """
     first, second = words
     if first is None or second is not None:
+        if first is not None and second is not None and stands_before(repository, first, second):
+            raise _swapped(first, f"name it first: scopes {command} {second} {first}")
         return first or LATEST, second
     conversation = find_conversation(repository, first)
     if conversation is None:
@@ -192,12 +197,33 @@ def split_compared(
     if other is not None and right is not None:
         if ".." in right or ".." in other:
             raise Invalid(f"too many arguments: {other}", hint="give CONV A..B, or CONV A B")
+        if stands_before(repository, left, right):
+            raise _swapped(left, f"name it first: scopes {command} {right} {left} {other}")
         return left, f"{right}..{other}"
     if right is not None and ".." in left and ".." not in right and find_conversation(repository, right):
-        raise Invalid(
-            f"{left!a} stands before its conversation", hint=f"name it first: scopes {command} {right} {left}"
-        )
+        raise _swapped(left, f"name it first: scopes {command} {right} {left}")
     return left, right
+
+
+def stands_before(repository: Repository, word: str, conversation: str) -> bool:
+    """Return True for `main conv-001`: a branch or message before its conversation."""
+    if _is_conversation(repository, word) or find_conversation(repository, conversation) is None:
+        return False
+    return names_revision(repository, f"{conversation}/{word}")
+
+
+def _is_conversation(repository: Repository, word: str) -> bool:
+    try:
+        load("scopes.history.revisions:resolve_conversation")(repository, word.partition("/")[0])
+    except NotFound:
+        return False
+    except Ambiguous:
+        return True
+    return True
+
+
+def _swapped(word: str, hint: str) -> Invalid:
+    return Invalid(f"{word!a} stands before its conversation", hint=hint)
 
 
 def find_named_project(invocation: Invocation, path: str) -> Project:

@@ -189,7 +189,7 @@ TABLE = Table(
         _command(CONTEXT, "tokens status", "Show which encodings can be counted exactly"),
         _command(CONTEXT, "tokens fetch", "Download the data for exact token counts"),
         _command(BRANCH, "conv branch", "Create a branch, or list the branches"),
-        _command(BRANCH, "conv switch", "Make another branch the active one"),
+        _command(BRANCH, "conv switch", "Make another branch the active one (also: checkout)"),
         _command(BRANCH, "conv rename", "Rename a conversation or a branch"),
         _command(BRANCH, "conv tag", "Tag a message, or list the tags"),
         _command(BRANCH, "conv abandon", "Hide a branch from lists and keep its history"),

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from scopes.history.amendments import find_claim
 from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.history.handles import ConversationHandle
-from scopes.history.messages import MessageHeader, read_message
+from scopes.history.messages import MessageHeader, read_message, subject_of
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.conflict_keys import comparable_key, decoded_key, group_of, key_of_path
 from scopes.merge.divergence import state_of
@@ -167,7 +167,8 @@ def decisions(repository: Repository, where: str) -> DecisionList:
             elsewhere = in_history is not None and not current and head.oid not in in_history
             names = scope.tips.items() if elsewhere else ()
             branches = tuple(name for name, oid in names if claims.hold(oid, topic, decision))
-            rows.append(DecisionRow(topic=topic, decision=decision, head=head, current=current, branches=branches))
+            titled = head._replace(subject=subject_of(head, message))
+            rows.append(DecisionRow(topic=topic, decision=decision, head=titled, current=current, branches=branches))
     listed = tuple(_in_effect(rows, claims.at(tip)))
     ends = _Withdrawals(repository, tip, tuple(scope.tips.values()), listed, notices)
     found = tuple(replace(row, withdrawn=ends.include(row)) for row in listed)

@@ -72,5 +72,28 @@ def match_prefix(text: str, candidates: Iterable[str], what: str, hint: str | No
         raise Ambiguous(
             f"{text!a} matches several: {', '.join(sorted(found)[:8])}{more}", hint="type a few more letters"
         )
-    near = difflib.get_close_matches(text, known, n=3)
+    near = _nearest(text, known)
     raise NotFound(f"there is no {what} {text!a}", hint=f"did you mean {' or '.join(near)}?" if near else hint)
+
+
+def _nearest(text: str, known: list[str]) -> list[str]:
+    """Return up to three names similar to a text, best first; those one edit away alone, if there are any.
+
+    Of names that differ from it in their number alone, `conv-39` means only `conv-039` or a number one edit away.
+    """
+    stem, _, number = text.rpartition("-")
+    if number.isdecimal():
+        same_number = [name for name in known if name.removeprefix(f"{stem}-").lstrip("0") == number.lstrip("0")]
+        if same_number:
+            return same_number[:3]
+    similar = difflib.get_close_matches(text, known, n=3)
+    nearest = [name for name in similar if _is_one_edit_away(text, name)]
+    return nearest or [name for name in similar if not number.isdecimal() or name.rpartition("-")[0] != stem]
+
+
+def _is_one_edit_away(left: str, right: str) -> bool:
+    """Return True if one character must be inserted, removed or replaced to turn a text into another."""
+    shorter = min(len(left), len(right))
+    start = next((at for at in range(shorter) if left[at] != right[at]), shorter)
+    a, b = left[start:], right[start:]
+    return a[1:] == b[1:] or a[1:] == b or a == b[1:]

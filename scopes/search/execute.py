@@ -21,6 +21,7 @@ _NEWEST_FIRST = " ORDER BY message.time DESC, message.id LIMIT ?"
 _COUNT = "SELECT count(*) "
 _COUNT_MATCHES = "SELECT count(*) FROM full_text WHERE full_text MATCH ?"
 _COUNT_BRANCHES = "SELECT count(*) FROM branch WHERE conversation = ?"
+_PERIOD = "SELECT min(message.time), max(message.time) FROM message WHERE "
 _ALWAYS_RANKED = 10_000  # messages: ranking fewer takes no noticeable time
 
 
@@ -94,6 +95,13 @@ def count_conversation(index: Index, conversation: ConversationId) -> tuple[int,
     """Return the number of branches and of messages of a conversation."""
     branches = index.rows(_COUNT_BRANCHES, (conversation,))[0][0]
     return int(branches), int(index.rows(_COUNT + _FROM_MESSAGE + IN_CONVERSATION, (conversation,))[0][0])
+
+
+def find_period(index: Index, conversation: ConversationId | None) -> tuple[int, int] | None:
+    """Return the times of the first and last message in seconds since 1970; None if no message has a time."""
+    condition, parameters = ("TRUE", ()) if conversation is None else (IN_CONVERSATION, (conversation,))
+    first, last = index.rows(_PERIOD + condition, parameters)[0]
+    return None if first is None or last is None else (int(first), int(last))
 
 
 def _match_parameters(plan: Plan) -> tuple[str, ...]:

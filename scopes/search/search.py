@@ -11,7 +11,7 @@ from itertools import islice
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from scopes.clock import now_nanoseconds, parse_date
+from scopes.clock import format_seconds, now_nanoseconds, parse_date
 from scopes.conversation.list import list_conversations
 from scopes.conversation.list_cached import find_cached_list
 from scopes.conversation.list_filter import ListFilter
@@ -24,7 +24,7 @@ from scopes.index.tokenize import tokenize
 from scopes.index.writer import Describe
 from scopes.result import Note, Result, Stream
 from scopes.search.compile import Names, Plan, compile_query
-from scopes.search.execute import PostFilter, can_rank, count_conversation, count_rows, walk_rows
+from scopes.search.execute import PostFilter, can_rank, count_conversation, count_rows, find_period, walk_rows
 from scopes.search.hits import HitReader, SearchHit, highlighters
 from scopes.search.message_documents import describe_from
 from scopes.search.query import (
@@ -32,6 +32,8 @@ from scopes.search.query import (
     And,
     Field,
     Node,
+    Not,
+    Or,
     Phrase,
     parse,
     positive_phrases,
@@ -240,7 +242,9 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
     if not hits and request.limit:
         index.check_whole()
     coverage = _coverage(index, request, len(hits), total, stopped_at)
-    notes = (*index.notes, *request.notes, *(() if hits or total else _suggest_any(repository, index, request)))
+    notes = (*index.notes, *request.notes)
+    if not hits and not total:
+        notes = (*notes, *_suggest_any(repository, index, request), *_period_notes(index, request))
     if stopped_at is not None:
         text = f"the search ended at message {stopped_at}: the pattern took longer than {LIMIT_SECONDS:.0f} s there"
         notes = (*notes, Note(text, ", or: ".join(filter(None, ("make it simpler", install_hint())))))
@@ -257,6 +261,26 @@ def _suggest_any(repository: Repository, index: Index, request: _Request) -> Ite
     matching = count_rows(index, plan)
     if matching:
         yield Note(f"no message has all of these words; with some of them: {matching:,}", "find them with --any")
+
+
+def _period_notes(index: Index, request: _Request) -> Iterator[Note]:
+    """Yield a note with the days of the first and last message, if the query names a time."""
+    period = find_period(index, request.conversation) if request.limit and _names_time(request.query) else None
+    if period is not None:
+        first, last = (format_seconds(seconds)[: len("2026-01-31")] for seconds in period)
+        yield Note("no message of that time matches", f"messages: from {first} to {last}")
+
+
+def _names_time(node: Node) -> bool:
+    """Return True if a query has a field before: or after:."""
+    match node:
+        case Field(name=name):
+            return name in {"before", "after"}
+        case Not(item=item):
+            return _names_time(item)
+        case And(items=items) | Or(items=items):
+            return any(map(_names_time, items))
+    return False
 
 
 def _coverage(index: Index, request: _Request, shown: int, total: int | None, stopped_at: str | None) -> SearchCoverage:

@@ -149,3 +149,55 @@ def test_a_conversation_stands_for_its_newest_imported_message(two_branches, tmp
     two_branches.run("append", "conv-002", "more")
     assert two_branches.run("cat", "conv-002", "--original") == before
     assert run(two_branches, "cat", "conv-002/main~0", "--original").returncode == 4
+
+
+def test_a_conversation_before_the_words_of_a_query_is_noted(two_branches):
+    done = run(two_branches, "search", "{}", "one", "--count")
+    assert "conv-001 is a conversation: searched as a word" in done.stderr
+    assert "put it last, or use --in conv-001" in done.stderr
+    assert "is a conversation" not in run(two_branches, "search", "one", "{}", "--count").stderr
+
+
+@pytest.mark.parametrize(
+    "words", [("one", "--since", "2090-01-01"), ("one", "after:2090-01-01"), ("one", "{}", "--until", "1990-01-01")]
+)
+def test_a_search_of_a_time_without_hits_names_the_days_of_the_messages(two_branches, words):
+    done = run(two_branches, "search", *words)
+    assert done.returncode == 1
+    assert "no message of that time matches" in done.stderr
+    assert "messages: from 2" in done.stderr
+    assert "messages: from" not in run(two_branches, "search", "nowhere").stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("diff", "main", "{}", "fix"), "scopes diff conv-001 main fix"),
+        (("merge", "fix", "{}"), "scopes merge conv-001 fix"),
+        (("switch", "fix", "{}"), "scopes switch conv-001 fix"),
+    ],
+)
+def test_a_branch_before_its_conversation_is_refused_with_the_right_order(two_branches, words, hint):
+    done = run(two_branches, *words)
+    assert done.returncode == 2
+    assert f"'{words[1]}' stands before its conversation" in done.stderr
+    assert hint in done.stderr
+
+
+def test_the_subject_of_a_decision_is_the_same_in_decisions_and_log(two_branches):
+    document = json.dumps({"topic": "colour", "decision": "blue"})
+    words = ("append", two_branches.id, "--kind", "decision", "--data", document)
+    assert two_branches.run_main(*words).returncode == 0
+    listed = run(two_branches, "decisions", "{}", "--json", "--fields", "message.subject").stdout
+    logged = run(two_branches, "log", "{}", "--kind", "decision", "--json", "--fields", "subject").stdout
+    (decision,) = json.loads(listed)["decisions"]
+    assert decision["message.subject"] == json.loads(logged)["subject"] == "decision: blue · topic: colour"
+
+
+def test_the_status_of_a_branch_in_a_pipe_is_not_the_word_for_the_active_one(two_branches):
+    rows = [line.split("\t") for line in run(two_branches, "branch", "{}").stdout.splitlines()]
+    assert [row[5] for row in rows] == ["open", "open"]
+
+
+def test_the_help_of_all_commands_names_checkout(two_branches):
+    assert "checkout" in run(two_branches, "help", "--all").stdout

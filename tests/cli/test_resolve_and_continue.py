@@ -210,3 +210,13 @@ def test_a_second_undo_takes_the_merge_back_as_the_hint_of_the_first_one_says(di
     disagreed.run("undo")
     assert disagreed.list_conflicts() == []
     assert not any("conflict-resolution" in name for name in disagreed.branches())
+
+
+def test_in_a_pipe_a_note_names_the_next_step_after_a_resolution(disagreed):
+    disagreed.merge(code=3)
+    first, second = disagreed.list_conflicts()
+    steps = ("conflicts", "resolve", disagreed.id)
+    assert f"scopes conflicts list {disagreed.id}" in disagreed.run_main(*steps, first["id"], "--take", "source").stderr
+    last = disagreed.run_main(*steps, second["id"], "--take", "source")
+    assert f"scopes merge {disagreed.id} --continue" in last.stderr
+    assert len(last.stdout.splitlines()) == 1

@@ -180,5 +180,8 @@ def test_a_title_is_found_with_its_conversation(searchable):
     assert found(searchable, "sync nothing", "--any")[1]["titles"] == [
         {"conversation": searchable.id, "title": "Fix the git sync error"}
     ]
-    for words in (["sync kind:answer"], ["syn"], ["sync", "--in", searchable.id], ["sync", "--until", "1999-01-01"]):
+    for words in (["sync kind:answer"], ["syn"], ["sync", "--in", searchable.id]):
         assert "titles" not in found(searchable, *words, code=1)[1]
+    done = searchable.run_main("conv", "search", "--json", "sync", "--until", "1999-01-01")
+    assert (done.returncode, "titles" in done.stdout) == (1, False)
+    assert done.stderr == "note: no message of that time matches\nhint: messages: from 2026-01-01 to 2026-01-01\n"

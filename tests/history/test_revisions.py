@@ -179,3 +179,20 @@ def test_a_conversation_and_a_branch_are_found_together(repository):
     assert resolve_branch(repository, "conv-001", "f") == ("conv-001", "fix")
     with pytest.raises(Invalid, match="name is empty"):
         resolve_branch(repository, "conv-001", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("conv-39", "did you mean conv-039?"),
+        ("conv-0399", "did you mean conv-039?"),
+        ("conv-999", "list them: scopes list"),
+        ("cnov-039", "did you mean conv-039 or conv-059 or conv-053?"),
+    ],
+)
+def test_only_the_nearest_conversations_are_suggested(repository, text, hint):
+    for number in (39, 49, 53, 59):
+        new(repository, conversation_id=f"conv-{number:03}")
+    with pytest.raises(NotFound) as refusal:
+        resolve_conversation(repository, text)
+    assert refusal.value.hint == hint

@@ -64,7 +64,7 @@ def bisect_run(
         raise Invalid(f"too many arguments: {' '.join(named[1:])}", hint="put the command after --")
     check_bisect_command(command, input, timeout)
     repository = invocation.repository()
-    conversation, branch = split_source(repository, (named[0] if named else None, None))
+    conversation, branch = split_source(repository, "bisect", (named[0] if named else None, None))
     where = conversation if branch is None else f"{conversation}/{branch}"
     request = new_request(invocation.config(), None, max_tokens=max_tokens, project=project_directory(invocation))
     choice = tokenizer_for(invocation, None, strict=False)

@@ -58,7 +58,7 @@ def branch(
     branch_name = name if name is not None else name_option
     if branch_name is None and not conversation.startswith(NUMBERED):
         repository = invocation.repository()
-        conversation, branch_name = split_source(repository, (conversation, None))
+        conversation, branch_name = split_source(repository, "branch", (conversation, None))
     if branch_name is not None and start is None:
         conversation, start = split_branch(conversation, None)
     if branch_name is None and purpose is None and agent is None and start is None:

@@ -72,7 +72,7 @@ def merge(
     """
     invocation: Invocation = context.obj
     if source is None and not (continue_ or abort):
-        conversation, source = split_source(invocation.repository(), (conversation, source_name))
+        conversation, source = split_source(invocation.repository(), "merge", (conversation, source_name))
     elif source_name is not None:
         raise Invalid("the source branch is given twice", hint="leave out SOURCE or --source")
     conversation = conversation or LATEST

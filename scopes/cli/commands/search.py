@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated
 
@@ -99,7 +100,16 @@ def search(
     if conversation is None and len(words) > 1 and _CONVERSATION_ID.fullmatch(words[-1]):
         note = Note(f"there is no conversation {words[-1]}: searched as a word", "list them: scopes list")
         found = replace(found, notes=(*found.notes, note))
+    if conversation is None:
+        found = replace(found, notes=(*found.notes, *_misplaced_conversations(invocation, words[:-1])))
     return invocation.show(found, options=ViewOptions(around=around > 0))
+
+
+def _misplaced_conversations(invocation: Invocation, words: list[str]) -> Iterator[Note]:
+    """Yield a note for each word that is the id of a conversation but was searched as a word."""
+    for word in dict.fromkeys(words):
+        if _CONVERSATION_ID.fullmatch(word) and _names_one(invocation, word):
+            yield Note(f"{word} is a conversation: searched as a word", f"put it last, or use --in {word}")
 
 
 def _names_one(invocation: Invocation, word: str) -> bool:

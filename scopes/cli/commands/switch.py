@@ -30,7 +30,7 @@ def switch(
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    conversation_name, branch_name = split_source(repository, (conversation, branch))
+    conversation_name, branch_name = split_source(repository, "switch", (conversation, branch))
     if branch_name is None:
         raise Invalid("no branch given", hint=f"list them: scopes branch {conversation_name}")
     return invocation.show(run_switch(repository, conversation_name, branch_name))

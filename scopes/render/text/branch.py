@@ -172,7 +172,7 @@ def _piped_row(row: BranchRow) -> tuple[str, ...]:
         str(row.total),
         row.purpose or "",
         row.agent or "",
-        row.status,
+        _STATUS_WORDS.get(row.status, row.status),
         "*" if row.active else "",
         row.last_activity or UNKNOWN_TIME,
         row.tip,

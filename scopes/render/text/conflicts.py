@@ -119,15 +119,16 @@ def render_conflict_resolved(result: ConflictResolved, view: View) -> None:
     if result.continued is not None:
         render_text(result.continued, view)
         return
-    if not view.terminal:
-        return
     if result.kind == _HELD and not result.remaining:
         return
     if result.remaining:
-        left = counted(result.remaining, "conflict")
-        write_hint(view, f"{left} still open: scopes conflicts list {result.conversation}")
+        line = f"{counted(result.remaining, 'conflict')} still open: scopes conflicts list {result.conversation}"
     else:
-        write_hint(view, f"no conflict is open now; continue: scopes {result.kind} {result.conversation} --continue")
+        line = f"no conflict is open now; continue: scopes {result.kind} {result.conversation} --continue"
+    if view.terminal:
+        write_hint(view, line)
+    elif view.hints and not result.notes:
+        view.aside(line)
 
 
 def _write_branch_conflicts(rows: list[ConflictRow], view: View) -> None:
