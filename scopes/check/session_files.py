@@ -85,8 +85,11 @@ def find_unfinished(
     for file in files:
         own = [messages[each] for each in file.messages if each in messages]
         if own and not commits[own[-1].id] & continued:
-            last = next((message for message in reversed(own) if message.kind not in _BETWEEN), None)
+            counted = [message for message in reversed(own) if message.kind not in _BETWEEN]
+            last = counted[0] if counted else None
             reason = None if last is None or file.turn_open is False else _why_unfinished(last)
+            if last is not None and last.kind == "interrupt" and _is_interrupted(counted):
+                reason = "ends with an interruption"
             if reason is not None or (file.turn_open and last is not None and last.kind not in _ENDS):
                 what = "the session file" if len(files) == 1 else f"the session file {file.name}"
                 return Unfinished(own[-1].id, f"{what} {reason or 'has no end of its last turn'}")
@@ -105,6 +108,14 @@ def _why_unfinished(last: Message) -> str | None:
     if last.stop_reason in _CONTINUED or part is None or part.type != "text":
         return "ends in the middle of an answer"
     return None
+
+
+def _is_interrupted(newest_first: Sequence[Message]) -> bool:
+    """Return True if an interruption ended a turn; after an answer that was complete it ended none."""
+    before = next((message for message in newest_first if message.kind != "interrupt"), None)
+    if before is None or before.kind != "answer" or _why_unfinished(before) is not None:
+        return True
+    return before.status == "interrupted" and before.stop_reason in {None, "unknown"}
 
 
 def _is_json(data: bytes) -> bool:

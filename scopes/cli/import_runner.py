@@ -208,7 +208,7 @@ def import_into(
         As `import_sources`.
     """
     total = sum(source.size for source in collected.sources)
-    with progress(invocation.output(), "importing", total) as on_progress:
+    with progress(invocation.output(), "importing", total, in_bytes=True) as on_progress:
         return import_sources(
             repository,
             collected.sources,

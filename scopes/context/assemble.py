@@ -288,7 +288,8 @@ def _warn(
             f"Session history limited: {excluded_conversations} older sessions excluded due to token budget"
         )
     elif left_out[OVER_BUDGET]:
-        which = "older turns" if request.task is None else "turns about the task"
+        turns_over = "turn" if left_out[OVER_BUDGET] == 1 else "turns"
+        which = f"older {turns_over}" if request.task is None else f"{turns_over} about the task"
         warnings.append(f"Session history limited: {left_out[OVER_BUDGET]} {which} excluded due to token budget")
     others = [f"{left_out[key]:,} {text}" for key, text in _LEFT_OUT_TEXTS.items() if left_out[key]]
     if others:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from scopes.context.assemble import FENCE, Assembled, assemble
 from scopes.context.calibrate import calibrate
 from scopes.context.collect import MERGE_NOTICE, Collected, ReadLimits, active_branch_notes, collect, resolve_revisions
 from scopes.context.context_cache import ContextCache, key_of, stat_files
-from scopes.context.project_files import ReadableFolder, ignore_files
+from scopes.context.project_files import OUTSIDE, ReadableFolder, ignore_files
 from scopes.context.request import Request, check_request
 from scopes.context.result import Context, ContextFile, ContextLane, ContextMessage, Explained, UnfencedContext
 from scopes.context.selection import MIN_TURN_TOKENS, best_first
@@ -20,12 +21,13 @@ from scopes.context.truncate import Count
 from scopes.context.turns import Turn
 from scopes.fence import draw_mark, fenced
 from scopes.history.limits import check_limits, idle_since
-from scopes.history.messages import NO_TEXT, display_time, subject_of
-from scopes.history.revisions import Revision, list_branch_tips
+from scopes.history.messages import NO_TEXT, display_time, read_root, subject_of
+from scopes.history.metadata import read_metadata
+from scopes.history.revisions import MAIN, Revision, list_branch_tips
 from scopes.model.tool_calls import summarize_calls
 from scopes.result import Note
 from scopes.sanitize import SUBJECT_LENGTH
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, read_commit
 from scopes.tokens.choose import Tokenizer, TokenizerChoice
 from scopes.tokens.count_cache import CountCache, with_cache
 
@@ -58,9 +60,24 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
     notes = [Note(warning) for warning in result.warnings]
     if request.where is not None and request.at is None:
         notes += active_branch_notes(repository, revisions[-1], request.where, "context")
+    if any(file.reason == OUTSIDE for file in result.files_skipped):
+        notes += _project_notes(repository, revisions[-1], request.project)
     if cache.damaged:
         notes.insert(0, Note("the cached context was damaged and was built again"))
     return replace(result, notes=(*result.notes, *notes))
+
+
+def _project_notes(repository: Repository, revision: Revision, project: str) -> list[Note]:
+    """Return a note if the conversation was recorded in a directory outside the project whose files may be read."""
+    metadata = read_metadata(repository, revision.conversation)
+    main = metadata.branches.get(MAIN)
+    tip = read_commit(repository, revision.oid)
+    directory = metadata.directory or read_root(repository, tip, None if main is None else main.fork).cwd
+    top = os.path.join(os.path.realpath(project), "") if project else None
+    if not directory or (top is not None and os.path.join(os.path.realpath(directory), "").startswith(top)):
+        return []
+    text = f"the project of {revision.conversation} is not the current directory: it is {directory}"
+    return [Note(text, f"to include its files, run the command there: cd {shlex.quote(directory)}")]
 
 
 def find_smallest_budget(repository: Repository, request: Request, choice: TokenizerChoice) -> int | None:

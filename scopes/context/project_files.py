@@ -19,6 +19,7 @@ from scopes.context.secrets import may_hold_secrets
 from scopes.store.ignored import IgnoreRules, rule_files
 
 _MAX_BYTES = 4 << 20
+OUTSIDE = "outside the project"
 _CONTENT_UNKNOWN = "with unknown content at that time"
 _PRIVATE = "may hold secrets, by its name"
 _RULES_UNKNOWN = "git may ignore it: the rules for that cannot be read"
@@ -63,7 +64,7 @@ def read_text(file: TouchedFile, project: ReadableFolder, rules: IgnoreRules) ->
     if file.content is None and project.as_recorded and file.content_hash is None:
         return SkippedFile(file.path, _CONTENT_UNKNOWN)
     if file.content is None and relative is None:
-        return SkippedFile(file.path, "outside the project")
+        return SkippedFile(file.path, OUTSIDE)
     if may_hold_secrets(file.path) or may_hold_secrets(relative or ""):
         return SkippedFile(file.path, _PRIVATE)
     text = _read(file, relative or "", project) if file.content is None else file.content

@@ -20,10 +20,15 @@ _INTERVAL_SECONDS = 0.1
 
 @contextmanager
 def progress(
-    output: Output, label: str, total: int | None = None, *, clock: Callable[[], float] = time.monotonic
+    output: Output,
+    label: str,
+    total: int | None = None,
+    *,
+    in_bytes: bool = False,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Callable[[int], None]]:
-    """Yield a function that takes the number of newly finished items of `total`; it draws the bar."""
-    meter = _Meter(output, label, total, clock)
+    """Yield a function that takes the number of newly finished items, or bytes, of `total`; it draws the bar."""
+    meter = _Meter(output, label, total, clock, in_bytes=in_bytes)
     shown = output.stderr.capable and not (output.settings.quiet or output.settings.json)
     try:
         yield meter.advance if shown else _no_progress
@@ -32,7 +37,10 @@ def progress(
 
 
 class _Meter:
-    def __init__(self, output: Output, label: str, total: int | None, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, output: Output, label: str, total: int | None, clock: Callable[[], float], *, in_bytes: bool
+    ) -> None:
+        self._in_bytes = in_bytes
         self._output = output
         self._label = clean_line(label)
         self._total = total
@@ -48,7 +56,7 @@ class _Meter:
             return
         if self._bar is None:
             start: type[ProgressBar] = load("scopes.render.progress_bar:ProgressBar")
-            self._bar = start(self._output.stderr, self._label, self._total)
+            self._bar = start(self._output.stderr, self._label, self._total, in_bytes=self._in_bytes)
         self._bar.draw(self._done)
         self._next = now + _INTERVAL_SECONDS
 

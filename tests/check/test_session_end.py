@@ -22,6 +22,7 @@ STEPS = (("patch",), ("run", "python3 -m unittest", 0), ("text", "Done."))
 UNREAD = "the session file ends with a tool result that the agent did not read: the run was cut off, or still goes on"
 NO_TURN_END = "the session file has no end of its last turn: the run was cut off, or still goes on"
 NO_ANSWER = "the session file ends with a prompt that has no answer: the run was cut off, or still goes on"
+INTERRUPTED = "the session file ends with an interruption: the run was cut off, or still goes on"
 MIDDLE = "the session file ends in the middle of an answer: the run was cut off, or still goes on"
 
 
@@ -56,7 +57,7 @@ def write(folder, name, text):
 
 
 @pytest.mark.parametrize(
-    ("end", "found"), [("task_complete", []), ("turn_aborted", []), (None, [NO_TURN_END])]
+    ("end", "found"), [("task_complete", []), ("turn_aborted", [INTERRUPTED]), (None, [NO_TURN_END])]
 )  # fmt: skip
 def test_a_turn_of_codex_needs_its_end(tmp_path, capsys, end, found):
     assert incomplete(capsys, write(tmp_path, "r.jsonl", rollout(*STEPS, end=end))) == found
@@ -124,12 +125,32 @@ def test_claude_code_that_did_not_read_a_result_or_a_prompt_was_cut_off(tmp_path
 
 
 @pytest.mark.parametrize("text", ["[Request interrupted by user]", "<command-name>/exit</command-name>"])
-def test_an_interruption_and_a_command_after_the_answer_end_a_session(tmp_path, capsys, text):
-    path = write_session(tmp_path / "s.jsonl", "Done.")
-    record = json.loads(path.read_text().splitlines()[0])
-    record |= {"uuid": "s1-9", "parentUuid": "s1-1", "message": {"role": "user", "content": text}}
+def test_an_interruption_and_a_command_after_a_complete_answer_end_a_session(tmp_path, capsys, text):
+    assert incomplete(capsys, _followed(tmp_path, text, stop="end_turn")) == []
+
+
+def test_an_interrupted_answer_is_no_end(tmp_path, capsys):
+    assert incomplete(capsys, _followed(tmp_path, "[Request interrupted by user]", stop=None)) == [INTERRUPTED]
+
+
+def test_an_interruption_after_a_prompt_or_a_tool_call_is_no_end(tmp_path, capsys):
+    text = "[Request interrupted by user for tool use]"
+    path = write_session(tmp_path / "s.jsonl", ("Bash", {"command": "ls"}, 0), "Done.")
+    lines_of_file = path.read_text().splitlines(keepends=True)
+    for count in (1, 3):
+        record = json.loads(lines_of_file[0]) | {"uuid": "s1-9", "message": {"role": "user", "content": text}}
+        record["parentUuid"] = json.loads(lines_of_file[count - 1])["uuid"]
+        cut = write(tmp_path, "s.jsonl", "".join(lines_of_file[:count]) + json.dumps(record) + "\n")
+        assert incomplete(capsys, cut) == [INTERRUPTED], count
+
+
+def _followed(tmp_path, text, *, stop):
+    """Write a session whose answer is followed by a record of the user."""
+    path = answer(tmp_path, stop=stop, content=[TEXT])
+    prompt, *_, reply = map(json.loads, path.read_text().splitlines())
+    record = prompt | {"uuid": "s1-9", "parentUuid": reply["uuid"], "message": {"role": "user", "content": text}}
     path.write_text(path.read_text() + json.dumps(record) + "\n")
-    assert incomplete(capsys, path) == []
+    return path
 
 
 def qwen_session(*, answered):

@@ -236,3 +236,11 @@ def test_a_link_with_a_secret_name_is_not_embedded(repository, exact, tmp_path):
     os.symlink(tmp_path / "project" / "settings" / "dev", tmp_path / "project" / ".env.production")
     touch(repository, ".env.production")
     assert reasons(built(repository, exact, tmp_path)) == {".env.production": "may hold secrets, by its name"}
+
+
+def test_a_note_names_the_project_of_a_conversation_from_another_directory(repository, exact, tmp_path):
+    new(repository, directory="/elsewhere")
+    touch(repository, "/elsewhere/a.py")
+    (note,) = [note for note in built(repository, exact, tmp_path).notes if "the project of" in note.text]
+    assert note.text.startswith("the project of conv-001 is not the current directory: it is /")
+    assert note.hint.startswith("to include its files, run the command there: cd /")

@@ -184,3 +184,12 @@ def test_the_explanation_has_subjects_and_begins_with_what_was_kept(repository, 
     assert kept == sorted(kept, reverse=True)
     scores = [row.score for row in rows if not row.kept and row.score is not None]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_one_excluded_turn_is_a_turn(repository, exact, tmp_path):
+    new(repository)
+    result = built(repository, exact, tmp_path, max_tokens=600, task="Safari")
+    while result.left_out["over_budget"] == 0:
+        say(repository, "conv-001", "Safari " + "word " * 60)
+        result = built(repository, exact, tmp_path, max_tokens=600, task="Safari")
+    assert "Session history limited: 1 turn about the task excluded due to token budget" in result.warnings

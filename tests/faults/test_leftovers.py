@@ -48,7 +48,7 @@ def test_a_creator_whose_temporary_directory_was_removed_opens_the_existing_stor
     path = str(tmp_path / "lost.git")
     build = init._build
 
-    def lose(temporary):
+    def lose(temporary, **_options):
         monkeypatch.setattr(init, "_build", build)
         assert create_store(path)
         raise FileNotFoundError(temporary)

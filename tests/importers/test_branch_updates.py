@@ -75,7 +75,7 @@ def test_import_and_abandoned_branches_are_renamed_on_conflict_too(repository, t
 
 
 def test_one_branch_follows_the_source_once_the_user_has_moved_main(repository, tmp_path):
-    """Also when the source grows repeatedly; the branch has the messages after the fork from main, each counted once."""
+    """Also when the source grows repeatedly; the branch has the messages that main has no copy of."""
     append(repository, "conv-001", plain_message("carol", "mine"))
     for all_words in ("a b c", "a b c d", "a b c d e"):
         done = import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", all_words)))
@@ -87,7 +87,7 @@ def test_one_branch_follows_the_source_once_the_user_has_moved_main(repository, 
     )
     assert f"are on {import_branch}" in done.notes[0].text
     view = show(repository, "conv-001")
-    assert [(found.messages, found.total) for found in view.branches] == [(3, 3), (4, 5)]
+    assert [(found.messages, found.total) for found in view.branches] == [(3, 3), (3, 5)]
     assert (view.messages, view.branches[1].parent, done.conversations[0].messages) == (6, "main", 6)
 
 

@@ -11,11 +11,11 @@ from tests.render.sample import output, written
 XTERM = {"TERM": "xterm"}
 
 
-def progress_text(*, step=0.5, label="importing", total=8, count=8, **options):
+def progress_text(*, step=0.5, label="importing", total=8, count=8, in_bytes=False, **options):
     """The text on standard error for work that reports progress every `step` seconds."""
     clock = itertools.count(0, step)
     made = output(**{"terminal": True, "environ": XTERM} | options)
-    with progress(made, label, total, clock=lambda: next(clock)) as advance:
+    with progress(made, label, total, in_bytes=in_bytes, clock=lambda: next(clock)) as advance:
         for _ in range(count):
             advance(1)
     data, talk = written(made)
@@ -82,3 +82,13 @@ def test_a_label_cannot_control_the_terminal(payload):
     talk = progress_text(label=payload)
     assert payload not in talk
     assert "]52" not in talk or "^[]52" in talk
+
+
+def test_progress_in_bytes_is_shown_in_mebibytes():
+    text = progress_text(total=8 << 20, in_bytes=True)
+    assert "/8.0 MiB" in text
+    assert str(8 << 20) not in text
+
+
+def test_work_of_unknown_size_has_no_bar():
+    assert "\u2501" not in progress_text(total=None, count=5)

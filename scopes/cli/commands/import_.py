@@ -64,9 +64,8 @@ def import_(
     (claude -p, codex exec --json, gemini -p, opencode run, qwen -p, pi --mode json). Such a stream and the session file
     of the same run are one conversation, in any order, and each call counts once. A record that cannot be read is kept
     and counted. Nothing is imported twice: of a transcript that has grown since, only the new part is imported.
-    Transcripts are never modified. --since compares the time of the last message of a session. After an import that
-    found nothing new, files with the same size, times and inode are not read again; --rehash reads them. Several notes
-    of one kind are one line with their number; --report or -v lists them.
+    Transcripts are never modified. --since compares the time of the last message of a session. After an import without
+    news, files of the same size, times and inode are not read; --rehash reads them. -v lists all notes of one kind.
 
     The store of a project, which `scopes init` makes in a git repository, takes only the sessions that were recorded in
     that repository or its worktrees; a note counts the others. --all-projects imports them as well, --project those of
