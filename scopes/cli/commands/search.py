@@ -68,7 +68,6 @@ def search(
 
     Examples:
       scopes search parser error
-      scopes conv search 'parser error'
       scopes conv search '"stack overflow" -test kind:answer' conv-001
       scopes conv search 'in:tool_result fail* after:yesterday' --newest
       scopes conv search login --since '5 months ago'
@@ -97,17 +96,16 @@ def search(
             until=until,
             on_progress=on_progress,
         )
-    if conversation is None and len(words) > 1 and _CONVERSATION_ID.fullmatch(words[-1]):
-        note = Note(f"there is no conversation {words[-1]}: searched as a word", "list them: scopes list")
-        found = replace(found, notes=(*found.notes, note))
     if conversation is None:
-        found = replace(found, notes=(*found.notes, *_misplaced_conversations(invocation, words[:-1])))
+        found = replace(found, notes=(*found.notes, *_misplaced_conversations(invocation, words)))
     return invocation.show(found, options=ViewOptions(around=around > 0))
 
 
 def _misplaced_conversations(invocation: Invocation, words: list[str]) -> Iterator[Note]:
-    """Yield a note for each word that is the id of a conversation but was searched as a word."""
-    for word in dict.fromkeys(words):
+    """Yield a note for each word that looks like the id of a conversation but was searched as a word."""
+    if len(words) > 1 and _CONVERSATION_ID.fullmatch(words[-1]):
+        yield Note(f"there is no conversation {words[-1]}: searched as a word", "list them: scopes list")
+    for word in dict.fromkeys(words[:-1]):
         if _CONVERSATION_ID.fullmatch(word) and _names_one(invocation, word):
             yield Note(f"{word} is a conversation: searched as a word", f"put it last, or use --in {word}")
 

@@ -19,7 +19,7 @@ def switch(
     ],
     branch: Annotated[str | None, typer.Argument(metavar="BRANCH", help="The branch")] = None,
 ) -> int:
-    """Make another branch the active one.
+    """Make another branch the active one (also: checkout).
 
     Commands such as append, log and branch use the active branch when no branch is given.
 
