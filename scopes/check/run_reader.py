@@ -67,7 +67,9 @@ def read_run(repository: Repository, scope: Scope, name: str | None = None) -> R
         models=tuple(dict.fromkeys(builder.models)),
         answers=builder.answers,
         parts=tuple(builder.parts),
-        unfinished=find_unfinished(transcripts.files, entries),
+        unfinished=find_unfinished(
+            transcripts.files, entries, needs_record=bool(transcripts.streams) and transcripts.end is None
+        ),
         damage=transcripts.damage,
     )
 

@@ -24,23 +24,30 @@ _TURN_STARTS = frozenset({"event_msg/task_started", "event_msg/turn_started"})
 _TURN_ENDS = frozenset({"event_msg/task_complete", "event_msg/turn_complete", "event_msg/turn_aborted"})
 _CONTINUED = frozenset({"tool_use", "toolUse", "tool-calls", "tool_calls", "pause_turn"})  # reasons to stop an answer
 _BETWEEN = frozenset({"meta", "notice", "compaction", "summary", "system"})  # kinds that can follow the end of a run
-_ENDS = frozenset({"error", "interrupt"})  # kinds that end a turn
+_INTERRUPTED = "ends with an interruption by the user"
 _OPENING = (b"{", b"[", b",")
 
 
 class SessionFile(NamedTuple):
-    """The messages of a session file in the order of its bytes; `turn_open` is None if it records no turns."""
+    """The messages of a session file in the order of its bytes.
+
+    turn_open: True if its last turn has no end; None if it records no turns
+    turn_last: True if a turn begins or ends after the last message
+    """
 
     name: str
     messages: tuple[MessageId, ...]
     turn_open: bool | None
+    turn_last: bool = False
 
 
 def read_session_file(path: str, segments: Sequence[Segment]) -> SessionFile:
     """Return the messages of a session file, and whether its last turn is open, from its segments."""
     messages = tuple(segment.message for segment in segments if segment.message)
-    turns = [s.state in _TURN_STARTS for s in segments if s.state in _TURN_STARTS or s.state in _TURN_ENDS]
-    return SessionFile(path.rpartition("/")[2], messages, turns[-1] if turns else None)
+    marks = [(s.message, s.state) for s in segments if s.message or s.state in _TURN_STARTS | _TURN_ENDS]
+    turns = [state in _TURN_STARTS for message, state in marks if message is None]
+    turn_last = bool(marks) and marks[-1][0] is None
+    return SessionFile(path.rpartition("/")[2], messages, turns[-1] if turns else None, turn_last)
 
 
 def find_damage(repository: Repository, commit: Oid, record: SourceRecord, segments: Sequence[Segment]) -> list[str]:
@@ -67,12 +74,16 @@ def find_damage(repository: Repository, commit: Oid, record: SourceRecord, segme
 
 
 def find_unfinished(
-    files: Sequence[SessionFile], entries: Iterable[tuple[tuple[MessageHeader, Message], bool]]
+    files: Sequence[SessionFile],
+    entries: Iterable[tuple[tuple[MessageHeader, Message], bool]],
+    *,
+    needs_record: bool = False,
 ) -> Unfinished | None:
     """Return how the first session file ends that ends before its run; None if all have their end.
 
     `entries` are the messages of the run, each with True if it is on the line of a sub-agent. A file whose last message
-    was continued in another file, as by resuming the session, ends there.
+    was continued in another file, as by resuming the session, ends there. With `needs_record` an answer must also say
+    why it stopped: an event stream without its end record shows that the agent may have been killed after any text.
     """
     messages: dict[MessageId, Message] = {}
     commits: dict[MessageId, set[Oid]] = {}
@@ -85,19 +96,30 @@ def find_unfinished(
     for file in files:
         own = [messages[each] for each in file.messages if each in messages]
         if own and not commits[own[-1].id] & continued:
-            counted = [message for message in reversed(own) if message.kind not in _BETWEEN]
-            last = counted[0] if counted else None
-            reason = None if last is None or file.turn_open is False else _why_unfinished(last)
-            if last is not None and last.kind == "interrupt" and _is_interrupted(counted):
-                reason = "ends with an interruption"
-            if reason is not None or (file.turn_open and last is not None and last.kind not in _ENDS):
+            last = next((message for message in reversed(own) if message.kind not in _BETWEEN), None)
+            reason = None if last is None else _why_unfinished(file, last, needs_record=needs_record)
+            if reason is not None:
                 what = "the session file" if len(files) == 1 else f"the session file {file.name}"
-                return Unfinished(own[-1].id, f"{what} {reason or 'has no end of its last turn'}")
+                return Unfinished(own[-1].id, f"{what} {reason}")
     return None
 
 
-def _why_unfinished(last: Message) -> str | None:
-    """Return how the last message of a session file shows that the run did not end there; None if it did."""
+def _why_unfinished(file: SessionFile, last: Message, *, needs_record: bool) -> str | None:
+    """Return how the last message and turn of a session file show that the run did not end there; None if it did."""
+    if last.kind == "interrupt" and not file.turn_last:
+        return _INTERRUPTED
+    if last.kind == "error" or file.turn_open is False:
+        return None
+    reason = _why_open(last)
+    if file.turn_open and reason is None:
+        return "has no end of its last turn"
+    if reason is None and needs_record and last.kind == "answer" and last.stop_reason in {None, "unknown"}:
+        return "and the event stream record no end of the run"
+    return reason
+
+
+def _why_open(last: Message) -> str | None:
+    """Return how the last message of a session file shows that more should follow; None if it can be the last."""
     if last.kind == "prompt":
         return "ends with a prompt that has no answer"
     if last.kind == "tool-results":
@@ -108,14 +130,6 @@ def _why_unfinished(last: Message) -> str | None:
     if last.stop_reason in _CONTINUED or part is None or part.type != "text":
         return "ends in the middle of an answer"
     return None
-
-
-def _is_interrupted(newest_first: Sequence[Message]) -> bool:
-    """Return True if an interruption ended a turn; after an answer that was complete it ended none."""
-    before = next((message for message in newest_first if message.kind != "interrupt"), None)
-    if before is None or before.kind != "answer" or _why_unfinished(before) is not None:
-        return True
-    return before.status == "interrupted" and before.stop_reason in {None, "unknown"}
 
 
 def _is_json(data: bytes) -> bool:

@@ -22,7 +22,8 @@ STEPS = (("patch",), ("run", "python3 -m unittest", 0), ("text", "Done."))
 UNREAD = "the session file ends with a tool result that the agent did not read: the run was cut off, or still goes on"
 NO_TURN_END = "the session file has no end of its last turn: the run was cut off, or still goes on"
 NO_ANSWER = "the session file ends with a prompt that has no answer: the run was cut off, or still goes on"
-INTERRUPTED = "the session file ends with an interruption: the run was cut off, or still goes on"
+INTERRUPTED = "the session file ends with an interruption by the user: the run was cut off, or still goes on"
+NO_RECORD = "the session file and the event stream record no end of the run: the run was cut off, or still goes on"
 MIDDLE = "the session file ends in the middle of an answer: the run was cut off, or still goes on"
 
 
@@ -58,7 +59,7 @@ def write(folder, name, text):
 
 @pytest.mark.parametrize(
     ("end", "found"), [("task_complete", []), ("turn_aborted", [INTERRUPTED]), (None, [NO_TURN_END])]
-)  # fmt: skip
+)
 def test_a_turn_of_codex_needs_its_end(tmp_path, capsys, end, found):
     assert incomplete(capsys, write(tmp_path, "r.jsonl", rollout(*STEPS, end=end))) == found
 
@@ -124,33 +125,58 @@ def test_claude_code_that_did_not_read_a_result_or_a_prompt_was_cut_off(tmp_path
     assert cut == ["a tool call has no result: the run was cut off"]
 
 
-@pytest.mark.parametrize("text", ["[Request interrupted by user]", "<command-name>/exit</command-name>"])
-def test_an_interruption_and_a_command_after_a_complete_answer_end_a_session(tmp_path, capsys, text):
-    assert incomplete(capsys, _followed(tmp_path, text, stop="end_turn")) == []
+def with_prompt(path, text):
+    """Return the text of a session of Claude Code with one more record of the user."""
+    record = json.loads(path.read_text().splitlines()[0])
+    record |= {"uuid": "s1-9", "parentUuid": "s1-1", "message": {"role": "user", "content": text}}
+    return path.read_text() + json.dumps(record) + "\n"
 
 
-def test_an_interrupted_answer_is_no_end(tmp_path, capsys):
-    assert incomplete(capsys, _followed(tmp_path, "[Request interrupted by user]", stop=None)) == [INTERRUPTED]
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("[Request interrupted by user]", [INTERRUPTED]),
+        ("[Request interrupted by user for tool use]", [INTERRUPTED]),
+        ("<command-name>/exit</command-name>", []),
+    ],
+)
+def test_an_interruption_cuts_a_session_off_and_a_command_after_the_answer_ends_it(tmp_path, capsys, text, found):
+    path = write_session(tmp_path / "s.jsonl", "Done.")
+    assert incomplete(capsys, write(tmp_path, "s.jsonl", with_prompt(path, text))) == found
 
 
-def test_an_interruption_after_a_prompt_or_a_tool_call_is_no_end(tmp_path, capsys):
-    text = "[Request interrupted by user for tool use]"
-    path = write_session(tmp_path / "s.jsonl", ("Bash", {"command": "ls"}, 0), "Done.")
-    lines_of_file = path.read_text().splitlines(keepends=True)
-    for count in (1, 3):
-        record = json.loads(lines_of_file[0]) | {"uuid": "s1-9", "message": {"role": "user", "content": text}}
-        record["parentUuid"] = json.loads(lines_of_file[count - 1])["uuid"]
-        cut = write(tmp_path, "s.jsonl", "".join(lines_of_file[:count]) + json.dumps(record) + "\n")
-        assert incomplete(capsys, cut) == [INTERRUPTED], count
+def test_a_turn_that_ends_after_an_interruption_ends_the_run(tmp_path, capsys):
+    path = write_session(tmp_path / "s.jsonl", "Done.")
+    answer = json.loads(path.read_text().splitlines()[-1])
+    answer |= {"uuid": "s1-10", "parentUuid": "s1-9"}
+    answer["message"] |= {"id": "msg_after"}
+    text = with_prompt(path, "[Request interrupted by user]") + json.dumps(answer) + "\n"
+    assert incomplete(capsys, write(tmp_path, "s.jsonl", text)) == []
+    later = event("turn_aborted") + event("task_started")
+    text = rollout(*STEPS, end=None) + later
+    assert incomplete(capsys, write(tmp_path, "r.jsonl", text)) == [NO_TURN_END]
+    assert incomplete(capsys, write(tmp_path, "r.jsonl", text + event("task_complete"))) == []
 
 
-def _followed(tmp_path, text, *, stop):
-    """Write a session whose answer is followed by a record of the user."""
-    path = answer(tmp_path, stop=stop, content=[TEXT])
-    prompt, *_, reply = map(json.loads, path.read_text().splitlines())
-    record = prompt | {"uuid": "s1-9", "parentUuid": reply["uuid"], "message": {"role": "user", "content": text}}
-    path.write_text(path.read_text() + json.dumps(record) + "\n")
-    return path
+def test_an_interrupted_rollout_next_to_a_killed_stream_is_cut_off(tmp_path, capsys):
+    stream = "".join(codex_stream(*STEPS).splitlines(keepends=True)[:-2])
+    paths = [write(tmp_path, "agent.jsonl", stream), write(tmp_path, "r.jsonl", rollout(*STEPS, end="turn_aborted"))]
+    assert incomplete(capsys, *paths) == [INTERRUPTED]
+
+
+@pytest.mark.parametrize(("has_end", "found"), [(True, []), (False, [NO_RECORD])])
+def test_a_text_of_gemini_does_not_make_up_for_a_stream_without_its_end(tmp_path, capsys, has_end, found):
+    """Gemini writes the text of an answer before the calls of the same answer, and records no reason to stop."""
+    session = gemini_session(GEMINI_ANSWER)
+    time, session_id = "2026-04-11T10:00:00.000Z", json.loads(session.splitlines()[0])["sessionId"]
+    stream = lines(
+        {"type": "init", "timestamp": time, "session_id": session_id, "model": "gemini-2.5-pro"},
+        {"type": "message", "timestamp": time, "role": "assistant", "content": "Done.", "delta": True},
+        *([{"type": "result", "timestamp": time, "status": "success", "stats": {}}] * has_end),
+    )
+    paths = [write(tmp_path, "agent.jsonl", stream), write(tmp_path, "s.jsonl", session)]
+    for order in (paths, paths[::-1]):
+        assert incomplete(capsys, *order) == found
 
 
 def qwen_session(*, answered):
