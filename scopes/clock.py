@@ -100,6 +100,12 @@ def seconds_of(text: str) -> int:
     return (parse_time(text) or 0) // 1_000_000_000
 
 
+def in_seconds(time: str) -> str:
+    """Return an RFC 3339 time without fractions of a second: people see whole seconds, JSON has what is recorded."""
+    before, _, after = time.partition(".")
+    return before + after.lstrip("0123456789")
+
+
 def creation_time(created: str) -> str | None:
     """Return a stored creation time; None if it is unknown, which is stored as the year 1970."""
     return created if seconds_of(created) else None

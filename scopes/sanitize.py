@@ -41,7 +41,7 @@ _HIDDEN = (
 )
 
 _RUNNER_COMMAND = r"(?i)##(?=(?:vso|teamcity)?\[)"
-_RUNNERS = ("TF_BUILD", "TEAMCITY_VERSION", "GITLAB_CI")
+_RUNNERS = ("TF_BUILD", "TEAMCITY_VERSION")
 _HOSTS = r"conversation[_-]?history|system[_-]?reminder|function_(?:calls|results?)|tool_(?:use|result)s?|recorded"
 _MARKERS = (
     rf"{_HOSTS}|sys(?:tem)?|instructions?|user|human|assistant|developer|memory|context|thinking|invoke|parameter|tool_call"
@@ -103,7 +103,7 @@ def escape_runner_commands(text: str, *, as_json: bool = False) -> str:
 
     Runners read both standard streams. A command of GitHub Actions begins a line with `::`, also after blanks, or is
     `##[...]` anywhere in a line; Azure Pipelines has `##vso[...]`, TeamCity `##teamcity[...]`. A carriage return ends a
-    line too. The sections of GitLab begin with an escape character, which `clean` removes.
+    line too. GitLab has sections alone, which begin with an escape character: `clean` removes it.
     """
     if as_json:
         return _pattern(_RUNNER_COMMAND).sub(r"\\u0023#", text)

@@ -7,6 +7,8 @@ Repetitions are bounded, so that the time is linear in the text.
 from __future__ import annotations
 
 import re
+from base64 import b64decode
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cache
 from string import ascii_lowercase, ascii_uppercase
@@ -100,6 +102,34 @@ _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 _UUID = compile_lazily(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _PLACEHOLDER = compile_lazily(r"(?i)example|your[_-]|xxxx|\*\*\*\*|placeholder|changeme|dummy|redacted")
 
+# Only for redaction: values that log in somewhere, however short they are and whatever they look like.
+_CREDENTIALS = (
+    ("auth-header", compile_lazily(
+        r"(?i)authorization\\{0,4}[\"']?\s{0,3}[:=]\s{0,3}\\{0,4}[\"']?(?:[a-z][a-z0-9-]{0,20}[ \t]{1,3})?"
+        r"([^\s\"'\\,;]{1,4000})"
+    )),
+    ("auth-header", compile_lazily(
+        r"\b(?i:bearer|basic|token)[ \t]{1,3}(?=[^\s\"']{0,120}\d)([A-Za-z0-9_+/=.~-]{16,4000})"
+    )),
+    ("cookie", compile_lazily(r"(?i)\b(?:set-)?cookie[\"']?\s{0,3}[:=]\s{0,3}[\"']?([^\r\n\"']{1,4000})")),
+    ("cookie", compile_lazily(
+        r"(?<!\S)(?:-b|--cookie)[ =]"
+        r"(?:[\"']([^\s\"'=]{1,200}=[^\r\n\"']{1,4000})|([^\s\"'=]{1,200}=[^\s\"']{1,4000}))"
+    )),
+    ("password", compile_lazily(
+        r"\b(?:curl|wget|xh|https?)\s(?:[^\n;|&]{0,400}?\s)?(?:-u|-U|--user|--proxy-user)[ =]?[\"']?"
+        r"[^\s:\"'=$/]{1,200}:([^\s\"'$:/][^\s\"':/]{0,200})(?=[\s\"']|$)"
+    )),
+    ("url-password", compile_lazily(r"://[^\s:/?#@'\"<>]{0,200}:([^\s/?#'\"<>]{1,400})@")),
+    ("url-password", compile_lazily(r"://([^\s:/?#@'\"<>$]{20,400})@")),
+)  # fmt: skip
+_BASE64 = compile_lazily(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,8000}={0,2}")
+_SPLITTING = compile_lazily(
+    r"\\{1,4}x(?P<hex>[0-9A-Fa-f]{2})|\\{1,4}u\{?00(?P<unicode>[0-9A-Fa-f]{2})\}?|\\{1,4}(?P<octal>[0-7]{3})"
+    r"|\\{1,4}(?:\r?\n|n(?=[A-Za-z0-9_-]))?|\$(?=\\{0,4}['\"])|[\"'`]|[\u00ad\u180e\u200b-\u200f\u2060-\u2064\ufeff]"
+)
+_ESCAPES = (("hex", 16), ("unicode", 16), ("octal", 8))
+
 
 def find_secrets(text: str) -> list[Secret]:
     """Return the possible secrets of a text, in order; they do not overlap. Placeholders are left out."""
@@ -115,12 +145,67 @@ def find_secrets(text: str) -> list[Secret]:
 
 
 def redact(text: str) -> str:
-    """Return the text with each secret replaced by `[redacted KIND]`."""
+    """Return the text with each secret replaced by `[redacted KIND]`, more than `find_secrets` finds.
+
+    What is shown loses every value that is used as a credential, however short, what base64 hides, and secrets that
+    quotes, backslashes, escapes or invisible characters split.
+    """
+    found = sorted(
+        {*find_secrets(text), *_walk_credentials(text), *_walk_encoded(text), *_walk_split(text)},
+        key=lambda each: (each.start, -each.end, each.kind in _GENERAL, each.kind),
+    )
     pieces, position = [], 0
-    for secret in find_secrets(text):
-        pieces += [text[position : secret.start], f"[redacted {secret.kind}]"]
-        position = secret.end
+    for secret in found:
+        if secret.start >= position:
+            pieces += [text[position : secret.start], f"[redacted {secret.kind}]"]
+        position = max(position, secret.end)
     return "".join([*pieces, text[position:]])
+
+
+def _walk_credentials(text: str) -> Iterator[Secret]:
+    """Yield the values of headers, options and URLs that log in somewhere."""
+    for kind, pattern in _CREDENTIALS:
+        for match in pattern.finditer(text):
+            group = match.lastindex or 0
+            if not match[group].startswith(("$", "[redacted", "<")):
+                yield Secret(kind, match.start(group), match.end(group))
+
+
+def _walk_encoded(text: str) -> Iterator[Secret]:
+    """Yield words in base64 that hold a secret."""
+    for match in _BASE64.finditer(text):
+        word = match[0].replace("-", "+").replace("_", "/").rstrip("=")
+        word = word[: len(word) - (len(word) % 4 == 1)]
+        decoded = b64decode(word + "=" * (-len(word) % 4)).decode("latin-1")
+        if decoded.isascii() and find_secrets(decoded):
+            yield Secret("encoded-secret", match.start(), match.end())
+
+
+def _walk_split(text: str) -> Iterator[Secret]:
+    """Yield secrets that are whole once a shell has removed quotes and read escapes, by their places in the text."""
+    joined, starts, at, length = [], [0], [0], 0
+    position = 0
+    for match in _SPLITTING.finditer(text):
+        code = next((int(match[name], base) for name, base in _ESCAPES if match[name]), None)
+        character = "" if code is None or not 32 < code < 127 else chr(code)
+        joined += [text[position : match.start()], character]
+        length += match.start() - position
+        starts.append(length)
+        at.append(match.start())
+        length += len(character)
+        starts.append(length)
+        at.append(match.end())
+        position = match.end()
+    if position == 0:
+        return
+    joined.append(text[position:])
+
+    def original(place: int) -> int:
+        number = bisect_right(starts, place) - 1
+        return at[number] + place - starts[number]
+
+    for secret in find_secrets("".join(joined)):
+        yield Secret(secret.kind, original(secret.start), original(secret.end - 1) + 1)
 
 
 def _walk_prefixes(text: str) -> Iterator[Secret]:

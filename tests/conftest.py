@@ -17,7 +17,7 @@ from hypothesis import settings
 from pygit2.enums import ConfigLevel
 
 from scopes import clock
-from tests.support.examples import examples
+from tests.support.examples import examples, is_thorough
 from tests.support.snapshot import remove_tree
 from tests.support.store import make_store
 
@@ -28,8 +28,9 @@ FAILED = pytest.StashKey[bool]()
 _DIRECTORY_NUMBERS = itertools.count()
 
 
-# How long an example takes depends on the machine.
-settings.register_profile("suite", deadline=None, max_examples=examples())
+# How long an example takes depends on the machine. A thorough run draws new examples; an ordinary one, which accepts or
+# refuses a change, has the same ones every time, so that what it says depends on the change alone.
+settings.register_profile("suite", deadline=None, max_examples=examples(), derandomize=not is_thorough())
 settings.load_profile("suite")
 
 

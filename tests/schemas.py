@@ -68,7 +68,7 @@ DOCUMENTS = {
     "memory done": "memory-action",
     "memory stats": "memory-stats",
     "memory prune": "memory-prune",
-    "conversations context": "context context-diff",
+    "conversations context": "context context-diff export",
     "conversations history": "history",
     "conversations budget": "budget",
     "tokens count": "tokens",

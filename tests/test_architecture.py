@@ -33,6 +33,14 @@ def test_imports_go_to_lower_ranks_only_and_foreign_libraries_stay_in_their_pack
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_every_module_and_package_at_the_top_has_a_layer():
+    """A new one is outside of all contracts until it is named there."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    ranked = {name.strip() for layer in contracts[0]["layers"] for name in layer.split("|")}
+    top = {path.stem for path in (ROOT / "scopes").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert {f"scopes.{name}" for name in top - {"__init__", "__main__"}} == ranked
+
+
 def walk_sources(*words, sources=SOURCES):
     """Yield each node of the sources whose text has one of the words, in any case, and the file."""
     for source in sources:

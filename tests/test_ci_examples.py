@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
 import textwrap
 from pathlib import Path
 
@@ -84,6 +85,9 @@ def test_every_check_of_the_jobs_runs(tmp_path, monkeypatch):
     sessions.mkdir(parents=True)
     shutil.copy(TRANSCRIPT, sessions)
     (tmp_path / "agent.jsonl").write_text("".join(json.dumps(record) + "\n" for record in RECORDS))
+    for words in (["init", "-q"], ["commit", "-qm", "base", "--allow-empty"]):
+        subprocess.run(["git", "-c", "user.name=c", "-c", "user.email=c@x", *words], check=True)
+    subprocess.run(["git", "update-ref", "refs/remotes/origin/main", "HEAD"], check=True)
     store = Conversation(tmp_path)
     for command in COMMANDS:
         words = [str(Path(word).expanduser()) if word.startswith("~") else word for word in shlex.split(command)[1:]]

@@ -13,6 +13,7 @@ from scopes import clock
 from scopes.clock import (
     format_seconds,
     format_time,
+    in_seconds,
     is_valid_seconds,
     jitter,
     known_seconds,
@@ -164,3 +165,18 @@ def test_a_uuid_has_version_4(seed):
 def test_jitter_is_a_number_below_one(monkeypatch, byte, number):
     monkeypatch.setattr(clock, "random_bytes", lambda size: bytes([byte] * size))
     assert jitter() == number
+
+
+@pytest.mark.parametrize(
+    ("time", "shown"),
+    [
+        ("2026-01-31T10:00:00.123Z", "2026-01-31T10:00:00Z"),
+        ("2026-01-31T10:00:00.123456789Z", "2026-01-31T10:00:00Z"),
+        ("2026-01-31T10:00:00.5+01:00", "2026-01-31T10:00:00+01:00"),
+        ("2026-01-31T10:00:00Z", "2026-01-31T10:00:00Z"),
+        ("-", "-"),
+        ("", ""),
+    ],
+)
+def test_a_time_for_people_has_whole_seconds(time, shown):
+    assert in_seconds(time) == shown

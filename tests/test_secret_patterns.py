@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from time import perf_counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,3 +93,129 @@ def test_other_text_is_returned_unchanged(text):
 def test_a_megabyte_that_begins_like_secrets_is_scanned_in_time(piece):
     """An expression without bounds took 5.8 seconds for 200 kB, and 25 times as long for five times as much."""
     assert find_secrets(piece * (1_000_000 // len(piece))) == []
+
+
+TOKEN = "ghp_" + LETTERS[:36]
+
+
+def encoded(text):
+    return b64encode(text.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        (f"curl -H 'Authorization: Basic {encoded('u:' + TOKEN)}' x", encoded("u:" + TOKEN)),
+        ("curl -H 'Authorization: Basic dTpw' x", "dTpw"),
+        ('curl -H "authorization: token abc123" x', "abc123"),
+        ("Proxy-Authorization: Bearer short1", "short1"),
+        ("authorization=ApiKey k-17", "k-17"),
+        ("'Authorization: k-17'", "k-17"),
+        ('{"Authorization": "Bearer k-17"}', "k-17"),
+        ('{\\"Authorization\\": \\"Bearer k-17\\"}', "k-17"),
+        ("http GET x Authorization:k-17", "k-17"),
+        ("send Token 0123456789abcdef0123", "0123456789abcdef0123"),
+        ("send bearer 0123456789abcdef0123", "0123456789abcdef0123"),
+        ("curl -u admin:s3cret https://h.io", "s3cret"),
+        ("curl -uadmin:s3cret https://h.io", "s3cret"),
+        ("curl --user 'admin:s3cret' https://h.io", "s3cret"),
+        ("curl --user=admin:s3cret https://h.io", "s3cret"),
+        ("curl --proxy-user admin:s3cret https://h.io", "s3cret"),
+        ("curl -U admin:pw https://h.io", "pw"),
+        ("git clone https://u:pw@h.io/x", "pw"),
+        ("git clone https://:pw@h.io/x", "pw"),
+        ("psql postgres://u:a:b@h.io/x", "a:b"),
+        ("git clone https://0123456789abcdef0123@h.io/x", "0123456789abcdef0123"),
+        ("curl -H 'Cookie: sid=abc; b=c' x", "sid=abc; b=c"),
+        ("Set-Cookie: sid=abc; Path=/", "sid=abc; Path=/"),
+        ("curl -b 'sid=abc' x", "sid=abc"),
+        ("curl --cookie sid=abc x", "sid=abc"),
+        (f"echo {encoded('token ' + TOKEN)} | base64 -d", encoded("token " + TOKEN)),
+        (f"echo {encoded(TOKEN).rstrip('=')} | base64 -d", encoded(TOKEN).rstrip("=")),
+    ],
+)
+def test_what_logs_in_somewhere_is_not_shown(text, hidden):
+    """A report shows no credential, even one that `find_secrets` leaves out because it is short or encoded."""
+    shown = redact(text)
+    assert hidden not in shown
+    assert "[redacted " in shown
+    before, _, after = text.partition(hidden)
+    assert shown.startswith(before)
+    assert shown.endswith(after)
+    assert redact(shown) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git push git@github.com:me/repo.git",
+        "ssh://git@github.com/me/repo.git",
+        "curl https://h.io:8080/x",
+        "https://h.io/a:b@c",
+        "docker run -u 1000:1000 image",
+        "docker run --user=app:app -v /a:/b image",
+        "python -u server:app",
+        "the token is missing",
+        "basic auth is used",
+        "a bearer of good news arrived",
+        "the cookie is stale",
+        "git log --author-date-order",
+        "echo \"a\" 'b' c\\ d $'\\x41'",
+        encoded("nothing that is secret is in this long text"),
+        "Authorization: $TOKEN",
+        "curl -u admin:$PASSWORD x",
+        "sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    ],
+)
+def test_what_only_looks_like_a_credential_is_shown(text):
+    assert redact(text) == text
+
+
+SPLITS = [
+    lambda key: f"{key[:12]}''{key[12:]}",
+    lambda key: f'{key[:12]}""{key[12:]}',
+    lambda key: f"{key[:4]}'{key[4:12]}'{key[12:]}",
+    lambda key: f'{key[:4]}"{key[4:12]}"{key[12:]}',
+    lambda key: f"{key[:12]}\\{key[12:]}",
+    lambda key: f"{key[:12]}\\\n{key[12:]}",
+    lambda key: f"{key[:4]}$'\\x{ord(key[4]):02x}'{key[5:]}",
+    lambda key: f"{key[:4]}$'\\{ord(key[4]):03o}{key[5:]}'",
+    lambda key: f"$'\\u00{ord(key[0]):02x}'{key[1:]}",
+    lambda key: f"{key[:12]}\u200b{key[12:]}",
+    lambda key: f"{key[:12]}\ufeff{key[12:20]}\u00ad{key[20:]}",
+    lambda key: f"{key[:12]}``{key[12:]}",
+    lambda key: "".join(f"{each}\\" for each in key[:-1]) + key[-1],
+    "''".join,
+    lambda key: f"{key[:12]}\\\\\n{key[12:]}",
+    lambda key: f"{key[:4]}$\\'\\\\x{ord(key[4]):02x}\\'{key[5:]}",
+]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("around", ["{}", "rm -rf /o/{}/x", "curl https://u:{}@h.io | sh", "echo 'a' {} \"b\""])
+@pytest.mark.parametrize("key", [TOKEN, "sk-ant-api03-" + LETTERS[:40], "AKIA" + "QWERTYUIOPASDFGH"])
+def test_a_secret_that_is_split_inside_a_word_is_not_shown(split, around, key):
+    """A reader could put the pieces together: every piece is hidden, and the text around them stays."""
+    before, after = around.split("{}")
+    shown = redact(around.format(split(key)))
+    assert "[redacted " in shown
+    assert not any(piece in shown for piece in (key[5:11], key[13:19], key[-6:]))
+    assert shown.startswith(before)
+    assert shown.endswith(after)
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_redaction_keeps_what_is_around_a_secret(before, after):
+    text = f"{before}\n {TOKEN} \n{after}"
+    assert TOKEN not in redact(text)
+    assert redact(text).endswith(redact(f"\n{after}")[-1:])
+
+
+@pytest.mark.parametrize(
+    "piece", ["'", "\\", "A", "://", "Authorization: ", "-u a:", "cookie: ", "bearer ", "A/", "$'"]
+)
+def test_redaction_takes_linear_time(piece):
+    text = piece * (200_000 // len(piece))
+    start = perf_counter()
+    redact(text)
+    assert perf_counter() - start < 5

@@ -237,7 +237,12 @@ class Store(StoreHandle):
         sources = find_sources(os.fspath(path), skipped)
         options = ImportOptions(dry_run=dry_run, strict=strict, join=join)
         return import_sources(
-            self.repository, sources, load("scopes.importers.formats.registry:FORMATS"), options, skipped=tuple(skipped)
+            self.repository,
+            sources,
+            load("scopes.importers.formats.registry:FORMATS"),
+            options,
+            skipped=tuple(skipped),
+            index_directory=None if dry_run else self._index_directory,
         )
 
     def undo(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,12 +13,14 @@ from scopes.check.judge import Judge, level_of
 from scopes.check.locate import locate_events
 from scopes.check.policy import Policy
 from scopes.check.rules.missing import CURE, MISSING
+from scopes.check.rules.run import AGENT_EXIT
 from scopes.check.run import Run, RunSource
 from scopes.check.run_reader import read_run
 from scopes.history.conversations import Scope
 from scopes.ids import ConversationId
 from scopes.importers.formats.events import RunEnd
 from scopes.result import Note, Result
+from scopes.secret_patterns import redact
 from scopes.store.repository import Repository
 
 
@@ -91,10 +94,12 @@ def check(
     policy: Policy,
     *,
     missing: Sequence[tuple[str, str]] = (),
+    left_out: str = "",
     empty: Sequence[Run] = (),
     baseline: frozenset[str] = frozenset(),
     agent_exit: int | None = None,
     unknown_fails: bool = False,
+    checkout: str | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> Checked:
     """Judge runs one after the other, given as names and scopes; one without a name is called like its transcript.
@@ -102,10 +107,12 @@ def check(
     `baseline` holds the fingerprints of findings that do not count. `agent_exit` is the exit code of the agent: a run
     fails if it is not 0, whatever its transcript says. `missing` are names and reasons of runs that are not there or
     cannot be read. Each is a finding of `run/missing`, and so is the absence of any run: nothing examined is never
-    clean. `empty` are runs that no conversation has, because their transcripts have no message.
+    clean. `left_out` tells what filters left out. `empty` are runs that no conversation has, because their transcripts
+    have no message. `checkout` is the directory of the checkout, if the CI system of this job states it.
     """
     judge = Judge(policy)
-    missing = missing if missing or scopes or empty else [("", "there is no run to check")]
+    nothing = f"there is no run to check: {left_out}" if left_out else "there is no run to check"
+    missing = missing if missing or scopes or empty else [("", nothing)]
     checked = [_missing_run(name, reason, judge, level_of(MISSING, policy)) for name, reason in missing]
 
     def verdicts_of(run: Run) -> list[Verdict]:
@@ -114,8 +121,11 @@ def check(
         return [each._replace(findings=tuple(map(redacted, each.findings))) for each in verdicts]
 
     checked += [_checked(run, verdicts_of(run)) for run in empty]
+    seen: Counter[str] = Counter(run.name for run in empty)
     for number, (name, scope) in enumerate(scopes, 1):
-        run = _named(read_run(repository, scope, name), name)
+        run = _named(replace(read_run(repository, scope, name), checkout=checkout), name)
+        seen[run.name] += 1
+        run = run if seen[run.name] == 1 else replace(run, name=f"{run.name} (run {seen[run.name]})")
         checked.append(_checked(run, locate_events(repository, scope, verdicts_of(run))))
         if on_progress is not None:
             on_progress(number)
@@ -163,7 +173,7 @@ def _with_exit_code(run: Run, code: int | None) -> Run:
     """Return the run with an end that says that the agent failed, if its exit code is not 0."""
     if not code:
         return run
-    detail = f"the agent's exit code is {code}"
+    detail = f"{AGENT_EXIT} {code}"
     if run.end is None:
         return replace(run, end=RunEnd("error", detail))
     return replace(run, end=run.end._replace(status="error", detail=f"{run.end.detail}; {detail}".lstrip("; ")))
@@ -171,12 +181,12 @@ def _with_exit_code(run: Run, code: int | None) -> Run:
 
 def _checked(run: Run, verdicts: list[Verdict]) -> CheckedRun:
     return CheckedRun(
-        name=run.name,
+        name=redact(run.name),
         conversation=run.conversation,
-        title=run.title,
+        title=None if run.title is None else redact(run.title),
         calls=len(run.calls),
         verdicts=tuple(verdicts),
-        sources=run.sources,
+        sources=tuple(source._replace(path=redact(source.path)) for source in run.sources),
     )
 
 

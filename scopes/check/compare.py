@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 from scopes.check.policy import Policy
-from scopes.check.rules.base import Settings
+from scopes.check.rules.base import Settings, Unknown
 from scopes.check.rules.files import list_writes
+from scopes.check.rules.run import FAILED, INCOMPLETE
 from scopes.check.rules.tests import list_tests
 from scopes.check.run import Call, Run
 from scopes.check.workspace import relative_to, resolve
@@ -49,6 +50,7 @@ class RunComparison(Result):
     order: unified diff of the calls in their order; empty if they are equal
     only_old, only_new: the calls that the other run lacks, each as often as it lacks them
     tests_old, tests_new: the test runs in order, each passed, failed or unknown
+    faults_old, faults_new: why a run is incomplete or failed; if only the new one is, the runs differ in every mode
     """
 
     old: str
@@ -64,6 +66,13 @@ class RunComparison(Result):
     only_new: tuple[str, ...]
     tests_old: tuple[str, ...]
     tests_new: tuple[str, ...]
+    faults_old: tuple[str, ...] = ()
+    faults_new: tuple[str, ...] = ()
+
+    @property
+    def is_broken(self) -> bool:
+        """Return True if only the new run was cut off or failed."""
+        return bool(self.faults_new) and not self.faults_old
 
     @property
     def exit_code(self) -> int:
@@ -74,9 +83,12 @@ class RunComparison(Result):
 def compare_runs(first: Run, second: Run, mode: str, policy: Policy) -> RunComparison:
     """Compare a run with an earlier one, the first.
 
+    A run that was cut off has fewer calls than it would have: such a new run differs from an old one that ended.
+
     The mode decides whether they differ: `strict` needs the same calls in the same order, `unordered` in any order;
     `subset` allows the second run no call that the first lacks, `superset` needs each call of the first in the second.
     """
+    faults = [tuple(_walk_faults(run)) for run in (first, second)]
     is_lossy = first.is_stream_only != second.is_stream_only
     if is_lossy:  # an event stream of Codex does not state where it ran
         directory = first.directory or second.directory
@@ -101,7 +113,7 @@ def compare_runs(first: Run, second: Run, mode: str, policy: Policy) -> RunCompa
         old=first.name,
         new=second.name,
         mode=mode,
-        differs=differs[mode],
+        differs=differs[mode] or bool(faults[1] and not faults[0]),
         amounts=tuple(_amounts(first, second)),
         tools=_uses(_tools, first, second),
         files=_uses(_files, first, second),
@@ -111,7 +123,16 @@ def compare_runs(first: Run, second: Run, mode: str, policy: Policy) -> RunCompa
         only_new=tuple(_shown(text) for text in added.elements()),
         tests_old=tests[0],
         tests_new=tests[1],
+        faults_old=faults[0],
+        faults_new=faults[1],
     )
+
+
+def _walk_faults(run: Run) -> Iterator[str]:
+    """Yield how a run shows that it was cut off or failed."""
+    for rule in (INCOMPLETE, FAILED):
+        found = rule.judge(run, Settings("error", {}, ()))
+        yield from () if isinstance(found, Unknown) else (_shown(finding.message) for finding in found)
 
 
 _WORDS = {True: "passed", False: "failed", None: "unknown"}

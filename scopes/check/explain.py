@@ -7,11 +7,16 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from scopes.check.findings import Level
-from scopes.check.judge import level_of
+from scopes.check.judge import is_about_calls, level_of
 from scopes.check.policy import Policy
 from scopes.check.rules.registry import RULES
 from scopes.errors import NotFound
 from scopes.result import Result
+
+_ATTEMPTS = (
+    "A call that was refused, and an edit or a read by a tool that failed, did nothing: one level less severe. A "
+    "command that ran and failed keeps the level."
+)
 
 
 class ParameterRow(NamedTuple):
@@ -27,6 +32,7 @@ class RuleRow:
     """A rule with its level in the policy; a rule of the policy itself is `own`.
 
     place: file and line of the policy that set it last, or define it; None for the defaults
+    attempts: the level of findings about calls that did nothing; None for a rule that is not about single calls
     """
 
     id: str
@@ -36,6 +42,7 @@ class RuleRow:
     own: bool = False
     parameters: tuple[ParameterRow, ...] = ()
     place: str | None = None
+    attempts: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +61,7 @@ class RuleExplained(Result):
 
 def list_rules(policy: Policy) -> RuleList:
     """List the built-in rules and those of the policy."""
-    return RuleList(rules=tuple(_rows(policy)))
+    return RuleList(rules=tuple(_rows(policy)), notes=policy.notes)
 
 
 def explain_rule(policy: Policy, name: str) -> RuleExplained:
@@ -69,7 +76,7 @@ def explain_rule(policy: Policy, name: str) -> RuleExplained:
         raise NotFound(
             f"there is no rule {name!a}", hint=f"did you mean {near[0]}?" if near else "list them: scopes check --list"
         )
-    return RuleExplained(rule=rows[name])
+    return RuleExplained(rule=rows[name], notes=policy.notes)
 
 
 def _rows(policy: Policy) -> list[RuleRow]:
@@ -87,6 +94,7 @@ def _rows(policy: Policy) -> list[RuleRow]:
                     for each in rule.parameters
                 ),
                 place=_place(policy, policy.paths.get(rule.id), policy.lines.get(rule.id)),
+                attempts=_ATTEMPTS if is_about_calls(rule.id) else None,
             )
         )
     return rows + [
@@ -97,6 +105,7 @@ def _rows(policy: Policy) -> list[RuleRow]:
             explanation=own.expect,
             own=True,
             place=_place(policy, own.path, own.line),
+            attempts=_ATTEMPTS,
         )
         for own in policy.own_rules
     ]

@@ -37,7 +37,7 @@ class Finding(NamedTuple):
     match: the part of the event's text that the rule matched; variables have the values that are known
     wrapper: the program or the construct that the matched command was unwrapped from, such as `sudo` or `bash -c`
     file, file_line: the file of the repository that it is about, relative to the workspace
-    attempted: the call was refused, or failed without doing harm; the level is one lower
+    attempted: the call certainly did nothing, since it was refused or is an edit that failed; the level is one lower
     outcome, exit_code: how the call of the first event ended; None for findings that are about no single call
     directory: where the matched command ran, relative to the workspace; None for the workspace itself
     cure: how to allow it
@@ -104,4 +104,7 @@ def redacted(finding: Finding) -> Finding:
         match=None if finding.match is None else redact(finding.match),
         events=tuple(event._replace(text=redact(event.text)) for event in finding.events),
         cure=redact(finding.cure),
+        wrapper=None if finding.wrapper is None else redact(finding.wrapper),
+        file=None if finding.file is None else redact(finding.file),
+        directory=None if finding.directory is None else redact(finding.directory),
     )

@@ -5,6 +5,7 @@ The lists name what is allowed: a program that has anything else is not harmless
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
@@ -65,7 +66,7 @@ _METHODS: Final = frozenset(
      "is_integer", "real", "imag", "netloc", "path", "scheme", "query", "hostname", "port", "major", "minor",
      "micro", "releaselevel", "buffer", "pos", "lineno", "msg", "colno", "utc", "max", "min"}
 )  # fmt: skip
-_NODES: Final = frozenset(
+_SYNTAX: Final = frozenset(
     {"Module", "Expr", "Import", "alias", "Assign", "AugAssign", "AnnAssign", "Name", "Load", "Store", "Constant",
      "Call", "Attribute", "keyword", "Subscript", "Slice", "List", "Tuple", "Dict", "Set", "BinOp", "UnaryOp",
      "BoolOp", "Compare", "IfExp", "If", "For", "While", "Break", "Continue", "Pass", "ListComp", "DictComp",
@@ -75,17 +76,30 @@ _NODES: Final = frozenset(
      "MatMult", "And", "Or", "Not", "Invert", "UAdd", "USub", "Eq", "NotEq", "Lt", "LtE", "Gt", "GtE", "Is",
      "IsNot", "In", "NotIn"}
 )  # fmt: skip
+_PYTHON_GLOBALS: Final = frozenset((*dir(builtins), "copyright", "credits", "help", "license"))
 _STRING: Final = compile_lazily(r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"")
-_NODE_REQUIRE: Final = compile_lazily(r"\brequire\(\s*['\"](?:\.{0,2}/)?[\w@./-]+\.json['\"]\s*\)")
-_NODE_WORD: Final = compile_lazily(r"(\.?)\s*([A-Za-z_$][\w$]*)")
-_NODE_NAMES: Final = frozenset(
+_JSON_REQUIRE: Final = compile_lazily(r"\brequire\(\s*['\"](?:\.{0,2}/)?[\w@./-]+\.json['\"]\s*\)")
+_JAVASCRIPT_WORD: Final = compile_lazily(r"(\.?)\s*([A-Za-z_$][\w$]*)")
+_JAVASCRIPT_NAMES: Final = frozenset(
     {"console", "log", "error", "JSON", "stringify", "parse", "Math", "Object", "Array", "String", "Number",
      "Boolean", "Date", "Map", "Set", "const", "let", "var", "for", "of", "in", "if", "else", "return", "true",
      "false", "null", "undefined", "typeof", "new", "function", "Infinity", "NaN", "parseInt", "parseFloat",
      "isNaN"}
 )  # fmt: skip
-_NODE_DENIED: Final = frozenset({"constructor", "__proto__", "prototype", "call", "apply", "bind", "env", "mainModule"})
-_NODE_TEXT: Final = compile_lazily(r"[\w\s.,;:(){}+\-*%<>=!&|?$]*")
+_JAVASCRIPT_DENIED: Final = frozenset(
+    {"constructor", "__proto__", "prototype", "call", "apply", "bind", "env", "mainModule"}
+)
+# Globals of Node.js and Bun with which a program could do more; modules are globals of `node -e`.
+_NODE_GLOBALS: Final = frozenset(
+    {"require", "module", "exports", "process", "global", "globalThis", "self", "window", "eval", "Function",
+     "import", "Reflect", "Proxy", "WebAssembly", "Worker", "fetch", "Request", "WebSocket", "EventSource",
+     "navigator", "setTimeout", "setInterval", "setImmediate", "queueMicrotask", "Buffer", "Performance",
+     "performance", "BroadcastChannel", "async_hooks", "buffer", "child_process", "cluster", "crypto", "dgram",
+     "diagnostics_channel", "dns", "domain", "fs", "http", "http2", "https", "inspector", "net", "os", "perf_hooks",
+     "readline", "repl", "sea", "sqlite", "stream", "sys", "test", "timers", "tls", "trace_events", "tty", "util",
+     "v8", "vm", "wasi", "worker_threads", "zlib", "Bun", "Deno", "$"}
+)  # fmt: skip
+_JAVASCRIPT_TEXT: Final = compile_lazily(r"[\w\s.,;:(){}+\-*%<>=!&|?$]*")
 _PERL: Final = compile_lazily(
     r"(?:s|tr|y)([/|#,!%])((?:(?!\1)[^\\$@`]|\\[^\\]|\$(?=\1|\))|\$\d|\\\\)*)\1((?:(?!\1)[^\\$@`]|\\.|\$\d|\$&)*)\1[gimsxr]*\s*;?"
     r"|print(?:\s+(?:if|unless)\s+/(?:[^/\\$@`]|\\.)*/[imsx]*|\s+\d+|\s+\"[^\"$@\\`]*\")?\s*;?"
@@ -109,13 +123,20 @@ def _is_harmless_python(code: str) -> bool:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     nodes = list(load("ast:walk")(tree))
-    if any(type(node).__name__ not in _NODES for node in nodes):
+    if any(type(node).__name__ not in _SYNTAX for node in nodes):
         return False
     names = _imported(nodes)
     if names is None:
         return False
     bound = set(_bound(nodes))
-    return not bound & names.keys() and all(_is_allowed(node, names, bound) for node in nodes)
+    if bound & names.keys() or any(_hides_builtin(name) for name in bound | names.keys()):
+        return False
+    return all(_is_allowed(node, names, bound) for node in nodes)
+
+
+def _hides_builtin(name: str) -> bool:
+    """Return True for a name that means something that is not allowed wherever the program has not bound it."""
+    return name in _PYTHON_GLOBALS and name not in _BUILTINS
 
 
 def _imported(nodes: list[Any]) -> dict[str, str] | None:
@@ -165,11 +186,15 @@ def _is_allowed(node: ast.AST, names: dict[str, str], bound: set[str]) -> bool:
 
 
 def _is_harmless_javascript(code: str) -> bool:
-    text = _STRING.sub("''", _NODE_REQUIRE.sub("''", code)).replace("''", "")
-    if "[" in text or not _NODE_TEXT.fullmatch(text):
+    text = _STRING.sub("''", _JSON_REQUIRE.sub("''", code)).replace("''", "")
+    if "[" in text or not _JAVASCRIPT_TEXT.fullmatch(text):
         return False
-    declared = set(re.findall(r"(?:const|let|var)\s+([A-Za-z_]\w*)", text)) | set(re.findall(r"\b(\w+)\s*=>", text))
+    declared = set(re.findall(r"(?:const|let|var)\s+([A-Za-z_$][\w$]*)", text)) | set(
+        re.findall(r"([\w$]+)\s*=>", text)
+    )
+    if declared & _NODE_GLOBALS:
+        return False  # the declaration may hold in another block or function than the use
     return all(
-        name not in _NODE_DENIED and (dot or name in _NODE_NAMES or name in declared)
-        for dot, name in _NODE_WORD.findall(text)
+        name not in _JAVASCRIPT_DENIED and (dot or name in _JAVASCRIPT_NAMES or name in declared)
+        for dot, name in _JAVASCRIPT_WORD.findall(text)
     )

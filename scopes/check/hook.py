@@ -1,7 +1,8 @@
 """Judge one tool call before it runs, for the hooks of agents (`scopes check --hook`).
 
 Only rules that one call decides are judged: those about commands, files, tools and hosts, and own rules of the form
-`never A`. What needs the history of the run (its order, cost or end) is judged by `scopes check` afterwards.
+`never A`. Where a path leads through symbolic links of the disk, that place counts too; `links` has what it cannot see.
+What needs the history of the run (its order, cost or end) is judged by `scopes check` afterwards.
 """
 
 from __future__ import annotations
@@ -9,18 +10,19 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.check.findings import Finding, is_at_least, redacted
 from scopes.check.judge import Judge
+from scopes.check.links import Links
 from scopes.check.policy import Policy
-from scopes.check.run import Call, Run, command_line_of, has_unread_command
-from scopes.check.workspace import resolve
+from scopes.check.run import Call, Run, command_line_of, edits_of, has_unread_command
+from scopes.check.workspace import find_checkout, is_workspace, relative_to, resolve
 from scopes.errors import Invalid
 from scopes.ids import MessageId
-from scopes.model.file_edits import directories_of_command, edits_of_call
+from scopes.model.file_edits import directories_of_command
 from scopes.model.message import Part
 
 AGENTS = ("claude-code", "codex", "gemini")
@@ -30,7 +32,6 @@ _EVENTS = {"claude-code": "PreToolUse", "codex": "PreToolUse", "gemini": "Before
 _PROJECTS = {"claude-code": "CLAUDE_PROJECT_DIR", "gemini": "GEMINI_PROJECT_DIR"}
 _RULES = ("shell/", "files/", "tools/undeclared", "net/", "secrets/read")
 _UNREAD = "shell/opaque"
-_NO_WORKSPACE = "/dev/null"  # of an agent that was started in `/`: every file is outside
 _MAX_FINDINGS, _MAX_REASON = 5, 2000
 
 Action: TypeAlias = Literal["pass", "ask", "deny", "warn"]
@@ -41,6 +42,7 @@ class HookInput(NamedTuple):
 
     project: the workspace
     policy_directories: where the policy is looked for, in this order
+    checkout: the directory of the checkout, if a CI system states it
     """
 
     agent: str
@@ -48,6 +50,7 @@ class HookInput(NamedTuple):
     policy_directories: tuple[str, ...]
     directory: str
     call: Part
+    checkout: str | None = None
 
 
 class Decision(NamedTuple):
@@ -81,10 +84,11 @@ def parse_input(agent: str, data: bytes, environ: Mapping[str, str]) -> HookInpu
         raise Invalid("the input has no absolute cwd")
     key = "input" if isinstance(given, dict) else "input_text"
     call = Part("tool_call", {"call_id": "hook", "name": name, key: given})
+    checkout = find_checkout(environ)
     project = environ.get(_PROJECTS.get(agent, ""), "")
     if not os.path.isabs(project) or "\0" in project:
-        project = next(_walk_repositories(directory), directory)
-    return HookInput(agent, project, find_policy_directories(project), directory, call)
+        project = next((each for each in _walk_repositories(directory) if is_workspace(each, checkout)), directory)
+    return HookInput(agent, project, find_policy_directories(project), directory, call, checkout)
 
 
 def find_policy_directories(project: str) -> tuple[str, ...]:
@@ -102,11 +106,11 @@ def find_policy_directories(project: str) -> tuple[str, ...]:
     return (*reversed(outer), project)
 
 
-def judge_call(wanted: HookInput, policy: Policy, *, is_closed: bool = False) -> Decision:
+def judge_call(wanted: HookInput, policy: Policy, *, denies_unread: bool = False) -> Decision:
     """Judge a call by the rules of a policy that one call decides.
 
     A finding at the level `fail_on` or of the level error denies the call, a warning asks the user. What cannot be read
-    never passes: the user is asked, or with `is_closed` the call is denied.
+    never passes: the user is asked, or with `denies_unread` the call is denied.
 
     Raises:
         Invalid: it is a call of a shell, and its command is no text.
@@ -121,7 +125,7 @@ def judge_call(wanted: HookInput, policy: Policy, *, is_closed: bool = False) ->
     if denied:
         return Decision("deny", _explain(denied))
     warnings = [each for each in findings if each.level == "warning" or each.rule == _UNREAD]
-    if is_closed and any(each.rule == _UNREAD for each in warnings):
+    if denies_unread and any(each.rule == _UNREAD for each in warnings):
         return Decision("deny", _explain(warnings))
     return Decision("ask", _explain(warnings)) if warnings else Decision("pass")
 
@@ -148,7 +152,32 @@ class _CallRun(Run):
 
     @cached_property
     def workspaces(self) -> tuple[str, ...]:
-        return () if self.directory is None else (_NO_WORKSPACE if self.directory == "/" else self.directory,)
+        top = self.directory
+        return (top,) if top is not None and is_workspace(top, self.checkout) else ()
+
+    @cached_property
+    def _links(self) -> Links:
+        return Links()
+
+    def find_places(self, path: str, directory: str | None, *, follows_last: bool = True) -> Sequence[str]:
+        """Return where links of the disk lead a path now; the workspace can itself be below a link.
+
+        A tool may take `..` behind a link for the directory of the link, or as the kernel does: both are returned.
+
+        Raises:
+            Invalid: there are too many paths.
+        """
+        written = resolve(path, directory)
+        if written is None or not written.startswith("/"):
+            return ()
+        top = self.directory
+        real_top = None if top is None else self._links.follow(top)
+        places = []
+        for each in dict.fromkeys((written, os.path.join(directory or "/", path))):
+            real = self._links.follow(each, follows_last=follows_last)
+            inside = relative_to(real, real_top)
+            places.append(real if inside is None or top is None else os.path.normpath(os.path.join(top, inside)))
+        return [each for each in dict.fromkeys(places) if each != written]
 
 
 def _walk_repositories(directory: str) -> Iterator[str]:
@@ -189,9 +218,9 @@ def _run_of(wanted: HookInput) -> Run:
         exit_code=None,
         directory=directory,
         shell=shell,
-        edits=tuple(edits_of_call(wanted.call, {})),
+        edits=edits_of(wanted.call),
     )
-    return _CallRun("hook", None, None, wanted.project, (call,), (), ())
+    return _CallRun("hook", None, None, wanted.project, (call,), (), (), checkout=wanted.checkout)
 
 
 def _explain(findings: list[Finding]) -> str:

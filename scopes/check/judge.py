@@ -23,12 +23,7 @@ from scopes.result import Note
 from scopes.secret_patterns import redact
 
 # Rules about what a call does: their findings have its outcome.
-_ABOUT_CALLS = ("shell/", "files/", "net/", "secrets/read", "tools/undeclared")
-# A call that ran and failed did no harm, since what these rules are about happens at success.
-_HARMLESS_IF_FAILED = (
-    "shell/force-push", "shell/history-loss", "shell/no-verify", "shell/publish", "shell/push", "shell/install",
-    "files/", "secrets/read", "order/",
-)  # fmt: skip
+_ABOUT_CALLS = ("shell/", "files/", "net/", "secrets/read", "tools/undeclared", "order/push-after-tests")
 _LOSSY = "the event stream may lack calls, and there is no session file"
 
 
@@ -146,6 +141,11 @@ def level_of(rule: Rule, policy: Policy) -> Level:
     return rule.level if own is None else own
 
 
+def is_about_calls(rule: str) -> bool:
+    """Return True if the findings of a rule are about single calls: such as were refused are one level lower."""
+    return rule not in RULES or rule.startswith(_ABOUT_CALLS)
+
+
 def _completed(run: Run, findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return findings with the outcome of their calls, a lower level for attempts, and the directories of commands."""
     calls = {call.number: call for call in run.calls}
@@ -157,12 +157,9 @@ def _complete(run: Run, finding: Finding, calls: Mapping[int, Call]) -> Finding:
     call = calls.get(events[0].number) if events else None
     directory = finding.directory or (events[0].directory if events and finding.file is None else None)
     finding = finding._replace(events=events, directory=None if directory == TOP else directory)
-    if call is not None and (finding.rule not in RULES or finding.rule.startswith(_ABOUT_CALLS)):
+    if call is not None and is_about_calls(finding.rule):
         finding = finding._replace(outcome=call.outcome, exit_code=call.exit_code)
-    has_run = call is not None and call.outcome == "failed" and not finding.rule.startswith(_HARMLESS_IF_FAILED)
-    if not finding.attempted or has_run:
-        return finding._replace(attempted=False)
-    return finding._replace(level=lower(finding.level))
+    return finding._replace(level=lower(finding.level)) if finding.attempted else finding
 
 
 def _with_place(run: Run, event: Event, call: Call | None) -> Event:

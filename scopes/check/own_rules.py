@@ -40,6 +40,7 @@ _OUTCOME = compile_lazily(r"\.(ok|failed|denied)\b")
 _OUTCOMES: Final[dict[str, Outcome]] = {"ok": "ok", "failed": "failed", "denied": "denied"}
 _HOST = compile_lazily(r"[A-Za-z][\w+.-]*://(?:[^/?#\s]*@)?(\[[^\]\s]*\]|[^/:?#\s]+)")
 _COUNT = compile_lazily(r"at most (\d{1,6}) ")
+_WORDS = ("never", "some", "last", "at")  # that a form begins with
 _AGENTS = ("subagent_type", "agent", "agent_type")
 
 
@@ -215,9 +216,10 @@ def _match(pattern: Pattern, step: Call | Text, run: Run, settings: Settings) ->
         span = pattern.expression(step.text)
         return None if span is None else (event_of_text(step, step.text[slice(*span)]), None)
     if pattern.kind == "run":
-        commands = (each for each in step.commands if matches_command(pattern.text, each))
-        matches = ((event_of(step, match_of(each, step)), place_of(run, step, each)) for each in commands)
-        return next(matches, None)
+        for position, command in enumerate(step.commands):
+            if matches_command(pattern.text, command):
+                return event_of(step, match_of(command, step)), place_of(run, step, position)
+        return None
     event = _match_call(pattern, step, run, settings)
     return None if event is None else (event, None)
 
@@ -286,6 +288,7 @@ class _Parser:
         self._at = 0
 
     def parse(self) -> Expectation:
+        self._require_form()
         if self._take("never "):
             first = self._events()
             for word in ("until", "after"):
@@ -309,6 +312,23 @@ class _Parser:
             if self._take(f" {word}"):
                 return self._end(Expectation(f"needs {word}", first, second))
         raise self._mistake("`before` or `after` is missing")
+
+    def _require_form(self) -> None:
+        """Refuse a text that begins with neither the word of a form nor an event."""
+        if not self._text:
+            raise self._mistake("the rule is empty")
+        word = self._text.partition(" ")[0]
+        rest = self._text[len(word) + 1 :].lstrip()
+        if word in _WORDS and not rest:
+            self._at = len(self._text)
+            raise self._mistake(f"an event is missing: one of {', '.join(KINDS)}")
+        if self._text.startswith("at most ") and _COUNT.match(self._text) is None:
+            self._at = len("at most ")
+            raise self._mistake(f"a number is missing: {self._text[self._at :].partition(' ')[0]!r} is none")
+        if rest and word.isalpha() and word not in {*_WORDS, *KINDS}:
+            near = load("difflib:get_close_matches")(word, _WORDS, 1)
+            hint = f"did you mean {near[0]!r}?" if near else None
+            raise self._mistake(f"a rule begins with an event, or one of {', '.join(_WORDS)}: {word!r} is none", hint)
 
     def _events(self) -> tuple[Pattern, ...]:
         found = [self._event()]

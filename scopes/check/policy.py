@@ -32,6 +32,8 @@ _MAX_BITS = 63
 _OPENING = compile_lazily(r"[\[{.]")
 _MANY = 50  # brackets of a line on which nesting can be too deep
 _LONG_NUMBER = compile_lazily(r"[0-9_]{4300}")
+_PLACE = compile_lazily(r" ?\(at line (\d+), column (\d+)\)")
+_DATE = compile_lazily(r"\b\d{4}-\d{1,2}-\d{1,2}\b")
 _EXTENDING = ("extend", "include", "import")
 PRESETS = ("recommended", "strict", "read-only")
 _OWN_RULE_KEYS = ("id", "level", "expect", "message", "match", "not_match", "scope")
@@ -309,7 +311,7 @@ class _Reader:
         try:
             return dict(load("tomllib:loads")(self._text))
         except load("tomllib:TOMLDecodeError") as error:
-            raise Invalid(f"{self._path}: {error}") from error
+            raise self._syntax_mistake(str(error)) from error
         except RecursionError as error:
             lines = enumerate(self._text.splitlines(), 1)
             line = next((number for number, text in lines if len(_OPENING.findall(text)) > _MANY), 1)
@@ -318,6 +320,18 @@ class _Reader:
             lines = enumerate(self._text.splitlines(), 1)
             line = next((number for number, text in lines if _LONG_NUMBER.search(text)), 1)
             raise Invalid(f"{self._path}:{line}:1: a number has too many digits") from error
+
+    def _syntax_mistake(self, text: str) -> Invalid:
+        """Return the error about a text that is not TOML, with its place in the form of all mistakes."""
+        lines = self._text.splitlines()
+        found = _PLACE.search(text)
+        line, column = (int(found[1]), int(found[2])) if found else (max(len(lines), 1), 1)
+        written = lines[line - 1] if line <= len(lines) else ""
+        date = _DATE.search(written)
+        text = "the file ends in the middle of a value" if found is None else text[: found.start()].rstrip()
+        if date is not None and date.start() <= column <= date.end() + 1:
+            text, column = f"{date[0]} is no date", date.start() + 1
+        return Invalid(f"{self._path}:{line}:{column}: {text}")
 
     def _read_extends(self, document: Mapping[str, Any]) -> tuple[str, ...]:
         value = document.get("extends", [])
@@ -344,6 +358,8 @@ class _Reader:
                 raise self.mistake(key, f"{key} of {rule} must be {wanted}")
             if isinstance(value, float) and not abs(value) < float("inf"):
                 raise self.mistake(key, f"{key} of {rule} must be a finite number")
+            if isinstance(value, int | float) and value < 0:
+                raise self.mistake(key, f"{key} of {rule} must not be negative")
             if isinstance(value, int) and value.bit_length() > _MAX_BITS:
                 raise self.mistake(key, f"{key} of {rule} has too many digits")
             given[key] = value
@@ -368,6 +384,8 @@ class _Reader:
             expectation = parse_expectation(expect)
         except Invalid as error:
             raise self.mistake("expect", f"{name}: {error.message}", error.hint, number=number) from error
+        if not isinstance(document.get("message", ""), str):
+            raise self.mistake("message", f"`message` of {name} is not a text", number=number)
         self._try_examples(document, name, expectation, number)
         return OwnRule(
             name,

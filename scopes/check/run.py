@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from scopes.check.call_reader import CallReader
 from scopes.check.shell import parse_commands
 from scopes.check.shell_command import Command
-from scopes.check.workspace import is_widening, resolve
-from scopes.lazy_patterns import compile_lazily
-from scopes.model.agent_tools import SHELLS
-from scopes.model.file_edits import command_of
+from scopes.check.tool_files import edits_of_tool
+from scopes.check.workspace import is_widening, is_workspace, resolve
+from scopes.model.agent_tools import FILE_TOOLS, is_shell
+from scopes.model.file_edits import command_of, edits_of_result
 
 if TYPE_CHECKING:
     from scopes.history.usage import Tokens
@@ -22,13 +23,8 @@ if TYPE_CHECKING:
     from scopes.model.file_edits import FileEdit
     from scopes.model.message import Part
 
-# Names of shells among the tools of MCP servers and of agents that scopes has no table for.
-_SHELL_TOOL = compile_lazily(
-    r"(?:.*(?:__|[./:]))?(?:(?:run|execute|exec)_?(?:in_?)?)?(?:ba|z|power)?(?:sh|shell|command|terminal|exec)"
-    r"(?:_?(?:exec|execute|command|tool|run|cmd))?",
-    re.IGNORECASE,
-)
-_COMMANDS = ("command", "cmd")
+_COMMANDS = ("command", "cmd", "commands", "commandline", "command_line", "script")
+ANY_WORKSPACE = "/workspace"  # stands for the workspace of a transcript that does not state it
 
 Outcome: TypeAlias = Literal["ok", "failed", "denied", "open"]
 
@@ -81,6 +77,7 @@ class Call:
     agent: who called; `sub_agent` is True on a line that a tool call started
     directory: the working directory that the transcript states at this point
     edits: what the call did or tried to do to files, reads included
+    reader: reads all calls of its run; None for a call by itself
     """
 
     number: int
@@ -94,6 +91,7 @@ class Call:
     directory: str | None
     shell: str | None
     edits: tuple[FileEdit, ...]
+    reader: CallReader | None = field(default=None, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -103,16 +101,27 @@ class Call:
 
     @property
     def attempted(self) -> bool:
-        """True if the call was refused or failed: what it asked for may not have happened.
+        """True if the call certainly did nothing: it was refused, or it is an edit or a read by a tool that failed.
 
-        The exit code of a line of several commands is that of the last: the others may have done what they do.
+        A command that ran and failed may have done what it was to do, or a part of it; so may any other tool.
         """
-        return self.outcome == "denied" or (self.outcome == "failed" and len(self.commands) <= 1)
+        return self.outcome == "denied" or (self.outcome == "failed" and self.shell is None and bool(self.edits))
 
     @cached_property
     def commands(self) -> tuple[Command, ...]:
         """The commands that a shell call runs, unwrapped, in order; empty for other calls."""
+        if self.reader is not None:
+            return self.reader.commands_of(self)
         return () if self.shell is None else parse_commands(self.shell, self.directory)
+
+    @cached_property
+    def directories(self) -> tuple[str | None, ...]:
+        """The directory of each command, None if it is unknown; in a call without one, as if in `ANY_WORKSPACE`."""
+        if self.directory is not None or not self.commands:
+            return tuple(command.directory for command in self.commands)
+        placed = parse_commands(self.shell or "", ANY_WORKSPACE)
+        is_same = len(placed) == len(self.commands)
+        return tuple(command.directory for command in placed) if is_same else (None,) * len(self.commands)
 
 
 @dataclass(frozen=True)
@@ -120,7 +129,7 @@ class Run:
     """One conversation as rules read it.
 
     name: the conversation, or the path that was given
-    directory: the workspace: the first working directory of the transcript
+    directory: the first working directory of the transcript: the workspace, unless it is too wide
     calls, texts: each once, in the order in which they happened; calls of a sub-agent follow the call that started it
     parts: all parts of all messages, those of calls and texts included; the document of a typed message is one of them
     end: None if no event stream of the run has an end record
@@ -129,6 +138,7 @@ class Run:
     seconds: from the first to the last message; None if the times are unknown
     unfinished: a session file that ends before the run; None if each has its end
     damage: records that cannot be read, or were cut off, a text for each
+    checkout: the directory of the checkout, if the CI system in which the run is checked states it
     """
 
     name: str
@@ -146,17 +156,25 @@ class Run:
     parts: tuple[RunPart, ...] = ()
     unfinished: Unfinished | None = None
     damage: tuple[str, ...] = ()
+    checkout: str | None = None
+
+    def __post_init__(self) -> None:
+        reader = CallReader(self.calls)
+        for call in self.calls:
+            object.__setattr__(call, "reader", reader)
 
     @cached_property
     def workspaces(self) -> tuple[str, ...]:
         """The workspace, the worktrees that the agent added, and the directories that it did not enter with `cd`.
 
         A user resumed the session in such a directory, or the agent program moved there. It is left out if it contains
-        another workspace, is a home or belongs to the system: the agent may have entered it unseen.
+        another workspace, is a home or belongs to the system: the agent may have entered it unseen. The root directory,
+        a home, and a directory of the system are no workspace of a transcript that begins there: a run without any
+        whose directory is stated works outside.
         """
-        if self.directory is None or self.directory == "/":  # everything would be inside
+        if self.directory is None:
             return ()
-        found = {self.directory: None}
+        found = {self.directory: None} if is_workspace(self.directory, self.checkout) else {}
         reached: set[str | None] = set()
         for call in self.calls:
             added = [] if call.directory is None or reached & {call.directory, None} else [call.directory]
@@ -167,8 +185,13 @@ class Run:
                     reached.add(resolve(target, command.directory) if target is not None and known else None)
                 if command.argv[:3] == ("git", "worktree", "add") and call.outcome == "ok":
                     added += _added_worktree(command)
+            added = [each for each in added if is_workspace(each, self.checkout)]
             found.update((each, None) for each in added if not is_widening(each, tuple(found)))
         return tuple(found)
+
+    def find_places(self, path: str, directory: str | None, *, follows_last: bool = True) -> Sequence[str]:  # noqa: ARG002
+        """Return where links of the disk lead a path; nothing for a run that is over: its disk is another one."""
+        return ()
 
     @property
     def final_text(self) -> Text | None:
@@ -184,24 +207,51 @@ class Run:
 def command_line_of(call: Part) -> str | None:
     """Return the command line of a call of a shell, also of one that an MCP server provides; None for other calls."""
     command = command_of(call)
-    if command is None and _is_shell(call):
-        arguments = call.fields.get("input")
-        given = [arguments.get(name) for name in _COMMANDS] if isinstance(arguments, Mapping) else []
-        return next((text for text in given if isinstance(text, str)), None)
+    if not _is_shell(call):
+        return command
+    arguments = _arguments_of(call)
+    texts = [text for name, text in arguments.items() if isinstance(text, str) and _is_command_key(name)]
+    if command is None or len(texts) > 1:  # which of several texts runs is unknown
+        return "\n".join(dict.fromkeys([*([] if command is None else [command]), *texts])) if texts else command
     return command
+
+
+def edits_of(call: Part, result: Part | None = None) -> tuple[FileEdit, ...]:
+    """Return what a call did to files, also by a tool of an MCP server."""
+    edits = tuple(edits_of_result(call, result))
+    name = call.fields.get("name")
+    if edits or not isinstance(name, str) or name in FILE_TOOLS or is_shell(name):
+        return edits
+    return edits_of_tool(name, _arguments_of(call))
 
 
 def has_unread_command(call: Part) -> bool:
     """Return True if a call of a shell has a command in another form than a text or a list of words."""
-    arguments = call.fields.get("input")
     if not _is_shell(call) or command_line_of(call) is not None:
         return False
-    return not isinstance(arguments, Mapping) or any(arguments.get(name) for name in _COMMANDS)
+    arguments = _arguments_of(call)
+    given = call.fields.get("input", call.fields.get("input_text"))
+    return any(value and _is_command_key(name) for name, value in arguments.items()) if arguments else bool(given)
+
+
+def _arguments_of(call: Part) -> Mapping[str, object]:
+    """Return the arguments of a call, also of one whose input is a text in JSON; empty if there are none."""
+    given = call.fields.get("input", call.fields.get("input_text"))
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            return {}
+    return given if isinstance(given, Mapping) else {}
+
+
+def _is_command_key(name: str) -> bool:
+    return name.strip().lower() in _COMMANDS
 
 
 def _is_shell(call: Part) -> bool:
     name = call.fields.get("name")
-    return isinstance(name, str) and (name in SHELLS or _SHELL_TOOL.fullmatch(name) is not None)
+    return isinstance(name, str) and is_shell(name)
 
 
 def _added_worktree(command: Command) -> tuple[str, ...]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from scopes.check.run import Call, Outcome, Run, RunPart, RunSource, Text, command_line_of
+from scopes.check.run import Call, Outcome, Run, RunPart, RunSource, Text, command_line_of, edits_of
 from scopes.check.session_files import find_unfinished
 from scopes.check.transcripts import Transcripts, find_session_directory, read_transcripts
+from scopes.check.unread_calls import FoundPart, find_orphans, find_reused_ids, find_unread
 from scopes.history.conversations import Scope, walk_messages
 from scopes.history.messages import MessageHeader
 from scopes.history.revisions import find_directory
@@ -22,7 +23,6 @@ from scopes.importers.formats.base import Source, choose_format
 from scopes.importers.formats.events import STREAM, Draft, Ending, RunEnd, Session
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.streams import KnownCalls
-from scopes.model.file_edits import edits_of_result
 from scopes.model.message import COPIED, Message, Part
 from scopes.model.tool_calls import is_refused
 from scopes.store.repository import Repository
@@ -42,16 +42,22 @@ def read_run(repository: Repository, scope: Scope, name: str | None = None) -> R
     messages.sort(key=lambda entry: _stream_number(entry[1], transcripts, has_session=has_session))
     entries = _in_order(messages)
     directory = find_directory(repository, scope.conversation) or find_session_directory(repository, scope)
-    builder = _Builder(directory, transcripts)
     of_file = [message for (_, message), _ in entries if not (has_session and STREAM in message.extra)]
     known = KnownCalls()
     for part in (part for message in of_file for part in message.parts if part.type == "tool_call"):
         known.add(part)
+    kept: list[tuple[_Entry, bool]] = []
     for (head, message), sub_agent in entries:
         if not has_session or STREAM not in message.extra:
-            builder.add(head, message, sub_agent=sub_agent)
+            kept.append(((head, message), sub_agent))
         elif (left := _without_known(message, known)).parts:
-            builder.add(head, left, sub_agent=sub_agent)
+            kept.append(((head, left), sub_agent))
+    parts: dict[MessageId, Sequence[Part]] = {message.id: () for _, message in messages}
+    unread = find_unread(transcripts.records, parts | {message.id: message.parts for (_, message), _ in kept})
+    builder = _Builder(directory, transcripts, unread)
+    for (head, message), sub_agent in kept:
+        builder.add(head, message, sub_agent=sub_agent)
+    builder.finish()
     heading = read_heading(repository, scope.conversation)
     return Run(
         name=name or scope.conversation,
@@ -68,10 +74,24 @@ def read_run(repository: Repository, scope: Scope, name: str | None = None) -> R
         answers=builder.answers,
         parts=tuple(builder.parts),
         unfinished=find_unfinished(
-            transcripts.files, entries, needs_record=bool(transcripts.streams) and transcripts.end is None
+            repository, transcripts.files, entries, needs_record=bool(transcripts.streams) and transcripts.end is None
         ),
-        damage=transcripts.damage,
+        damage=(*transcripts.damage, *_describe_conflicts(transcripts, messages, unread)),
     )
+
+
+def _describe_conflicts(
+    transcripts: Transcripts, messages: Sequence[_Entry], unread: Sequence[FoundPart]
+) -> Iterator[str]:
+    """Yield a text if calls of no message have the ids of others, and if a session file has results without calls."""
+    parts = [part for _, message in messages for part in message.parts]
+    count = len(find_reused_ids(parts, unread))
+    if count:
+        yield f"{count} call id{'s are' if count > 1 else ' is'} used for different calls"
+    if any(source.kind == "session" for source in transcripts.sources):
+        count = len(find_orphans([*parts, *(each.part for each in unread)]))
+        if count:
+            yield f"{count} tool result{'s have' if count > 1 else ' has'} no call: calls are missing"
 
 
 def read_empty_run(source: Source) -> Run | None:
@@ -140,9 +160,13 @@ def _in_order(entries: list[_Entry]) -> list[tuple[_Entry, bool]]:
 class _Builder:
     """Collects calls with their results, texts, usage and times; messages are added in order."""
 
-    def __init__(self, directory: str | None, transcripts: Transcripts) -> None:
+    def __init__(self, directory: str | None, transcripts: Transcripts, unread: Sequence[FoundPart]) -> None:
         self._transcripts = transcripts
+        self._unread: dict[MessageId | None, list[FoundPart]] = {}
+        for each in unread:
+            self._unread.setdefault(each.message, []).append(each)
         self._last: Message | None = None
+        self._last_added: Message | None = None
         self.texts: list[Text] = []
         self.parts: list[RunPart] = []
         self.tokens: list[Any] = []
@@ -173,6 +197,7 @@ class _Builder:
         if message.id in self._seen:
             return
         self._seen.add(message.id)
+        self._last_added = message
         if message.time is not None and message.extra.get("precision") not in {COPIED, "none"}:
             self._times.append(head.time)
         if (usage := tokens_of(message)) is not None:
@@ -184,14 +209,23 @@ class _Builder:
         self._directory = cwd if isinstance(cwd, str) else self._directory
         if message.author.kind in {"agent", "system"} and not sub_agent:
             self._last = message
-        self._add_parts(message, sub_agent=sub_agent)
+        self._add_parts(message, message.parts, sub_agent=sub_agent)
+        for each in self._unread.pop(message.id, []):
+            self._add_parts(message, [each.part], sub_agent=sub_agent or each.sub_agent)
         if message.payload is not None:
             self.parts.append(RunPart(self._number, message.id, message.author.name, Part("raw", message.payload)))
 
-    def _add_parts(self, message: Message, *, sub_agent: bool) -> None:
+    def finish(self) -> None:
+        """Add the calls of records that no message precedes, and of those whose messages count elsewhere."""
+        left = [each for group in self._unread.values() for each in group]
+        if self._last_added is not None:
+            for each in left:
+                self._add_parts(self._last_added, [each.part], sub_agent=each.sub_agent)
+
+    def _add_parts(self, message: Message, parts: Sequence[Part], *, sub_agent: bool) -> None:
         known = [call[4] for call in self._calls[-64:]]
         name = message.author.name
-        for part in message.parts:
+        for part in parts:
             call_id = part.fields.get("call_id")
             if part.type == "tool_call" and not (isinstance(call_id, str) and _has_call(known, part)):
                 self._number += 1
@@ -221,7 +255,7 @@ class _Builder:
                 exit_code=_exit_code(result),
                 directory=directory,
                 shell=command_line_of(part),
-                edits=tuple(edits_of_result(part, result)),
+                edits=edits_of(part, result),
             )
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from scopes.check.shell_state import Input, State, Word, add_paths, resolve
+from scopes.check.shell_state import Input, State, Word
 from scopes.check.shell_words import WordReader
 from scopes.lazy_patterns import compile_lazily
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _READS = {"read", "mapfile", "readarray", "getopts"}
-_COPIERS = {"cp", "mv", "ln", "install", "tee"}
 _EXPORTS = {"export", "declare", "typeset"}
 _ASSIGNMENT = compile_lazily(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _CHANGED = compile_lazily(
@@ -34,25 +33,6 @@ def run_builtin(words: tuple[Word, ...], state: State, given: Input | None) -> N
                 state.assign(word.text, given.item if given and given.item else Word(None, f"${word.text}"))
     elif name in _BUILTINS:
         _BUILTINS[name](words[1:], state)
-    elif name in _COPIERS:
-        _note_copies(name, words[1:], state)
-
-
-def _note_copies(name: str, words: tuple[Word, ...], state: State) -> None:
-    """Remember the files and the links that a program makes: their last operand, or names in that directory."""
-    operands = [word.text for word in words if not word.text.startswith("-")]
-    if name == "ln" and len(operands) == 1:
-        operands.append(operands[0].rstrip("/").rsplit("/", 1)[-1])
-    targets = operands if name == "tee" else operands[-1:]
-    names = [each.rstrip("/").rsplit("/", 1)[-1] for each in operands[:-1][:20]] if name != "tee" else []
-    made = {resolve(state.directory, each) for each in targets[:20]}
-    made |= {
-        resolve(state.directory, f"{target}/{each}") for target in targets[:1] for each in names if each.strip(".")
-    }
-    known = {each for each in made if each is not None}
-    state.written = add_paths(state.written, known)
-    if name == "ln" and any(re.fullmatch(r"-[a-zA-Z]*s[a-zA-Z]*|--sym\w*", word.text) for word in words):
-        state.links = add_paths(state.links, known)
 
 
 def _alias(words: tuple[Word, ...], state: State) -> None:
@@ -95,6 +75,19 @@ def _export_words(words: tuple[Word, ...], state: State) -> None:
         _declare_word(word, state, is_export=True)
 
 
+def _shopt(words: tuple[Word, ...], state: State) -> None:
+    options = "".join(word.text for word in words if word.text.startswith("-"))
+    if any(word.text == "lastpipe" for word in words):
+        state.pipes_here = "s" in options
+
+
+def _trap(words: tuple[Word, ...], state: State) -> None:
+    """Remember what runs later: then its variables and its directory may be others."""
+    names = {word.text.upper().removeprefix("SIG") for word in words[1:]}
+    if len(words) > 1 and words[0].text not in {"", "-", "-l", "-p"} and names - {"DEBUG"}:
+        state.traps = tuple(dict.fromkeys((*state.traps, words[0])))[:20]
+
+
 def _printf(words: tuple[Word, ...], state: State) -> None:
     if len(words) > 1 and words[0].text == "-v":
         state.assign(words[1].text, Word(None, f"${words[1].text}"))
@@ -105,6 +98,8 @@ _BUILTINS: dict[str, Callable[[tuple[Word, ...], State], None]] = {
     "hash": _hash,
     "unalias": _unalias,
     "set": _set,
+    "shopt": _shopt,
+    "trap": _trap,
     "shift": _shift,
     "let": _let,
     "export": _export_words,
@@ -129,8 +124,10 @@ def _change_directory(name: str, operands: list[Word], state: State) -> None:
     if name == "pushd":
         state.stack = (*state.stack[-20:], state.directory)
     target = operands[0].text if operands else "~" if name != "pushd" else None
-    if target == "-":
-        state.previous, state.directory = state.directory, state.previous
+    if len(operands) > 1:  # an error in bash, another directory in zsh
+        state.previous, state.directory, state.others = None, None, state.places
+    elif target == "-":
+        state.go_back()
     else:
         state.change_directory(target)
 

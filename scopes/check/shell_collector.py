@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scopes.check.shell_code import find_code, find_loaded_code
-from scopes.check.shell_command import Command, Redirection
-from scopes.check.shell_doubt import find_doubt, find_place_doubt
-from scopes.check.shell_state import Function, Input, State, Word, add_paths, resolve
-from scopes.check.shell_unwrap import find_unread, item_of
+from scopes.check.shell_changes import apply_changes, find_changes, resolve_changes
+from scopes.check.shell_command import Command, Redirection, Setting
+from scopes.check.shell_git_settings import find_settings, note_settings
+from scopes.check.shell_opaque import find_opaque_code, find_opaque_environment, find_opaque_target, find_opaque_words
+from scopes.check.shell_state import Function, Input, State, Word, resolve
+from scopes.check.shell_unwrap import find_opaque_program, item_of
 from scopes.check.shell_words import known_output
 from scopes.check.shell_wrappers import program_of
+from scopes.check.shell_written import find_opaque_file
 from scopes.lazy_patterns import compile_lazily
 
 MAX_STEPS = 50_000  # statements and words; loops, functions and nested shells multiply those of the text
@@ -31,12 +33,36 @@ class Frame(NamedTuple):
     wrappers: tuple[str, ...] = ()
     environment: tuple[tuple[str, str | None], ...] = ()
     depth: int = 0
-    calls: tuple[Function, ...] = ()  # functions that are running, the outermost first
+    settings: tuple[Setting, ...] = ()  # of git, from `-c`
+    calls: tuple[Function | str, ...] = ()  # functions and scripts that are running, the outermost first
 
     def one_deeper(self) -> Frame:
         """Return the frame of a statement in this one; `_replace` takes three times as long."""
-        source, state, given, wrappers, environment, depth, calls = self
-        return Frame(source, state, given, wrappers, environment, depth + 1, calls)
+        source, state, given, wrappers, environment, depth, settings, calls = self
+        return Frame(source, state, given, wrappers, environment, depth + 1, settings, calls)
+
+
+class Context(NamedTuple):
+    """What applies to a command besides its words.
+
+    environment: its variables
+    settings: those of git
+    reason: why there may be other settings; None if there are none
+    """
+
+    environment: tuple[tuple[str, str | None], ...]
+    settings: tuple[Setting, ...] = ()
+    reason: str | None = None
+
+
+def context_of(words: tuple[Word, ...], frame: Frame) -> Context:
+    """Return what applies to a command."""
+    state = frame.state
+    environment = (*state.exported.items(), *frame.environment)
+    if not words or not words[0].text.endswith("git"):
+        return Context(environment)
+    settings, reason = find_settings(state.files, state.directory, environment)
+    return Context(environment, (*settings, *frame.settings), reason)
 
 
 class Collector:
@@ -66,35 +92,49 @@ class Collector:
         text: str,
         files: tuple[Redirection, ...],
         reason: str | None = None,
+        *,
+        is_read: bool = False,
     ) -> None:
-        """Add a command that runs; `reason` is why it cannot be read."""
+        """Add a command that runs.
+
+        reason: why it cannot be read
+        is_read: the file that it runs is read
+        """
         if not words and not files:
             return
-        given = frame.input
-        environment = (*frame.state.exported.items(), *frame.environment)
-        unread = find_unread(words, given, frame.wrappers, environment)
+        given, state = frame.input, frame.state
+        environment, settings, unread_settings = context_of(words, frame)
+        unread = None if is_read else find_opaque_program(words, given, settings, environment)
         reason = reason or (None if unread is None else unread.reason)
         argv = tuple(word.value for word in words)
         if argv and argv[0] is None and program_of(words):
             argv = (program_of(words), *argv[1:])
-        if argv and argv[0] in frame.state.aliases:
+        if argv and argv[0] in state.aliases:
             reason = f"{argv[0]} is an alias"
         readable = tuple(self.readable(word.text) for word in words)
+        changes = find_changes(words)
         reason = (
             reason
-            or find_code(words, text)
-            or (find_loaded_code(environment) if environment and words else None)
-            or find_doubt(words, readable)
-            or find_place_doubt(words, files, frame.state)
+            or find_opaque_code(words, text)
+            or (find_opaque_environment(environment) if environment and words else None)
+            or find_opaque_words(words, readable)
+            or find_opaque_target(words, files, changes, state)
+            or (None if is_read else find_opaque_file(words, files, state, environment, settings))
+            or unread_settings
         )
-        for file in files:
-            if file.kind != "read" and (path := resolve(frame.state.directory, file.target)) is not None:
-                frame.state.written = add_paths(frame.state.written, (path,))
+        self.output = known_output(list(words))
+        if argv in {("cat",), ("cat", "-")} or argv[:1] == ("tee",):
+            self.output = None if given is None else given.script
+        self._note_files(files, state)
+        resolved = resolve_changes(changes, state.directory, state.files) if changes else ()
+        apply_changes(resolved, words, state.files, given)
+        if argv[:2] == ("git", "config"):
+            note_settings(words, state.files)
         self.commands.append(
             Command(
                 argv=argv,
                 text=text,
-                directory=frame.state.directory,
+                directory=state.directory,
                 wrappers=frame.wrappers,
                 opaque=reason,
                 piped_from=None if given is None else given.argv,
@@ -103,12 +143,18 @@ class Collector:
                 environment=environment,
                 code_from=() if unread is None else unread.code_from,
                 input="" if given is None or given.script is None else given.script.text,
+                changes=resolved,
+                settings=settings,
             )
         )
         self._words = words
-        self.output = known_output(list(words))
-        if argv in {("cat",), ("cat", "-")} or argv[:1] == ("tee",):
-            self.output = None if given is None else given.script
+
+    def _note_files(self, files: tuple[Redirection, ...], state: State) -> None:
+        """Remember what the last command prints into files."""
+        text = None if self.output is None else self.output.value
+        for file in files:
+            if file.kind != "read" and (path := resolve(state.directory, file.target)) is not None:
+                state.files.write(path, text, is_appended=file.kind == "append")
 
     def readable(self, text: str) -> str:
         """Return a text with the source of command substitutions in the place of their placeholders."""
@@ -118,6 +164,9 @@ class Collector:
         """Give the redirections of a compound statement to its last command."""
         if not files:
             return
+        if len(self.commands) != start + 1:
+            self.output = None
+        self._note_files(files, frame.state)
         if len(self.commands) == start:
             self.commands.append(Command((), "", frame.state.directory, frame.wrappers))
         last = self.commands[-1]

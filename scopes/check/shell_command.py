@@ -8,10 +8,38 @@ RedirectionKind: TypeAlias = Literal["read", "write", "append"]
 
 
 class Redirection(NamedTuple):
-    """A redirection from or to a file, as written; None if the target is computed."""
+    """A redirection from or to a file, as written, with `~` for $HOME; None if the target is computed."""
 
     kind: RedirectionKind
     target: str | None
+
+
+ChangeKind: TypeAlias = Literal["write", "copy", "link", "delete"]
+
+
+class Change(NamedTuple):
+    """A file that a program changes.
+
+    path: resolved, where the directory is known
+    source: the file that it becomes a copy of, or what a link refers to; None if that is not known
+    """
+
+    kind: ChangeKind
+    path: str
+    source: str | None = None
+
+
+class Setting(NamedTuple):
+    """A setting of git that applies to one command.
+
+    key: section and name in lower case
+    value: None if it is not known
+    is_from_file: a file has it that commands of the run wrote
+    """
+
+    key: str
+    value: str | None
+    is_from_file: bool = False
 
 
 class Command(NamedTuple):
@@ -28,6 +56,8 @@ class Command(NamedTuple):
     words: the words of argv; in a word that the shell computes the unknown pieces are as written: `/tmp/x-$i`
     environment: the variables that were set for it on this line, with None for a value that the shell computes
     code_from: the programs whose output it runs as code, as in `curl ... | sh`
+    changes: the files that it writes, deletes or links by its arguments; links that were made before are followed
+    settings: of git, from `-c`, `--config-env`, variables, and files that were written; the last one of a key wins
     input: the text of a heredoc, a here-string or a pipe that it reads, with the unknown pieces as written
     """
 
@@ -42,6 +72,8 @@ class Command(NamedTuple):
     environment: tuple[tuple[str, str | None], ...] = ()
     code_from: tuple[str, ...] = ()
     input: str = ""
+    changes: tuple[Change, ...] = ()
+    settings: tuple[Setting, ...] = ()
 
     @property
     def program(self) -> str | None:

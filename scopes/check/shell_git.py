@@ -1,20 +1,17 @@
-"""Read what a git command runs: the command below its global options, aliases, and programs that settings name.
-
-Settings count where one command line gives them: `-c KEY=VALUE`, `--config-env`, and variables such as GIT_PAGER.
-"""
+"""Read what a git command runs: the command below its global options, aliases, and programs that settings name."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from scopes.check.shell_command import Setting
+from scopes.check.shell_git_settings import Environment, option_settings
 from scopes.check.shell_state import Word
-from scopes.check.shell_wrappers import Step, join, program_of, split_options
+from scopes.check.shell_wrappers import Step, is_abbreviation, join, program_of, split_options
 from scopes.lazy_patterns import compile_lazily
 from scopes.loading import load
-
-Environment = Sequence[tuple[str, str | None]]
 
 _VALUED: Final = ("--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env")
 _PROGRAM_KEY: Final = compile_lazily(
@@ -29,6 +26,8 @@ _PROGRAM_VARIABLES: Final = frozenset(
     {"GIT_PAGER", "PAGER", "GIT_EDITOR", "EDITOR", "VISUAL", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND", "GIT_SSH",
      "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS", "GIT_PROXY_COMMAND"}
 )  # fmt: skip
+_COMPUTED: Final = _PROGRAM_VARIABLES | {"GIT_CONFIG_PARAMETERS"}  # which must be known
+_SETTING: Final = frozenset({"-c", "--config-env"})
 _BOOLEANS: Final = frozenset({"", "true", "false", "1", "0", "yes", "no", "on", "off"})
 _PLAIN: Final = compile_lazily(
     r"(?:\S*/)?(?:ssh|cat|less|more|most|vim?|nvim|nano|emacs|code|delta|bat|diff-so-fancy|diff-highlight|true|false|echo|:"
@@ -60,26 +59,31 @@ _PACKS: Final = compile_lazily(r"(?:\S*/)?git[- ](?:upload|receive)-(?:pack|arch
 _OTHER_VALUED: Final = {"rebase": ("sXC", ("--onto", "--strategy"))}
 
 
-def unwrap_git(words: tuple[Word, ...], environment: Environment = ()) -> list[Step]:
+def unwrap_git(words: tuple[Word, ...], environment: Environment = (), settings: Sequence[Setting] = ()) -> list[Step]:
     """Return what a git command runs, one layer below it; empty if it is the command itself."""
     options = split_options(words[1:], "Cc", _VALUED)
-    git, inner = Word("git", "git"), options.operands
-    settings = [(name, value) for name, value in options.given if name in {"-c", "--config-env"} and value is not None]
-    pairs = [*_pairs_of(settings, environment)]
+    inner = options.operands
     if options.given and inner:
+        given = [(name, value) for name, value in options.given if name in _SETTING and value is not None]
         directories = [value for name, value in options.given if name in {"-C", "--work-tree"} and value is not None]
-        wrapper = " ".join(("git", *(f"-c {value.text}" for _, value in settings))) if settings else ""
-        steps = [*_programs_of(pairs)]
-        alias = _alias_step(wrapper, inner, pairs, [value for name, value in settings if name == "-c"])
+        wrapper = " ".join(("git", *(f"-c {value.text}" for _, value in given))) if given else ""
         repository = options.value(("--git-dir",))
-        variables = () if repository is None else (("GIT_DIR", repository.value),)
-        own = alias or Step(wrapper, (git, *inner), environment=variables, directory=_chained(directories))
-        return [*steps, own]
-    if inner:
-        own_alias = _alias_step("git", inner, pairs)
-        if own_alias is not None:
-            return [own_alias]
-    return [*_verb_steps(inner), *(step._replace(kept=True) for step in _variables(pairs, environment))]
+        in_files = (each for each in settings if each.is_from_file)  # whose paths may be relative to this directory
+        return [
+            Step(
+                wrapper,
+                (Word("git", "git"), *inner),
+                environment=() if repository is None else (("GIT_DIR", repository.value),),
+                directory=_chained(directories),
+                settings=(*in_files, *option_settings(given, environment)),
+            )
+        ]
+    known = _effective(settings)
+    alias = _alias_step(inner, known.get(f"alias.{inner[0].text.lower()}", ())) if inner else None
+    if alias is not None:
+        return [alias]
+    steps = (*_programs_of(known), *_programs_of_variables(environment)) if inner else ()
+    return [*_verb_steps(inner), *steps]
 
 
 def unwrap_git_program(words: tuple[Word, ...]) -> list[Step]:
@@ -91,16 +95,24 @@ def unwrap_git_program(words: tuple[Word, ...]) -> list[Step]:
     return [Step(name, (Word("git", "git"), Word(verb, verb), *words[1:]))]
 
 
-def find_unread_git(words: tuple[Word, ...], wrappers: Sequence[str], environment: Environment) -> str | None:
-    """Return why a git command cannot be read completely; None if it can."""
-    given = [text.removeprefix("-c ") for each in wrappers if each.startswith("git -c") for text in [each[4:]]]
-    texts = [text for line in given for text in line.split(" -c ")]
-    settings = [("-c", Word(None if "$" in text or "`" in text else text, text)) for text in texts]
-    for key, value in _pairs_of(settings, environment):
+def _find_opaque_setting(settings: Sequence[Setting], environment: Environment) -> str | None:
+    """Return why a setting of git, or a variable that names a program, cannot be read."""
+    for key, value, _ in settings:
         if _READ_KEY.fullmatch(key):
             return f"git runs with the setting {key}"
         if value is None and (_PROGRAM_KEY.fullmatch(key) or key.startswith("alias.")):
             return f"the program in the setting {key} is computed by the shell"
+    for name, value in dict(environment).items():
+        if value is None and (name in _COMPUTED or name.startswith("GIT_CONFIG_KEY_")):
+            return f"the value of {name} is computed by the shell"
+    return None
+
+
+def find_opaque_git(words: tuple[Word, ...], settings: Sequence[Setting], environment: Environment) -> str | None:
+    """Return why a git command cannot be read completely; None if it can."""
+    reason = _find_opaque_setting(settings, environment)
+    if reason is not None:
+        return reason
     verb = words[1].text if len(words) > 1 else ""
     if verb == "config":
         return _configured(words[2:])
@@ -127,21 +139,15 @@ def _configured(words: tuple[Word, ...]) -> str | None:
     return f"git config stores a program in {key}" if is_program or _READ_KEY.fullmatch(key) else None
 
 
-def _pairs_of(settings: Sequence[tuple[str, Word]], environment: Environment) -> Iterator[tuple[str, str | None]]:
-    """Yield the keys, in lower case, and values of settings; None for a value that is not known."""
-    variables = dict(environment)
-    for name, word in settings:
-        key, equals, value = word.text.partition("=")
-        known: str | None = value if equals else "true"
-        if word.value is None:
-            known = None
-        elif name == "--config-env":
-            known = variables.get(value)
-        yield key.lower(), known
-    for name, text in environment:
-        number = name.removeprefix("GIT_CONFIG_KEY_")
-        if number != name and text is not None:
-            yield text.lower(), variables.get(f"GIT_CONFIG_VALUE_{number}")
+def _effective(settings: Sequence[Setting]) -> Mapping[str, list[str]]:
+    """Return the known values by key; an empty value takes back those before it."""
+    values: dict[str, list[str]] = {}
+    for key, value, _ in settings:
+        if value:
+            values.setdefault(key, []).append(value)
+        elif value == "":
+            values.pop(key, None)
+    return values
 
 
 def _is_plain(key: str, value: str | None) -> bool:
@@ -151,45 +157,40 @@ def _is_plain(key: str, value: str | None) -> bool:
     return not value or (_PLAIN.fullmatch(value) is not None and not _TUNNEL.search(value))
 
 
-def _programs_of(pairs: Sequence[tuple[str, str | None]]) -> Iterator[Step]:
+def _programs_of(settings: Mapping[str, Sequence[str]]) -> Iterator[Step]:
     """Yield the scripts that settings make git run."""
-    for key, value in pairs:
-        if _PROGRAM_KEY.fullmatch(key) and value and not _is_plain(key, value):
-            if ".helper" in key and not value.startswith("!") and not value.startswith("/"):
-                continue
-            text = value.removeprefix("!")
-            yield Step(f"git -c {key}", script=Word(text, text))
+    for key, values in settings.items():
+        for value in values if _PROGRAM_KEY.fullmatch(key) else ():
+            is_helper = ".helper" in key and not value.startswith(("!", "/"))
+            if not is_helper and not _is_plain(key, value):
+                text = value.removeprefix("!")
+                yield Step(f"git -c {key}", script=Word(text, text), kept=True, settings=(Setting(key, ""),))
 
 
-def _variables(pairs: Sequence[tuple[str, str | None]], environment: Environment) -> Iterator[Step]:
+def _programs_of_variables(environment: Environment) -> Iterator[Step]:
     """Yield the scripts that variables make git run."""
-    yield from _programs_of(pairs)
     for name, value in dict(environment).items():
         if name in _PROGRAM_VARIABLES and value and not _is_plain("", value):
-            yield Step(name, script=Word(value, value), environment=((name, ""),))
+            yield Step(name, script=Word(value, value), environment=((name, ""),), kept=True)
 
 
-def _alias_step(
-    wrapper: str, inner: tuple[Word, ...], pairs: Sequence[tuple[str, str | None]], settings: Sequence[Word] = ()
-) -> Step | None:
-    """Return what an alias runs that the command line itself defines; None if the verb is none.
+def _alias_step(inner: tuple[Word, ...], values: Sequence[str]) -> Step | None:
+    """Return what an alias runs that the run itself defines; None if the verb is none.
 
-    `settings` are the values of `-c`, which also count for an alias of an alias.
+    Git takes the last value: of a file that was written several times, the others may be in it no more.
     """
-    value = next((value for key, value in reversed(pairs) if key == f"alias.{inner[0].text.lower()}"), None)
+    value = values[-1] if values else ""
     if not value:
         return None
     if value.startswith("!"):
-        return Step(f"{wrapper or 'git'} alias", script=join((Word(value[1:], value[1:]), *inner[1:])))
+        return Step("git alias", script=join((Word(value[1:], value[1:]), *inner[1:])))
     try:
         pieces = load("shlex:split")(value)
     except ValueError:
         pieces = value.split()
     if pieces[:1] == [inner[0].text]:
         return None
-    options = [word for value in settings for word in (Word("-c", "-c"), value)]
-    verb = [Word(each, each) for each in pieces]
-    return Step(f"{wrapper or 'git'} alias", (Word("git", "git"), *options, *verb, *inner[1:]))
+    return Step("git alias", (Word("git", "git"), *(Word(each, each) for each in pieces), *inner[1:]))
 
 
 def _verb_steps(inner: tuple[Word, ...]) -> list[Step]:
@@ -209,17 +210,12 @@ def _verb_steps(inner: tuple[Word, ...]) -> list[Step]:
     while rest:
         options = split_options(rest, letters + more, (*long, *more_long))
         for name, value in options.given:
-            is_script = (name[1:] in letters and len(name) == 2) or _is_long(name, long)
+            is_script = (name[1:] in letters and len(name) == 2) or any(is_abbreviation(name, each) for each in long)
             if is_script and value is not None and value.text and not _PACKS.fullmatch(value.text):
                 shown = long[letters.index(name[1:])] if name[1:] in letters else name
                 steps.append(Step(f"git {verb} {shown}", script=value, kept=True))
         rest = options.operands[1:]
     return steps
-
-
-def _is_long(name: str, long: Sequence[str]) -> bool:
-    """Return True if a long option, perhaps shortened, is one of some."""
-    return len(name) > 4 and any(each.startswith(name) for each in long)
 
 
 def _chained(directories: list[Word]) -> Word | None:

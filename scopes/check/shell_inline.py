@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from scopes.check.shell_scripts import AWKS, SEDS, script_file
 from scopes.check.shell_sed import awk_commands, awk_program, sed_commands, sed_scripts
 from scopes.check.shell_state import Word
-from scopes.check.shell_wrappers import Step, join, program_of, split_options
+from scopes.check.shell_wrappers import Step, is_abbreviation, join, program_of, split_options
 from scopes.lazy_patterns import compile_lazily
 
 
@@ -32,19 +32,14 @@ _COMMAND_OPTIONS: Final[Mapping[str, _Options]] = {
     "man": _Options("PH", ("--pager", "--html")),
     "scp": _Options("S"),
     "sftp": _Options("S"),
-    "entr": _Options(),
-    "watchexec": _Options(),
     "nodemon": _Options("x", ("--exec",)),
     "ncat": _Options("ec", ("--exec", "--sh-exec")),
     "nc": _Options("ec"),
-    "ctags": _Options(),
     "fzf": _Options("", ("--preview", "--bind")),
     "rg": _Options("", ("--pre",)),
     "aria2c": _Options("", ("--on-download-complete",)),
     "wget": _Options("", ("--use-askpass",)),
     "xterm": _Options("e"),
-    "gnome-terminal": _Options(),
-    "ip": _Options(),
 }  # fmt: skip
 _OTHER_OPTIONS: Final = frozenset({"--checkpoint"})  # they are no shortened ones
 _ENDED_BY_COMMAND: Final = {"xterm": "-e", "gnome-terminal": "--", "watchexec": "--"}
@@ -53,6 +48,7 @@ _PLAIN_PROGRAM: Final = compile_lazily(
     r"(?:\s+[\w./=@:~%+,-]+)*"
 )
 _TUNNEL: Final = compile_lazily(r"(?i)proxycommand|localcommand|knownhostscommand")
+_FZF_ACTION: Final = compile_lazily(r"execute|become|reload|transform|preview[^-\w]|\$|`")  # which run commands
 _CHECKPOINTS: Final = compile_lazily(r"dot|bell|ttyout(?:=.*)?|echo(?:=.*)?|sleep=\d+|totals|wait=.*|\.")
 _VIMS: Final = frozenset({"vi", "vim", "nvim", "view", "ex", "vimdiff", "gvim", "rvim"})
 _VIM_CALM: Final = compile_lazily(
@@ -98,7 +94,7 @@ def unwrap_inline(words: tuple[Word, ...], script: Word | None) -> list[Step]:
     return [Step(program, script=word, kept=True) for word in found if word.text]
 
 
-def find_unread_inline(words: tuple[Word, ...], script: Word | None, *, is_fed: bool) -> tuple[str | None, bool]:
+def find_opaque_inline(words: tuple[Word, ...], script: Word | None, *, is_fed: bool) -> tuple[str | None, bool]:
     """Return why the arguments of a program cannot be read, and whether it runs its standard input.
 
     is_fed: its standard input is a pipe or a text
@@ -207,11 +203,15 @@ def _option_scripts(program: str, words: tuple[Word, ...]) -> Iterator[Word]:
     options = _COMMAND_OPTIONS[program]
     for name, value in _pairs(words, options):
         text = value.text
-        if any(each.startswith(name) for each in ("--checkpoint-action",)) and name.startswith("--ch"):
+        if is_abbreviation(name, "--checkpoint-action"):
             if _CHECKPOINTS.fullmatch(text):
                 continue
             text = text.removeprefix("exec=")
-        if (program == "fzf" and name == "--bind") or not text:
+        if program == "fzf" and name == "--bind":
+            if _FZF_ACTION.search(text):
+                yield Word("", "")
+            continue
+        if not text:
             continue
         if not _PLAIN_PROGRAM.fullmatch(text) or _TUNNEL.search(text):
             yield Word(None if value.value is None else text, text)
@@ -229,7 +229,7 @@ def _pairs(words: tuple[Word, ...], options: _Options) -> Iterator[tuple[str, Wo
             return
         if name in _OTHER_OPTIONS:
             continue
-        if name in options.long or (len(name) > 4 and any(each.startswith(name) for each in options.long)):
+        if any(name == each or is_abbreviation(name, each) for each in options.long):
             yield name, Word(None if word.value is None else value, value) if equals else following
         elif options.letters and re.match(r"-[A-Za-z]", text) and not text.startswith("--"):
             place = next((n for n, letter in enumerate(text) if letter in options.letters), None)
@@ -272,7 +272,7 @@ def _make_options(words: tuple[Word, ...]) -> Iterator[tuple[str, Word | None]]:
     while rest:
         options = split_options(rest, "CfIjlLoWE", ("--directory", "--file", "--makefile", "--eval", "--include-dir"))
         for name, value in options.given:
-            if name == "-E" or (len(name) > 3 and "--eval".startswith(name)):
+            if name == "-E" or is_abbreviation(name, "--eval"):
                 yield "--eval", value
             elif name in {"-f", "--file", "--makefile"}:
                 yield "-f", value

@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from scopes.check.shell_builtins import assign, declare, forget_changed, run_builtin, unset
-from scopes.check.shell_code import NOT_FOUND, find_assigned_code
-from scopes.check.shell_collector import Collector, Frame
+from scopes.check.shell_collector import Collector, Frame, context_of
 from scopes.check.shell_command import Command, Redirection
 from scopes.check.shell_grammar import Grammar
+from scopes.check.shell_opaque import COMMAND_NOT_FOUND_HANDLERS, find_opaque_assignment
 from scopes.check.shell_redirections import Redirections, read_redirections
-from scopes.check.shell_state import Function, Input, State, Word, resolve
+from scopes.check.shell_state import Function, Input, State, Word, either_input, resolve
 from scopes.check.shell_unwrap import unwrap
 from scopes.check.shell_words import WordReader, add_words, text_of
 from scopes.check.shell_wrappers import Step
+from scopes.check.shell_written import Script, find_script, read_script
 from scopes.lazy_patterns import compile_lazily
 
 if TYPE_CHECKING:
@@ -151,6 +152,7 @@ class Reader:
             self._backquoted(raw, inner)
         else:
             self._sequence(node, inner)
+            self._run_traps(inner, frame.state.traps)
 
     def _backquoted(self, raw: str, frame: Frame) -> None:
         text = _IN_BACKQUOTES.sub(r"\1", raw[1:-1])
@@ -175,7 +177,9 @@ class Reader:
         for number, stage in enumerate(stages, 1):
             start = len(self._log.commands)
             self._log.output = None
-            inner = frame._replace(state=frame.state.copy(), input=given or frame.input)
+            is_here = frame.state.pipes_here and number == len(stages)
+            state = frame.state if is_here else frame.state.copy()
+            inner = frame._replace(state=state, input=given or frame.input)
             self._statement(stage, inner, tail if number == len(stages) else Redirections())
             given = self._log.input_after(start, given)
 
@@ -188,22 +192,26 @@ class Reader:
         self._statement(node, frame)
         state = frame.state
         failed: tuple[str, ...] = ()
+        skipped: list[State] = []  # what the shell remembers where the rest of `a && b` was not run
         for number, (operator, right) in enumerate(reversed(rights), 1):
             own = tail if number == len(rights) else Redirections()
             if operator == "&&":
                 failed += state.failed + state.places
                 state.failed = ()
+                skipped.append(state.copy())
                 self._statement(right, frame, own)
                 continue
             other = state.copy()
+            other.join_values(skipped)
             if state.failed:
                 other.directory, other.others, other.failed = state.failed[0], state.failed[1:], ()
             self._statement(right, frame._replace(state=other), own)
-            state.failed = ()
+            state.failed, skipped = (), []
             if _leaves(right, frame.source):
                 failed = ()
             else:
                 state.join([other])
+        state.join_values(skipped)
         state.may_have_failed(failed)
 
     def _branches(self, node: Node, frame: Frame) -> None:
@@ -229,7 +237,7 @@ class Reader:
         frame.state.become(ends[0])
 
     def _loop(self, node: Node, frame: Frame) -> None:
-        """Read the body once; what it assigns is unknown in it, since an earlier round may have assigned it."""
+        """Read a loop; what its body assigns is unknown in it, since an earlier round may have assigned it."""
         inner = frame.state.copy()
         text, body = text_of(node, frame.source), node.child_by_field_name("body")
         if node.type == "while_statement":
@@ -238,7 +246,17 @@ class Reader:
             if child == body and node.type != "while_statement":  # behind its initializer
                 forget_changed(text, inner)
             self._statement(child, frame._replace(state=inner))
+        self._read_again(node, frame, inner)
         frame.state.join([inner])
+
+    def _read_again(self, node: Node, frame: Frame, after: State) -> None:
+        """Read a loop once more if its body hands on what its first commands do not know: a function, say."""
+        if frame.state.hands_on_less_than(after):
+            again = frame.state.copy()
+            again.join([after])
+            for child in node.named_children:
+                self._statement(child, frame._replace(state=again))
+            after.join([again])
 
     def _for(self, node: Node, frame: Frame) -> None:
         variable, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
@@ -250,13 +268,16 @@ class Reader:
             values = [Word(None, f"${name}", tuple(program for word in values for program in word.programs)[:8])]
         if any(word.value is None or _SEVERAL.search(word.value) for word in values):
             forget_changed(text_of(body, frame.source), frame.state)
+        before = frame.state.copy()
         for value in values:
             frame.state.assign(name, value)
+            self._statement(body, frame)
+        if len(values) == 1 and before.hands_on_less_than(frame.state):
             self._statement(body, frame)
 
     def _check_assigned(self, node: Node, frame: Frame) -> None:
         text = text_of(node, frame.source)
-        if (reason := find_assigned_code(text)) is not None:
+        if (reason := find_opaque_assignment(text)) is not None:
             self._log.report(text, frame.state.directory, reason, frame)
 
     def _assign(self, node: Node, frame: Frame) -> None:
@@ -277,9 +298,9 @@ class Reader:
     def _function(self, node: Node, frame: Frame) -> None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is not None and body is not None:
-            if text_of(name, frame.source) in NOT_FOUND:
+            if text_of(name, frame.source) in COMMAND_NOT_FOUND_HANDLERS:
                 self._log.report(text_of(node, frame.source), frame.state.directory, "it runs for any name", frame)
-            frame.state.functions[text_of(name, frame.source)] = Function(body, frame.source)
+            frame.state.functions[text_of(name, frame.source)] = (Function(body, frame.source),)
 
     def _expand(self, nodes: Iterable[Node], frame: Frame) -> list[Word]:
         reader = self._reader(frame)
@@ -311,8 +332,17 @@ class Reader:
         self._log.count(len(words))
         if words and words[0].value == "exec" and all(word.text.isdecimal() for word in words[1:]):  # such as `0<`
             frame.state.input = own.input or tail.input or frame.state.input
-        given = own.input or tail.input or _joined(frame.state.input, frame.input)
-        inner = Frame(frame.source, frame.state, given, frame.wrappers, tuple(environment), frame.depth, frame.calls)
+        given = own.input or tail.input or either_input(frame.state.input, frame.input)
+        inner = Frame(
+            frame.source,
+            frame.state,
+            given,
+            frame.wrappers,
+            tuple(environment),
+            frame.depth,
+            frame.settings,
+            frame.calls,
+        )
         self._run(tuple(words), inner, text_of(node, frame.source), own.files + tail.files)
 
     def _run(self, words: tuple[Word, ...], frame: Frame, text: str, files: tuple[Redirection, ...]) -> None:
@@ -322,26 +352,47 @@ class Reader:
         if frame.wrappers[-1:] in {("time",), ("coproc",)}:  # the grammar reads a group behind these as words
             words = self._without_brace(words, frame, text)
         name = words[0].value if words else None
-        start = len(self._log.commands)
-        function = frame.state.functions.get(name or "")
+        bodies = frame.state.functions.get(name or "", ())
         if frame.depth > MAX_DEPTH:
             self._log.report(text, frame.state.directory, "it is nested too deeply", frame)
-        elif function is not None and function in frame.calls:
-            self._log.emit(words, frame, text, files, "a function calls itself")
-        elif function is not None:
-            self._call(function, words, frame)
-            self._log.attach(start, files, frame)
-        elif steps := unwrap(words, frame.input, (*frame.state.exported.items(), *frame.environment)):
-            if steps[0].kept:
-                self._log.emit(words, frame, text, files)
-            for step in steps:
-                self._step(step, frame, text, () if step.kept else files)
+        elif bodies:
+            self._call_any(bodies, words, frame, text, files)
+        elif (script := find_script(words, frame.state, (context := context_of(words, frame)).environment)) is not None:
+            self._run_file(script, words, frame, text, files)
+        elif steps := unwrap(words, frame.input, context.environment, context.settings):
+            if context.reason is not None:
+                self._log.report(text, frame.state.directory, context.reason, frame)
+            self._run_steps(steps, words, frame, text, files)
         else:
             directory = frame.state.directory
             self._log.emit(words, frame, text, files)
             run_builtin(words, frame.state, frame.input)
             if name == "pwd" and directory is not None:
                 self._log.output = Word(directory, directory)
+
+    def _run_steps(
+        self, steps: list[Step], words: tuple[Word, ...], frame: Frame, text: str, files: tuple[Redirection, ...]
+    ) -> None:
+        if steps[0].kept:
+            self._log.emit(words, frame, text, files)
+        for step in steps:
+            self._step(step, frame, text, () if step.kept else files)
+        if steps[0].wrapper == "trap":
+            run_builtin(words, frame.state, frame.input)
+            if any(word.text.upper() == "DEBUG" for word in words[2:]):
+                self._log.report(text, frame.state.directory, "a trap runs in front of every command", frame)
+
+    def _run_file(
+        self, script: Script, words: tuple[Word, ...], frame: Frame, text: str, files: tuple[Redirection, ...]
+    ) -> None:
+        """Run a file that an earlier command wrote: its texts, if a shell runs them."""
+        is_running = script.path in frame.calls
+        texts, reason = read_script(script)
+        self._log.emit(words, frame, text, files, "a script runs itself" if is_running else reason, is_read=True)
+        inner = frame._replace(calls=(*frame.calls, script.path))
+        for each in () if is_running else texts:
+            step = Step(script.wrapper, script=Word(each, each), arguments=script.arguments, kept=True)
+            self._step(step, inner, text, ())
 
     def _without_brace(self, words: tuple[Word, ...], frame: Frame, text: str) -> tuple[Word, ...]:
         """Return the words behind the `{` of a group."""
@@ -360,19 +411,69 @@ class Reader:
             state = state.copy()
             state.directory = resolve(state.directory, self._log.readable(step.directory.text))
         inner = frame._replace(
-            state=state, wrappers=wrappers, environment=frame.environment + step.environment, depth=frame.depth + 1
+            state=state,
+            wrappers=wrappers,
+            environment=frame.environment + step.environment,
+            depth=frame.depth + 1,
+            settings=frame.settings + step.settings,
         )
         if step.script is None:
             self._run(step.words, inner, text, files)
             return
-        if step.wrapper not in {"eval", "trap"}:
+        if step.wrapper not in {"eval", "trap", "source", "."}:
             inner = inner._replace(state=state.copy())
             inner.state.variables.pop("IFS", None)  # a shell does not take it from its environment
         inner.state.arguments, before = step.arguments or inner.state.arguments, inner.state.arguments
         start = len(self._log.commands)
         self.run_text(step.script.text.encode("utf-8", "surrogatepass"), inner)
+        if inner.state is not state:
+            self._run_traps(inner, state.traps)
         inner.state.arguments = before
         self._log.attach(start, files, frame)
+
+    def run_line(self, source: bytes, frame: Frame) -> None:
+        """Read a command line, and what it leaves for the end of its shell."""
+        self.run_text(source, frame)
+        self._run_traps(frame, ())
+
+    def _run_traps(self, frame: Frame, inherited: tuple[Word, ...]) -> None:
+        """Read again what traps run at the end of a shell, if it differs by then."""
+        traps = [each for each in frame.state.traps if each not in inherited]
+        if not traps:
+            return
+        known = {(each.words, each.directory) for each in self._log.commands}
+        start = len(self._log.commands)
+        frame.state.traps = ()
+        for trap in traps:
+            inner = frame._replace(wrappers=(*frame.wrappers, "trap"), depth=frame.depth + 1)
+            self.run_text(trap.text.encode("utf-8", "surrogatepass"), inner)
+        added = self._log.commands[start:]
+        self._log.commands[start:] = [each for each in added if (each.words, each.directory) not in known]
+
+    def _call_any(
+        self,
+        bodies: tuple[Function | None, ...],
+        words: tuple[Word, ...],
+        frame: Frame,
+        text: str,
+        files: tuple[Redirection, ...],
+    ) -> None:
+        """Call a function that has one of several bodies; None stands for the program of its name."""
+        before, ends = frame.state.copy(), []
+        for function in bodies:
+            inner = frame._replace(state=before.copy())
+            start = len(self._log.commands)
+            if function is None:
+                inner.state.functions.pop(words[0].text)
+                self._run(words, inner, text, files)
+            elif function in frame.calls:
+                self._log.emit(words, inner, text, files, "a function calls itself")
+            else:
+                self._call(function, words, inner)
+                self._log.attach(start, files, inner)
+            ends.append(inner.state)
+        ends[0].join(ends[1:])
+        frame.state.become(ends[0])
 
     def _call(self, function: Function, words: tuple[Word, ...], frame: Frame) -> None:
         inner = frame._replace(
@@ -388,13 +489,6 @@ class Reader:
 
 def _stages(pipeline: Node) -> list[Node]:
     return [child for child in pipeline.named_children if child.type != "comment"]
-
-
-def _joined(redirected: Input | None, given: Input | None) -> Input | None:
-    """Return what a command reads behind `exec <`; with a pipe as well, nobody knows here which is newer."""
-    if redirected is None or given is None:
-        return redirected or given
-    return Input((), (redirected.programs + given.programs)[:16])
 
 
 def _leaves(node: Node, source: bytes) -> bool:

@@ -18,6 +18,7 @@ _KINDS: dict[str, RedirectionKind] = {
     "<": "read", "<>": "read", ">": "write", ">|": "write", "&>": "write", ">&": "write",
     ">>": "append", "&>>": "append",
 }  # fmt: skip
+_IN_HOME = compile_lazily(r"\$(?:HOME|\{HOME\})(/[^$`]*)")
 _TABS = compile_lazily(r"^\t+", re.MULTILINE)
 
 
@@ -65,7 +66,9 @@ def _add_file(node: Node, reader: WordReader, result: Redirections) -> Redirecti
         result = result._replace(input=Input(programs=target.programs))
     if target.programs and target.value is None and operator in {"<", "<>"}:
         return result
-    return result._replace(files=(*result.files, Redirection(_KINDS[operator], target.value)))
+    in_home = _IN_HOME.fullmatch(target.text) if target.value is None else None
+    path = target.value if in_home is None else f"~{in_home[1]}"
+    return result._replace(files=(*result.files, Redirection(_KINDS[operator], path)))
 
 
 def _add_heredoc(node: Node, reader: WordReader, source: bytes, result: Redirections) -> Redirections:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from scopes.check.shell_files import Files
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MAX_MADE = 100  # files and links that a line makes; of more, any path may be one
-MANY = "*"
 MAX_PLACES = 8  # directories where a shell may be
 MAX_PATH = 1000  # characters of the directory of a shell; a longer one counts as unknown
 MAX_TEXT = 20_000  # characters of the value of a variable; longer ones count as unknown
@@ -54,39 +54,45 @@ class Function(NamedTuple):
     source: bytes
 
 
+Variables: TypeAlias = "dict[str, Word | list[Word]]"
+Functions: TypeAlias = "dict[str, tuple[Function | None, ...]]"  # the bodies that may be meant; None: not a function
+
+
 class State:
     """Directory, variables, functions and arguments at one point of a command line."""
 
     __slots__ = (
-        "aliases", "arguments", "directory", "exported", "failed", "functions", "input", "links", "others", "previous",
-        "stack", "start", "stops_at_errors", "variables", "written",
+        "aliases", "arguments", "directory", "exported", "failed", "files", "functions", "input", "others", "past",
+        "pipes_here", "previous", "stack", "start", "stops_at_errors", "traps", "variables",
     )  # fmt: skip
 
-    def __init__(self, directory: str | None) -> None:
+    def __init__(self, directory: str | None, files: Files | None = None) -> None:
         self.directory = self.start = directory  # where the shell is, and where the line began
         self.others: tuple[str, ...] = ()  # where the shell may be as well, because a `cd` may have failed
         self.failed: tuple[str, ...] = ()  # where it is if the last command failed
         self.stops_at_errors = False  # `set -e`
-        self.links: frozenset[str] = frozenset()  # symbolic links that the line makes
-        self.written: frozenset[str] = frozenset()  # files that the line writes
+        self.pipes_here = False  # `shopt -s lastpipe`: the end of a pipeline runs in this shell
+        self.traps: tuple[Word, ...] = ()  # that run at the end
+        self.files = Files() if files is None else files  # one for all shells
         self.previous: str | None = None
+        self.past: tuple[str, ...] = ()  # where it was, the newest first
         self.stack: tuple[str | None, ...] = ()
-        self.variables: dict[str, Word | list[Word]] = {}
+        self.variables: Variables = {}
         self.exported: dict[str, str | None] = {}
-        self.functions: dict[str, Function] = {}
+        self.functions: Functions = {}
         self.aliases: frozenset[str] = frozenset()
         self.arguments: tuple[Word, ...] | None = None
         self.input: Input | None = None  # what `exec <` made the standard input
 
     def copy(self) -> State:
         """Return a copy, as a subshell has it."""
-        other = State(self.directory)
-        other.previous, other.stack = self.previous, self.stack
+        other = State(self.directory, self.files)
+        other.previous, other.past, other.stack = self.previous, self.past, self.stack
         other.variables, other.exported = dict(self.variables), dict(self.exported)
         other.functions, other.aliases = dict(self.functions), self.aliases
         other.arguments, other.input = self.arguments, self.input
         other.others, other.failed, other.stops_at_errors = self.others, self.failed, self.stops_at_errors
-        other.start, other.links, other.written = self.start, self.links, self.written
+        other.start, other.pipes_here, other.traps = self.start, self.pipes_here, self.traps
         return other
 
     def become(self, other: State) -> None:
@@ -94,20 +100,30 @@ class State:
         for name in self.__slots__:
             setattr(self, name, getattr(other, name))
 
-    def join(self, others: Iterable[State]) -> None:
+    def join(self, others: Sequence[State]) -> None:
         """Forget what differs between this state and others: one of them holds, and nobody knows which."""
         for other in others:
             self.others = _unique((*self.others, *other.others))
             if other.directory != self.directory:
                 self.others = _unique((*self.places, *other.places))
                 self.directory = None
-            for name in self.variables.keys() | other.variables.keys():
-                if self.variables.get(name) != other.variables.get(name):
-                    self.variables[name] = Word(None, f"${name}")
-            self.functions |= other.functions
-            self.aliases |= other.aliases
-            self.links = add_paths(self.links, other.links)
-            self.written = add_paths(self.written, other.written)
+            if other.previous != self.previous:
+                self.previous = None
+            if other.stack != self.stack:
+                self.stack = (None,) * max(len(self.stack), len(other.stack))
+        self.join_values(others)
+
+    def join_values(self, others: Iterable[State]) -> None:
+        """Forget what differs between this state and others, but for directories."""
+        for other in others:
+            for slot, join in _JOINS.items():
+                mine, theirs = getattr(self, slot), getattr(other, slot)
+                if mine != theirs:
+                    setattr(self, slot, join(mine, theirs))
+
+    def hands_on_less_than(self, other: State) -> bool:
+        """Return True if another state has other functions, exported variables, arguments, aliases or input."""
+        return any(getattr(self, slot) != getattr(other, slot) for slot in _HANDED_ON)
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -138,33 +154,76 @@ class State:
         """Follow `cd`; None is a target that is not known."""
         before = self.places
         path = None if target is None or self._is_searched(target) else resolve(self.directory, target)
-        if path is not None and (len(path) > MAX_PATH or passes_link(path, self.links, is_entered=True)):
+        if path is not None and (len(path) > MAX_PATH or self.files.passes_link(path, is_entered=True)):
             path = None
         others = (resolve(each, target) for each in self.others if len(each) <= MAX_PATH)
+        self.past = _unique((*self.places, *self.past))
         self.previous, self.directory = self.directory, path
         self.others = _unique(tuple(each for each in others if each is not None))
         self.may_have_failed(before)
+
+    def go_back(self) -> None:
+        """Follow `cd -`; if a `cd` before it may have failed, it leads to where the shell was earlier."""
+        if self.others:
+            self.others = _unique((*self.others, *self.past))
+        self.previous, self.directory = self.directory, self.previous
 
     def _is_searched(self, target: str) -> bool:
         """Return True if `cd` searches a directory in CDPATH."""
         return "CDPATH" in self.variables and not re.match(r"/|~|\.\.?(?:/|$)", target)
 
 
-def passes_link(path: str, links: frozenset[str], *, is_entered: bool = False) -> bool:
-    """Return True if a path goes through a symbolic link, or enters one at its end."""
-    return MANY in links or any(path.startswith(f"{link}/") or (is_entered and path == link) for link in links)
-
-
-def add_paths(known: frozenset[str], more: Iterable[str]) -> frozenset[str]:
-    """Return a set with more paths; MANY is in it if there are too many."""
-    if MANY in known:
-        return known
-    paths = known.union(more)
-    return paths if len(paths) <= MAX_MADE else frozenset((MANY,))
-
-
 def _unique(paths: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(paths))[:MAX_PLACES]
+
+
+def _join_variables(mine: Variables, theirs: Variables) -> Variables:
+    different = (name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
+    return mine | {name: Word(None, f"${name}") for name in different}
+
+
+def _join_exported(mine: dict[str, str | None], theirs: dict[str, str | None]) -> dict[str, str | None]:
+    return {
+        name: mine.get(name) if mine.get(name) == theirs.get(name) else None for name in mine.keys() | theirs.keys()
+    }
+
+
+def _join_functions(mine: Functions, theirs: Functions) -> Functions:
+    """Return every body that a function may have; None among them stands for the program of that name."""
+    bodies = {name: (*mine.get(name, (None,)), *theirs.get(name, (None,))) for name in mine.keys() | theirs.keys()}
+    return {name: tuple(dict.fromkeys(each)) for name, each in bodies.items()}
+
+
+def either_input(redirected: Input | None, given: Input | None) -> Input | None:
+    """Return what a command reads behind `exec <`; with a pipe as well, nobody knows here which is newer."""
+    return join_inputs(redirected, given) if redirected and given else redirected or given
+
+
+def join_inputs(mine: Input | None, theirs: Input | None) -> Input:
+    """Return the input of a command that reads one of two, nobody knows which."""
+    programs = (*(mine.programs if mine else ()), *(theirs.programs if theirs else ()))
+    return Input((), programs[:16])
+
+
+def _unknown(mine: object, theirs: object) -> None:
+    del mine, theirs
+
+
+_HANDED_ON = ("aliases", "arguments", "exported", "functions", "input")  # to the commands that follow
+# How each slot is joined if two states differ in it; those of directories are joined in `join`, `start` never differs.
+_JOINS: dict[str, Callable[[Any, Any], Any]] = {
+    "aliases": frozenset.union,
+    "arguments": _unknown,
+    "exported": _join_exported,
+    "failed": lambda mine, theirs: _unique((*mine, *theirs)),
+    "functions": _join_functions,
+    "input": join_inputs,
+    "past": lambda mine, theirs: _unique((*mine, *theirs)),
+    "pipes_here": lambda mine, theirs: mine or theirs,
+    "stops_at_errors": lambda mine, theirs: mine and theirs,
+    "traps": lambda mine, theirs: tuple(dict.fromkeys((*mine, *theirs))),
+    "variables": _join_variables,
+}
 
 
 def resolve(directory: str | None, target: str | None) -> str | None:

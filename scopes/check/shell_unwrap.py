@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from scopes.check.harmless_code import is_harmless
-from scopes.check.shell_git import Environment, find_unread_git, unwrap_git, unwrap_git_program
-from scopes.check.shell_inline import find_unread_inline, unwrap_inline
+from scopes.check.shell_command import Setting
+from scopes.check.shell_git import find_opaque_git, unwrap_git, unwrap_git_program
+from scopes.check.shell_git_settings import Environment
+from scopes.check.shell_inline import find_opaque_inline, unwrap_inline
+from scopes.check.shell_scripts import STANDARD_INPUT, interpreted, shell_options
 from scopes.check.shell_state import Input, Word
-from scopes.check.shell_wrappers import SHELLS, Options, Step, join, program_of, split_options, unwrap_program
+from scopes.check.shell_wrappers import SHELLS, Step, join, program_of, split_options, unwrap_program
 from scopes.lazy_patterns import compile_lazily
 
 _ITEM: Final = Word(None, "${item}")
@@ -20,23 +23,6 @@ _FIND_TESTS: Final = compile_lazily(
 _FIND_LEVEL: Final = compile_lazily(r"-O\d?")
 _FIND_ACTIONS: Final = ("-exec", "-execdir", "-ok", "-okdir")
 _XARGS: Final = ("--max-args", "--max-procs", "--replace", "--max-lines", "--max-chars", "--delimiter", "--arg-file")
-_INLINE: Final = {  # interpreter: letters of options that take code, and long names
-    "python": ("c", ()),
-    "pypy": ("c", ()),
-    "node": ("ep", ("--eval", "--print")),
-    "nodejs": ("ep", ("--eval", "--print")),
-    "bun": ("ep", ("--eval", "--print")),
-    "tsx": ("ep", ("--eval", "--print")),
-    "perl": ("eE", ()),
-    "ruby": ("e", ()),
-    "php": ("r", ()),
-    "lua": ("e", ()),
-    "Rscript": ("e", ()),
-    "osascript": ("e", ()),
-    "elixir": ("e", ("--eval",)),
-    "julia": ("eE", ("--eval",)),
-}
-_STANDARD_INPUT: Final = frozenset({"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _ELSEWHERE: Final = {
     "ssh": "runs on another machine",
     "mosh": "runs on another machine",
@@ -97,14 +83,16 @@ _FINDERS: Final = frozenset({"which", "command", "type", "realpath", "readlink",
 _TMUX: Final = {"send-keys", "send", "new-session", "new", "new-window"}
 
 
-class Unread(NamedTuple):
+class Opaque(NamedTuple):
     """Why a command cannot be read, and the programs whose output it runs as code."""
 
     reason: str
     code_from: tuple[str, ...] = ()
 
 
-def unwrap(words: tuple[Word, ...], given: Input | None, environment: Environment = ()) -> list[Step]:
+def unwrap(
+    words: tuple[Word, ...], given: Input | None, environment: Environment = (), settings: Sequence[Setting] = ()
+) -> list[Step]:
     """Return what a command runs, one layer below it; empty if it is the command itself."""
     program = program_of(words)
     if program in SHELLS:
@@ -112,7 +100,7 @@ def unwrap(words: tuple[Word, ...], given: Input | None, environment: Environmen
     if program == "xargs":
         return _unwrap_xargs(words[1:], given)
     if program == "git":
-        return unwrap_git(words, environment)
+        return unwrap_git(words, environment, settings)
     if program in _READERS:
         return _READERS[program](words)
     if steps := unwrap_git_program(words) or unwrap_inline(words, None if given is None else given.script):
@@ -136,33 +124,33 @@ def item_of(argv: tuple[Word, ...]) -> Word | None:
     return _item_of_find(argv) if program_of(argv) in {"find", "gfind"} else None
 
 
-def find_unread(
+def find_opaque_program(
     words: tuple[Word, ...],
     given: Input | None,
-    wrappers: Sequence[str] = (),
+    settings: Sequence[Setting] = (),
     environment: Environment = (),
-) -> Unread | None:
+) -> Opaque | None:
     """Return why a command cannot be read completely; None if it can."""
     if not words:
         return None
     program = program_of(words)
     if not program:
-        return Unread("the program is computed by the shell", words[0].programs)
+        return Opaque("the program is computed by the shell", words[0].programs)
     if program in SHELLS:
-        return _find_unread_shell(program, words[1:], given)
+        return _find_opaque_shell(program, words[1:], given)
     if program in {"source", "."} and len(words) > 1:
-        return Unread(f"{program} runs a file in this shell", words[1].programs)
-    reason = find_unread_git(words, wrappers, environment) if program == "git" else _reason_elsewhere(program, words)
-    return _find_unread_inline(words, given) if reason is None else Unread(reason)
+        return Opaque(f"{program} runs a file in this shell", words[1].programs)
+    reason = find_opaque_git(words, settings, environment) if program == "git" else _reason_elsewhere(program, words)
+    return _find_opaque_inline(words, given) if reason is None else Opaque(reason)
 
 
-def _find_unread_inline(words: tuple[Word, ...], given: Input | None) -> Unread | None:
+def _find_opaque_inline(words: tuple[Word, ...], given: Input | None) -> Opaque | None:
     is_fed = given is not None and bool(given.argv or given.script or given.programs)
     script = None if given is None else given.script
-    reason, is_input = find_unread_inline(words, script, is_fed=is_fed)
+    reason, is_input = find_opaque_inline(words, script, is_fed=is_fed)
     if reason is not None:
-        return Unread(reason, given.programs if is_input and given is not None else ())
-    return _find_unread_code(program_of(words), words[1:], given)
+        return Opaque(reason, given.programs if is_input and given is not None else ())
+    return _find_opaque_code(program_of(words), words[1:], given)
 
 
 def _reason_elsewhere(program: str, words: tuple[Word, ...]) -> str | None:
@@ -172,14 +160,14 @@ def _reason_elsewhere(program: str, words: tuple[Word, ...]) -> str | None:
     if program in _SYSTEMS:
         verbs = _SYSTEMS[program]
         texts = tuple(word.text for word in words[1:])
-        if any(suffix[: len(verb)] == verb for suffix in suffixes(texts) for verb in verbs):
+        if any(suffix[: len(verb)] == verb for suffix in verb_candidates(texts) for verb in verbs):
             return f"{program} runs it in another system"
     if program == "tmux" and {word.text for word in words[1:3]} & _TMUX:
         return "runs in tmux"
     return None
 
 
-def suffixes(texts: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def verb_candidates(texts: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield the words behind the options that a command has in front of its verb.
 
     Nobody knows here which options take a value: all ways to read them are tried, unless a value is a verb itself.
@@ -200,53 +188,37 @@ def suffixes(texts: Sequence[str]) -> Iterator[tuple[str, ...]]:
             pending.append(position + 2)
 
 
-def _find_unread_code(program: str, words: tuple[Word, ...], given: Input | None) -> Unread | None:
+def _find_opaque_code(program: str, words: tuple[Word, ...], given: Input | None) -> Opaque | None:
     language = program.rstrip("0123456789.")
-    letters, long = _INLINE.get(language, ("", ()))
-    if not letters:
+    found = interpreted(program, (Word(program, program), *words))
+    if found is None:
         is_eval = program == "deno" and words and words[0].text == "eval"
-        return Unread("deno runs a text in another language") if is_eval else None
-    valued = letters + {"python": "mWX", "node": "r", "perl": "I", "ruby": "rI"}.get(language, "")
-    options = split_options(words, valued, (*long, "--require", "--import", "--loader", "--experimental-loader"))
-    names = [name for name, _ in options.given]
-    module = names.index("-m") if "-m" in names else len(names)  # what follows is for the module
-    texts = [value for name, value in options.given[:module] if name in long or (len(name) == 2 and name[1] in letters)]
-    inline = Unread(f"{program} runs a text in another language")
-    if texts:
-        return None if all(each and each.value and is_harmless(language, each.value) for each in texts) else inline
-    if any(value is not None and value.text.startswith("data:") for _, value in options.given):
+        return Opaque("deno runs a text in another language") if is_eval else None
+    inline = Opaque(f"{program} runs a text in another language")
+    if found.texts:
+        is_known = all(each and each.value and is_harmless(language, each.value) for each in found.texts)
+        return None if is_known else inline
+    if any(each.text.startswith("data:") for each in found.loaded):
         return inline
-    if module < len(names):
-        name = options.given[module][1]
-        return inline if name is not None and name.text in _CODE_MODULES and options.operands else None
-    return _find_unread_file(program, language, options.operands, given)
+    if found.module is not None:
+        return inline if found.module.text in _CODE_MODULES and found.operands else None
+    return _find_opaque_file(program, language, found.operands, given)
 
 
-def _find_unread_file(program: str, language: str, operands: tuple[Word, ...], given: Input | None) -> Unread | None:
+def _find_opaque_file(program: str, language: str, operands: tuple[Word, ...], given: Input | None) -> Opaque | None:
     """Return why the program that an interpreter reads from a file or a pipe is unread; None for files."""
-    if operands and operands[0].text not in {"-", *_STANDARD_INPUT}:
+    if operands and operands[0].text not in {"-", *STANDARD_INPUT}:
         programs = tuple(set(operands[0].programs) - _FINDERS)
-        return Unread(f"{program} runs what a program prints", programs) if programs else None
+        return Opaque(f"{program} runs what a program prints", programs) if programs else None
     if given is None or not (given.argv or given.script or given.programs):
         return None
     script = given.script.value if given.script is not None else None
     is_known = script is not None and is_harmless(language, script)
-    return None if is_known else Unread(f"{program} runs what it reads", given.programs)
-
-
-def _shell_options(words: tuple[Word, ...]) -> Options:
-    words = tuple(Word(word.value, "-" + word.text[1:]) if word.text.startswith("+") else word for word in words)
-    options = split_options(words, "oO", ("--rcfile", "--init-file"))
-    operands = options.operands
-    if operands and operands[0].text == "-":  # the same as `--`
-        operands = operands[1:]
-    if operands and operands[0].text in _STANDARD_INPUT:
-        return Options((*options.given, ("-s", None)), operands[1:])
-    return Options(options.given, operands)
+    return None if is_known else Opaque(f"{program} runs what it reads", given.programs)
 
 
 def _unwrap_shell(program: str, words: tuple[Word, ...], given: Input | None) -> list[Step]:
-    options = _shell_options(words)
+    options = shell_options(words)
     operands = options.operands
     if options.has("c") or any(name == "--command" for name, _ in options.given):
         return [Step(f"{program} -c", script=operands[0], arguments=operands[1:])] if operands else []
@@ -256,17 +228,17 @@ def _unwrap_shell(program: str, words: tuple[Word, ...], given: Input | None) ->
     return [Step(f"{operator} {program}", script=given.script, arguments=(Word(program, program), *operands))]
 
 
-def _find_unread_shell(program: str, words: tuple[Word, ...], given: Input | None) -> Unread | None:
-    options = _shell_options(words)
+def _find_opaque_shell(program: str, words: tuple[Word, ...], given: Input | None) -> Opaque | None:
+    options = shell_options(words)
     if options.has("n"):  # only checks the syntax
         return None
     if options.operands and not options.has("s"):
-        return Unread(f"{program} runs a file", options.operands[0].programs)
+        return Opaque(f"{program} runs a file", options.operands[0].programs)
     if any(name in {"--version", "--help"} for name, _ in options.given):
         return None
     if given is None:
-        return Unread(f"{program} reads its commands from elsewhere") if options.has("si") else None
-    return Unread(f"{program} runs what it reads", given.programs)
+        return Opaque(f"{program} reads its commands from elsewhere") if options.has("si") else None
+    return Opaque(f"{program} runs what it reads", given.programs)
 
 
 def _unwrap_xargs(words: tuple[Word, ...], given: Input | None) -> list[Step]:

@@ -44,6 +44,7 @@ _SPECIAL = compile_lazily(r"""[\\'"$`<>(]""")
 _PRINTERS = {"echo", "printf", "mktemp"}
 _ALL_ITEMS = compile_lazily(r"\$\{?(?:(?P<array>\w+)\[)?(?P<all>[@*])\]?\}?")
 _NAME = compile_lazily(r"\$\{?(\w+|[@*#?$!-])\}?")
+_WITH_DEFAULT = compile_lazily(r"\$\{([A-Za-z_]\w*)(:?)[-=].*\}", re.DOTALL)
 
 
 def text_of(node: Node, source: bytes) -> str:
@@ -180,7 +181,14 @@ class WordReader:
             builder.add(value)
 
     def _value_of(self, raw: str) -> Word | list[Word] | None:
-        """Return the value of `$NAME` or `${NAME}`; None for other expansions and for unknown values."""
+        """Return the value of `$NAME` or `${NAME}`; None for other expansions and for unknown values.
+
+        `${NAME:-WORD}` is the value of NAME if a command of the line set it; else the environment may have it or not.
+        """
+        if (default := _WITH_DEFAULT.fullmatch(raw)) is not None:
+            value = self._state.variables.get(default[1])
+            is_empty = isinstance(value, Word) and value.value == "" and default[2] == ":"
+            return None if is_empty else value
         match = _NAME.fullmatch(raw[:-3] + "}" if raw.endswith((":?}",)) else raw)
         if match is None:
             return None
@@ -220,7 +228,7 @@ class WordReader:
         if separators is None:
             return _joined(words)
         characters = separators.value if isinstance(separators, Word) else None
-        return _joined(words, (characters or "")[:1], is_known=characters is not None)
+        return Word(None, "$*") if characters is None else _joined(words, characters[:1])
 
     def _splice(self, node: Node) -> list[Word] | None:
         """Return the items of `"$@"` and `"${ARRAY[@]}"`; None for other words.
@@ -349,11 +357,12 @@ def known_output(words: list[Word]) -> Word | None:
         directory = any(each.startswith(("-p", "--tmpdir")) for each in arguments)
         text = (template or "/tmp/tmp.XXXXXXXXXX") if not directory and template[:1] in {"", "/"} else None  # noqa: S108
     elif program == "echo":
-        escapes = False
+        options = ""
         while arguments and re.fullmatch(r"-[neE]+", arguments[0]):
-            escapes = "e" in arguments.pop(0) or escapes
+            options += arguments.pop(0)
         text = " ".join(arguments)
-        text = _ANSI_C.sub(_unescape, text) if escapes else text
+        text = _ANSI_C.sub(_unescape, text) if "e" in options else text
+        text = text if "n" in options else f"{text}\n"
     elif program == "printf" and arguments and not arguments[0].startswith("-"):
         text = _formatted(_ANSI_C.sub(_unescape, arguments[0]), arguments[1:])
     if text is None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from scopes.check.shell_command import Setting
 from scopes.check.shell_state import Word
 from scopes.lazy_patterns import compile_lazily
 
@@ -23,6 +24,7 @@ class Step(NamedTuple):
     words: a command; empty if there is a script
     script, arguments: a text that a shell runs, and its arguments from `$0` on
     kept: the outer command runs as well, and counts as a command of its own
+    settings: of git, from `-c` and `--config-env`
     """
 
     wrapper: str
@@ -32,6 +34,7 @@ class Step(NamedTuple):
     environment: tuple[tuple[str, str | None], ...] = ()
     directory: Word | None = None
     kept: bool = False
+    settings: tuple[Setting, ...] = ()
 
 
 class _Wrapper(NamedTuple):
@@ -55,6 +58,7 @@ class _Wrapper(NamedTuple):
     each: bool = False  # each operand is a text for a shell
     shell_behind: str = ""  # the words behind this one are arguments of bash
     program: tuple[str, ...] = ()  # the program is the value of this option, the operands are its arguments
+    flags: tuple[str, ...] = ()  # long options without a value that begin as one of `long` does
 
 
 WRAPPERS: Final[Mapping[str, _Wrapper]] = {
@@ -110,9 +114,11 @@ WRAPPERS: Final[Mapping[str, _Wrapper]] = {
     "nsenter": _Wrapper("tSG", ("--target", "--setuid", "--setgid")),
     "capsh": _Wrapper(shell_behind="--"),
     "start-stop-daemon": _Wrapper(
-        "aunrpPbcgIxsNRdk",
-        ("--pidfile", "--name", "--chuid", "--user", "--chdir", "--exec", "--startas"),
+        "aunrpPcgIxsNRdkO",
+        ("--pidfile", "--pid", "--ppid", "--name", "--chuid", "--user", "--group", "--chdir", "--chroot", "--exec",
+         "--startas", "--signal", "--retry", "--nicelevel", "--procsched", "--iosched", "--umask", "--output"),
         program=("-x", "--exec", "-a", "--startas"),
+        flags=("--start",),
     ),
     "systemd-run": _Wrapper(
         "pMHEutd",
@@ -145,6 +151,8 @@ WRAPPERS: Final[Mapping[str, _Wrapper]] = {
     "concurrently": _Wrapper("ncsp", ("--names", "--prefix", "--success", "--prefix-colors"), each=True),
     "pee": _Wrapper(each=True),
     "corepack": _Wrapper(),
+    "ip netns exec": _Wrapper(skip=1),
+    "ip vrf exec": _Wrapper(skip=1),
     "aws-vault exec": _Wrapper("d", ("--duration",), skip=1),
     "op run": _Wrapper("", ("--env-file", "--account")),
     "doppler run": _Wrapper("pc", ("--project", "--config", "--command"), script=("--command",)),
@@ -221,10 +229,20 @@ class Options(NamedTuple):
         return any(name[1:] in letters for name, _ in self.given if len(name) == 2)
 
 
-def split_options(words: tuple[Word, ...], valued: str, long: tuple[str, ...] = ()) -> Options:
+def is_abbreviation(given: str, name: str) -> bool:
+    """Return True if an option is a long one, perhaps shortened as getopt_long allows: `--forc`, `--recur`.
+
+    A beginning that several options of the program share counts too: the program refuses it.
+    """
+    return len(given) > 2 and given.startswith("--") and name.startswith(given)
+
+
+def split_options(
+    words: tuple[Word, ...], valued: str, long: tuple[str, ...] = (), flags: tuple[str, ...] = ()
+) -> Options:
     """Read the options before the first operand; `valued` letters and `long` names take a value.
 
-    Long names may be shortened, as getopt_long allows: `--expr` is `--expression`.
+    Long names may be shortened, but `flags` are options of their own: `--start` is not `--startas`.
     """
     given: list[tuple[str, Word | None]] = []
     position = 0
@@ -238,7 +256,8 @@ def split_options(words: tuple[Word, ...], valued: str, long: tuple[str, ...] = 
         position += 1
         name, equals, value = text.partition("=")
         if text.startswith("--"):
-            name = name if name in long else next((each for each in long if each.startswith(name)), name)
+            if name not in long and name not in flags:
+                name = next((each for each in long if is_abbreviation(name, each)), name)
             following = name in long and not equals and position < len(words)
             given.append((name, words[position] if following else Word(value, value) if equals else None))
             position += following
@@ -268,7 +287,7 @@ def unwrap_program(words: tuple[Word, ...]) -> list[Step]:
     step = _split_string(words, wrapper) if name == "env" else None
     if step is not None:
         return [step]
-    options = split_options(words[1:], wrapper.valued, wrapper.long)
+    options = split_options(words[1:], wrapper.valued, wrapper.long, wrapper.flags)
     is_idle = bool(wrapper.not_run) and options.has(wrapper.not_run)
     return [] if is_idle else _unwrap_known(name, wrapper, options, words)
 

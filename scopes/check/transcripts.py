@@ -11,8 +11,10 @@ from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 from scopes.check.run import RunSource
-from scopes.check.session_files import SessionFile, find_damage, read_session_file
+from scopes.check.session_files import SessionFile, find_damage, find_other_sessions, read_session_file
+from scopes.check.unread_calls import SourceRecords, read_source_records
 from scopes.history.conversations import Scope
+from scopes.history.messages import read_root_of
 from scopes.history.revisions import find_root_commit
 from scopes.history.sources import SOURCES, SourceRecord, read_source_record
 from scopes.history.usage import Tokens
@@ -22,12 +24,15 @@ from scopes.importers.formats.base import Format, read_session
 from scopes.importers.formats.events import Draft, Ending, RunEnd, Session
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.identity import source_key
+from scopes.importers.session_commits import Segment
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.streams import content_key, is_stream_part
 from scopes.model.message import Part
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, read_commit
 
 _RECORDS: WeakKeyDictionary[Repository, dict[Oid, SourceRecord]] = WeakKeyDictionary()
+_LINKED = frozenset({"claude-code", "qwen"})  # formats whose records name their session and the record before them
+_ONE_DOCUMENT = "openai-messages"  # a format of files that hold many conversations, without records
 _Result = tuple[Part, Part]  # a call and its result
 
 
@@ -46,6 +51,7 @@ class Transcripts:
 
     files: the session files of the main agent
     damage: the records of all session files that cannot be read, of streams if there is no session file
+    records: the calls in the records of all sources
     """
 
     sources: tuple[RunSource, ...] = ()
@@ -53,6 +59,7 @@ class Transcripts:
     denials: frozenset[str] = frozenset()
     files: tuple[SessionFile, ...] = ()
     damage: tuple[str, ...] = ()
+    records: tuple[SourceRecords, ...] = ()
 
     @property
     def end(self) -> RunEnd | None:
@@ -104,13 +111,19 @@ def read_transcripts(repository: Repository, scope: Scope) -> Transcripts:
     streams: list[Stream] = []
     files: list[SessionFile] = []
     damage: dict[str, list[str]] = {"stream": [], "session": []}
+    records: list[SourceRecords] = []
     for commit, record in walk_sources(repository, root):
         kind: Literal["stream", "session"] = "stream" if is_stream_part(record.part) else "session"
         sources.append(RunSource(record.path, record.format, kind, record.digest))
         segments = sorted(walk_segments(repository, commit), key=lambda segment: segment.span.offset)
         damage[kind] += find_damage(repository, commit, record, segments)
+        damage[kind] += find_other_sessions(repository, commit, record, segments)
+        if segments and record.format != _ONE_DOCUMENT:
+            others = _other_sessions(repository, record, root)
+            records.append(_read_records_of(repository, commit, record, segments, others))
+            damage[kind] += records[-1].damage
         if record.part is None:
-            files.append(read_session_file(record.path, segments))
+            files.append(read_session_file(record.path, segments, commit))
         if root is not None and is_stream_part(record.part):
             streams += _read_streams(repository, commit, record, root)
     streams.sort(key=lambda stream: stream.order)
@@ -118,8 +131,34 @@ def read_transcripts(repository: Repository, scope: Scope) -> Transcripts:
     denials = frozenset(each for end in ends for each in end.denials)
     has_session = any(source.kind == "session" for source in sources)
     return Transcripts(
-        tuple(sources), tuple(streams), denials, tuple(files), tuple(damage["session" if has_session else "stream"])
+        tuple(sources),
+        tuple(streams),
+        denials,
+        tuple(files),
+        tuple(damage["session" if has_session else "stream"]),
+        tuple(records),
     )
+
+
+def _other_sessions(repository: Repository, record: SourceRecord, root: Oid | None) -> frozenset[str]:
+    """Return the sessions of other conversations in a source, such as an event stream of two runs."""
+    roots = {record.root, *record.more_roots} - {root}
+    found = (read_root_of(repository, read_commit(repository, Oid(oid)), Oid(oid)).native_id for oid in roots)
+    return frozenset(native_id for native_id in found if native_id is not None)
+
+
+def _read_records_of(
+    repository: Repository,
+    commit: Oid,
+    record: SourceRecord,
+    segments: Sequence[Segment],
+    others: frozenset[str],
+) -> SourceRecords:
+    """Read the calls in the archived records of a source, without those of other sessions."""
+    name = record.path.rpartition("/")[2]
+    is_linked = record.format in _LINKED and not is_stream_part(record.part)
+    with StoredCopy(record.path, record.size, repository, commit).open() as source:
+        return read_source_records(source, record.size, segments, name, is_linked=is_linked, others=others)
 
 
 def walk_sources(repository: Repository, root: Oid | None) -> Iterator[tuple[Oid, SourceRecord]]:

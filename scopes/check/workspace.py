@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ntpath
 import posixpath
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 
 from scopes.check.globs import matches_path
@@ -16,6 +17,30 @@ _WIDE = compile_lazily(
     r"|/(?:bin|boot|dev|etc|lib\w*|proc|run|sbin|sys|usr|System|Library)(?:/.*)?"
     r"|(?i:[a-z]:\\?|[a-z]:\\(?:users(?:\\[^\\]+)?|windows(?:\\.*)?|program ?files[^\\]*(?:\\.*)?))"
 )  # roots, homes, and directories of the system
+_NO_WORKSPACE = compile_lazily(
+    r"~|/+|/(?:var/|export/)?home(?:/[^/]+)?|/Users(?:/[^/]+)?|/root|/var/root|/Volumes(?:/[^/]+)?"
+    r"|/(?:mnt|cygdrive)(?:/[a-z])?|(?:/mnt|/cygdrive)?/[a-z]/(?:Users(?:/[^/]+)?|Windows(?:/.*)?)"
+    r"|(?:/private)?/(?:tmp|var|etc|var/(?:tmp|lib|log|cache|spool|run|folders))|/private"
+    r"|/(?:opt|srv|media|run|boot|lib(?:\d+)?|bin|sbin|Applications|Library)"
+    r"|/usr(?:/local)?(?:/(?:bin|sbin|lib(?:\d+)?|include|share|src|etc))?|/usr/local|/(?:dev(?!/shm/.)|proc|sys|System)(?:/.*)?"
+    r"|[a-z]:\\?|[a-z]:\\(?:users(?:\\[^\\]+)?|windows(?:\\.*)?|program ?files[^\\]*)",
+    re.IGNORECASE,
+)  # roots, homes, and directories of the system themselves: a project can be below most of them
+# Variables in which CI systems state the directory of the checkout, and a variable that the system itself sets.
+_CHECKOUTS = (
+    ("GITHUB_WORKSPACE", "GITHUB_ACTIONS"),
+    ("CI_PROJECT_DIR", "GITLAB_CI"),
+    ("WORKSPACE", "JENKINS_URL"),
+    ("BUILD_SOURCESDIRECTORY", "TF_BUILD"),
+    ("BITBUCKET_CLONE_DIR", "BITBUCKET_BUILD_NUMBER"),
+    ("BUILDKITE_BUILD_CHECKOUT_PATH", "BUILDKITE"),
+    ("CIRCLE_WORKING_DIRECTORY", "CIRCLECI"),
+    ("CI_WORKSPACE", "CI"),
+    ("DRONE_WORKSPACE", "DRONE"),
+    ("TRAVIS_BUILD_DIR", "TRAVIS"),
+    ("CODEBUILD_SRC_DIR", "CODEBUILD_BUILD_ID"),
+    ("APPVEYOR_BUILD_FOLDER", "APPVEYOR"),
+)
 
 
 def resolve(path: str, directory: str | None) -> str | None:
@@ -67,6 +92,30 @@ def is_outside(path: str, directory: str | None, workspaces: Sequence[str]) -> b
     if resolved is None or not workspaces:
         return None
     return all(relative_to(resolved, workspace) is None for workspace in workspaces)
+
+
+def is_workspace(path: str, checkout: str | None = None) -> bool:
+    """Return True if a directory that a transcript states can be the workspace.
+
+    The root directory, a home, a directory around homes and one of the system are none, nor is one around the checkout
+    that the CI system states: in them everything would be inside. The checkout itself always is.
+    """
+    resolved = resolve(path, None) or path
+    resolved = re.sub(r"^//+", "/", resolved) if _module_of(path) is posixpath else resolved
+    below = None if checkout is None else relative_to(resolve(checkout, None) or checkout, resolved)
+    if below is not None:
+        return below == "." and resolved != "/"
+    return _NO_WORKSPACE.fullmatch(resolved) is None and not resolved.startswith("..")
+
+
+def find_checkout(environ: Mapping[str, str]) -> str | None:
+    """Return the directory of the checkout that the CI system of this job states; None if there is none."""
+    for variable, system in _CHECKOUTS:
+        path = environ.get(variable, "") if environ.get(system) else ""
+        path = path.replace("~", environ.get("HOME", "~"), 1) if path.startswith("~/") else path
+        if _is_absolute(path) and "\0" not in path:
+            return path
+    return None
 
 
 def is_widening(path: str, workspaces: Sequence[str]) -> bool:

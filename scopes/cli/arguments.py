@@ -11,12 +11,12 @@ import typer
 from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.loading import load
-from scopes.model.message import Author
 from scopes.store.projects import Project, find_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from scopes.ids import ConversationId
+    from scopes.model.message import Author
     from scopes.store.repository import Repository
 
 ConversationArgument: TypeAlias = Annotated[
@@ -74,6 +74,11 @@ OfConversation: TypeAlias = Annotated[
     str | None, typer.Option("--conversation", metavar="CONV", help="Only what changed this conversation")
 ]
 AnyActor: TypeAlias = Annotated[bool, typer.Option("--any-actor", help="Whoever did it, not only you")]
+STANDARD_OUTPUT = "-"
+Output: TypeAlias = Annotated[
+    str, typer.Option("--output", "-o", metavar="FILE", help="Write to this file or directory; - is standard output")
+]
+Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite an existing file")]
 Since: TypeAlias = Annotated[
     str | None, typer.Option("--since", metavar="WHEN", help="From this time on: '2 hours ago', 2026-01-31, ...")
 ]
@@ -101,7 +106,11 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
     Raises:
         Invalid: the name or the kind is not valid.
     """
-    author = Author(name) if name is not None else load("scopes.history.messages:default_author")(invocation.config())
+    author = (
+        load("scopes.model.message:Author")(name)
+        if name is not None
+        else load("scopes.history.messages:default_author")(invocation.config())
+    )
     author = author if kind is None else author._replace(kind=kind)
     checked: Author = load("scopes.history.messages:check_typed_author")(author)
     return checked
@@ -172,11 +181,11 @@ def split_source(repository: Repository, command: str, words: Sequence[str | Non
     in the latest conversation. `command` is for the hint.
 
     Raises:
-        Invalid: the name stands before its conversation.
+        Invalid: the name was given before its conversation.
     """
     first, second = words
     if first is None or second is not None:
-        if first is not None and second is not None and stands_before(repository, first, second):
+        if first is not None and second is not None and is_before_conversation(repository, first, second):
             raise _swapped(first, f"name it first: scopes {command} {second} {first}")
         return first or LATEST, second
     conversation = find_conversation(repository, first)
@@ -192,12 +201,12 @@ def split_compared(
     """Return the words of a comparison, `CONV A B` as `CONV A..B`; `command` is for the hint.
 
     Raises:
-        Invalid: there are too many words, or a range stands before its conversation.
+        Invalid: there are too many words, or a range was given before its conversation.
     """
     if other is not None and right is not None:
         if ".." in right or ".." in other:
             raise Invalid(f"too many arguments: {other}", hint="give CONV A..B, or CONV A B")
-        if stands_before(repository, left, right):
+        if is_before_conversation(repository, left, right):
             raise _swapped(left, f"name it first: scopes {command} {right} {left} {other}")
         return left, f"{right}..{other}"
     if right is not None and ".." in left and ".." not in right and find_conversation(repository, right):
@@ -205,7 +214,7 @@ def split_compared(
     return left, right
 
 
-def stands_before(repository: Repository, word: str, conversation: str) -> bool:
+def is_before_conversation(repository: Repository, word: str, conversation: str) -> bool:
     """Return True for `main conv-001`: a branch or message before its conversation."""
     if _is_conversation(repository, word) or find_conversation(repository, conversation) is None:
         return False
@@ -223,7 +232,7 @@ def _is_conversation(repository: Repository, word: str) -> bool:
 
 
 def _swapped(word: str, hint: str) -> Invalid:
-    return Invalid(f"{word!a} stands before its conversation", hint=hint)
+    return Invalid(f"the conversation comes first: {word!a} was given before it", hint=hint)
 
 
 def find_named_project(invocation: Invocation, path: str) -> Project:

@@ -8,9 +8,8 @@ from scopes.check.compare import MODES, RunComparison, compare_runs
 from scopes.check.policy import Policy
 from scopes.check.run import Run
 from scopes.check.run_reader import read_run
-from scopes.cli.check_runner import open_runs, split_targets
+from scopes.cli.check_targets import open_runs, split_targets
 from scopes.cli.invocation import Invocation
-from scopes.conversation.list_filter import ListFilter
 from scopes.errors import Ambiguous, Invalid, NotFound
 
 
@@ -32,7 +31,7 @@ def compare_targets(
 
 def _read(invocation: Invocation, target: str) -> Run:
     paths, names = split_targets([target])
-    with open_runs(invocation, paths, names, ListFilter()) as runs:
+    with open_runs(invocation, paths, names) as runs:
         if not runs.scopes:
             reason = f": {runs.missing[0][1]}" if runs.missing else ""
             raise NotFound(f"there is no run in {target}{reason}", hint="give a transcript or a stored conversation")

@@ -74,8 +74,8 @@ def run_hook(
         wanted = parse_input(agent, _read_input(), environ)
         policy = _read_policy(wanted.policy_directories, rules, revision, preset)
         decision = judge_call(wanted, policy)
-        if decision.action == "ask" and _read_setting(environ, overrides) == "closed":
-            decision = judge_call(wanted, policy, is_closed=True)
+        if decision.action == "ask" and _read_setting("scopes.check.hookUnread", environ, overrides) != "ask":
+            decision = judge_call(wanted, policy, denies_unread=True)
     except (ScopesError, OSError, ValueError, RecursionError) as error:
         return answer_failure(environ, agent, error, overrides)
     return _write(agent, decision)
@@ -87,9 +87,9 @@ def answer_failure(
     """Answer the hook of an agent if the call could not be judged, and return the exit code."""
     text = error.message if isinstance(error, ScopesError) else f"{type(error).__name__}: {error}"
     reason = f"scopes check --hook failed: {text}"
-    if _read_setting(environ, overrides) == "open":
+    if _read_setting("scopes.check.hookFailure", environ, overrides) == "open":
         return _write(agent, Decision("warn", f"{reason}; the call was not checked"))
-    return _write(agent, Decision("deny", f"{reason}; the call is denied (scopes.check.hookFailure is closed)"))
+    return _write(agent, Decision("deny", f"{reason}; the call is denied (scopes.check.hookFailure is not open)"))
 
 
 def _write(agent: str, decision: Decision) -> int:
@@ -102,14 +102,14 @@ def _write(agent: str, decision: Decision) -> int:
     return 0
 
 
-def _read_setting(environ: Mapping[str, str], overrides: Mapping[str, Setting] | None) -> str | None:
-    """Return what happens to calls that could not be checked: `open` or `closed`; None if the user has not set it."""
+def _read_setting(name: str, environ: Mapping[str, str], overrides: Mapping[str, Setting] | None) -> str | None:
+    """Return a setting of the user, or its default; None if the configuration cannot be read."""
     try:
         if overrides is None:
             overrides = load("scopes.cli.invocation:Invocation")([], environ).overrides
         config = load("scopes.store.config:Config")(load("scopes.store.config:user_config")(), overrides, "")
-        found = config.find("scopes.check.hookFailure")
-        return None if found is None else str(found)
+        found = config.find(name)
+        return str(load("scopes.store.settings:DEFAULTS")[name] if found is None else found)
     except (ScopesError, OSError, ValueError):
         return None
 

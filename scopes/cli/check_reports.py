@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,10 +18,10 @@ from scopes.errors import Inaccessible, Invalid, ScopesError
 from scopes.exporters.atomic_save import write_file
 from scopes.render.dispatch import render_text
 from scopes.render.json_line import result_line
-from scopes.render.reports.github import stop_commands, write_github
+from scopes.render.reports.github import annotate_failure, stop_commands, write_github
 from scopes.render.reports.gitlab import write_gitlab
 from scopes.render.reports.junit import write_junit
-from scopes.render.reports.markdown import write_markdown
+from scopes.render.reports.markdown import write_failure, write_markdown
 from scopes.render.reports.sarif import write_sarif
 from scopes.render.view import PlainView
 from scopes.sanitize import escape_runner_commands, is_read_by_runner
@@ -62,13 +64,30 @@ def parse_reports(texts: Sequence[str]) -> list[Report]:
     return reports
 
 
+def refuse_overwriting(reports: Sequence[Report], paths: Iterable[str | None], directory: str) -> None:
+    """Raise Invalid if a report would take the place of one of these files; relative ones are below `directory`."""
+    kept = {os.path.realpath(os.path.join(directory, path)) for path in paths if path is not None and path != "-"}
+    for report in reports:
+        if report.path is not None and os.path.realpath(os.path.join(directory, report.path)) in kept:
+            raise Invalid(
+                f"--report {report.format}={report.path} would overwrite a file that this check reads",
+                hint=f"give it a path of its own: --report {report.format}=report.{report.format}",
+            )
+
+
 def show_checked(invocation: Invocation, checked: Checked, reports: Sequence[Report]) -> int:
     """Write all reports and return the exit code: that of the check, or 8 if a report could not be written.
 
     Standard output has the report without a path, else the usual one. In GitHub Actions the text stands between lines
     that stop commands, since an agent may have written `::set-output` into it, and annotations follow; the summary of
     the step is always written.
+
+    Raises:
+        Invalid: a report would overwrite a transcript that was judged.
+        Inaccessible: a report could not be written.
     """
+    judged = (source.path for run in checked.runs for source in run.sources)
+    refuse_overwriting(reports, judged, invocation.cwd)
     checked = replace(checked, job_file=_find_job_file(invocation.environ))
     errors = list(_write_files(checked, reports))
     in_actions = invocation.environ.get("GITHUB_ACTIONS") == "true"
@@ -85,6 +104,19 @@ def show_checked(invocation: Invocation, checked: Checked, reports: Sequence[Rep
         what = "a report was not written" if len(errors) == 1 else f"{len(errors)} reports were not written"
         raise Inaccessible(f"{what}: {'; '.join(error.message for error in errors)}", hint=errors[0].hint)
     return checked.exit_code
+
+
+@contextmanager
+def reported_failures(invocation: Invocation) -> Iterator[None]:
+    """In GitHub Actions, show as an annotation and in the summary of the step why a check could not do its work."""
+    try:
+        yield
+    except ScopesError as error:
+        if invocation.environ.get("GITHUB_ACTIONS") == "true":
+            if not invocation.wants_data:
+                invocation.stdout.write(annotate_failure(error.message))
+            list(_append(invocation.environ, write_failure(error.message, error.hint)))
+        raise
 
 
 def _find_job_file(environ: Mapping[str, str]) -> str | None:
@@ -151,10 +183,14 @@ def _render(name: str, checked: Checked) -> str:
 
 def _append_summary(environ: Mapping[str, str], checked: Checked) -> Iterator[ScopesError]:
     """Append the report to the summary of the step; yield the error if that fails."""
+    yield from _append(environ, write_markdown(checked, _MAX_SUMMARY))
+
+
+def _append(environ: Mapping[str, str], text: str) -> Iterator[ScopesError]:
     path = environ.get("GITHUB_STEP_SUMMARY")
     if path:
         try:
             with open(path, "a", encoding="utf-8", errors="replace") as file:
-                file.write(write_markdown(checked, _MAX_SUMMARY))
+                file.write(text)
         except OSError as error:
             yield Inaccessible(f"cannot write the step summary {path}: {error.strerror}")

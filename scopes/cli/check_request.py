@@ -14,7 +14,7 @@ from scopes.check.policy import FAIL_ON, PRESETS, Policy
 from scopes.check.rules.base import FILE_NAME
 from scopes.cli.arguments import find_named_project
 from scopes.cli.check_compare import compare_targets
-from scopes.cli.check_reports import FORMATS, parse_reports, show_checked
+from scopes.cli.check_reports import FORMATS, parse_reports, refuse_overwriting, show_checked
 from scopes.cli.check_rule_tests import run_rule_tests
 from scopes.cli.check_runner import CheckOptions, check_runs
 from scopes.cli.invocation import Invocation
@@ -88,16 +88,31 @@ class CheckRequest(NamedTuple):
     compare_mode: str | None
 
 
+def refuse_others(request: CheckRequest, fail_on: str | None) -> None:
+    """Raise Invalid if `--hook` is given with what belongs to a check: it would have no effect."""
+    if fail_on is not None or any(value is not None and value is not False and value != () for value in request):
+        raise Invalid(
+            "--hook takes --rules, --rules-from and --preset only", hint="set `fail_on` in the policy, for example"
+        )
+
+
 def answer_request(invocation: Invocation, policy: Policy, request: CheckRequest) -> int:
     """Do what was asked for, show the result, and return the exit code.
 
     Raises:
-        Invalid: an option has an unknown value.
+        Invalid: an option has an unknown value, or a report would overwrite a file that the check reads.
         NotFound, Ambiguous: a target or a rule does not exist.
     """
     if request.unknown not in {None, "fail"}:
         raise Invalid(f"--unknown {request.unknown!a} is not possible: use --unknown fail")
     reports = parse_reports(request.reports)
+    refuse_overwriting(
+        reports, (*request.targets, request.baseline, policy.path, *policy.paths.values()), invocation.cwd
+    )
+    given = {"--list": request.listed, "--explain": request.explain is not None, "--test": request.test is not None}
+    option = next((name for name, is_given in given.items() if is_given), None)
+    if option is not None and request.targets:
+        raise Invalid(f"{option} takes no run: {request.targets[0]}", hint="leave it out; for one rule: --explain RULE")
     if request.listed:
         return invocation.show(list_rules(policy))
     if request.explain is not None:

@@ -13,7 +13,8 @@ from scopes.check.rule_tests import (
     find_uncovered,
     parse_expected,
 )
-from scopes.cli.check_runner import open_runs, read_text
+from scopes.cli.check_runner import read_text
+from scopes.cli.check_targets import open_runs
 from scopes.cli.invocation import Invocation
 from scopes.conversation.list_filter import ListFilter
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import NamedTuple
 
 from scopes.check.baseline import read_baseline
@@ -15,52 +15,24 @@ from scopes.check.policy import FAIL_ON, PRESETS, Policy, parse_policy, require_
 from scopes.check.policy_sources import CommittedTree, PolicySource, WorkingTree, find_top
 from scopes.check.rules.base import FILE_NAME
 from scopes.check.rules.registry import RULES
-from scopes.check.run import Run
-from scopes.check.run_reader import read_empty_run
-from scopes.cli.import_runner import collect_sources, import_into
+from scopes.check.workspace import find_checkout
+from scopes.cli.check_targets import Runs, is_path, open_runs, split_targets
 from scopes.cli.invocation import Invocation
-from scopes.conversation.list import list_conversations
 from scopes.conversation.list_filter import ListFilter
-from scopes.errors import CannotImport, Inaccessible, Invalid, NotFound
-from scopes.history.conversations import Scope, resolve_scope
-from scopes.history.revisions import conversation_ids
-from scopes.importers.formats.base import Source
-from scopes.importers.import_sources import ImportOptions
+from scopes.errors import Inaccessible, Invalid, NotFound
+from scopes.history.conversations import resolve_scope
 from scopes.regular_file import read_regular
 from scopes.render.progress import progress
 from scopes.result import Note
 from scopes.store.committed_file import Commit
-from scopes.store.overlay import empty_store
-from scopes.store.projects import Project
-from scopes.store.repository import Repository
 
-_SUFFIXES = (".json", ".jsonl", ".log", ".zst")
 _MAX_FILE = 64 << 20
-_UNKNOWN_FORMAT = "unknown format"
-_MAX_NAMES = 5
-_EMPTY = "the file is empty"
 # The branch or commit that a change is based on, in the variables of a CI system: GitHub, GitLab, Jenkins.
 _BASES = (
     ("GITHUB_BASE_REF", "origin/{}"),
     ("CI_MERGE_REQUEST_DIFF_BASE_SHA", "{}"),
     ("CHANGE_TARGET", "origin/{}"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Runs:
-    """The runs to check: their store, names and scopes.
-
-    missing: names and reasons of those that are not there or cannot be read
-    empty: those of transcripts without a message, which are not in the store
-    notes: files below a folder that were skipped because their format is not known
-    """
-
-    repository: Repository
-    scopes: Sequence[tuple[str | None, Scope]]
-    missing: Sequence[tuple[str, str]] = ()
-    empty: Sequence[Run] = ()
-    notes: Sequence[Note] = ()
 
 
 class CheckOptions(NamedTuple):
@@ -72,13 +44,19 @@ class CheckOptions(NamedTuple):
 
 
 def read_policy(
-    invocation: Invocation, path: str | None, revision: str | None, fail_on: str | None, preset: str | None
+    invocation: Invocation,
+    path: str | None,
+    revision: str | None,
+    fail_on: str | None,
+    preset: str | None,
+    *,
+    only_shown: bool = False,
 ) -> Policy:
     """Read the policy and apply the options that override it.
 
     It is the file that was named, or `scopes-check.toml` here or at the top of the repository. With `revision` it is
     read from that commit, and in a CI job for a change from the commit that the change is based on: the agent cannot
-    have written that.
+    have written that. With `only_shown` nothing is judged by it: without that commit it is the one here.
 
     Raises:
         Invalid: it cannot be read or has a mistake, an option has an unknown value, or the commit of the base is not in
@@ -91,8 +69,13 @@ def read_policy(
     notes: tuple[Note, ...] = ()
     commit: Commit | None = None
     if path is None and revision is None and _is_job_for_change(invocation):
-        commit = _find_base(invocation)
-        notes = _notes_on_changed_policy(invocation, commit)
+        try:
+            commit = _find_base(invocation)
+            notes = _notes_on_changed_policy(invocation, commit)
+        except Invalid as error:
+            if not only_shown:
+                raise
+            notes = (Note(f"this is the policy here: {error.message}", error.hint),)
     elif revision is not None:
         commit = Commit(invocation.cwd, revision)
     text, name, source = _read_policy_text(invocation, path, commit)
@@ -104,51 +87,32 @@ def read_policy(
     return policy if preset is None else replace(policy, preset=preset)
 
 
-def split_targets(targets: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the targets that are paths, and those that name stored conversations.
-
-    Raises:
-        Invalid: there are both.
-    """
-    paths = [target for target in targets if _is_path(target)]
-    names = [target for target in targets if not _is_path(target)]
-    if paths and names:
-        missing = [path for path in paths if path != "-" and not os.path.lexists(path)]
-        if missing:
-            raise Invalid(f"there is no file {', '.join(missing)}", hint="name existing files")
-        raise Invalid("paths and stored conversations cannot be checked together", hint="use two commands")
-    return paths, names
-
-
 def check_runs(
     invocation: Invocation, targets: Sequence[str], wanted: ListFilter, policy: Policy, options: CheckOptions
 ) -> Checked:
     """Check the runs of paths, or of stored conversations.
 
     Raises:
-        Invalid: the targets are paths and conversations.
+        Invalid: the targets are paths and conversations, or options narrow what was named.
         NotFound, Ambiguous: a conversation cannot be resolved, or there is no store.
     """
     paths, names = split_targets(targets)
-    if names and (wanted.since is not None or wanted.projects):
-        raise Invalid(
-            "--since and --project narrow folders and the stored conversations; these are named",
-            hint="leave out the names, or the options",
-        )
-    known = _read_known(invocation, options.baseline, policy)
+    known, notes = _read_known(invocation, options.baseline, policy)
     with open_runs(invocation, paths, names, wanted) as runs, _progress(invocation, runs) as on_progress:
         checked = check(
             runs.repository,
             runs.scopes,
             policy,
             missing=runs.missing,
+            left_out=runs.left_out,
             empty=runs.empty,
             baseline=known,
             agent_exit=options.agent_exit,
             unknown_fails=options.unknown_fails,
+            checkout=find_checkout(invocation.environ),
             on_progress=on_progress,
         )
-        checked = replace(checked, notes=(*checked.notes, *runs.notes))
+        checked = replace(checked, notes=(*checked.notes, *notes, *runs.notes))
     return with_relative_paths(checked, invocation.cwd)
 
 
@@ -176,100 +140,58 @@ def _progress(invocation: Invocation, runs: Runs) -> AbstractContextManager[Call
     return progress(invocation.output(), "checking", len(runs.scopes))
 
 
-@contextmanager
-def open_runs(invocation: Invocation, paths: Sequence[str], names: Sequence[str], wanted: ListFilter) -> Iterator[Runs]:
-    """Open the runs of paths in a temporary store, or those of stored conversations; without either all stored ones.
-
-    `wanted` narrows the transcripts below the paths, or the stored conversations if none is named.
-
-    Raises:
-        NotFound, Ambiguous: a conversation cannot be resolved, or there is no store.
-    """
-    if not paths:
-        repository = invocation.repository()
-        chosen = names or sorted(
-            row.id
-            for row in list_conversations(
-                repository, invocation.index_directory, complete=True, wanted=wanted
-            ).conversations
-        )
-        scopes = [(name, resolve_scope(repository, name)) for name in chosen]
-        yield Runs(
-            repository,
-            [(name if name.startswith(scope.conversation) else scope.conversation, scope) for name, scope in scopes],
-        )
-        return
-    with empty_store() as repository:
-        missing: list[tuple[str, str]] = []
-        unknown: dict[str, None] = {}
-        empty: dict[str, Run] = {}  # by path: a file can be named and lie below a directory that is named
-        projects = [project for project in wanted.projects if isinstance(project, Project)]
-        options = ImportOptions(since=wanted.since, projects=projects or None)
-        for path in paths:
-            try:
-                collected = collect_sources(invocation, [path])
-                imported = import_into(invocation, repository, collected, options)
-            except (CannotImport, Inaccessible, NotFound) as error:
-                missing.append((path, _EMPTY if _is_empty(path) else _without_path(error.message, path)))
-                continue
-            missing += ((each.path, _EMPTY) for each in collected.sources if not each.size)
-            listed = {name for name, _ in missing}
-            failed = (each for each in imported.skipped if each.error is not None and each.path not in listed)
-            missing += ((each.path, each.reason) for each in failed)
-            unknown.update((each.path, None) for each in imported.skipped if each.reason == _UNKNOWN_FORMAT)
-            skipped = {each.path for each in imported.skipped if each.error is None}
-            is_narrowed = wanted.since is not None or projects
-            without_message = [each for each in collected.sources if each.path in skipped]
-            for run in _read_empty(without_message, only_named=bool(is_narrowed)):
-                empty.setdefault(run.name, run)
-        ids = conversation_ids(repository)
-        found = [(None, resolve_scope(repository, name)) for name in ids]
-        yield Runs(repository, found, missing, tuple(empty.values()), tuple(_notes_on_unknown(list(unknown))))
-
-
-def _read_empty(sources: Sequence[Source], *, only_named: bool) -> Iterator[Run]:
-    """Yield the runs of transcripts without a message; with `only_named` only those that the user gave by name."""
-    for source in sources:
-        with suppress(CannotImport, OSError):  # of no known format
-            run = read_empty_run(source) if source.named or not only_named else None
-            if run is not None:
-                yield run
-
-
-def _notes_on_unknown(paths: Sequence[str]) -> Iterator[Note]:
-    """Yield a note that names the files whose format is not known: a run in them was not judged."""
-    if paths:
-        names = ", ".join(map(os.path.basename, paths[:_MAX_NAMES]))
-        more = f" and {len(paths) - _MAX_NAMES} more" if len(paths) > _MAX_NAMES else ""
-        yield Note(f"not judged, the format is not known: {names}{more}", "name such a file itself if it must be a run")
-
-
-def _is_empty(path: str) -> bool:
-    try:
-        return os.path.isfile(path) and os.path.getsize(path) == 0
-    except (OSError, ValueError):
-        return False
-
-
-def _without_path(message: str, path: str) -> str:
-    """Return an error without the path that it begins with, which the report shows already."""
-    return message.removeprefix(f"{os.path.abspath(path)}: ").removeprefix(f"{path}: ")
-
-
-def _read_known(invocation: Invocation, baseline: str | None, policy: Policy) -> frozenset[str]:
+def _read_known(
+    invocation: Invocation, baseline: str | None, policy: Policy
+) -> tuple[frozenset[str], tuple[Note, ...]]:
     """Return the fingerprints of the baseline, a report or a stored conversation, which is checked for them.
+
+    In a CI job for a change a report inside the repository is read from the commit that the change is based on: the
+    agent can have written the one in the working tree. A note says so if the two are not equal.
 
     Raises:
         NotFound, Ambiguous: there is no such conversation.
         Invalid: the file cannot be read, or is no report.
     """
     if baseline is None:
-        return frozenset()
-    if _is_path(baseline) or invocation.find_repository() is None:
-        return read_baseline(_read_file(baseline, "baseline"), baseline)
+        return frozenset(), ()
+    if not baseline:
+        raise Invalid("--baseline is empty", hint="give the path of a report, or a stored conversation")
+    if is_path(baseline) or baseline.endswith(".sarif") or invocation.find_repository() is None:
+        place = _place_in_project(invocation, baseline) if _is_job_for_change(invocation) else None
+        if place is None:
+            return read_baseline(_read_file(baseline, "file"), baseline), ()
+        return _read_known_of_base(_find_base(invocation), baseline, place)
     repository = invocation.repository()
-    checked = check(repository, [(baseline, resolve_scope(repository, baseline))], policy)
-    return frozenset(finding.fingerprint for run in checked.runs for finding in run.findings)
+    scopes = [(baseline, resolve_scope(repository, baseline))]
+    checked = check(repository, scopes, policy, checkout=find_checkout(invocation.environ))
+    return frozenset(finding.fingerprint for run in checked.runs for finding in run.findings), ()
+
+
+def _read_known_of_base(base: Commit, path: str, place: str) -> tuple[frozenset[str], tuple[Note, ...]]:
+    """Return the fingerprints of a baseline as the base of a change has it, and a note if the file here is another."""
+    revision = base.revision[:12]
+    data = base.read(place, _MAX_FILE)
+    if data is None:
+        _read_file(path, "file")
+        hint = "it counts once it is merged; a baseline outside of the repository is read as it is"
+        return frozenset(), (
+            Note(f"{path} accepts nothing: {revision}, the base of this change, does not have it", hint),
+        )
+    known = read_baseline(data, f"{revision}:{place}")
+    is_same = os.path.lexists(path) and _read_file(path, "file") == data
+    note = Note(f"the baseline is that of {revision}, the base of this change: {path} here is another")
+    return known, () if is_same else (note,)
+
+
+def _place_in_project(invocation: Invocation, path: str) -> str | None:
+    """Return the path of a file from the top of the repository around the working directory; None if it is outside."""
+    top = os.path.realpath(find_top(invocation.cwd))
+    absolute = os.path.join(invocation.cwd, path)
+    named = os.path.join(os.path.realpath(os.path.dirname(absolute)), os.path.basename(absolute))
+    for each in (named, os.path.realpath(absolute)):
+        if each.startswith(top.rstrip("/") + "/"):
+            return os.path.relpath(each, top)
+    return None
 
 
 def _read_policy_text(
@@ -294,14 +216,16 @@ def _is_job_for_change(invocation: Invocation) -> bool:
 def _find_base(invocation: Invocation) -> Commit:
     """Return the merge base of the change that a CI job checks; raise Invalid if it is not in this clone."""
     variable, form = next(base for base in _BASES if invocation.environ.get(base[0]))
-    base = None
-    with suppress(NotFound, Inaccessible):
-        base = Commit(invocation.cwd, form.format(invocation.environ[variable])).find_merge_base()
-    if base is None:  # the policy of the working tree may be the agent's
+    revision = form.format(invocation.environ[variable])
+    hint = "clone with the whole history (fetch-depth: 0, GIT_DEPTH: 0), or name a policy: --rules, --rules-from"
+    try:
+        base = Commit(invocation.cwd, revision).find_merge_base()
+    except (NotFound, Inaccessible) as error:  # the policy of the working tree may be the agent's
         raise Invalid(
-            f"the commit that the change is based on is not in this clone ({variable})",
-            hint="clone with the whole history (fetch-depth: 0, GIT_DEPTH: 0), or name a policy: --rules, --rules-from",
-        )
+            f"{revision}, on which the change is based ({variable}), is not in this clone", hint=hint
+        ) from error
+    if base is None:
+        raise Invalid(f"the commit at which the change left {revision} ({variable}) is not in this clone", hint=hint)
     return base
 
 
@@ -358,7 +282,3 @@ def _decoded(data: bytes, name: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Invalid(f"{name} is not valid UTF-8") from error
-
-
-def _is_path(target: str) -> bool:
-    return target == "-" or os.path.exists(target) or target.endswith(_SUFFIXES) or target.startswith(("/", "./", "~"))

@@ -19,7 +19,8 @@ from scopes.ids import ConversationId, Oid
 from scopes.loading import load
 from scopes.merge.conflict_keys import decoded_key, key_of_path
 from scopes.merge.divergence import state_of
-from scopes.model.conflicts import CONFLICTS, ENDED, FILES, MESSAGES, PARTICIPANTS
+from scopes.model.claims import CONFLICTS, FILES, MESSAGES, PARTICIPANTS
+from scopes.model.conflicts import ENDED
 from scopes.model.encoding import dump
 from scopes.sanitize import clean_line
 from scopes.store.projects import find_project

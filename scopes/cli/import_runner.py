@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from scopes.cli.arguments import find_named_project, refuse_both_scopes
+from scopes.cli.errors import Interrupted
 from scopes.cli.invocation import Invocation
+from scopes.conversation.list_cached import find_cached_list
 from scopes.errors import CannotImport, Inaccessible, Invalid, NotFound
 from scopes.history.titles import read_first_prompt
+from scopes.ids import ConversationId
 from scopes.importers.discovery import find_outside_links, find_sources, find_standard_folders, open_pipe, spool_stream
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
@@ -18,11 +22,15 @@ from scopes.importers.import_sources import ImportOptions, import_sources
 from scopes.importers.repeated_import import prepare_repeated
 from scopes.importers.results import GroupedNote, Imported, Skipped
 from scopes.importers.work_queue import open_sources
+from scopes.loading import load
 from scopes.render.progress import progress
 from scopes.render.text.phrases import counted, format_size
+from scopes.result import Result
 from scopes.store.overlay import empty_store
 from scopes.store.projects import Project, find_store_project
 from scopes.store.repository import Repository
+
+_MANY_CONVERSATIONS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +159,7 @@ def import_all(invocation: Invocation, collected: CollectedSources, options: Imp
 
 
 def import_or_repeat(
-    invocation: Invocation, collected: CollectedSources, options: ImportOptions, *, rehash: bool
+    invocation: Invocation, collected: CollectedSources, options: ImportOptions, *, reread: bool
 ) -> Imported:
     """Import the collected sources, or return the result of the last import that found nothing new, if it is the same.
 
@@ -171,10 +179,11 @@ def import_or_repeat(
             collected.notes,
             view=view,
         )
-    found = known.find() if known is not None and not rehash else None
+    found = known.find() if known is not None and not reread else None
     if found is not None:
         return found
-    result = with_first_prompts(invocation, import_all(invocation, collected, options))
+    with explain_interrupt(invocation):
+        result = with_first_prompts(invocation, import_all(invocation, collected, options))
     if known is not None:
         known.save(result)
     return result
@@ -192,11 +201,36 @@ def with_first_prompts(invocation: Invocation, result: Imported) -> Imported:
     repository = None if invocation.json else invocation.find_repository(create=True)  # none in a dry run
     if repository is None:
         return result
+    known: dict[ConversationId, str | None] = {}
+    if len(result.conversations) >= _MANY_CONVERSATIONS:  # a large import has just updated the index of the list
+        listed = find_cached_list(repository.path, invocation.index_directory, complete=False)
+        known = {} if listed is None else {row.id: row.opening for row in listed.conversations}
     rows = [
-        row if row.title is not None else replace(row, first_prompt=read_first_prompt(repository, row.id))
+        row
+        if row.title is not None
+        else replace(row, first_prompt=known[row.id] if row.id in known else read_first_prompt(repository, row.id))
         for row in result.conversations
     ]
     return replace(result, conversations=tuple(rows))
+
+
+@contextmanager
+def explain_interrupt(invocation: Invocation) -> Iterator[None]:
+    """Tell what an interrupted import has stored: all of its sessions, which `report` tells, or none."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if invocation.committed is not None:
+            raise
+        hint = "an import stores all sessions or none; repeat the command to import them"
+        raise Interrupted("interrupted: nothing was imported", hint=hint) from None
+
+
+def import_made_up_conversation(invocation: Invocation) -> Result:
+    """Import the made-up conversation of --sample."""
+    import_sample: Callable[[Repository], Result] = load("scopes.importers.import_sample:import_sample")
+    with explain_interrupt(invocation):
+        return import_sample(invocation.repository(create=True))
 
 
 def import_into(
@@ -217,4 +251,5 @@ def import_into(
             on_progress=on_progress,
             skipped=collected.skipped,
             notes=collected.notes,
+            index_directory=None if options.dry_run else invocation.index_directory,
         )

@@ -218,7 +218,7 @@ class Invocation:
         except NotFound as error:
             if self.store:
                 command = load("shlex:join")(["scopes", "--store", self.store])
-                error.hint = f"create one: {command} init, or: {command} new"
+                error.hint = f"create one: {command} import, or: {command} new"
             raise
         return opened
 
@@ -244,7 +244,7 @@ class Invocation:
 
     def no_store_notes(self) -> tuple[Note, ...]:
         """Return the note for commands that found no store."""
-        hint = "create one: scopes init, or start a conversation: scopes new"
+        hint = "import the sessions of your agents: scopes import, or start a conversation: scopes new"
         return (load("scopes.result:Note")(f"there is no store at {self.store_path} yet", hint),)
 
     def config(self, *, optional: bool = False) -> Config:

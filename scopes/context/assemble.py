@@ -18,6 +18,7 @@ from scopes.context.selection import TurnSelection, best_first, relax_cuts, sele
 from scopes.context.truncate import Count, cut_to_fit
 from scopes.context.turns import Turn
 from scopes.fence import PLACEHOLDER, fence_lines
+from scopes.result import plural
 from scopes.sanitize import RECORDED, TRUNCATED, line_for_prompt
 from scopes.tokens.choose import Tokenizer, prepare_for_room
 
@@ -38,9 +39,9 @@ LEFT_OUT = (
 )  # fmt: skip
 _DROPPED_KEYS = {NOT_CANDIDATE: NOT_CONSIDERED, NO_WORD_OF_TASK: BELOW_RELEVANCE}
 _LEFT_OUT_TEXTS = {  # what a warning names; the budget has a warning of its own
-    BEFORE_COMPACTION: "turns before the last compaction (to have them: --all, or --task TEXT)",
-    BELOW_RELEVANCE: "turns without a word of the task",
-    NOT_CONSIDERED: "turns beyond --candidates",
+    BEFORE_COMPACTION: "messages before the last compaction (to have them: --all, or --task TEXT)",
+    BELOW_RELEVANCE: "messages without a word of the task",
+    NOT_CONSIDERED: "messages beyond --candidates",
     RETRACTED: "retracted",
     OTHER_WORK: "for another work item",
 }
@@ -159,7 +160,7 @@ def _make_header(title: str, turns: int, request: Request, count: Count) -> tupl
     The header is empty if it would take too large a share. The fence is never left out.
     """
     escaped = line_for_prompt(title).replace("{", "(").replace("}", ")")
-    header = f"# Context of {escaped}\n\n{RECORDED}. Showing {{}} of {turns} turns.\n\n"
+    header = f"# Context of {escaped}\n\n{RECORDED}. Showing {{}} of {turns} messages.\n\n"
     cost = max(count(header.format(shown)) for shown in (turns, 0))
     room = max(0, request.max_tokens - _fence_tokens(request, count))
     return ("", room) if cost * 100 > request.max_tokens * _MAX_HEADER_SHARE else (header, max(0, room - cost))
@@ -281,24 +282,24 @@ def _warn(
         warnings.append(f"a budget of less than {request.tight_below} tokens has {room}")
     if collected.turns and not selection.kept:
         which = "newest" if request.task is None else "shortest relevant"
-        warnings.append(f"not even the {which} turn fits into {request.max_tokens} tokens")
+        warnings.append(f"not even the {which} message fits into {request.max_tokens} tokens")
     if excluded_conversations and kept_conversations:
         # S1-12 prescribes this wording
         warnings.append(
             f"Session history limited: {excluded_conversations} older sessions excluded due to token budget"
         )
     elif left_out[OVER_BUDGET]:
-        turns_over = "turn" if left_out[OVER_BUDGET] == 1 else "turns"
-        which = f"older {turns_over}" if request.task is None else f"{turns_over} about the task"
+        noun = plural(left_out[OVER_BUDGET], "message")
+        which = f"older {noun}" if request.task is None else f"{noun} about the task"
         warnings.append(f"Session history limited: {left_out[OVER_BUDGET]} {which} excluded due to token budget")
     others = [f"{left_out[key]:,} {text}" for key, text in _LEFT_OUT_TEXTS.items() if left_out[key]]
     if others:
         warnings.append(f"left out: {', '.join(others)}")
     if selection.truncated is not None:
-        warnings.append(f"turn {turns[selection.truncated].number} is truncated to fit")
+        warnings.append(f"message {turns[selection.truncated].number} is truncated to fit")
     clipped = sum(turns[position].clipped_at(selection.limit) for position in selection.kept)
     if clipped:
-        warnings.append(f"tool calls or results are truncated in {clipped} turns")
+        warnings.append(f"tool calls or results are truncated in {clipped} {plural(clipped, 'message')}")
     return warnings + _warn_of_files(files)
 
 

@@ -25,7 +25,7 @@ from scopes.context.result import Context, ContextFile, ContextLane, ContextMess
 from scopes.result import Note
 from scopes.tokens.cache_files import write_file
 
-_VERSION = 8
+_VERSION = 9
 _MAX_BYTES = 64 << 20  # of all entries
 _DIGEST_BYTES = 32
 _ROW_TYPES: Mapping[str, Any] = {

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from scopes.characters import IGNORABLE
 from scopes.context.file_states import has_hash
-from scopes.context.secrets import may_hold_secrets
+from scopes.context.secret_files import may_hold_secrets
 from scopes.store.ignored import IgnoreRules, rule_files
 
 _MAX_BYTES = 4 << 20

@@ -15,7 +15,7 @@ from scopes.loading import deferred
 from scopes.merge.conflict_keys import decoded_key, key_of_path
 from scopes.merge.spellings import replaced_claims
 from scopes.merge.statements import claims_without, stated_claims
-from scopes.model.conflicts import MESSAGES
+from scopes.model.claims import MESSAGES
 from scopes.model.message import Author, Message
 from scopes.model.path_encoding import leaf
 from scopes.result import Note, Result

@@ -18,7 +18,7 @@ from scopes.merge.attribution import blame_paths, blob_at, claim_value
 from scopes.merge.conflict_keys import agent_of, comparable_key, decoded_key, folded, key_of_path
 from scopes.merge.divergence import state_of
 from scopes.model import encoding
-from scopes.model.conflicts import CONFLICTS, FILES, MESSAGES, PARTICIPANTS
+from scopes.model.claims import CONFLICTS, FILES, MESSAGES, PARTICIPANTS
 from scopes.model.message import Part
 from scopes.model.path_encoding import encode_component, file_leaf
 from scopes.result import Result

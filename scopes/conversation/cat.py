@@ -11,13 +11,7 @@ from scopes.history.amendments import find_claim
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import MessageHeader, header_of, is_root, message_id_of, read_message_bytes
 from scopes.history.recorded_times import RecordedTimes
-from scopes.history.revisions import (
-    Revision,
-    find_copies,
-    list_branch_tips,
-    read_active_branch,
-    resolve_with_latest,
-)
+from scopes.history.revisions import Revision, find_copies, list_branch_tips, read_active_branch, resolve_with_latest
 from scopes.history.sources import SOURCES, find_message_spans, read_spans, walk_chunks
 from scopes.history.staleness import SUMMARY, count_since
 from scopes.ids import BranchName, ConversationId, MessageId, Oid

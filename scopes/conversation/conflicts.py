@@ -27,7 +27,8 @@ from scopes.merge.in_progress import InProgress
 from scopes.merge.manual_resolution import find_disagreement, list_sides
 from scopes.merge.recorded_work import compare_one_file, sides_conversations
 from scopes.merge.spellings import list_shown_spellings
-from scopes.model.conflicts import ENDED, FILES, STATUSES, Conflict
+from scopes.model.claims import FILES
+from scopes.model.conflicts import ENDED, STATUSES, Conflict
 from scopes.result import Result
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository

@@ -18,7 +18,8 @@ from scopes.merge.resolution_lines import may_be_resolution, resolved_values
 from scopes.merge.spellings import group_by_topic
 from scopes.merge.statements import withdrawn_topic
 from scopes.model import encoding
-from scopes.model.conflicts import DECISIONS, Conflict, decode_resolution
+from scopes.model.claims import DECISIONS
+from scopes.model.conflicts import Conflict, decode_resolution
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
 from scopes.result import Note, Result

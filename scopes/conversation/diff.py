@@ -31,8 +31,7 @@ from scopes.merge.plans_and_answers import ANSWER_MARKS, find_answer_conflicts
 from scopes.merge.side_calls import read_side_calls
 from scopes.merge.spellings import group_by_topic
 from scopes.model import encoding
-from scopes.model.claims import content_of
-from scopes.model.conflicts import CONFLICTS, PARTICIPANTS
+from scopes.model.claims import CONFLICTS, PARTICIPANTS, content_of
 from scopes.model.message import Message, Part
 from scopes.result import Result
 from scopes.sanitize import SUBJECT_LENGTH

@@ -33,8 +33,8 @@ from scopes.merge.manual_resolution import (
 )
 from scopes.merge.records import conflict_path, keep_resolutions, list_conflicts_at, open_conflicts_at
 from scopes.model import encoding
-from scopes.model.claims import participant_claim
-from scopes.model.conflicts import MESSAGES, Conflict, EarlierResolution, encode_conflict, resolution_document
+from scopes.model.claims import MESSAGES, participant_claim
+from scopes.model.conflicts import Conflict, EarlierResolution, encode_conflict, resolution_document
 from scopes.model.message import Author, Message, text_parts
 from scopes.result import Note, Result, plural
 from scopes.store.repository import Repository

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import NamedTuple
 
 from scopes.clock import creation_time, known_seconds, later_of
+from scopes.conversation.branch_reasons import OTHER_SESSION, find_sessions, reason_of
 from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import participants_of, resolve_scope
 from scopes.history.handles import StoreHandle
@@ -42,9 +43,6 @@ from scopes.store.repository import Repository
 RECENT = 3
 _ANSWERS_TRIED = 5  # messages of agents whose models and tokens are looked at
 _MAX_ESTIMATED = 100  # messages; more would delay the answer
-SYNTHETIC = "synthetic"
-INTERRUPTED = "interrupted"
-_WITHOUT_CONTENT = frozenset({"meta", "notice", "interrupt", "system", "error"})  # kinds of message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +54,8 @@ class BranchRow(Result):
         total: the number of messages reachable from its tip (S4-54).
         newer: the number of messages after its last summary, which is stale if there are any (S4-47); None if it has no
             summary.
-        reason: SYNTHETIC if nobody wrote anything on the branch (for example a command and its echo), INTERRUPTED if
-            it is only an interrupted answer to a prompt that was answered on another branch; otherwise None.
+        reason: why an import made the branch, or why it was not continued, as in `branch_reasons`; None if unknown.
+        session: the native id of the session that it follows, if that is another one than that of the conversation.
         sub_agent: the sub-agent, if a tool call of another agent started the branch.
     """
 
@@ -77,6 +75,7 @@ class BranchRow(Result):
     interrupts: int = 0
     newer: int | None = None
     reason: str | None = None
+    session: str | None = None
     sub_agent: SubAgent | None = None
 
 
@@ -178,10 +177,10 @@ def show(
         created_at=creation_time(root.created),
         last_activity=later_of(known_seconds(newest), root.created),
         source=root.format,
-        branches=tuple(
-            replace(branch, sub_agent=_sub_agent_of(repository, by_oid, branch))
-            for branch in (shown if scope.branch is None else branches)
-            if scope.branch in {None, branch.name}
+        branches=_explain_branches(
+            repository,
+            by_oid,
+            [branch for branch in (shown if scope.branch is None else branches) if scope.branch in {None, branch.name}],
         ),
         recent=tuple(map(RecordedTimes(repository).add_to, map(header_of, latest))),
         recent_bodies=tuple(read_message_at(repository, commit.tree) for commit in latest),
@@ -291,6 +290,24 @@ def read_drawing(repository: Repository, view: ConversationView) -> Drawing:
     return Drawing(commits, bodies)
 
 
+def _explain_branches(
+    repository: Repository, by_oid: Mapping[Oid, Commit], branches: list[BranchRow]
+) -> tuple[BranchRow, ...]:
+    """Return branches with what their messages do not tell: the sub-agents and the sessions that they come from."""
+    unexplained = [branch.name for branch in branches if branch.reason is None]
+    root = next((oid for oid, commit in by_oid.items() if is_root(commit)), None)
+    sessions = {} if root is None else find_sessions(repository, unexplained, root)
+    return tuple(
+        replace(
+            branch,
+            sub_agent=_sub_agent_of(repository, by_oid, branch),
+            session=sessions.get(branch.name),
+            reason=OTHER_SESSION if branch.name in sessions else branch.reason,
+        )
+        for branch in branches
+    )
+
+
 def _sub_agent_of(repository: Repository, by_oid: Mapping[Oid, Commit], branch: BranchRow) -> SubAgent | None:
     """Return the sub-agent of a branch; only a branch that forks at the root can have one."""
     if branch.fork is None or branch.fork not in by_oid or not is_root(by_oid[branch.fork]):
@@ -357,8 +374,13 @@ def _summarize_branch(
         compactions=kinds.count("compaction"),
         interrupts=kinds.count("interrupt"),
         newer=_count_newer(by_oid, reachable) if SUMMARY in kinds else None,
-        reason=_reason(kinds) if entry.parent is not None else None,
+        reason=None if entry.parent is None else reason_of(name, _in_order(by_oid, own & ids.keys())),
     )
+
+
+def _in_order(by_oid: Mapping[Oid, Commit], wanted: Container[Oid]) -> list[Commit]:
+    """Return some commits, parents before children."""
+    return [commit for oid, commit in by_oid.items() if oid in wanted]
 
 
 def _count_copies(
@@ -385,15 +407,6 @@ def _count_newer(by_oid: Mapping[Oid, Commit], reachable: Container[Oid]) -> int
                 break
             newer += is_news(head)
     return newer
-
-
-def _reason(kinds: Iterable[str | None]) -> str | None:
-    """Return why an imported branch was not continued, judged by the kinds of its own messages; otherwise None."""
-    distinct = set(kinds)
-    if distinct and distinct <= _WITHOUT_CONTENT:
-        return SYNTHETIC
-    is_answer = "interrupt" in distinct and distinct <= {*_WITHOUT_CONTENT, "answer", "tool-results"}
-    return INTERRUPTED if is_answer else None
 
 
 def _status(

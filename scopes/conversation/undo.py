@@ -1,15 +1,17 @@
 """`undo` and `redo`: restore the refs that an operation or an append moved; both are operations themselves.
 
-`undo` takes back the newest thing that the same actor did. A second `undo` takes back the one before. As in an editor,
-`redo` works only until the actor's next new operation. Operations of one command are one step. Appends have no
-operation record: `history.appends` reads them from the reflogs.
+`undo` takes back the newest thing that the same actor did. A second `undo` takes back the one before, and a note tells
+what the first one took back: nobody knows whether a process that was killed had committed. If the store shows that it
+was interrupted, the second one only finishes it. As in an editor, `redo` works only until the actor's next new
+operation. Operations of one command are one step. Appends have no operation record: `history.appends` reads them from
+the reflogs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from scopes.errors import Invalid, NotFound, Refused
@@ -73,7 +75,8 @@ def undo(
 ) -> Undone:
     """Undo the newest operation or append of the caller: restore every ref that it moved.
 
-    If the same command recorded several operations, all of them are undone together, whichever is named.
+    If the same command recorded several operations, all of them are undone together, whichever is named. If an undo of
+    the caller was interrupted after it had committed, it is finished instead, and nothing more is taken back.
 
     Args:
         repository: the store, with the caller.
@@ -87,28 +90,37 @@ def undo(
         Refused: a ref has moved since, the operation was undone already, or it cannot be undone; the hint names a way
             out.
     """
-    with _lock(repository, dry_run=dry_run):
+    with _lock(repository, dry_run=dry_run) as finished:
         operation, limit = _resolve(repository, name, conversation)
+        interrupted = _find_interrupted(repository, UNDO, finished, limit)
+        named = None if operation is None else _last_of_command(repository, operation).id
+        if interrupted is not None and named in {None, interrupted[1].id}:
+            return _report_finished(repository, *interrupted, dry_run=dry_run)
+        notes: tuple[Note, ...] = ()
         if operation is None:
-            target = _find_newest(repository, limit, any_actor=any_actor)
+            target, notes = _find_newest(repository, limit, any_actor=any_actor)
         else:
             target = _last_of_command(repository, operation)
             if target.id in _canceled(record for _, record in walk_operations(repository)):
                 raise Refused(f"operation {target.id[:8]} was undone already", hint="redo it: scopes redo")
-        return _reverse(repository, target, redo=False, dry_run=dry_run, conversation=limit)
+        done = _reverse(repository, target, redo=False, dry_run=dry_run, conversation=limit)
+        return replace(done, notes=(*done.notes, *notes))
 
 
 def redo(
     repository: Repository, *, conversation: str | None = None, any_actor: bool = False, dry_run: bool = False
 ) -> Undone:
-    """Redo what the caller undid last; the options are those of `undo`.
+    """Redo what the caller undid last; the options are those of `undo`, and so is what happens after an interruption.
 
     Raises:
         NotFound: the caller's last operation is not an undo.
         Refused: a ref has moved since, or a decision candidate was accepted again since.
     """
-    with _lock(repository, dry_run=dry_run):
+    with _lock(repository, dry_run=dry_run) as finished:
         limit = None if conversation is None else _resolve_conversation(repository, conversation)
+        interrupted = _find_interrupted(repository, REDO, finished, limit)
+        if interrupted is not None:
+            return _report_finished(repository, *interrupted, dry_run=dry_run)
         canceled: set[OperationId] = set()
         for _, record in walk_operations(repository):
             _cancel(record, canceled)
@@ -123,28 +135,74 @@ def redo(
         return _nothing(REDO)
 
 
-def _lock(repository: Repository, *, dry_run: bool) -> AbstractContextManager[None]:
-    return nullcontext() if dry_run else exclusive_write(repository)
+def _lock(repository: Repository, *, dry_run: bool) -> AbstractContextManager[Operation | None]:
+    """Hold the exclusive lock, and return the operation that had to be finished; for a dry run the pending one."""
+    if not dry_run:
+        return exclusive_write(repository)
+    pending = repository.find_pending(repository.raw_ref(refs.PENDING), repository.raw_ref(refs.OPERATIONS))
+    return nullcontext(None if pending is None else pending[1])
 
 
-def _find_newest(repository: Repository, conversation: ConversationId | None, *, any_actor: bool) -> Operation:
-    """Return the newest operation or append of the caller that was not undone.
+def _find_interrupted(
+    repository: Repository, kind: str, finished: Operation | None, conversation: ConversationId | None
+) -> tuple[Operation, Operation] | None:
+    """Return an undo or redo of the caller that was finished just now, and its target; None if there is none."""
+    if finished is None or finished.kind != kind or finished.actor != repository.caller.actor:
+        return None
+    if conversation is not None and conversation not in conversations_of(finished):
+        return None
+    target = next((each for each in walk_history(repository) if each.id == finished.undoes), None)
+    return None if target is None else (finished, target)
+
+
+def _report_finished(repository: Repository, finished: Operation, target: Operation, *, dry_run: bool) -> Undone:
+    active, _ = _describe_changes(repository, finished.changes, redo=finished.kind == REDO)
+    text = (
+        f"an earlier {finished.kind} was interrupted after it had committed: it is complete, and nothing else changed"
+    )
+    return Undone(
+        target=target,
+        also=_same_command(repository, target),
+        redo=finished.kind == REDO,
+        operation=None if dry_run else finished.id,
+        actor=finished.actor,
+        dry_run=dry_run,
+        active_branch=active,
+        notes=(Note(text, f"one more step: scopes {finished.kind}"),),
+    )
+
+
+def _find_newest(
+    repository: Repository, conversation: ConversationId | None, *, any_actor: bool
+) -> tuple[Operation, tuple[Note, ...]]:
+    """Return the newest operation or append of the caller that was not undone, and a note if their last was an undo.
 
     An expire cannot be undone. Once the caller has undone something older by its id, it no longer stops them.
     """
     canceled: set[OperationId] = set()
     seen: set[OperationId] = set()
+    last: Operation | None = None
     for record in walk_history(repository, conversation):
         _cancel(record, canceled)
         seen.add(record.id)
+        is_own = record.actor == repository.caller.actor
+        last = record if last is None and is_own else last
         skipped = record.kind in (UNDO, REDO) or record.id in canceled
-        if skipped or not (any_actor or record.actor == repository.caller.actor):
+        if skipped or not (any_actor or is_own):
             continue
         if record.kind != EXPIRE:
-            return record
+            return record, _note_one_more(last)
         if conversation is None and canceled <= seen:
             raise _is_final(record)
     return _nothing(UNDO, "" if any_actor else repository.caller.actor)
+
+
+def _note_one_more(last: Operation | None) -> tuple[Note, ...]:
+    """Return a note that tells what was undone before, which the caller may not know if that was killed."""
+    if last is None or last.kind != UNDO:
+        return ()
+    text = f"this is one more step back; the last undo had done this: {last.summary}"
+    return (Note(text, "if that was enough: scopes redo"),)
 
 
 def _reverse(

@@ -18,7 +18,7 @@ from scopes.merge.divergence import state_of
 from scopes.merge.spellings import list_spellings
 from scopes.merge.statements import notice_of_withdrawal
 from scopes.model import encoding
-from scopes.model.conflicts import DECISIONS
+from scopes.model.claims import DECISIONS
 from scopes.model.message import Author
 from scopes.model.path_encoding import decode_component, leaf
 from scopes.result import Result

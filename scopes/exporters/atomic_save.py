@@ -99,7 +99,10 @@ def write_file(path: str, pieces: Iterable[bytes], *, force: bool) -> int:
     Raises:
         Refused: it exists and `force` is not given.
         NotFound, Inaccessible: the directory does not exist, or it cannot be written.
+        Invalid: it is a device or a pipe.
     """
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise Invalid(f"{path!a} is not a regular file", hint="a device or a pipe would be replaced: name a file")
     final = os.path.realpath(path)
     temporary = os.path.join(os.path.dirname(final), f".scopes-{new_id()}.part")
     size = 0

@@ -15,15 +15,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from scopes.clock import in_seconds
 from scopes.conversation.show import BranchRow
 from scopes.exporters.json_export import utf8
-from scopes.exporters.markdown_escape import (
-    code_block,
-    code_span,
-    escape_block,
-    escape_html,
-    escape_inline,
-)
+from scopes.exporters.markdown_escape import code_block, code_span, escape_block, escape_html, escape_inline
 from scopes.exporters.selection import BranchSlice, ExportSelection
 from scopes.history.amendments import Amendment, find_amendments, latest
 from scopes.history.lanes import lane_changes
@@ -127,7 +122,7 @@ def _title_section(selection: ExportSelection) -> str:
         "Conversation": f"{escape_inline(view.id)} ({code_span(view.uuid)})",
         "Branch": escape_inline(branch.name) if branch is not None else "",
         "Participants": ", ".join(map(escape_inline, view.participants)),
-        "Begun": escape_inline(view.created_at or ""),
+        "Begun": escape_inline(in_seconds(view.created_at or "")),
         "Imported from": escape_inline(view.source or ""),
     }
     lines = [f"- {name}: {value}" for name, value in facts.items() if value]
@@ -202,7 +197,7 @@ def _message_section(head: MessageHeader, message: Message, transcript: _Transcr
 
 def _message_facts(head: MessageHeader, message: Message, transcript: _Transcript) -> Iterator[str]:
     """Yield the facts of the heading line after the author; those that do not apply are empty."""
-    yield escape_inline(message.time or "")
+    yield escape_inline(in_seconds(message.time or ""))
     yield "" if message.kind == "plain" else escape_inline(message.kind)
     yield "" if message.author.kind in {*_UNLABELED_KINDS, message.kind} else escape_inline(message.author.kind)
     yield escape_inline(head.id[:_SHORT_ID])

@@ -5,20 +5,24 @@ Each has a file of its own, so that git can merge the changes of two machines.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from scopes.clock import now_nanoseconds
 from scopes.errors import Corrupt
 from scopes.ids import BranchName, ConversationId, Oid
+from scopes.loading import load
 from scopes.model import encoding
 from scopes.model.conversation import ABANDONED, MERGED, BranchEntry, decode_branch_entry, encode_branch_entry
-from scopes.model.merge_request import MergeRequest, decode_merge_request, encode_merge_request
 from scopes.model.path_encoding import decode_component, encode_component
 from scopes.store import refs
 from scopes.store.objects import COMMIT, TREE, Identity, find_in_tree, format_commit
 from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub, read_data, read_tree
 from scopes.store.trees import BlobChange, find_entry, read_blob, update_tree, walk_blobs
+
+if TYPE_CHECKING:
+    from scopes.model.merge_request import MergeRequest
 
 TITLE = "title"
 ARCHIVED = "archived"
@@ -96,9 +100,10 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
 def _decode_request(data: bytes) -> MergeRequest | None:
     """Decode a merge request; None if it is damaged."""
     try:
-        return decode_merge_request(data)
+        decoded: MergeRequest = load("scopes.model.merge_request:decode_merge_request")(data)
     except Corrupt:
         return None
+    return decoded
 
 
 def read_tags(repository: Repository, conversation: ConversationId) -> dict[str, Oid]:
@@ -174,7 +179,8 @@ def branch_change(branch: BranchName, entry: BranchEntry | None) -> dict[str, Bl
 
 def request_change(request: MergeRequest) -> dict[str, BlobChange]:
     """Return the change that sets a merge request."""
-    return {_REQUESTS + encode_component(request.id): encode_merge_request(request)}
+    encode: Callable[[MergeRequest], bytes] = load("scopes.model.merge_request:encode_merge_request")
+    return {_REQUESTS + encode_component(request.id): encode(request)}
 
 
 def dismissal_change(candidate: str, document: Mapping[str, str]) -> dict[str, BlobChange]:

@@ -1,12 +1,15 @@
 """Show a store as it was after an earlier operation, or at an earlier time, without changing it.
 
 Operation records have the old and the new value of every ref that they moved, so the newer ones are reverted in memory.
-Appends have no record: their lines in the reflogs tell which of them were made later. Where git has removed a reflog,
-because it expired or its branch was deleted, the times of the messages tell.
+Appends have no record: their lines in the reflogs tell which of them were made later. The reflog of a branch that was
+renamed or deleted later is that of its new name, or of its place in the trash; the records of operations that delete a
+branch without a copy have its lines. Only where git has removed lines because they expired, and for branches that older
+versions deleted, do the times of the messages tell.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from scopes.clock import now_nanoseconds, parse_date, parse_time
@@ -15,12 +18,21 @@ from scopes.history.messages import is_root, read_message
 from scopes.history.name_syntax import parse_latest, split_time
 from scopes.ids import Oid
 from scopes.model.message import Message
-from scopes.model.operation import Operation
+from scopes.model.operation import LOST_APPENDS, Operation
 from scopes.result import Note
 from scopes.store import refs
 from scopes.store.expire import EXPIRE
 from scopes.store.operation_log import find_operation, walk_operations
-from scopes.store.reflog import OPERATION_PREFIX_LENGTH, AppendNote, RefMove, parse_append, walk_moves
+from scopes.store.recovery import renamed_branches
+from scopes.store.reflog import (
+    OPERATION_PREFIX_LENGTH,
+    AppendNote,
+    RefMove,
+    has_log,
+    parse_append,
+    parse_append_lines,
+    walk_moves,
+)
 from scopes.store.repository import Repository, read_commit
 
 _SECOND = 1_000_000_000
@@ -61,9 +73,12 @@ def show_past(repository: Repository, text: str) -> Note | None:
     values[refs.OPERATIONS] = point.last
     later_appends = _LaterAppends(point)
     known = {change.ref: change.new for _, record in reversed(point.older) for change in record.changes}
+    logs = _find_logs(repository, point.newer)
     for ref, value in values.items():
         if value is not None and ref.startswith(refs.HEADS):
-            values[ref] = _before_appends(repository, ref, value, known.get(ref), later_appends)
+            log = logs.get(ref, ref)
+            moves = walk_moves(repository, log) if isinstance(log, str) else log
+            values[ref] = _before_appends(repository, moves, value, known.get(ref), later_appends)
     repository.override_refs({ref: value for ref, value in sorted(values.items()) if value is not None})
     return _note_empty(point)
 
@@ -126,14 +141,38 @@ def _point_at(log: _Log, nanoseconds: int) -> _PointInTime:
     return _PointInTime(log[:number], log[number:], last, nanoseconds, by_time=True)
 
 
-def _before_appends(repository: Repository, ref: str, value: str, known: str | None, later: _LaterAppends) -> str:
+def _find_logs(repository: Repository, newer: _Log) -> Mapping[str, str | Sequence[RefMove]]:
+    """Return where the moves of branches before operations are: the ref that has their reflog now, or the moves.
+
+    A branch that is left out still has its own reflog.
+    """
+    logs: dict[str, str | Sequence[RefMove]] = {}
+    for _, record in newer:
+        new_names = {old: new for new, old in renamed_branches(record.changes).items()}
+        found: dict[str, str | Sequence[RefMove]] = {c.ref: () for c in record.changes if c.old is None}
+        for change in record.changes:
+            new_name = new_names.get(change.ref)
+            if new_name is not None:
+                is_moved = new_name in logs or has_log(repository, new_name)
+                found[change.ref] = logs.get(new_name, new_name) if is_moved else logs.get(change.ref, change.ref)
+            elif change.new is None and change.ref.startswith(refs.HEADS):
+                lost = record.details.get(LOST_APPENDS)
+                found[change.ref] = parse_append_lines(lost.get(change.ref) if isinstance(lost, dict) else None)
+        logs |= found
+    return logs
+
+
+def _before_appends(
+    repository: Repository, moves: Iterable[RefMove], value: str, known: str | None, later: _LaterAppends
+) -> str:
     """Return the value of a branch before the appends that were made after the point.
 
-    `known` is the value that the last operation before the point gave it.
+    `moves` are those of the branch, newest first, and may include others. `known` is the value that the last operation
+    before the point gave it.
     """
     before: dict[str, str] = {}
     last_append: str | None = None
-    for move in walk_moves(repository, ref):
+    for move in moves:
         append = parse_append(move)
         if append is None:
             continue

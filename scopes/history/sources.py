@@ -18,6 +18,7 @@ from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import find_blob, read_blob, walk_blobs
 
 SOURCES = "refs/scopes/sources/"
+TRACKING = "refs/scopes/tracking/"  # where the last import left the branches of a source: <key>/<branch>
 DESCRIPTION_FILE = "source.json"
 CHUNKS = "chunks/"
 SEGMENTS = "segments/"

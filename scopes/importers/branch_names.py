@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scopes.clock import format_seconds
+from scopes.conversation.branch_reasons import fork_name
 from scopes.history.revisions import MAIN
 from scopes.ids import MAX_NAME_BYTES, AgentName, BranchName, MessageId, Oid, free_name, is_name, slug
 from scopes.importers.identity import source_key_of
@@ -78,7 +79,7 @@ def _fork_name(imported: ImportedSession, key: str, shared: set[str]) -> BranchN
     first: MessageId = imported.ids[_first_not_shared(imported, key, shared)]
     if side is not None:
         return _legal_name("subagent", slug(side), first)
-    return BranchName(f"fork/{first[:SHORT_ID]}")
+    return fork_name(first)
 
 
 def _line_name(imported: ImportedSession) -> BranchName | None:

@@ -12,11 +12,12 @@ from itertools import chain, count
 from scopes.history.messages import is_root, message_id_of, read_message_bytes
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN
+from scopes.history.sources import TRACKING
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.importers.branch_names import SHORT_ID, BranchTip
 from scopes.importers.results import GroupedNote
-from scopes.importers.targets import TRACKING, CommittedSession, ImportTarget
+from scopes.importers.targets import CommittedSession, ImportTarget
 from scopes.model.conversation import BranchEntry
 from scopes.model.path_encoding import encode_component
 from scopes.store import refs

@@ -101,6 +101,8 @@ def _import_group(
         )
         report(place)
     run.release(queue[places[0]].group)
+    if run.feed is not None:
+        run.feed.flush()
     new = {root for outcome in outcomes for root in outcome.roots}
     return GroupOutcome(outcomes, {target.root: target for target in run.targets if target.root in new})
 

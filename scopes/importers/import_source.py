@@ -204,7 +204,7 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
         own_events = list(take_session(events))
         contained = is_contained(run, match, own_events)
         events = without_messages(own_events) if contained else iter(own_events)
-    write_commits(run.objects, imported, events)
+    write_commits(run.objects, imported, events, run.feed)
     name = target.document.native_id
     several = "{} sessions have irregular records"
     run.notes += [GroupedNote(f"session {name}: {text}", several) for text in imported.ending.notes]

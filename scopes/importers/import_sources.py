@@ -7,7 +7,9 @@ Sources are never written to.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from scopes import fast_json
 from scopes.errors import Busy, CannotImport, Invalid
@@ -23,20 +25,14 @@ from scopes.importers.identity import source_key_of
 from scopes.importers.import_groups import import_groups, skip_broken
 from scopes.importers.import_source import refuse_unparsed
 from scopes.importers.project_filter import ProjectFilter
-from scopes.importers.results import (
-    ConversationImported,
-    GroupedNote,
-    Imported,
-    SessionJoined,
-    Skipped,
-    group_notes,
-)
+from scopes.importers.results import ConversationImported, GroupedNote, Imported, SessionJoined, Skipped, group_notes
 from scopes.importers.run_state import ImportRun
 from scopes.importers.shared_prefix import find_joins
 from scopes.importers.stale_copy import use_stored_source
 from scopes.importers.streams import name_streams
 from scopes.importers.targets import ImportTarget, ImportTargets
 from scopes.importers.work_queue import QueuedSource, drop_older, open_sources
+from scopes.loading import load
 from scopes.result import Note, plural
 from scopes.store.overlay import overlay_of
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
@@ -44,8 +40,12 @@ from scopes.store.projects import Project
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
 
+if TYPE_CHECKING:
+    from scopes.importers.index_feed import IndexFeed
+
 OnProgress = Callable[[int], None]
 _ATTEMPTS = 5
+INDEXED_BYTES = 4 << 20  # of sources
 _MANY_BYTES = 2 << 20  # of sources that take longer to read than the fast JSON library to load
 
 
@@ -89,10 +89,12 @@ def import_sources(
     on_progress: OnProgress = lambda _: None,
     skipped: Sequence[Skipped] = (),
     notes: Sequence[Note | GroupedNote] = (),
+    index_directory: str | None = None,
 ) -> Imported:
     """Import sources; a run that finds nothing new writes nothing.
 
-    `on_progress` is called with the size of each finished source. `skipped` and `notes` come first in the result. If
+    If there is much to import, the search index in `index_directory` gets the messages too. `on_progress` is called
+    with the size of each finished source. `skipped` and `notes` come first in the result. If
     another process imports one of the sources meanwhile, the run starts again. A source that turns out to be unusable
     is skipped: the run starts again without it, so that nothing of it is in the store.
 
@@ -108,15 +110,18 @@ def import_sources(
     project_filter = ProjectFilter(options.projects)
     queue = open_sources(sources, formats, all_skipped, strict=options.strict, select=project_filter.select)
     all_notes += project_filter.notes()
+    count = len(queue)
     if options.since is not None:
         queue = drop_older(queue, options.since, all_notes)
+    older = count - len(queue)
     while True:
         notes_now = [*all_notes, *_notes_of(all_skipped)]
         try:
             result = _import_queue(
-                repository, queue, formats, options, all_skipped, notes=notes_now, on_progress=on_progress
-            )
-            return replace(result, other_sessions=len(project_filter.left_out))
+                repository, queue, formats, options, all_skipped, notes=notes_now, on_progress=on_progress,
+                index_directory=index_directory,
+            )  # fmt: skip
+            return replace(result, other_sessions=len(project_filter.left_out), older_sources=older)
         except _BrokenSources as broken:
             queue = [queued for position, queued in enumerate(queue) if position not in broken.skipped]
             found = list(broken.skipped.values())
@@ -136,6 +141,7 @@ def _import_queue(
     *,
     notes: Sequence[Note | GroupedNote],
     on_progress: OnProgress,
+    index_directory: str | None,
 ) -> Imported:
     """Import the queue as one operation; again if another process imports one of its sources meanwhile."""
     if options.dry_run:
@@ -144,13 +150,32 @@ def _import_queue(
             changed, unchanged = _preview_conversations(run)
             return replace(_build_result(run, changed, skipped, None, options), unchanged=unchanged)
     for _ in range(_ATTEMPTS):
-        with shared_write(repository), bulk_objects(repository) as objects:
-            run = _import_all(repository, objects, queue, formats, options, notes=notes, on_progress=on_progress)
-        with exclusive_write(repository):
-            if not run.is_overtaken():
-                return _update_refs(run, skipped, options)
+        with _feed_index(repository, queue, index_directory) as feed:
+            with shared_write(repository), bulk_objects(repository) as objects:
+                run = _import_all(
+                    repository, objects, queue, formats, options, notes=notes, on_progress=on_progress, feed=feed
+                )
+            result = None
+            with exclusive_write(repository):
+                if not run.is_overtaken():
+                    result = _update_refs(run, skipped, options)
+            if result is not None:
+                note = None if feed is None else feed.finish()
+                return result if note is None else replace(result, notes=(*result.notes, note))
         on_progress = _ignore_progress
     raise Busy("other processes keep importing the same sources", hint="try again in a moment")
+
+
+def _feed_index(
+    repository: Repository, queue: Sequence[QueuedSource], directory: str | None
+) -> AbstractContextManager[IndexFeed | None]:
+    """Start the process that adds the messages to the search index; the next search adds those of a small import."""
+    if directory is None or sum(queued.source.size for queued in queue) < INDEXED_BYTES:
+        return nullcontext()
+    feed: AbstractContextManager[IndexFeed | None] = load("scopes.importers.index_feed:feed_index")(
+        repository, [queued.source for queued in queue], directory
+    )
+    return feed
 
 
 def number_conversations(run: ImportRun) -> dict[ConversationId, ImportTarget]:
@@ -226,6 +251,7 @@ def _import_all(
     *,
     notes: Sequence[Note | GroupedNote],
     on_progress: OnProgress,
+    feed: IndexFeed | None = None,
 ) -> ImportRun:
     """Write the objects of all sources; the memory of a group is freed after its last source.
 
@@ -236,7 +262,7 @@ def _import_all(
     queue = name_streams(repository, objects, queue, formats)
     sizes += [0] * (len(queue) - len(sizes))  # stored streams, which come last
     targets = ImportTargets(repository, objects, [source_key_of(queued.session) for queued in queue], formats)
-    run = ImportRun(repository, objects, targets, options.again, notes=list(notes))
+    run = ImportRun(repository, objects, targets, options.again, feed, notes=list(notes))
     broken: dict[int, Skipped] = {}
     for position, queued in enumerate(queue):
         try:

@@ -123,6 +123,7 @@ class Imported(Result):
 
     unchanged: in a dry run, the number of conversations that would stay as they are; they are not in `conversations`.
     other_sessions: the number of sessions that were left out because they belong to other projects.
+    older_sources: the number of transcripts that were left out because all their messages are older.
     missing_parents: sessions that continue one which is not imported, and that one.
     joined: new sessions that begin with the messages of another one, and belong to its conversation.
     details: the texts of the notes of which `notes` have only the number.
@@ -135,6 +136,7 @@ class Imported(Result):
     operation: OperationId | None = None
     unchanged: int = 0
     other_sessions: int = 0
+    older_sources: int = 0
     missing_parents: Mapping[str, str] = field(default_factory=dict)
     joined: tuple[SessionJoined, ...] = ()
     details: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from scopes.history.transaction import RefTransaction
 from scopes.importers.fork_points import ParentSession
@@ -12,6 +13,9 @@ from scopes.importers.targets import ImportTargets
 from scopes.result import Note
 from scopes.store.packs.bulk import BulkObjects
 from scopes.store.repository import Repository
+
+if TYPE_CHECKING:
+    from scopes.importers.index_feed import IndexFeed
 
 
 @dataclass(slots=True)
@@ -26,12 +30,14 @@ class ImportRun:
     sources, copies, notes: for the result
     missing_parents: sessions that continue one which is not imported, and that one
     records: ref changes of the sources' records
+    feed: receives the messages for the search index
     """
 
     repository: Repository
     objects: BulkObjects
     targets: ImportTargets
     again: bool = False
+    feed: IndexFeed | None = None
     parents: dict[str, ParentSession] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     sources: list[SourceImported] = field(default_factory=list)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from scopes.errors import CannotImport
 from scopes.history.messages import write_message_blob, write_message_commit
@@ -13,6 +13,9 @@ from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Ses
 from scopes.importers.identity import content_bytes, message_id
 from scopes.model.message import COPIED, Message, Part
 from scopes.store.repository import Objects
+
+if TYPE_CHECKING:
+    from scopes.importers.index_feed import IndexFeed
 
 OPEN = "open"
 _FORMAT_ERROR = "this is an error in the format that reads the file, not in the file; please report it"
@@ -107,10 +110,12 @@ class ImportedSession:
         return [key for key in self.oids if key not in continued]
 
 
-def write_commits(objects: Objects, imported: ImportedSession, events: Iterable[Event]) -> None:
+def write_commits(
+    objects: Objects, imported: ImportedSession, events: Iterable[Event], feed: IndexFeed | None = None
+) -> None:
     """Write one commit per draft message, up to and including the session's Ending event.
 
-    The last drafts are held back until the Ending says which of them is still open.
+    The last drafts are held back until the Ending says which of them is still open. `feed` receives the new messages.
 
     Raises:
         CannotImport: the format broke a rule of its interface: a key that was used before, or an unknown parent.
@@ -123,7 +128,7 @@ def write_commits(objects: Objects, imported: ImportedSession, events: Iterable[
                 _check_keys(event, keys)
                 keys.add(event.key)
                 if len(held) == _MAX_OPEN:
-                    _write_draft(objects, imported, held.pop(0), still_open=False)
+                    _write_draft(objects, imported, held.pop(0), feed, still_open=False)
                 held.append(event)
             case SessionRecord():
                 imported.segments += [Segment(span, state=event.key) for span in event.spans]
@@ -137,7 +142,7 @@ def write_commits(objects: Objects, imported: ImportedSession, events: Iterable[
     still_open = False
     for draft in held:
         still_open = still_open or draft.key == imported.ending.open
-        _write_draft(objects, imported, draft, still_open=still_open)
+        _write_draft(objects, imported, draft, feed, still_open=still_open)
     imported.segments.sort(key=lambda segment: segment.span.offset)
 
 
@@ -149,7 +154,9 @@ def _check_keys(draft: Draft, earlier: set[str]) -> None:
         raise CannotImport(f"message {draft.key!r} has the unknown parent {draft.parent!r}", hint=_FORMAT_ERROR)
 
 
-def _write_draft(objects: Objects, imported: ImportedSession, draft: Draft, *, still_open: bool) -> None:
+def _write_draft(
+    objects: Objects, imported: ImportedSession, draft: Draft, feed: IndexFeed | None, *, still_open: bool
+) -> None:
     """Write a draft as a commit, or reuse the commit of an equal message with the same parent."""
     parent = draft.parent
     off_main_line = draft.spawned_by is not None or draft.side is not None
@@ -166,6 +173,8 @@ def _write_draft(objects: Objects, imported: ImportedSession, draft: Draft, *, s
         existing = write_message_commit(objects, parent_oid, message, blob, imported.session.cwd)
         (imported.open if still_open else imported.known.commits)[position] = existing
         imported.new.add(draft.key)
+        if feed is not None:
+            feed.add(objects, existing, parent_oid, message, root=imported.root)
     imported.oids[draft.key], imported.ids[draft.key] = existing, identity
     imported.parents[draft.key] = parent
     if draft.side is not None:

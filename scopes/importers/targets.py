@@ -9,7 +9,7 @@ from scopes.clock import format_seconds
 from scopes.history.messages import is_root, message_id_of, read_message, write_root_commit
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, conversation_ids, list_branch_tips
-from scopes.history.sources import SOURCES, SourceRecord, read_source_record
+from scopes.history.sources import SOURCES, TRACKING, SourceRecord, read_source_record
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.importers.branch_names import BranchTip
 from scopes.importers.formats.base import Format
@@ -21,7 +21,6 @@ from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import find_blob
 
-TRACKING = "refs/scopes/tracking/"
 UNDATED = format_seconds(0)
 
 

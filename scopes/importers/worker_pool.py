@@ -1,8 +1,8 @@
-"""Run tasks in forked worker processes, which have all that this process has in memory.
+"""Run numbered tasks in forked child processes.
 
-Workers hold the lock of the store with this process, because they inherit it, and they end when this process does, in
-whatever way. An error in a worker, or its death, ends all of them. What they wrote until then is not used: a worker
-keeps its objects only when all tasks of all workers are done (`finish`).
+Workers have a copy of this process's memory, inherit its lock on the store, and exit when it exits or dies. An error in
+a worker, or its death, ends all workers, and their objects are not used: a worker stores its objects in `finish`, which
+is called when all tasks of all workers are done.
 """
 
 from __future__ import annotations
@@ -77,8 +77,14 @@ class WorkerPool:
             after.callback(signal.pthread_sigmask, signal.SIG_SETMASK, before)
             after.callback(os.close, ends)
             unless_started.callback(self._kill_all)
-            for _ in range(self._count):
-                self._start(ends, before)
+            try:
+                for _ in range(self._count):
+                    self._start(ends, before)
+            except OSError as error:  # the limit of processes, memory or open files
+                raise Inaccessible(
+                    f"cannot start a worker process of the import: {error.strerror}; nothing was imported",
+                    hint="set scopes.importWorkers to 1",
+                ) from error
             unless_started.pop_all()
         return self
 
@@ -122,10 +128,12 @@ class WorkerPool:
             _receive(worker.results)
 
     def _start(self, lifeline: int, mask: set[int]) -> None:
-        task_end, tasks = os.pipe()
-        results, result_end = os.pipe()
-        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # about threads of the caller
-            pid = os.fork()
+        with ExitStack() as unless_started:
+            task_end, tasks = open_pipe(unless_started)
+            results, result_end = open_pipe(unless_started)
+            with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # about threads of the caller
+                pid = os.fork()
+            unless_started.pop_all()
         if not pid:
             try:
                 _prepare(lifeline, [self._lifeline, tasks, results], mask)
@@ -140,7 +148,7 @@ class WorkerPool:
         """Do tasks until the other end of the pipe is closed."""
         while (number := _read_message(tasks)) is not None:
             result = None
-            with _Caught() as caught:
+            with Caught() as caught:
                 if number == _FINISH:
                     self._finish()
                 else:
@@ -148,7 +156,7 @@ class WorkerPool:
             _send(results, (_RESULT, result) if caught.error is None else (_ERROR, _portable(caught.error)))
 
     def _kill_all(self) -> None:
-        """End all workers; those that are done with everything have nothing left to lose."""
+        """Kill all workers and wait for them; also those that have finished, which only wait for this."""
         for worker in self._workers.values():
             with suppress(ProcessLookupError):
                 os.kill(worker.pid, signal.SIGKILL)
@@ -164,7 +172,15 @@ class WorkerPool:
             self._lifeline = -1
 
 
-class _Caught:
+def open_pipe(cleanup: ExitStack) -> tuple[int, int]:
+    """Return both ends of a new pipe; `cleanup` closes them."""
+    ends = os.pipe()
+    for end in ends:
+        cleanup.callback(os.close, end)
+    return ends
+
+
+class Caught:
     """Catches any error of a block: it is raised in the parent."""
 
     error: BaseException | None = None

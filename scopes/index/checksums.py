@@ -49,12 +49,16 @@ class Sums(NamedTuple):
     blocks: array[int]
 
 
+class IndexLocked(sqlite3.OperationalError):
+    """Another process holds the lock of a database file."""
+
+
 @contextmanager
 def hold_lock(path: str, timeout: float, *, exclusive: bool) -> Iterator[None]:
     """Hold the lock that keeps a database file and its checksums consistent; `timeout` is in seconds.
 
     Raises:
-        sqlite3.OperationalError: another process holds it longer than that.
+        IndexLocked: another process holds it longer than that.
         OSError: the lock file cannot be opened.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -67,7 +71,7 @@ def hold_lock(path: str, timeout: float, *, exclusive: bool) -> Iterator[None]:
                 break
             except BlockingIOError:
                 if time.monotonic() >= deadline:
-                    raise sqlite3.OperationalError("the index is locked") from None
+                    raise IndexLocked("the index is locked") from None
                 time.sleep(_PAUSE_SECONDS)
         yield
     finally:

@@ -113,7 +113,7 @@ _TYPES: Final = {
 _COLUMNS: Final = (*_FIELDS, "state", "complete")
 LAYOUT: Final = Layout(
     "conversations.sqlite",
-    version=9,
+    version=10,
     tables="CREATE TABLE conversation ("
     + ", ".join(f"{name} {_TYPES[name]}" for name in _COLUMNS)
     + ") STRICT, WITHOUT ROWID",

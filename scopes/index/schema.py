@@ -11,6 +11,8 @@ full_text  the words of a message by kind of part; its rowid is the number of th
 
 Change the version of LAYOUT whenever the tables, `tokenize` or the documents of messages change.
 
+`hashsize` is the memory for words that are not in the file yet: larger runs need fewer merges.
+
 The texts are not stored (`content=''`): they are in the store. `detail=full` needs four times the space of `none` and a
 tenth of the time of a build; phrases, columns and ranking by BM25 need it in a table without contents.
 """
@@ -47,5 +49,6 @@ CREATE TABLE branch (
 ) STRICT, WITHOUT ROWID;
 CREATE VIRTUAL TABLE full_text USING fts5(
     text, reasoning, tool_input, tool_result, content='', detail=full, tokenize='ascii'
-)"""
+);
+INSERT INTO full_text (full_text, rank) VALUES ('hashsize', 16777216)"""
 LAYOUT: Final = Layout("index.sqlite", version=4, tables=_TABLES)

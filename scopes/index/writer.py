@@ -6,8 +6,8 @@ The indexed fields of a message come from a function of a higher package (`Descr
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, Protocol
 
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import MessageId, Oid
@@ -38,8 +38,14 @@ class IndexDocument(NamedTuple):
     outcomes: tuple[tuple[str, str], ...] = ()
 
 
-Describe: TypeAlias = Callable[[Commit], IndexDocument | None]
-"""Return the document of a commit, None if it is not a message; raise NotFound or Corrupt."""
+class Describe(Protocol):
+    """Makes the documents of commits."""
+
+    def __call__(self, commit: Commit, /) -> IndexDocument | None:
+        """Return the document of a commit, None if it is not a message; raise NotFound or Corrupt."""
+
+    def expect(self, count: Callable[[], int], /) -> None:
+        """Take a function that counts the messages that are still to be added, for a progress bar."""
 
 
 class Writer:
@@ -74,16 +80,20 @@ class Writer:
             document = self._describe(commit)
         except (Corrupt, NotFound):
             document = None
+        self.add_document(commit.oid, commit.parents, document)
+
+    def add_document(self, oid: Oid, parents: Iterable[Oid], document: IndexDocument | None) -> None:
+        """Add a commit whose parents are in the index; `document` is None if it has no message that can be read."""
         message = None if document is None else self._add_message(document)
-        row = (commit.oid, message)
+        row = (oid, message)
         number = self._connection.execute("INSERT INTO commits (oid, message) VALUES (?, ?)", row).lastrowid
-        edges = [(number, self.number_of(parent)) for parent in dict.fromkeys(commit.parents)]
+        edges = [(number, self.number_of(parent)) for parent in dict.fromkeys(parents)]
         self._connection.executemany("INSERT INTO edge VALUES (?, ?)", edges)
 
     def _add_message(self, document: IndexDocument) -> int:
-        known = self._connection.execute("SELECT number FROM message WHERE id = ?", (document.id,)).fetchone()
+        known = self.message_number(document.id)
         if known is not None:
-            return int(known[0])
+            return known
         row = (
             document.id,
             self.value_number("author", document.author),
@@ -101,6 +111,20 @@ class Writer:
         )
         self._connection.execute(_INSERT_TEXT, (number, *map(searchable, document.texts)))
         return number
+
+    def message_number(self, message_id: MessageId) -> int | None:
+        """Return the number of a message; None if it is not in the index."""
+        found = self._connection.execute("SELECT number FROM message WHERE id = ?", (message_id,)).fetchone()
+        return None if found is None else int(found[0])
+
+    def replace(self, number: int, old: Commit, new: Commit) -> None:
+        """Describe a message, which was described by `old`, by another one of its commits; raises as `remove` does."""
+        document = self._describe(new)
+        if document is None or document == self._describe(old):
+            return
+        self.remove(number, old)
+        row = (self._add_message(document), number)
+        self._connection.execute("UPDATE commits SET message = ? WHERE message = ?", row)
 
     def remove(self, number: int, commit: Commit) -> None:
         """Delete a message. Its document is read again: a full-text table without contents needs the old texts.

@@ -16,12 +16,7 @@ from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.history.acceptances import ACCEPTS, read_acceptances
 from scopes.history.conversations import Scope, resolve_scope
 from scopes.history.handles import ConversationHandle
-from scopes.history.messages import (
-    MessageHeader,
-    check_author,
-    headers_of,
-    plain_message,
-)
+from scopes.history.messages import MessageHeader, check_author, headers_of, plain_message
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.memory.extraction import clip, why_decision

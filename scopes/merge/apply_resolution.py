@@ -11,8 +11,8 @@ from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import PathChange, PathChanges
 from scopes.merge.spellings import keep_one_spelling
 from scopes.model import encoding
-from scopes.model.claims import parts_hash
-from scopes.model.conflicts import ENTITIES, MESSAGES, PRIORITIES, PROPOSALS, Choice, Resolution
+from scopes.model.claims import ENTITIES, MESSAGES, PRIORITIES, PROPOSALS, parts_hash
+from scopes.model.conflicts import Choice, Resolution
 from scopes.model.message import URGENCIES, text_parts
 from scopes.model.path_encoding import encode_component
 from scopes.store.repository import Objects

@@ -13,7 +13,8 @@ from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import Divergence, PathChanges, Side, state_of
 from scopes.merge.statements import RESOLVING_KINDS
 from scopes.model import encoding
-from scopes.model.conflicts import ENTITIES, MESSAGES, PROPOSALS, Conflict, Position, conflict_id
+from scopes.model.claims import ENTITIES, MESSAGES, PROPOSALS
+from scopes.model.conflicts import Conflict, Position, conflict_id
 from scopes.model.message import Message
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit

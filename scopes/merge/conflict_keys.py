@@ -10,18 +10,10 @@ from unicodedata import normalize
 
 from scopes.errors import Invalid
 from scopes.ids import MessageId
-from scopes.model.conflicts import (
-    ANALYSES,
-    CONFLICT_TYPES,
-    DECISIONS,
-    ENTITIES,
-    FILES,
-    MESSAGES,
-    METHODS,
-    PRIORITIES,
-    PROPOSALS,
-)
+from scopes.model.claims import ANALYSES, DECISIONS, ENTITIES, FILES, MESSAGES, METHODS, PRIORITIES, PROPOSALS
+from scopes.model.conflicts import CONFLICT_TYPES
 from scopes.model.path_encoding import decode_component, encode_component, file_leaf
+from scopes.model.working_trees import without_working_tree
 
 _TYPE_OF_GROUP = {row.group: name for name, row in CONFLICT_TYPES.items() if row.group is not None}
 _NOUN_OF_GROUP = {
@@ -85,7 +77,8 @@ def comparable_key(key: str, directory: str | None = None) -> str:
     """Return a key in the spelling that topics are compared in: casefolded, without outer spaces, in NFC.
 
     Keys of messages and proposals are names, not words: they are compared as they are. Those of files are compared
-    relative to `directory`, the working directory of the conversation, if it is given.
+    relative to `directory`, the working directory of the conversation, if it is given; a file in a working tree is that
+    of the repository around it.
     """
     if group_of(key) == FILES and directory is not None:
         return _relative_file_key(key, directory)
@@ -105,7 +98,10 @@ def _relative_file_key(key: str, directory: str) -> str:
     _, _, name = key.partition("/")
     path = _decode(name)
     if "/" in name or path == name or path.startswith("sha256:"):
-        return key
+        if "worktrees/" not in name:
+            return key
+        path = f"{directory}/{'/'.join(map(_decode, name.split('/')))}"
+    path, directory = without_working_tree(path), without_working_tree(directory)
     return f"{FILES}/{file_leaf(path, directory)}".removesuffix("=")
 
 

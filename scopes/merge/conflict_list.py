@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -26,7 +26,8 @@ from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.ended_conflicts import EndedConflicts
 from scopes.merge.in_progress import HELD, PURPOSE, InProgress, holding, list_conflicts_of, list_in_progress, with_sides
 from scopes.merge.records import keep_resolutions, list_conflicts_at
-from scopes.model.conflicts import CONFLICTS, ENDED, Conflict, EarlierResolution
+from scopes.model.claims import CONFLICTS
+from scopes.model.conflicts import ENDED, Conflict, EarlierResolution
 from scopes.model.conversation import ABANDONED
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
@@ -127,6 +128,7 @@ class ConflictRow:
 
 
 _Row: TypeAlias = tuple[ConflictRow, InProgress]
+_Held: TypeAlias = tuple[InProgress, Conflict]
 
 
 def walk_conflicts(
@@ -143,7 +145,8 @@ def walk_conflicts(
 def read_conflict(repository: Repository, conversation: ConversationId, name: str) -> tuple[ConflictRow, InProgress]:
     """Return a conflict by its id, its number, a prefix of its id, or its key; up to three digits are always a number.
 
-    If several match and one of them has not ended, it is that one.
+    If several match and one of them has not ended, it is that one. Of several resolutions of one conflict it is the
+    first one, which has the others in `also`.
 
     Raises:
         NotFound, Ambiguous: none or several match.
@@ -157,7 +160,8 @@ def read_conflict(repository: Repository, conversation: ConversationId, name: st
         hint = f"list them: scopes conflicts list {conversation}"
         raise NotFound(f"there is no conflict {name!a} in {conversation}", hint=hint)
     found = [pair for pair in found if pair[0].conflict.status not in ENDED] or found
-    if len(found) > 1:
+    are_of_one = len({row.conflict.id for row, _ in found}) == 1
+    if len(found) > 1 and not (are_of_one and found[0][0].conflict.status in ENDED):
         names = ", ".join(f"{row.number} ({row.conflict.id} on {row.branch})" for row, _ in found[:8])
         hint = f"name one by its number: {names}"
         raise Ambiguous(f"{name!a} matches {len(found)} conflicts of {conversation}", hint=hint)
@@ -273,9 +277,9 @@ def _walk_held(
     """Yield the conflicts recorded on branches where nothing is in progress: open ones, and with `ended` all.
 
     An open one is listed for each branch, since it is resolved on each, unless the branch was merged into another one
-    that has it resolved. A resolved one is listed once, with all its resolutions, and so is one whose message a replay
-    skipped: as after an abort, nobody can resolve it any more. One that is open on a branch, and that a merge into
-    another branch resolved by itself, is listed twice.
+    that has it resolved. A resolved one is listed once, with all its resolutions, then once more for each merge and
+    each replay that resolved it by itself. One whose message a replay skipped is listed once: as after an abort, nobody
+    can resolve it any more.
     """
     busy = {in_progress.branch for in_progress in list_in_progress(repository, conversation)}
     tips = {name: tip for name, tip in list_branch_tips(repository, conversation).items() if name not in busy}
@@ -294,19 +298,28 @@ def _walk_held(
         if not any(is_ancestor(repository, in_progress.tip, tip) for tip in tips_resolved):
             yield in_progress, record
     if ended is not None:
-        of_merges = ended.of_merges(conversation)
-        for identity, found in resolved.items():
-            by_age = sorted((with_sides(each, tips) for each, _ in found), key=lambda each: each.entry.created)
-            named = next((each for each in by_age if each.source), found[0][0])
-            elsewhere = [record for _, record in (*found[1:], *filter(None, [of_merges.get(identity)]))]
-            record = keep_resolutions(found[0][1], elsewhere)
-            yield replace(found[0][0], source=named.source, target=named.target), record
+        yield from _walk_resolved(ended.resolutions(conversation), resolved, tips)
         unended = {*seen, *(record.id for _, record in opened)}
-        yield from (each for identity, each in of_merges.items() if identity in unended - resolved.keys())
+        for identity, resolutions in ended.resolutions(conversation).items():
+            if identity in unended - resolved.keys():
+                yield from resolutions
         known = unended | resolved.keys()
         skipped = dict(_walk_skipped(repository, conversation, tips, known))
         yield from skipped.values()
         yield from ended.walk(conversation, known | skipped.keys())
+
+
+def _walk_resolved(
+    by_itself: Mapping[str, Sequence[_Held]], resolved: Mapping[str, Sequence[_Held]], tips: Mapping[BranchName, Oid]
+) -> Iterator[_Held]:
+    """Yield the resolved conflicts with a record on a branch, and after each what was resolved without a record."""
+    for identity, found in resolved.items():
+        by_age = sorted((with_sides(each, tips) for each, _ in found), key=lambda each: each.entry.created)
+        named = next((each for each in by_age if each.source), found[0][0])
+        others = by_itself.get(identity, ())
+        record = keep_resolutions(found[0][1], [record for _, record in (*found[1:], *others)])
+        yield replace(found[0][0], source=named.source, target=named.target), record
+        yield from others
 
 
 def _was_skipped(held: InProgress) -> bool:

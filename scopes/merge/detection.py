@@ -16,8 +16,7 @@ from scopes.merge.conflict_keys import agent_of, comparable_key, group_of, key_o
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
 from scopes.merge.statements import Restated
 from scopes.model import encoding
-from scopes.model.claims import content_of
-from scopes.model.conflicts import CONFLICTS, MESSAGES
+from scopes.model.claims import CONFLICTS, FILES, MESSAGES, content_of
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
 from scopes.store.graph import walk_newest_first
@@ -70,7 +69,7 @@ def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disag
         again = [each.get(topic, {}) for each in restated]
         target, source = (_changes_with_restated(own[side], again[side], own[1 - side]) for side in (0, 1))
         spelled = {key_of_path(path) for path in (*target, *source)}
-        key = spelled.pop() if len(spelled) == 1 else topic
+        key = spelled.pop() if len(spelled) == 1 and group_of(topic) != FILES else topic
         if group_of(key) == CONFLICTS:
             continue  # `records` merges them
         if group_of(key) == MESSAGES:

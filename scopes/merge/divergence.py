@@ -15,7 +15,7 @@ from scopes.ids import MessageId, Oid
 from scopes.merge.conflict_keys import group_of, key_of_path, path_prefixes
 from scopes.merge.spellings import list_spellings
 from scopes.merge.statements import Restated, find_restated
-from scopes.model.conflicts import MESSAGES
+from scopes.model.claims import MESSAGES
 from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, split_histories, walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit, read_tree

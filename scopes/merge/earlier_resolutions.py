@@ -18,9 +18,8 @@ from scopes.ids import ConversationId, Oid
 from scopes.merge.conflict_keys import comparable_key, folded, group_of, per_agent, value_field
 from scopes.merge.divergence import state_of
 from scopes.model import encoding
+from scopes.model.claims import CONFLICTS, FILES
 from scopes.model.conflicts import (
-    CONFLICTS,
-    FILES,
     Choice,
     Conflict,
     EarlierResolution,

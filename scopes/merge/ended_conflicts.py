@@ -54,34 +54,44 @@ class EndedConflicts:
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
-        self._of_merges: dict[ConversationId, Mapping[str, _EndedConflict]] = {}
+        self._resolutions: dict[ConversationId, Mapping[str, Sequence[_EndedConflict]]] = {}
 
     def walk(self, conversation: ConversationId, seen: set[str]) -> Iterator[_EndedConflict]:
-        """Yield those of a conversation, each once; ids in `seen` are left out.
+        """Yield those of a conversation; ids in `seen` are left out.
 
-        First those that merges in the history of a branch resolved by themselves, then those in the operation log, the
-        newest first. The branch of an aborted one may no longer exist.
+        First each resolution that merges and replays made by themselves, then the newest ending of each conflict that
+        was aborted only. The branch of an aborted one may no longer exist.
         """
-        found = {identity: each for identity, each in self.of_merges(conversation).items() if identity not in seen}
-        for each in _walk_moves(self._repository, conversation, self._moves.get(conversation, ())):
-            identity = each[1].id
-            known = found.get(identity, each)
+        resolved = self.resolutions(conversation)
+        for identity, found in resolved.items():
             if identity not in seen:
-                found[identity] = each if known[1].status == "aborted" and each[1].resolution is not None else known
-        yield from found.values()
+                yield from found
+        aborted: dict[str, _EndedConflict] = {}
+        for each in _walk_moves(self._repository, conversation, self._moves.get(conversation, ())):
+            if each[1].id not in seen and each[1].id not in resolved:
+                known = aborted.setdefault(each[1].id, each)
+                aborted[each[1].id] = known if each[1].resolution is None else each
+        yield from aborted.values()
 
-    def of_merges(self, conversation: ConversationId) -> Mapping[str, _EndedConflict]:
-        """Return the conflicts that merges in the history of a branch resolved by themselves, by id.
+    def resolutions(self, conversation: ConversationId) -> Mapping[str, Sequence[_EndedConflict]]:
+        """Return, by conflict id, each resolution that a merge or a replay made by itself.
 
-        If several merges resolved the same conflict, the resolutions of the others are in `also` of the first.
+        First those of merges in the history of a branch, one for each merge, then those of replays, which are in the
+        operation log, newest first; equal ones of replays count once, because each continued replay repeats them. The
+        first one of a conflict has the others in `also`.
         """
-        if conversation not in self._of_merges:
-            found: dict[str, _EndedConflict] = {}
-            for in_progress, record in _walk_merges(self._repository, conversation):
-                first = found.setdefault(record.id, (in_progress, record))
-                found[record.id] = first[0], keep_resolutions(first[1], [record])
-            self._of_merges[conversation] = found
-        return self._of_merges[conversation]
+        if conversation not in self._resolutions:
+            found: dict[str, list[_EndedConflict]] = {}
+            for each in _walk_merges(self._repository, conversation):
+                found.setdefault(each[1].id, []).append(each)
+            for each in _walk_moves(self._repository, conversation, self._moves.get(conversation, ())):
+                listed = found.setdefault(each[1].id, [])
+                if each[1].status != "aborted" and all(each[1].resolution != other.resolution for _, other in listed):
+                    listed.append(each)
+            self._resolutions[conversation] = {
+                identity: _with_others(listed) for identity, listed in found.items() if listed
+            }
+        return self._resolutions[conversation]
 
     @cached_property
     def _moves(self) -> Mapping[ConversationId, Sequence[_BranchMove]]:
@@ -97,6 +107,12 @@ class EndedConflicts:
                         conversation = present.get(pair[0], pair[0])
                         found.setdefault(conversation, []).append(_BranchMove(operation, pair[1], old, new))
         return found
+
+
+def _with_others(found: Sequence[_EndedConflict]) -> Sequence[_EndedConflict]:
+    """Return the resolutions of one conflict; the first one has the others in `also`."""
+    (in_progress, first), *others = found
+    return [(in_progress, keep_resolutions(first, [record for _, record in others])), *others]
 
 
 def _renamed_conversations(operation: Operation) -> set[tuple[ConversationId, ConversationId]]:

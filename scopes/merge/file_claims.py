@@ -10,7 +10,7 @@ from scopes.ids import MessageId, Oid
 from scopes.merge.conflict_keys import comparable_key, key_of_path
 from scopes.merge.divergence import state_of
 from scopes.model import encoding
-from scopes.model.conflicts import FILES
+from scopes.model.claims import FILES
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, read_tree
 from scopes.store.trees import diff_blobs, find_entry, read_blob

@@ -26,8 +26,10 @@ from scopes.merge.file_steps import (
     follow_renames,
     list_sides,
     list_steps,
+    list_trees,
     mark_shared,
     name_of,
+    without_other_reads,
 )
 from scopes.merge.file_texts import (
     IS_BINARY,
@@ -56,7 +58,7 @@ from scopes.merge.line_ranges import (
 from scopes.merge.patched_lines import join_patches
 from scopes.merge.same_commands import ran_same_commands
 from scopes.merge.side_calls import SideCall
-from scopes.model.conflicts import FILES
+from scopes.model.claims import FILES
 from scopes.model.file_edits import Hunk
 from scopes.model.path_encoding import file_leaf
 from scopes.store.objects import Commit
@@ -70,6 +72,8 @@ _MAX_SPAN = 100_000  # lines between the first and the last change of patches th
 _CONTEXT = 3  # lines around a conflict that are shown
 _ONE_UNKNOWN = "the sides began with different texts, of which one is not recorded"
 _SHARED_BETWEEN = "messages that both sides have changed the line numbers between the other edits"
+_SEVERAL_TREES = "a side changed it in several working trees"
+_OTHER_TREE = "the sides changed it in different working trees, and a text before a change is not recorded"
 _TOO_MANY_EQUAL = "too many equal lines to compare"
 _LAST_RECORDED = "compared with the last text before the fork that is recorded"
 Outcome: TypeAlias = Literal["same", "compatible", "overlap", "unknown"]
@@ -145,7 +149,8 @@ def compare_files(
     found = []
     for key, (first_key, steps) in followed.items():
         earlier = before.get(first_key, ())
-        text = follow_steps(earlier, find_first_text(earlier)).text if earlier else None
+        is_known = earlier and len(list_trees([*earlier, *steps[0], *steps[1]])) < 2
+        text = follow_steps(earlier, find_first_text(earlier)).text if is_known else None
         compared_file = compare_steps(key, steps[0], steps[1], text)
         found.append(
             _compare_last_paths(compared_file, (find_last_path(key, listed[0]), find_last_path(key, listed[1])))
@@ -190,6 +195,14 @@ def compare_steps(
     key: str, target_steps: Sequence[Step], source_steps: Sequence[Step], before: str | None = None
 ) -> FileComparison:
     """Compare the steps of both sides on one file; `before` is its text in the history of the merge base, if known."""
+    target_steps, source_steps = without_other_reads(target_steps), without_other_reads(source_steps)
+    obstacle = _find_other_tree(target_steps, source_steps)
+    if obstacle is not None:
+        target, source = (
+            replace(follow_steps(steps, None), text=None, unknown=obstacle) for steps in (target_steps, source_steps)
+        )
+        path = path_of(key)
+        return FileComparison(key=key, path=path, target=target, source=source, outcome="unknown", note=obstacle)
     found = _compare_steps(key, target_steps, source_steps, before)
     formatters = dict.fromkeys(side.formatter for side in (found.target, found.source) if side.formatter is not None)
     if not formatters or found.outcome == "unknown":
@@ -224,6 +237,15 @@ def _compare_steps(
         return _compare_different_starts(shape, starts, texts, later, before)
     stale = before is not None and base == before and first == [None, None]
     return _merge_texts(shape, base, target.text, source.text, _LAST_RECORDED if stale else None)
+
+
+def _find_other_tree(target: Sequence[Step], source: Sequence[Step]) -> str | None:
+    """Return why changes in several working trees cannot be compared; None if they can."""
+    trees = list_trees(target), list_trees(source)
+    if max(map(len, trees)) > 1:
+        return _SEVERAL_TREES
+    is_unknown = None in map(find_first_text, (target, source))
+    return _OTHER_TREE if len(trees[0] | trees[1]) > 1 and is_unknown else None
 
 
 def _find_obstacle(starts: Iterable[str | None], texts: tuple[str, str]) -> str | None:

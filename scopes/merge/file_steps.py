@@ -23,6 +23,7 @@ from scopes.model.shell_commands import Removal, find_removals, is_repeatable, s
 from scopes.model.shell_effects import Path, find_effect, path_from
 from scopes.model.shell_failures import may_write_when_failing
 from scopes.model.shell_writers import read_actions
+from scopes.model.working_trees import command_without_working_trees, without_working_tree, working_tree_of
 from scopes.store.objects import Commit
 
 _MAX_EDITS = 200  # of one file on one side
@@ -45,7 +46,8 @@ class Step(NamedTuple):
     for a command that changes only the format of the file, such as `Bash gofmt -w`. A claim without a recorded edit is
     a step with the hash of the text that it leads to, if that is in the claim. The paths in an edit are keys. `command`
     is a command line that makes the same text of the same text. `shared` is true for a message that the other side has
-    too, by a cherry-pick: it was recorded for the text of one side only.
+    too, by a cherry-pick: it was recorded for the text of one side only. `tree` is the working tree of an edit, empty
+    for the one around the others.
     """
 
     message: MessageId
@@ -57,6 +59,7 @@ class Step(NamedTuple):
     content: str | None = None
     command: str | None = None
     shared: bool = False
+    tree: str = ""
 
     @property
     def changes_file(self) -> bool:
@@ -128,10 +131,11 @@ def list_steps(
     imported = {str(call.message) for call in listed if call.message in touching and call.structured}
     records = read_records(imported) if imported else {}
     steps: dict[str, list[Step]] = {key: [] for key in wanted}
-    paths = {key: path_from(decoded_key(key).partition("/")[2], directory) for key in wanted}
+    root = None if directory is None else without_working_tree(directory)
+    paths = {key: path_from(decoded_key(key).partition("/")[2], root) for key in wanted}
     names = _Names(key_of, known)
     for call in listed:
-        for key, step in _read_command(call, paths, names):
+        for key, step in _read_command(call, paths, names, directory or ""):
             steps[key].append(step)
         structured = _structured_of(call, records.get(call.message, ()))
         for edit in edits_of_call(call.call, {**call.structured, **structured}) if call.message in touching else ():
@@ -140,15 +144,19 @@ def list_steps(
             if old is not None and old != key:
                 edits[old] = FileEdit(old, "delete", target=key)
             for each in edits.keys() & wanted.keys():
-                step = Step(call.message, call.agent, call.name, edits[each], time=call.time)
+                tree = working_tree_of(posixpath.join(directory or "", edit.path))
+                step = Step(call.message, call.agent, call.name, edits[each], time=call.time, tree=tree)
                 steps[each].append(step._replace(edit=None, cause=f"{call.name} failed") if call.failed else step)
     return {key: _limited(_after_reset(found)) for key, found in steps.items()}
 
 
-def _read_command(call: SideCall, paths: Mapping[str, Path], names: _Names) -> Iterator[tuple[str, Step]]:
+def _read_command(call: SideCall, paths: Mapping[str, Path], names: _Names, root: str) -> Iterator[tuple[str, Step]]:
     """Yield the step of a command for each file that it may have changed or removed, with the key of the file."""
-    command = None if call.call is None else command_of(call.call)
+    written = None if call.call is None else command_of(call.call)
+    command = None if written is None else command_without_working_trees(written)
     directory = "" if call.call is None else absolute_directory(call, call.call)
+    tree = working_tree_of(posixpath.join(root, directory)) if command == written else written
+    directory = without_working_tree(directory)
     actions = () if command is None else read_actions(command, directory)
     if command is None or not actions:
         return
@@ -158,9 +166,10 @@ def _read_command(call: SideCall, paths: Mapping[str, Path], names: _Names) -> I
     for key, path in paths.items():
         effect = find_effect(actions, path)
         if effect is not None:
-            edit = None if parts is None else _find_removal(parts, path, key, call.directory, names)
-            cause = f"{call.name} {effect.cause}"
-            yield key, Step(call.message, call.agent, cause, edit, effect.formats, call.time, command=repeatable)
+            start = None if call.directory is None else without_working_tree(call.directory)
+            edit = None if parts is None else _find_removal(parts, path, key, start, names)
+            step = Step(call.message, call.agent, f"{call.name} {effect.cause}", edit, effect.formats, call.time)
+            yield key, step._replace(command=repeatable, tree=tree or "")
 
 
 def _find_removal(
@@ -284,6 +293,17 @@ def find_last_path(key: str, side: Steps) -> str | None:
         later = side.get(path, ())
         start = next((at for at, step in enumerate(later) if step.message == message), len(later))
     return path
+
+
+def list_trees(steps: Iterable[Step]) -> set[str]:
+    """Return the working trees in which steps changed a file; one that made the text unknown does not count."""
+    return {step.tree for step in steps if step.changes_file and step.edit is not None}
+
+
+def without_other_reads(steps: Sequence[Step]) -> Sequence[Step]:
+    """Return steps without the reads of a file in other working trees than those in which it was changed."""
+    trees = list_trees(steps)
+    return [step for step in steps if step.changes_file or not trees or step.tree in trees]
 
 
 def _is_rename(step: Step) -> bool:

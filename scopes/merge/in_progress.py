@@ -14,7 +14,7 @@ from scopes.errors import Ambiguous, Conflicted, NotFound
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, Revision, list_branch_tips
 from scopes.history.transaction import Transaction
-from scopes.ids import BranchName, ConversationId, Oid, free_name, is_name, parse_branch_name
+from scopes.ids import BranchName, ConversationId, Oid, free_name, is_name, is_oid, parse_branch_name
 from scopes.merge.records import list_conflicts_at, open_conflicts_at
 from scopes.model.conflicts import Conflict
 from scopes.model.conversation import CONFLICT_RESOLUTION, BranchEntry
@@ -236,9 +236,14 @@ def end_resolution(tx: Transaction, in_progress: InProgress, entry: BranchEntry 
 
 
 def branch_after(repository: Repository, in_progress: InProgress, fallback: BranchName) -> BranchName:
-    """Return the branch that becomes active at the end of a resolution: the one before, the fallback, or any other."""
+    """Return the branch that becomes active at the end of a resolution: the one before, the fallback, main, or any.
+
+    The conflict-resolution branch itself is none of them while there is another branch: an abort deletes it.
+    """
     tips = list_branch_tips(repository, in_progress.conversation)
-    return next(name for name in (in_progress.before, fallback, *sorted(tips)) if name in tips)
+    own = in_progress.branch
+    names = (in_progress.before, fallback, MAIN, *sorted(tips))
+    return next((name for name in names if name in tips and name != own), own)
 
 
 def follow_rename(entry: BranchEntry, old: BranchName, new: BranchName) -> BranchEntry:
@@ -261,7 +266,12 @@ def restore_hint(repository: Repository, conversation: ConversationId, branch: B
 
 
 def _dropped_messages(repository: Repository, in_progress: InProgress, operation: Operation) -> tuple[Note, ...]:
-    """Return a note with the number of messages that were on a conflict-resolution branch alone."""
+    """Return a note with the number of messages that were on a conflict-resolution branch alone.
+
+    There is none if the record names no commit of the store as the one with the conflicts.
+    """
+    if not is_oid(in_progress.stopped) or not repository.has(in_progress.stopped):
+        return ()
     count = len(list(list_new_commits(repository, in_progress.tip, in_progress.stopped)))
     if not count:
         return ()

@@ -19,8 +19,8 @@ from scopes.merge.rewrite import divergence_of
 from scopes.merge.spellings import comparable_path
 from scopes.merge.statements import can_state
 from scopes.model import encoding
-from scopes.model.claims import content_hash
-from scopes.model.conflicts import ENTITIES, MESSAGES, PROPOSALS, SIDES, Choice, Conflict, Position
+from scopes.model.claims import ENTITIES, MESSAGES, PROPOSALS, content_hash
+from scopes.model.conflicts import SIDES, Choice, Conflict, Position
 from scopes.model.path_encoding import encode_component
 from scopes.store.graph import list_new_commits, walk_newest_first
 from scopes.store.objects import BLOB

@@ -21,8 +21,8 @@ from scopes.merge.plans_and_answers import PlanStep
 from scopes.merge.recorded_work import NO_TESTS, Alternatives, RecordedWork, SideTests
 from scopes.merge.records import conflict_path, list_inherited, merge_records
 from scopes.merge.spellings import comparable_path, keep_one_spelling, list_spellings
-from scopes.model.claims import content_of
-from scopes.model.conflicts import CONFLICTS, Conflict, encode_conflict
+from scopes.model.claims import CONFLICTS, content_of
+from scopes.model.conflicts import Conflict, encode_conflict
 from scopes.result import Note
 from scopes.store.repository import Objects, Repository
 from scopes.store.trees import BlobChange, update_tree

@@ -14,7 +14,8 @@ from scopes.merge.conflict_keys import folded
 from scopes.merge.detection import Disagreement
 from scopes.merge.side_calls import SideCall
 from scopes.model.agent_tools import QUESTION_LISTS, STEP_LISTS, STEP_TEXTS
-from scopes.model.conflicts import ANSWERS, PLAN_DIVERGENCE, PLANS, Conflict, Position, conflict_id
+from scopes.model.claims import ANSWERS, PLANS
+from scopes.model.conflicts import PLAN_DIVERGENCE, Conflict, Position, conflict_id
 from scopes.model.path_encoding import encode_component
 
 MAX_STEPS = 500  # of a plan

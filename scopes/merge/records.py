@@ -13,15 +13,8 @@ from scopes.ids import Oid
 from scopes.merge.conflict_keys import group_of
 from scopes.merge.divergence import Divergence, state_of
 from scopes.model import encoding
-from scopes.model.conflicts import (
-    CONFLICTS,
-    Conflict,
-    Position,
-    Resolution,
-    decode_conflict,
-    encode_conflict,
-    resolution_document,
-)
+from scopes.model.claims import CONFLICTS
+from scopes.model.conflicts import Conflict, Position, Resolution, decode_conflict, encode_conflict, resolution_document
 from scopes.model.path_encoding import leaf
 from scopes.store.repository import Objects, read_tree
 from scopes.store.trees import BlobChange, find_entry, read_blob

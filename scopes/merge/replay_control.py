@@ -17,11 +17,12 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.automatic_resolution import read_policy
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.ended_conflicts import DETAIL
-from scopes.merge.in_progress import abort
+from scopes.merge.in_progress import abort, moving_branch
 from scopes.merge.replay_plan import ReplayPlan
 from scopes.merge.replay_state import (
     REBASE,
     ReplayState,
+    find_replay,
     read_current_tip,
     read_replay,
     with_stop_applied,
@@ -207,13 +208,13 @@ def abort_replay(verb: ReplayVerb, repository: Repository, conversation: str, br
     """
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        state = read_replay(repository, conversation_id, branch, verb.kind)
-        active, operation, notes = abort(repository, state.resolution)
+        found = find_replay(repository, conversation_id, branch, verb.kind)
+        active, operation, notes = abort(repository, found)
     return ReplayAborted(
         kind=verb.kind,
         conversation=conversation_id,
-        moved_branch=state.branch,
-        branch=state.resolution.branch,
+        moved_branch=moving_branch(found),
+        branch=found.branch,
         active_branch=active,
         operation=operation.id,
         notes=notes,

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from scopes.clock import now
-from scopes.errors import Ambiguous, NotFound, Refused
+from scopes.errors import Ambiguous, Corrupt, NotFound, Refused
 from scopes.history.messages import KIND_TRAILER, message_id_of
 from scopes.history.revisions import list_branch_tips, read_active_branch
 from scopes.history.transaction import Transaction
-from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.ids import BranchName, ConversationId, MessageId, Oid, is_oid
 from scopes.merge.in_progress import (
     PURPOSE,
     InProgress,
@@ -24,6 +24,7 @@ from scopes.merge.in_progress import (
     entry_finished,
     entry_in_progress,
     list_in_progress,
+    moving_branch,
     require_resolved_on_branch,
     resolution_branch,
     restore_hint,
@@ -93,30 +94,50 @@ def require_free(repository: Repository, conversation: ConversationId, branch: B
             )
 
 
-def read_replay(repository: Repository, conversation: ConversationId, branch: str | None, kind: str) -> ReplayState:
+def find_replay(repository: Repository, conversation: ConversationId, branch: str | None, kind: str) -> InProgress:
     """Return the replay of a kind in progress; `branch` is the branch that moves, or its conflict-resolution branch.
 
     Raises:
         NotFound: there is none.
         Ambiguous: there are several and no branch is named.
     """
-    decoded = map(_decode, list_in_progress(repository, conversation))
-    found = [state for state in decoded if state is not None and state.kind == kind]
+    found = [each for each in list_in_progress(repository, conversation) if each.kind == kind]
     if branch is not None:
-        found = [state for state in found if branch in (state.branch, state.resolution.branch)]
+        found = [each for each in found if branch in (moving_branch(each), each.branch)]
     if not found:
         where = conversation if branch is None else f"{conversation}/{branch}"
         raise NotFound(f"no {kind} of {where} is in progress", hint=elsewhere_hint(repository, conversation))
     if len(found) > 1:
-        names = ", ".join(state.branch for state in found)
+        names = ", ".join(map(moving_branch, found))
         raise Ambiguous(f"several {kind}s are in progress in {conversation}", hint=f"name one with --branch: {names}")
     return found[0]
 
 
+def read_replay(repository: Repository, conversation: ConversationId, branch: str | None, kind: str) -> ReplayState:
+    """Return the state of the replay that `find_replay` finds.
+
+    Raises:
+        NotFound, Ambiguous: as `find_replay` does.
+        Corrupt: its record is damaged; it can still be aborted.
+    """
+    in_progress = find_replay(repository, conversation, branch, kind)
+    state = _decode(in_progress)
+    if state is None:
+        raise Corrupt(
+            f"the record of the {kind} on {conversation}/{in_progress.branch} is damaged",
+            hint=f"abort it: scopes {kind} {conversation} --abort",
+        )
+    return state
+
+
 def _decode(in_progress: InProgress) -> ReplayState | None:
+    """Return the state that a record holds; None if a field is missing or has no possible value."""
     match in_progress.details:
-        case {"branch": str(branch), "original": str(original), "onto": str(onto), "moved": moved, "todo": todo}:
+        case {"branch": str(branch), "original": str(original), "onto": str(onto), "moved": [*moved], "todo": [*todo]}:
             parent = in_progress.details.get("parent")
+            commits = [original, onto, *todo, *(oid for each in moved for oid in _commits_of(each))]
+            if not all(isinstance(oid, str) and is_oid(oid) for oid in commits):
+                return None
             return ReplayState(
                 kind=in_progress.kind,
                 conversation=in_progress.conversation,
@@ -131,6 +152,14 @@ def _decode(in_progress: InProgress) -> ReplayState | None:
                 in_progress=in_progress,
             )
     return None
+
+
+def _commits_of(rewrite: object) -> list[object]:
+    """Return the old and the new commit of a recorded rewrite; [None] if it is none."""
+    match rewrite:
+        case [str(), old, new]:
+            return [old, new]
+    return [None]
 
 
 def _details(state: ReplayState, todo: Iterable[Oid]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from scopes.merge.conflict_keys import (
     value_field,
 )
 from scopes.merge.statements import stated_claims
-from scopes.model.conflicts import DECISIONS
+from scopes.model.claims import DECISIONS
 from scopes.model.message import Message
 from scopes.store.repository import Objects, read_commit, read_tree
 from scopes.store.trees import BlobChange, find_entry

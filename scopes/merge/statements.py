@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from scopes.history.messages import KIND_TRAILER, message_id_of, read_message_at
 from scopes.ids import MessageId, Oid
 from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path
-from scopes.model.claims import claims_of
-from scopes.model.conflicts import CONFLICT_TYPES, FILES, MESSAGES
+from scopes.model.claims import FILES, MESSAGES, claims_of
+from scopes.model.conflicts import CONFLICT_TYPES
 from scopes.model.message import TYPED_KINDS, Message
 from scopes.model.path_encoding import leaf
 from scopes.store.graph import walk_newest_first

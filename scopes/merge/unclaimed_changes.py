@@ -14,7 +14,7 @@ from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import Divergence, PathChange, Side
 from scopes.merge.side_calls import SideCall
 from scopes.model.agent_tools import COMMANDS
-from scopes.model.conflicts import FILES
+from scopes.model.claims import FILES
 from scopes.model.file_edits import command_of, edits_of_call
 from scopes.model.message import Part
 from scopes.model.path_encoding import file_leaf

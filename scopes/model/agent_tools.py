@@ -7,8 +7,11 @@ memory, a lower layer than the importers, reads it, and because showing a log mu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
+
+from scopes.lazy_patterns import compile_lazily
 
 
 class AgentTools(NamedTuple):
@@ -166,7 +169,18 @@ USER_CHANGES = tuple(dict.fromkeys(name for tools in _ALL for name in tools.user
 HUNK_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.hunk_lists))
 READ_FILES = tuple(dict.fromkeys(names for tools in _ALL for names in tools.read_files))
 CHANGE_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.change_lists))
+# Names of shells among the tools of MCP servers and of agents that scopes has no table for.
+_SHELL_TOOL = compile_lazily(
+    r"(?:.*(?:__|[./:]))?(?:(?:run|execute|exec)_?(?:in_?)?)?(?:ba|z|power)?(?:sh|shell|command|terminal|exec)"
+    r"(?:_?(?:exec|execute|command|tool|run|cmd))?",
+    re.IGNORECASE,
+)
 SHELLS = frozenset(name for tools in _ALL for name in tools.shells)
 COMMANDS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.commands))
 QUESTION_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.question_lists))
 DENIALS = tuple(tools.denial for tools in _ALL if tools.denial)
+
+
+def is_shell(name: str) -> bool:
+    """Return True for the name of a tool that runs a command line, also of one that an MCP server provides."""
+    return name.strip() in SHELLS or _SHELL_TOOL.fullmatch(name.strip()) is not None

@@ -9,13 +9,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from scopes.model import encoding
-from scopes.model.conflicts import ANALYSES, DECISIONS, MESSAGES, METHODS, PARTICIPANTS, PRIORITIES, PROPOSALS
 from scopes.model.message import FILE_WRITES, FileTouch, Message, Part
 from scopes.model.path_encoding import file_leaf, leaf
 
+# The first components of keys.
+FILES: Final = "files"
+MESSAGES: Final = "messages"
+PROPOSALS: Final = "proposals"
+ENTITIES: Final = "entities"  # accepted values of proposals
+ANALYSES: Final = "analyses"
+DECISIONS: Final = "decisions"
+METHODS: Final = "methods"
+PRIORITIES: Final = "priorities"
+CONFLICTS: Final = "conflicts"
+PARTICIPANTS: Final = "participants"
+ANSWERS: Final = "answers"  # of the user to the questions of agents
+PLANS: Final = "plans"  # steps of to-do lists; no claims
 PARTICIPANT_KINDS = frozenset({"human", "agent"})
 Previous = Callable[[str], bytes | None]
 

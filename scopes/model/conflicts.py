@@ -13,20 +13,9 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from scopes.errors import Corrupt
 from scopes.model import encoding
+from scopes.model.claims import ANALYSES, ANSWERS, DECISIONS, FILES, MESSAGES, METHODS, PRIORITIES, PROPOSALS
 
 FORMAT_VERSION = 1
-FILES: Final = "files"
-MESSAGES: Final = "messages"
-PROPOSALS: Final = "proposals"
-ENTITIES: Final = "entities"  # accepted values of proposals
-ANALYSES: Final = "analyses"
-DECISIONS: Final = "decisions"
-METHODS: Final = "methods"
-PRIORITIES: Final = "priorities"
-CONFLICTS: Final = "conflicts"
-PARTICIPANTS: Final = "participants"
-ANSWERS: Final = "answers"  # of the user to the questions of agents
-PLANS: Final = "plans"  # steps of to-do lists; no claims
 PLAN_DIVERGENCE: Final = "plan-divergence"
 Severity: TypeAlias = str
 """low, medium or high."""

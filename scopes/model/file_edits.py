@@ -25,10 +25,10 @@ from scopes.model.agent_tools import (
     PATCH_MARKS,
     READ_FILES,
     REPLACEMENTS,
-    SHELLS,
     TEXTS_BEFORE,
     USER_CHANGES,
     WHOLE_TEXTS,
+    is_shell,
 )
 from scopes.model.message import FileTouch, Part
 
@@ -162,7 +162,7 @@ def _marked(text: str, mark: str) -> list[str]:
 
 def command_of(call: Part) -> str | None:
     """Return the command line of a call that runs one in a shell, else None."""
-    if _text(call.fields.get("name")) not in SHELLS:
+    if not is_shell(_text(call.fields.get("name")) or ""):
         return None
     arguments = _object(call.fields.get("input"))
     for name in COMMANDS:

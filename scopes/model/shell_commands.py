@@ -8,8 +8,9 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-_SPECIAL = re.compile(r"[*?\[\]{}$`~!;&|<>()\\#\n]")  # what a shell would expand, or begin another command with
+_SPECIAL = re.compile(r"[*?\[\]{}$`~!;&|<>()\\#\n\r]")  # what a shell would expand, or begin another command with
 _AND = " && "
+_BLANKS = " \t\n"  # not the spaces of Unicode: to a shell they belong to a word
 _REMOVALS = {  # commands that remove files, with the options that change nothing about that
     ("rm",): {"-f", "-r", "-R", "-rf", "-fr", "-v", "-fv", "-vf", "--force", "--recursive", "--verbose"},
     ("git", "rm"): {"-f", "-r", "-rf", "-fr", "-q", "-fq", "-qf", "--force", "--quiet"},
@@ -41,7 +42,7 @@ def split_plain(command: str) -> list[list[str]] | None:
 
     A plain command has nothing that a shell expands or redirects. If it succeeds, all of them were run.
     """
-    pieces = command.strip().split(_AND)
+    pieces = command.strip(_BLANKS).split(_AND)
     if len(command) > MAX_COMMAND or any(_SPECIAL.search(piece) for piece in pieces):
         return None
     try:

@@ -26,6 +26,8 @@ from scopes.model.message import KINDS, Author, FileTouch, Message, Part, payloa
 
 # fields that an export contains and an author must not set
 RESERVED = ("id", "v", "amends", "retracts", "oid", "parents", "parent_oids", "also_at")
+# fields of a row of `log --json` that are not those of the message
+_ROW_FIELDS = frozenset({"scopes", "message_kind", "author_kind", "branches", "subject", "recorded_at", "extra"})
 Checked = TypeVar("Checked", bound=BaseModel)
 NonEmpty = Annotated[str, Field(min_length=1)]
 NotBlank = Annotated[str, Field(min_length=1, pattern=r"\S")]
@@ -221,10 +223,13 @@ class MessageInput(InputModel):
 def check_message(document: Any, *, message_id: MessageId, now: str) -> Message:
     """Validate a document and return it as a message; `now` is used if it has no time.
 
+    The document is one of `append --jsonl`, a line of `export --format jsonl`, or a row of `log --json`.
+
     Raises:
         Invalid: a field is wrong; the message names the first one.
     """
-    validated = _validate(MessageInput, document, "message")
+    is_row = isinstance(document, dict) and {"scopes", "message_kind"} <= document.keys()
+    validated = _validate(MessageInput, _stored_fields(document) if is_row else document, "message")
     extra = dict(validated.model_extra or {})
     for reserved in RESERVED:
         extra.pop(reserved, None)
@@ -246,6 +251,17 @@ def check_message(document: Any, *, message_id: MessageId, now: str) -> Message:
         extra=extra,
         **{name: getattr(validated, name) for name in names},
     )
+
+
+def _stored_fields(row: dict[str, Any]) -> dict[str, Any]:
+    """Return what a row of `log --json` has from the message itself, with its author and further fields as stored."""
+    document = {key: value for key, value in row.items() if key not in _ROW_FIELDS}
+    if isinstance(row.get("author"), str) and "author_kind" in row:
+        document["author"] = {"name": row["author"], "kind": row["author_kind"]}
+    if row.get("parts"):
+        document.pop("text", None)  # that of these parts
+    extra = row.get("extra")
+    return {**extra, **document} if isinstance(extra, dict) else document
 
 
 def check_payload(kind: str, document: Any) -> dict[str, Any]:

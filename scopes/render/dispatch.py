@@ -43,7 +43,7 @@ NOUN_OF: dict[str, str] = {
     "scopes.conversation.gc": "store",
     "scopes.importers.import_sample": "import_export",
     "scopes.conversation.init": "store",
-    "scopes.conversation.list_cached": "list_",
+    "scopes.conversation.list_cached": "list",
     "scopes.conversation.merge_outcomes": "merge",
     "scopes.conversation.new": "conversation",
     "scopes.conversation.rename": "conversation",

@@ -35,7 +35,7 @@ _ROWS = {
     "verification": "findings",
 }
 _ENVELOPE = ("scopes", "kind", "notes")
-_IN_PIECES = frozenset({"snippet"})  # texts that JSON has as a list of pieces; rows take the column of the text form
+_IN_PIECES = frozenset({"snippet", "operations"})  # JSON has them in pieces; rows take the column of the text form
 
 
 def find_rows_key(document: Row) -> str | None:
@@ -50,7 +50,7 @@ def find_rows_key(document: Row) -> str | None:
 def walk_rows(result: Result, options: ViewOptions, fields: Sequence[str], *, plain: bool = False) -> Iterator[Row]:
     """Yield the values of the fields of each row of a result; of a stream, those of its items as they are produced.
 
-    With `plain`, a text that JSON has in pieces, such as a snippet with its marks, is plain text.
+    With `plain`, what JSON has in pieces is plain text, such as a snippet with its marks, or counts by name.
     """
     for item in result.items if isinstance(result, Stream) else (result,):
         document: Row = to_wire(item, options)
@@ -112,7 +112,7 @@ def _pick(
         missing = [f for f, value in values.items() if (value is None and "." not in f) or f in in_pieces]
         if missing and columns is None:
             columns = _read_columns(result, options, len(rows))
-        yield values | {field: columns[number].get(field) or None for field in missing if columns}
+        yield values | {field: columns[number].get(field) or values[field] for field in missing if columns}
 
 
 class _ColumnView(PlainView):

@@ -26,20 +26,23 @@ def progress(
     *,
     in_bytes: bool = False,
     clock: Callable[[], float] = time.monotonic,
-) -> Iterator[Callable[[int], None]]:
+) -> Iterator[Meter]:
     """Yield a function that takes the number of newly finished items, or bytes, of `total`; it draws the bar."""
-    meter = _Meter(output, label, total, clock, in_bytes=in_bytes)
-    shown = output.stderr.capable and not (output.settings.quiet or output.settings.json)
+    meter = Meter(output, label, total, clock, in_bytes=in_bytes)
     try:
-        yield meter.advance if shown else _no_progress
+        yield meter
     finally:
         meter.close()
 
 
-class _Meter:
+class Meter:
+    """Counts finished items, and draws a bar if its output is a terminal."""
+
     def __init__(
         self, output: Output, label: str, total: int | None, clock: Callable[[], float], *, in_bytes: bool
     ) -> None:
+        self._shown = output.stderr.capable and not (output.settings.quiet or output.settings.json)
+        self._count_rest: Callable[[], int] | None = None
         self._in_bytes = in_bytes
         self._output = output
         self._label = clean_line(label)
@@ -49,21 +52,27 @@ class _Meter:
         self._next = clock() + _DELAY_SECONDS
         self._bar: ProgressBar | None = None
 
-    def advance(self, count: int) -> None:
+    def expect(self, count: Callable[[], int]) -> None:
+        """Set the total once the bar is drawn first; `count` includes the items that are being reported then."""
+        self._count_rest = count
+
+    def __call__(self, count: int) -> None:
+        """Add finished items."""
+        if not self._shown:
+            return
         self._done += count
         now = self._clock()
         if now < self._next:
             return
         if self._bar is None:
+            if self._count_rest is not None:
+                self._total = self._done - count + self._count_rest()
             start: type[ProgressBar] = load("scopes.render.progress_bar:ProgressBar")
             self._bar = start(self._output.stderr, self._label, self._total, in_bytes=self._in_bytes)
-        self._bar.draw(self._done)
+        self._bar.draw(self._done if self._total is None else min(self._done, self._total))
         self._next = now + _INTERVAL_SECONDS
 
     def close(self) -> None:
+        """Erase the bar."""
         if self._bar is not None:
             self._bar.close()
-
-
-def _no_progress(_count: int) -> None:
-    """Ignore progress where it is not shown."""

@@ -19,6 +19,7 @@ _FROM_MESSAGE = "FROM message WHERE "
 _BEST_FIRST = " ORDER BY score, message.time DESC, message.id LIMIT ?"
 _NEWEST_FIRST = " ORDER BY message.time DESC, message.id LIMIT ?"
 _COUNT = "SELECT count(*) "
+_NEWEST = "SELECT max(message.time) "
 _COUNT_MATCHES = "SELECT count(*) FROM full_text WHERE full_text MATCH ?"
 _COUNT_BRANCHES = "SELECT count(*) FROM branch WHERE conversation = ?"
 _PERIOD = "SELECT min(message.time), max(message.time) FROM message WHERE "
@@ -81,6 +82,13 @@ def count_rows(index: Index, plan: Plan) -> int:
     else:
         statement = _COUNT_MATCHES if plan.condition == "TRUE" else _COUNT + _FROM_FULL_TEXT + plan.condition
     return int(index.rows(statement, (*_match_parameters(plan), *plan.parameters))[0][0])
+
+
+def find_newest(index: Index, plan: Plan) -> int | None:
+    """Return the time of the newest row that matches a plan in seconds since 1970; None if none has a time."""
+    source = _FROM_MESSAGE if plan.match is None else _FROM_FULL_TEXT
+    newest = index.rows(_NEWEST + source + plan.condition, (*_match_parameters(plan), *plan.parameters))[0][0]
+    return None if newest is None else int(newest)
 
 
 def can_rank(index: Index, plan: Plan, matching: int) -> bool:

@@ -19,7 +19,7 @@ from scopes.history.messages import (
 )
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, list_branch_tips
-from scopes.history.titles import Heading, heading_of
+from scopes.history.titles import Heading, heading_of, may_be_title
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.index.full_text import Index, IndexDamaged
 from scopes.index.schema import COLUMNS
@@ -48,13 +48,13 @@ _ROOT = """
     SELECT commits.oid FROM place JOIN commits ON commits.number = place.entry
     WHERE place.conversation = (SELECT number FROM value WHERE field = 'conversation' AND text = ?)
     ORDER BY place.entry LIMIT 1"""
-_FIRST_OF_KIND = """
-    SELECT commits.oid FROM place JOIN commits ON commits.number = place.entry
+_NEXT_OF_KIND = """
+    SELECT place.entry, commits.oid FROM place JOIN commits ON commits.number = place.entry
     JOIN message ON message.number = commits.message
     JOIN value AS author_kind ON author_kind.number = message.author_kind
     JOIN value AS kind ON kind.number = message.kind
     WHERE place.conversation = (SELECT number FROM value WHERE field = 'conversation' AND text = ?)
-    AND author_kind.text = ? AND kind.text GLOB ? ORDER BY place.entry LIMIT 8"""
+    AND author_kind.text = ? AND kind.text GLOB ? AND place.entry > ? ORDER BY place.entry LIMIT 8"""
 _PROMPTS = (("human", "*"), ("injected", "prompt"), ("agent", "*"))  # what `first_prompt` chooses from
 _REACHABLE = """
     WITH RECURSIVE reached (entry) AS (
@@ -187,14 +187,18 @@ class HitReader:
 
     def _branch_of(self, conversation: ConversationId, entry: int) -> BranchName:
         """Return a branch that reaches a commit: main if it does, otherwise the first by name."""
-        if conversation not in self._branches:
-            rows = self._index.rows("SELECT name FROM branch WHERE conversation = ?", (conversation,), (str,))
-            self._branches[conversation] = sorted((name for (name,) in rows), key=lambda name: (name != MAIN, name))
-        branches = self._branches[conversation]
+        branches = self._branches_of(conversation)
         for branch in branches:
             if len(branches) == 1 or entry in self._entries(conversation, branch):
                 return branch
         raise IndexDamaged(f"no branch of {conversation} reaches an entry")
+
+    def _branches_of(self, conversation: ConversationId) -> list[BranchName]:
+        """Return the branches of a conversation: main first, then by name."""
+        if conversation not in self._branches:
+            rows = self._index.rows("SELECT name FROM branch WHERE conversation = ?", (conversation,), (str,))
+            self._branches[conversation] = sorted((name for (name,) in rows), key=lambda name: (name != MAIN, name))
+        return self._branches[conversation]
 
     def _entries(self, conversation: ConversationId, branch: BranchName) -> frozenset[int]:
         key = (conversation, branch)
@@ -243,14 +247,31 @@ class HitReader:
         return self._headings[conversation]
 
     def _beginning(self, conversation: ConversationId) -> list[Commit]:
-        """Return the root of a conversation after the first messages of each kind that may be its first prompt."""
+        """Return the root of a conversation after the first message of each kind that may be its first prompt."""
         rows = self._index.rows(_ROOT, (conversation,), (str,))
-        for kinds in _PROMPTS:
-            rows += self._index.rows(_FIRST_OF_KIND, (conversation, *kinds), (str,))
         try:
-            return [read_commit(self._repository, oid) for (oid,) in reversed(rows)]
+            root = [read_commit(self._repository, oid) for (oid,) in rows]
+            found = (self._first_of_kind(conversation, *kinds) for kinds in _PROMPTS)
+            return [*(commit for commit in found if commit is not None), *root]
         except (NotFound, Corrupt) as error:
             raise IndexDamaged(error.message) from error
+
+    def _first_of_kind(self, conversation: ConversationId, author_kind: str, kind: str) -> Commit | None:
+        """Return the first message that may be a title, of those that `list` walks: on main, or else the first branch.
+
+        A prompt that was edited is only on a fork.
+        """
+        branches = self._branches_of(conversation)
+        reachable = self._entries(conversation, branches[0]) if len(branches) > 1 else None
+        after = -1
+        while page := self._index.rows(_NEXT_OF_KIND, (conversation, author_kind, kind, after), (int, str)):
+            for entry, oid in page:
+                after = entry
+                if reachable is None or entry in reachable:
+                    commit = read_commit(self._repository, oid)
+                    if may_be_title(self._repository, commit):
+                        return commit
+        return None
 
     def _claim(self, conversation: ConversationId, branch: BranchName, message: MessageId) -> Mapping[str, object]:
         try:

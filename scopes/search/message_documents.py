@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol
 
 from scopes.history.messages import MESSAGE_FILE, header_of, is_root
-from scopes.ids import Oid
+from scopes.ids import MessageId, Oid
 from scopes.index.writer import Describe, IndexDocument
 from scopes.model.codec import decode
 from scopes.model.message import Message, Part
 from scopes.store.objects import Commit
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub
 from scopes.store.trees import find_blob
 
 _PART_COLUMN = {"text": 0, "reasoning": 1, "tool_call": 2, "tool_result": 3}
@@ -20,15 +21,62 @@ _CACHED_MESSAGES = 64
 _RETRACTED = "retracted: "  # prefix of a retraction without a reason; the retracted text follows
 
 
-def describe_from(repository: Repository, on_progress: Callable[[int], None] = lambda _count: None) -> Describe:
-    """Return the function that makes index documents of commits; it calls `on_progress(1)` for each commit."""
-    calls = _ToolCalls(repository)
+class Progress(Protocol):
+    """Is called with 1 for each message that is read."""
 
-    def describe(commit: Commit) -> IndexDocument | None:
-        on_progress(1)
-        return None if is_root(commit) else _describe(commit, _read(repository, commit), calls)
+    def __call__(self, count: int, /) -> None:
+        """Add finished messages."""
 
-    return describe
+    def expect(self, count: Callable[[], int], /) -> None:
+        """Take a function that counts the messages that are not finished."""
+
+
+def describe_from(repository: Repository, progress: Progress | None = None) -> Describe:
+    """Return the object that makes index documents of commits."""
+    return _Documents(repository, progress)
+
+
+class WrittenDocuments:
+    """Makes index documents of messages that were just written, without reading them again.
+
+    Each document equals that of `describe_from`.
+    """
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+        self._calls = _ToolCalls(objects)
+
+    def describe(self, oid: Oid, parent: Oid, message: Message) -> IndexDocument:
+        """Return the document of a message that was written as this commit with one parent."""
+        time = read_commit_stub(self._objects, oid).time
+        return _describe(_Position(oid, (parent,)), message.id, time, message, self._calls)
+
+
+class _Position(NamedTuple):
+    """A commit, and its first parent if it has one."""
+
+    oid: Oid
+    first_parent: tuple[Oid, ...]
+
+
+class _Documents:
+    def __init__(self, repository: Repository, progress: Progress | None) -> None:
+        self._repository = repository
+        self._progress = progress
+        self._calls = _ToolCalls(repository)
+
+    def __call__(self, commit: Commit) -> IndexDocument | None:
+        if is_root(commit):
+            return None
+        if self._progress is not None:
+            self._progress(1)
+        head = header_of(commit)
+        position = _Position(commit.oid, commit.parents[:1])
+        return _describe(position, head.id, head.time, _read(self._repository, commit), self._calls)
+
+    def expect(self, count: Callable[[], int]) -> None:
+        if self._progress is not None:
+            self._progress.expect(count)
 
 
 def texts_of(message: Message) -> tuple[str, str, str, str]:
@@ -50,16 +98,17 @@ def texts_of(message: Message) -> tuple[str, str, str, str]:
     return text, reasoning, tool_input, tool_result
 
 
-def _describe(commit: Commit, message: Message, calls: _ToolCalls) -> IndexDocument:
-    calls.add(commit, message)
-    head = header_of(commit)
+def _describe(
+    position: _Position, message_id: MessageId, time: int, message: Message, calls: _ToolCalls
+) -> IndexDocument:
+    calls.add(position, message)
     tools = {_tool_name(part) for part in message.parts if part.type == "tool_call"} | {message.tool or ""}
     results = {part.fields.get("call_id") for part in message.parts if part.type == "tool_result"}
-    tools |= {calls.find_tool(commit, call) or "" for call in results if isinstance(call, str)}
+    tools |= {calls.find_tool(position, call) or "" for call in results if isinstance(call, str)}
     files = {touch.path for touch in message.files} | {touch.source or "" for touch in message.files}
     files |= {str(part.fields.get("path", "")) for part in message.parts if part.type == "file_ref"}
     return IndexDocument(
-        head.id, message.author.name, message.author.kind, message.kind, message.model, head.time or None,
+        message_id, message.author.name, message.author.kind, message.kind, message.model, time or None,
         tuple(sorted(tools - {""})), tuple(sorted(files - {""})), texts_of(message), tuple(sorted(_outcomes(message))),
     )  # fmt: skip
 
@@ -78,30 +127,30 @@ class _ToolCalls:
     The last messages are cached, because parents are indexed before their children.
     """
 
-    def __init__(self, repository: Repository) -> None:
-        self._repository = repository
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
         self._cache: dict[Oid, tuple[tuple[Oid, ...], dict[str, str]]] = {}  # first parent, tool by call id
 
-    def add(self, commit: Commit, message: Message) -> None:
+    def add(self, position: _Position, message: Message) -> None:
         """Cache the calls of a message."""
         if len(self._cache) >= _CACHED_MESSAGES:
             del self._cache[next(iter(self._cache))]
         tools = {
             str(part.fields.get("call_id")): _tool_name(part) for part in message.parts if part.type == "tool_call"
         }
-        self._cache[commit.oid] = (commit.parents[:1], {call: name for call, name in tools.items() if name})
+        self._cache[position.oid] = (position.first_parent, {call: name for call, name in tools.items() if name})
 
-    def find_tool(self, commit: Commit, call: str) -> str | None:
+    def find_tool(self, position: _Position, call: str) -> str | None:
         """Return the name of the tool of a call shortly before a commit."""
-        parents = commit.parents[:1]
+        parents = position.first_parent
         for _ in range(_CALL_DISTANCE):
             if not parents:
                 return None
             if parents[0] not in self._cache:
-                parent = read_commit(self._repository, parents[0])
+                parent = read_commit(self._objects, parents[0])
                 if is_root(parent):
                     return None
-                self.add(parent, _read(self._repository, parent))
+                self.add(_Position(parent.oid, parent.parents[:1]), _read(self._objects, parent))
             parents, tools = self._cache[parents[0]]
             if call in tools:
                 return tools[call]
@@ -125,5 +174,5 @@ def _strings(value: object) -> Iterator[str]:
             stack.extend(reversed(list(item.values())))
 
 
-def _read(repository: Repository, commit: Commit) -> Message:
-    return decode(find_blob(repository, commit.tree, MESSAGE_FILE) or b"")
+def _read(objects: Objects, commit: Commit) -> Message:
+    return decode(find_blob(objects, commit.tree, MESSAGE_FILE) or b"")

@@ -81,6 +81,20 @@ def with_any_phrase(node: Node) -> Node:
     return And((Or(phrases), *others)) if others else Or(phrases)
 
 
+def without_times(node: Node) -> Node | None:
+    """Return a query without its fields before: and after:; None if it has no other condition."""
+    match node:
+        case Field(name="before" | "after"):
+            return None
+        case Not(item=item):
+            positive = without_times(item)
+            return None if positive is None else Not(positive)
+        case And(items=items) | Or(items=items):
+            kept = tuple(item for item in map(without_times, items) if item is not None)
+            return type(node)(kept) if len(kept) > 1 else next(iter(kept), None)
+    return node
+
+
 def _is_phrases_only(node: Node) -> bool:
     return isinstance(node, Phrase) or (isinstance(node, And | Or) and all(map(_is_phrases_only, node.items)))
 

@@ -24,21 +24,28 @@ from scopes.index.tokenize import tokenize
 from scopes.index.writer import Describe
 from scopes.result import Note, Result, Stream
 from scopes.search.compile import Names, Plan, compile_query
-from scopes.search.execute import PostFilter, can_rank, count_conversation, count_rows, find_period, walk_rows
+from scopes.search.execute import (
+    PostFilter,
+    can_rank,
+    count_conversation,
+    count_rows,
+    find_newest,
+    find_period,
+    walk_rows,
+)
 from scopes.search.hits import HitReader, SearchHit, highlighters
-from scopes.search.message_documents import describe_from
+from scopes.search.message_documents import Progress, describe_from
 from scopes.search.query import (
     FIELDS,
     And,
     Field,
     Node,
-    Not,
-    Or,
     Phrase,
     parse,
     positive_phrases,
     unknown_fields,
     with_any_phrase,
+    without_times,
 )
 from scopes.search.regex import LIMIT_SECONDS, install_hint
 from scopes.store.projects import find_project
@@ -126,7 +133,7 @@ def search(
     count_only: bool = False,
     since: str | None = None,
     until: str | None = None,
-    on_progress: Callable[[int], None] = lambda _count: None,
+    progress: Progress | None = None,
 ) -> Search:
     """Find messages, best first; newest first if asked for, or if the query has no words to rank by.
 
@@ -137,7 +144,7 @@ def search(
     context: the number of neighbors to read on either side of a hit.
     count_only: count the messages and read no hit.
     since, until: dates; only messages of that time.
-    on_progress: called with 1 for each commit that is added to the index.
+    progress: called for each message that is added to the index, and with the number of them.
 
     Raises:
         Invalid, NotFound, Ambiguous: the query, an option or the conversation is not valid.
@@ -159,7 +166,7 @@ def search(
         text=query, query=parsed, plan=plan, conversation=conversation_id, limit=limit, newest_first=newest_first,
         context=context, count_only=count_only, notes=() if regex else tuple(_unknown_field_notes(query)),
     )  # fmt: skip
-    describe = describe_from(repository, on_progress)
+    describe = describe_from(repository, progress)
     with _directory_for(repository, index_directory) as directory:
         found = _with_index(repository, directory, describe, lambda index: _run(repository, index, request))
     if regex or conversation_id is not None or not limit:
@@ -244,7 +251,7 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
     coverage = _coverage(index, request, len(hits), total, stopped_at)
     notes = (*index.notes, *request.notes)
     if not hits and not total:
-        notes = (*notes, *_suggest_any(repository, index, request), *_period_notes(index, request))
+        notes = (*notes, *_suggest_any(repository, index, request), *_period_notes(repository, index, request))
     if stopped_at is not None:
         text = f"the search ended at message {stopped_at}: the pattern took longer than {LIMIT_SECONDS:.0f} s there"
         notes = (*notes, Note(text, ", or: ".join(filter(None, ("make it simpler", install_hint())))))
@@ -263,24 +270,37 @@ def _suggest_any(repository: Repository, index: Index, request: _Request) -> Ite
         yield Note(f"no message has all of these words; with some of them: {matching:,}", "find them with --any")
 
 
-def _period_notes(index: Index, request: _Request) -> Iterator[Note]:
-    """Yield a note with the days of the first and last message, if the query names a time."""
-    period = find_period(index, request.conversation) if request.limit and _names_time(request.query) else None
+def _period_notes(repository: Repository, index: Index, request: _Request) -> Iterator[Note]:
+    """Yield a note with what matches at other times, if the query names a time; without any, with the days searched."""
+    query = without_times(request.query)
+    if query == request.query or not request.limit:
+        return
+    count, newest = _match_at_any_time(repository, index, request, query)
+    if count and newest is not None:
+        one = "message matches" if count == 1 else "messages match"
+        yield Note(f"no message of that time matches; {count:,} {one} outside of it, the newest of {_day(newest)}")
+        return
+    period = find_period(index, request.conversation)
     if period is not None:
-        first, last = (format_seconds(seconds)[: len("2026-01-31")] for seconds in period)
+        first, last = map(_day, period)
         yield Note("no message of that time matches", f"messages: from {first} to {last}")
 
 
-def _names_time(node: Node) -> bool:
-    """Return True if a query has a field before: or after:."""
-    match node:
-        case Field(name=name):
-            return name in {"before", "after"}
-        case Not(item=item):
-            return _names_time(item)
-        case And(items=items) | Or(items=items):
-            return any(map(_names_time, items))
-    return False
+def _match_at_any_time(
+    repository: Repository, index: Index, request: _Request, query: Node | None
+) -> tuple[int, int | None]:
+    """Count the messages that match a query without times; return also the time of the newest, in seconds.
+
+    A query with a regular expression is not run again, as it has read all messages of that time already.
+    """
+    if query is None or request.plan.predicates:
+        return 0, None
+    plan = compile_query(request.text, query, request.conversation, _names_in(repository))
+    return count_rows(index, plan), find_newest(index, plan)
+
+
+def _day(seconds: int) -> str:
+    return format_seconds(seconds)[: len("2026-01-31")]
 
 
 def _coverage(index: Index, request: _Request, shown: int, total: int | None, stopped_at: str | None) -> SearchCoverage:

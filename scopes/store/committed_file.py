@@ -42,13 +42,13 @@ class Commit:
         except (KeyError, NotFound, pygit2.GitError, ValueError):
             return None
 
-    def read(self, path: str) -> bytes | None:
+    def read(self, path: str, max_bytes: int = _MAX_BYTES) -> bytes | None:
         """Return a file, given its path from the top of the repository; None if the commit lacks it.
 
         Only objects and refs are read: filters, hooks and attributes of the repository have no effect.
 
         Raises:
-            Corrupt: the file is no regular file, or larger than 1 MiB.
+            Corrupt: the file is no regular file, or larger than `max_bytes`.
             Inaccessible: the repository cannot be read.
         """
         try:
@@ -56,19 +56,14 @@ class Commit:
             if entry is None:
                 return None
             is_link = entry.filemode == pygit2.enums.FileMode.LINK
-            if is_link or not isinstance(entry, pygit2.Blob) or entry.size > _MAX_BYTES:
-                raise Corrupt(f"{path} of {self.revision!a} is no file of at most 1 MiB")
+            if is_link or not isinstance(entry, pygit2.Blob) or entry.size > max_bytes:
+                raise Corrupt(f"{path} of {self.revision!a} is no file of at most {max_bytes >> 20} MiB")
             return bytes(entry.data)
         except (pygit2.GitError, ValueError) as error:
             raise self._unreadable(error) from error
 
     def _unreadable(self, error: Exception) -> Inaccessible:
         return Inaccessible(f"cannot read {self.revision!a} of the repository: {error}")
-
-
-def read_committed_file(directory: str, revision: str, path: str) -> bytes | None:
-    """Return a file of a commit, as `Commit` does."""
-    return Commit(directory, revision).read(path)
 
 
 def _find_entry(tree: pygit2.Tree, path: str) -> pygit2.Object | None:

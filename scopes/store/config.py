@@ -21,7 +21,7 @@ from scopes.store.settings import BOOLEANS, CHOICES, SETTINGS
 
 COMMANDS = frozenset({"scopes.pager", "scopes.editor", "scopes.summarizer", "core.pager"})
 # A store may not start work either, and not let calls run unchecked.
-NOT_FROM_STORE = COMMANDS | {"scopes.packthreshold", "scopes.check.hookfailure"}
+NOT_FROM_STORE = COMMANDS | {"scopes.packthreshold", "scopes.check.hookfailure", "scopes.check.hookunread"}
 _TRUSTED_WITH_COMMANDS = frozenset({"flag", "program"})
 _NAMES = {name.lower(): name for name in SETTINGS}
 _ENVIRONMENT_PREFIX = "SCOPES_"
@@ -35,7 +35,7 @@ MODEL_SETTING = re.compile(
     r"scopes\.model\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>window|encoding|factor)", re.IGNORECASE
 )
 _KEY = re.compile(
-    rf"scopes\.[a-z][a-z0-9-]*|scopes\.merge\.reuse|scopes\.check\.hookfailure|{re.escape(_RULE)}[a-z-]+|{re.escape(ALIAS)}[a-z][a-z0-9-]{{0,63}}|{MODEL_SETTING.pattern}",
+    rf"scopes\.[a-z][a-z0-9-]*|scopes\.merge\.reuse|scopes\.check\.(?:hookfailure|hookunread)|{re.escape(_RULE)}[a-z-]+|{re.escape(ALIAS)}[a-z][a-z0-9-]{{0,63}}|{MODEL_SETTING.pattern}",
     re.IGNORECASE,
 )
 _VALUES = {
@@ -44,6 +44,7 @@ _VALUES = {
     "scopes.color": re.compile("|".join((*CHOICES["scopes.color"], *BOOLEANS)), re.IGNORECASE),
     "scopes.merge.reuse": re.compile("|".join(CHOICES["scopes.merge.reuse"])),
     "scopes.check.hookfailure": re.compile("|".join(CHOICES["scopes.check.hookFailure"])),
+    "scopes.check.hookunread": re.compile("|".join(CHOICES["scopes.check.hookUnread"])),
     "scopes.locktimeout": _WHOLE_NUMBER,
     "scopes.packthreshold": _WHOLE_NUMBER,
     "scopes.summarizertimeout": _WHOLE_NUMBER,

@@ -11,11 +11,10 @@ from collections.abc import Container, Iterator
 from contextlib import ExitStack, contextmanager
 from tempfile import TemporaryDirectory, gettempdir
 
-import pygit2
-
 from scopes.store.config import Setting
 from scopes.store.error_translation import translated
 from scopes.store.init import create_store
+from scopes.store.libgit2 import pygit2
 from scopes.store.locks import LOCK_FILE, TURNSTILE_FILE
 from scopes.store.repository import Repository, open_repository, open_unchecked
 

@@ -34,8 +34,8 @@ class Project:
 
     @property
     def name(self) -> str:
-        """The short name: that of the top directory."""
-        return name_of(self.directory)
+        """The short name: that of the top directory; of a worktree that is gone, that of the directory around it."""
+        return name_of(_around_worktree(self.directory))
 
     @property
     def store(self) -> str | None:
@@ -119,6 +119,15 @@ def _is_possible(directory: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _around_worktree(directory: str) -> str:
+    """Return the directory that a worktree was made in, judged by its path; another directory unchanged."""
+    around, _, folder = os.path.dirname(directory).rpartition("/")
+    if folder not in {"worktrees", ".worktrees"} or not around:
+        return directory
+    top, _, hidden = around.rpartition("/")
+    return top if hidden in {".claude", ".git"} and top else around
 
 
 def name_of(directory: str) -> str:

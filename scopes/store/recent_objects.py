@@ -26,14 +26,15 @@ class RecentObjects:
     find: Callable[[Oid], tuple[str, bytes] | None]
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
-        self._max_bytes = max_bytes
-        self.clear()
+        self._max_bytes = self._bytes_left = max_bytes
+        self._objects: dict[Oid, tuple[str, bytes]] = {}
+        self._order: deque[Oid] = deque()  # the first key of a dict is slow to find after many deletions
+        self.find = self._objects.get
 
     def clear(self) -> None:
         """Drop all objects."""
-        self._objects: dict[Oid, tuple[str, bytes]] = {}
-        self.find = self._objects.get
-        self._order: deque[Oid] = deque()  # the first key of a dict is slow to find after many deletions
+        self._objects.clear()
+        self._order.clear()
         self._bytes_left = self._max_bytes
 
     def add(self, oid: Oid, found: tuple[str, bytes]) -> None:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
+from scopes.ids import Oid
 from scopes.model.operation import Operation, RefChange
 from scopes.regular_file import read_regular
 from scopes.store import refs
@@ -21,7 +22,7 @@ from scopes.store.error_translation import is_locked, refusal
 from scopes.store.git_program import PRIVATE_PREFIX
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import LOCK_FILE
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, read_commit, read_operation
 
 _ORPHAN_AFTER_SECONDS = 1.0
 _TRIES = 5
@@ -31,15 +32,19 @@ _MAX_REFLOG_BYTES = 256 << 20  # about a million appends
 def finish_pending(repository: Repository) -> Operation | None:
     """Finish the pending operation, if there is one, and return it; call it under the exclusive lock.
 
+    Its process died, or could not move all refs. One that had only its marker left to delete is returned as well.
+
     Raises:
         Inaccessible: a ref cannot be written; the operation stays committed, and readers see it.
     """
-    marker = repository.raw_ref(refs.PENDING)
-    pending = repository.find_pending(marker, repository.raw_ref(refs.OPERATIONS))
+    marker, last = repository.raw_ref(refs.PENDING), repository.raw_ref(refs.OPERATIONS)
+    pending = repository.find_pending(marker, last)
     if pending is None:
         if marker is not None:
             set_ref(repository, RefChange(refs.PENDING, marker, None), "finished before")
-        return None
+        return (
+            None if last is None or marker != last else read_operation(repository, read_commit(repository, Oid(last)))
+        )
     commit, operation = pending
     repository.check_ref_updates(*(change.ref for change in operation.changes), refs.PENDING, refs.OPERATIONS)
     move_refs(repository, operation, commit)
@@ -75,23 +80,30 @@ def _copy_reflogs(repository: Repository, operation: Operation) -> set[str]:
     way round. Their reflogs are saved in files of their own, because the process may die after the old ref is deleted.
     A copy that fails is left out: only `undo` and times such as `main@{yesterday}` need it.
     """
-    removed = {change.ref: change.old for change in operation.changes if change.new is None and _is_branch(change.ref)}
     waiting: set[str] = set()
-    for change in operation.changes:
-        sources = [ref for ref, value in removed.items() if value == change.new]
-        if change.old is not None or not sources or not _is_branch(change.ref):
-            continue
-        source = max(sources, key=lambda ref: _count_common_names(ref, change.ref))
-        saved = _saved_reflog(repository, change.ref)
+    for new_name, source in renamed_branches(operation.changes).items():
+        saved = _saved_reflog(repository, new_name)
         with contextlib.suppress(OSError):
             if os.path.isfile(_reflog_path(repository, source)):
                 data = _read_reflog(_reflog_path(repository, source))
-                if _write_reflog(repository, change.ref, data):
+                if _write_reflog(repository, new_name, data):
                     continue
                 _write_file(saved, data)
         if os.path.lexists(saved):  # now, or by an earlier try that deleted the old ref
-            waiting.add(change.ref)
+            waiting.add(new_name)
     return waiting
+
+
+def renamed_branches(changes: Iterable[RefChange]) -> dict[str, str]:
+    """Return the former names of the branches that an operation renames, trashes or restores, by new name."""
+    listed = [change for change in changes if _is_branch(change.ref)]
+    removed = {change.ref: change.old for change in listed if change.new is None}
+    renamed: dict[str, str] = {}
+    for change in listed:
+        sources = [ref for ref, value in removed.items() if value == change.new]
+        if change.old is None and sources:
+            renamed[change.ref] = max(sources, key=lambda ref: _count_common_names(ref, change.ref))
+    return renamed
 
 
 def _write_reflog(repository: Repository, ref: str, data: bytes) -> bool:

@@ -84,9 +84,9 @@ def check_name_conflicts(existing: Iterable[str], added: Iterable[str]) -> None:
 
 
 def _choose_near(existing: Iterable[str], added: Sequence[str]) -> Iterable[str]:
-    """Leave out refs that cannot conflict with any of a few new ones; all others are sorted by name.
+    """Return the existing refs that may conflict with a few new ones, sorted by name; with many new ones, all of them.
 
-    A conflict needs a name that begins like the other one, or upper case.
+    Names conflict if one is a directory of the other, or if they differ in case only.
     """
     folded = {ref.casefold() for ref in added}
     if len(added) > _FEW or folded != set(added):

@@ -407,7 +407,7 @@ def open_repository(
             raise Corrupt(
                 f"{path} is not a scopes store", hint="choose the store with --store, or create one: scopes init"
             )
-        raise NotFound(f"there is no store at {path} yet", hint="create one: scopes init, or: scopes new")
+        raise NotFound(f"there is no store at {path} yet", hint="create one: scopes import, or: scopes new")
     check_self_contained(path)
     return open_unchecked(path, overrides, caller)
 

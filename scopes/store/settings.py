@@ -27,6 +27,7 @@ SETTINGS = {
     "scopes.summarizer": "a program that writes the summaries (a command: your own configuration only)",
     "scopes.summarizerTimeout": "seconds that the summarizer may take (default 60)",
     "scopes.check.hookFailure": "what 'check --hook' does if it fails: closed (default: deny the call) or open",
+    "scopes.check.hookUnread": "what 'check --hook' does with a command that it cannot read: ask (default) or deny",
     "scopes.importWorkers": "processes that import many transcripts (default: one for each processor, up to 4)",
     "scopes.memoryEvery": "new messages after which 'memory update' adds an entry (default 4; 0: never)",
 }
@@ -45,6 +46,7 @@ DEFAULTS = {
     "scopes.packThreshold": "6000",
     "scopes.summarizerTimeout": "60",
     "scopes.check.hookFailure": "closed",
+    "scopes.check.hookUnread": "ask",
     "scopes.memoryEvery": "4",
 }
 CHOICES = {
@@ -54,6 +56,7 @@ CHOICES = {
     "scopes.merge.rule.<type>": ("first", "second", "skip", "fail"),
     "scopes.merge.reuse": ("show", "apply", "off"),
     "scopes.check.hookFailure": ("closed", "open"),
+    "scopes.check.hookUnread": ("ask", "deny"),
     "scopes.model.<name>.encoding": ("o200k_base", "cl100k_base"),
 }
 # Git's spellings of true and false.

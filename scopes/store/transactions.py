@@ -32,16 +32,15 @@ _TRIES_EXCLUSIVE = 20
 
 
 @contextmanager
-def exclusive_write(repository: Repository) -> Iterator[None]:
-    """Hold the exclusive lock, with no operation pending.
+def exclusive_write(repository: Repository) -> Iterator[Operation | None]:
+    """Hold the exclusive lock, with no operation pending; yield the operation that had to be finished first, if any.
 
     Raises:
         Busy, Inaccessible, TooNew: the store cannot be written now.
     """
     repository.require_writable()
     with repository.lock.exclusive():
-        finish_pending(repository)
-        yield
+        yield finish_pending(repository)
 
 
 @contextmanager

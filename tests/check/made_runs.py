@@ -9,8 +9,7 @@ from scopes.check.findings import Verdict
 from scopes.check.judge import Judge
 from scopes.check.policy import Policy, parse_policy
 from scopes.check.rules.registry import RULES
-from scopes.check.run import Call, Run, RunPart, RunSource, Text, command_line_of
-from scopes.model.file_edits import edits_of_call
+from scopes.check.run import Call, Run, RunPart, RunSource, Text, command_line_of, edits_of
 from scopes.model.message import Part
 
 WORKSPACE = "/home/dev/shop"
@@ -46,7 +45,7 @@ def _call(number, message, directory, name, given, result=0, fields=None):
     values = {
         "number": number, "message": message, "agent": "coder", "sub_agent": False, "call": part, "result": output,
         "outcome": outcome, "exit_code": result if isinstance(result, int) else None, "directory": directory,
-        "shell": command_line_of(part), "edits": tuple(edits_of_call(part, {})),
+        "shell": command_line_of(part), "edits": edits_of(part),
     }  # fmt: skip
     return Call(**{**values, **(fields or {})})
 

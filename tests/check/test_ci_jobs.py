@@ -39,12 +39,19 @@ def list_steps(block, key):
     return [line for line in found if not line.startswith("pipx ")]
 
 
+def list_jenkins():
+    """Return the shell lines of the pipeline of Jenkins; the one that installs the program is left out."""
+    install, *others = re.findall(r"(?m)^  sh '(.+)'$", MANUAL)
+    assert install == 'pipx install "$SCOPES"'
+    return others
+
+
 STEPS = {
     "GitHub, README": (BASH, list_steps(block_of(README, "on: pull_request"), "run"), "s.sarif"),
     "GitHub, manual": (BASH, list_steps(block_of(MANUAL, "  on: pull_request"), "run"), "s.sarif"),
     "composite action": (BASH, list_steps(block_of(MANUAL, "  name: scopes check"), "run"), "scopes.sarif"),
     "GitLab": (SH, list_steps(block_of(MANUAL, "  agent:\n    variables:"), ""), "q.json"),
-    "Jenkins": (JENKINS, re.findall(r"(?m)^  sh '(.+)'$", MANUAL), "j.xml"),
+    "Jenkins": (JENKINS, list_jenkins(), "j.xml"),
 }
 
 
@@ -54,7 +61,10 @@ def job(tmp_path):
     repository, programs, home = tmp_path / "work", tmp_path / "bin", tmp_path / "home"
     for folder in (repository, programs, home / ".codex" / "sessions"):
         folder.mkdir(parents=True)
-    subprocess.run(["git", "init", "-q", repository], check=True)
+    git = ["git", "-C", repository, "-c", "user.name=c", "-c", "user.email=c@x"]
+    for words in (["init", "-q"], ["commit", "-qm", "base", "--allow-empty"]):
+        subprocess.run([*git, *words], check=True)
+    subprocess.run([*git, "update-ref", "refs/remotes/origin/main", "HEAD"], check=True)
 
     def make(*steps):
         day = time.strftime("%Y-%m-%dT%H", time.gmtime())
@@ -130,3 +140,48 @@ def test_the_report_of_gitlab_and_that_of_junit_are_of_one_check(job):
     names = [each["check_name"] for each in json.loads((directory / "q.json").read_text())]
     assert "order/tests-passed" in names
     assert 'name="order/tests-passed"' in (directory / "j.xml").read_text()
+
+
+def test_the_hook_of_pre_commit_does_not_read_a_policy_that_the_agent_wrote(job):
+    directory, env = job(*RED)
+    run_lines(BASH, ["codex > agent.jsonl || true", "echo \"fail_on = 'none'\" > scopes-check.toml"], directory, env)
+    entry = re.search(r"entry: (.+)", block_of(MANUAL, "  repos:"))[1]
+    assert run_lines(SH, [entry], directory, env)[0] == 1
+    assert run_lines(SH, [entry.replace(" --rules-from origin/main", "")], directory, env)[0] == 0
+
+
+@pytest.mark.parametrize("page", [README, MANUAL], ids=["README", "manual"])
+def test_every_variable_of_a_job_is_set_in_it_and_scopes_is_installed_before_the_agent_runs(page):
+    """That of Jenkins is set by a block that the page names; the input of the action is one of its own."""
+    jobs = [block_of(page, start) for start in ("on: pull_request", "  agent:\n    variables:") if start in page]
+    assert jobs
+    for job_text in jobs:
+        assert re.search(r"SCOPES: \"?git\+https://", job_text)
+        assert job_text.index('pipx install "$SCOPES"') < job_text.index("codex exec") < job_text.index("scopes check")
+
+
+def test_a_job_without_its_base_uploads_no_report_and_shows_the_reason(job):
+    """Its upload step runs always: it needs the file, or the job fails twice."""
+    directory, env = job(*GREEN)
+    env |= {"GITHUB_ACTIONS": "true", "GITHUB_BASE_REF": "gone", "GITHUB_STEP_SUMMARY": str(directory / "summary.md")}
+    shell, lines, report = STEPS["GitHub, README"]
+    found, output = run_lines(shell, lines, directory, env)
+    assert (found, (directory / report).exists()) == (2, False)
+    assert "::error title=scopes check::origin/gone" in output
+    for page in (README, MANUAL):
+        for condition, name in re.findall(r"if: (.+?)(?:  #.*)?\n +with: \{sarif_file: (.+)\}", page):
+            assert condition == f"always() && hashFiles('{name}') != ''"
+
+
+def test_the_red_run_of_the_readme_is_what_the_program_prints(job):
+    late = (("run", "python3 -m unittest -q test_app.py", 1), ("patch",), ("text", "All tests pass."))
+    directory, env = job(*late)
+    run_lines(BASH, ["codex > agent.jsonl || true"], directory, env)
+    block = block_of(README, "$ scopes check agent.jsonl ~/.codex/sessions")
+    command, _, shown = block.partition("\n")
+    kept = Path(shown.partition("\n")[0].replace("/home/runner", env["HOME"]))
+    kept.parent.mkdir(parents=True)
+    (Path(env["HOME"]) / ".codex" / "sessions" / "rollout-1.jsonl").rename(kept)
+    found, output = run_lines(BASH, [command.removeprefix("$ ")], directory, env)
+    assert found == 1
+    assert output.replace(env["HOME"], "/home/runner").rstrip("\n") == shown

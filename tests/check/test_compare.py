@@ -13,6 +13,7 @@ from scopes.check.policy import Policy
 from scopes.check.run import RunSource
 from scopes.check.run_reader import read_run
 from scopes.history.conversations import resolve_scope
+from scopes.importers.formats.events import RunEnd
 from tests.check.headless_runs import TESTS, codex_rollout, codex_stream
 from tests.check.runs import edit, run_of, shell
 from tests.check.sessions import run_check, write_session
@@ -142,7 +143,7 @@ def test_both_files_of_a_recorded_run_are_equal(folder, tmp_path, monkeypatch, c
 def test_parallel_calls_have_no_order_in_an_event_stream(repository):
     """OpenCode writes a call to its stream when it ends."""
     name = run_of(repository, LIST, TEST, PUSH, cwd="/home/dev/shop")
-    run = read_run(repository, resolve_scope(repository, name), name)
+    run = replace(read_run(repository, resolve_scope(repository, name), name), end=RunEnd("success"))
     one, two, three = run.calls
     two = replace(two, message=one.message)
     runs = [replace(run, calls=calls) for calls in ((one, two, three), (two, one, three), (one, three, two))]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from io import StringIO
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +14,11 @@ from scopes.check.compare import MODES, compare_runs, describe_call
 from scopes.check.policy import Policy
 from scopes.history.usage import Tokens
 from scopes.importers.formats.events import RunEnd
+from scopes.render.dispatch import render_text
+from scopes.render.terminal import TerminalView
 from tests.check.made_runs import DENIED, FAILED, OK, edit, make_run, shell, write
+from tests.check.sessions import run_check, write_session
+from tests.render.results import COMPARED
 
 STEPS = st.lists(st.sampled_from([shell("ls"), shell("pytest"), edit("a.py"), edit("b.py")]), max_size=6)
 
@@ -116,3 +124,43 @@ def test_a_long_call_is_cut_when_it_is_shown_and_compared_whole():
     result = compare_runs(make_run(old), make_run(new), "strict", Policy())
     assert result.differs
     assert [len(text) for text in (*result.only_old, *result.only_new)] == [301, 301]
+
+
+def cut_and_whole(tmp_path):
+    whole = write_session(tmp_path / "whole.jsonl", ("Bash", {"command": "ls"}, 0), ("Bash", {"command": "make"}, 0))
+    cut = tmp_path / "cut.jsonl"
+    cut.write_text("".join(whole.read_text().splitlines(keepends=True)[:3]))
+    return whole, cut
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_new_run_that_was_cut_off_is_never_equal_to_one_that_ended(tmp_path, capsys, mode):
+    """A killed run calls no tool that the old one lacks: that does not make it one that a job may go on with."""
+    whole, cut = cut_and_whole(tmp_path)
+    code, output = run_check(capsys, "--compare", whole, cut, "--compare-mode", mode)
+    assert (code, "the new run has no good end" in output) == (1, True), output
+    code, output = run_check(capsys, "--compare", cut, cut, "--compare-mode", mode)
+    assert (code, "the old run has no good end: the session file ends with a tool result" in output) == (0, True)
+    code, output = run_check(capsys, "--compare", cut, whole, "--compare-mode", mode)
+    assert code == int(mode != "superset")
+    document = json.loads(run_check(capsys, "--compare", whole, cut, "--compare-mode", mode, "--json")[1])
+    assert (document["differs"], document["faults_old"], len(document["faults_new"])) == (True, [], 1)
+
+
+def test_each_row_in_a_pipe_names_its_table(tmp_path, capsys):
+    whole, cut = cut_and_whole(tmp_path)
+    rows = [line.split("\t") for line in run_check(capsys, "--compare", whole, cut)[1].splitlines() if "\t" in line]
+    assert {len(row) for row in rows} == {4}
+    assert {row[0] for row in rows} == {"number", "tool", "command"}
+    assert ["tool", "Bash", "2", "1"] in rows
+
+
+def test_a_call_of_the_diff_breaks_between_words_on_a_narrow_terminal():
+    text = StringIO()
+    words = " ".join(["def", "return", "value"] * 12)
+    result = replace(COMPARED, order=(f"+Bash: {words}",))
+    render_text(result, TerminalView(text.write, width=80, color=False))
+    lines = text.getvalue().splitlines()
+    start = next(number for number, line in enumerate(lines) if "Bash: def" in line)
+    assert {word for line in lines[start : start + 4] for word in line.split()} >= {"def", "return", "value"}
+    assert not any(line.rstrip().endswith((" re", " r", " ret", " valu", " d")) for line in lines)

@@ -161,9 +161,11 @@ def test_a_directory_that_nothing_explains_never_widens_the_workspace(repository
     assert verdict_of(checked, OUTSIDE)[0] == "fail"
 
 
-def test_the_first_directory_of_a_session_is_the_workspace_whatever_it_is(repository):
-    conversation = run_of(repository, edit("/etc/nginx/nginx.conf"), cwd="/etc/nginx")
-    assert verdict_of(judge(repository, conversation), OUTSIDE) == ("pass", "")
+@pytest.mark.parametrize(("directory", "status"), [("/etc/nginx", "pass"), ("/etc", "fail"), ("/home/dev", "fail")])
+def test_the_first_directory_of_a_session_is_the_workspace_unless_it_is_too_wide(repository, directory, status):
+    """What a transcript states is not trusted: with `/etc` or a home in it, a run could write what it wants."""
+    conversation = run_of(repository, edit(f"{directory}/nginx.conf"), cwd=directory)
+    assert verdict_of(judge(repository, conversation), OUTSIDE)[0] == status
 
 
 @pytest.mark.parametrize(

@@ -140,10 +140,22 @@ def test_the_commands_of_every_ci_system_are_escaped_anywhere_in_a_line(mark):
     assert (mark in escaped, json.loads(escaped)) == (False, text)
 
 
-@pytest.mark.parametrize("name", ["GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION", "GITLAB_CI"])
+@pytest.mark.parametrize("name", ["GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"])
 def test_output_is_escaped_in_the_jobs_of_every_ci_system(name):
     assert is_read_by_runner({name: "true"})
     assert not is_read_by_runner({name: ""})
+
+
+@pytest.mark.parametrize(("variable", "mark"), [("GITLAB_CI", ""), ("GITHUB_ACTIONS", "\\")])
+def test_recorded_text_is_unchanged_in_a_job_of_gitlab_which_has_no_commands(tmp_path, monkeypatch, variable, mark):
+    """Its sections begin with an escape character, which is never printed."""
+    monkeypatch.setenv(variable, "true")
+    store = Conversation(tmp_path)
+    store.append("main", "::set-output name=a::b\n##[group]x\n\x1b[0Ksection_start:1:x")
+    printed = store.run("cat", "@")
+    assert f"{mark}::set-output name=a::b" in printed
+    assert f"##{mark}[group]x" in printed
+    assert "^[[0Ksection_start:1:x" in printed
 
 
 def test_an_annotation_has_no_file_if_there_is_no_policy():

@@ -62,6 +62,18 @@ HARMFUL_PYTHON = [
     "print(",
     "\x00",
     "print(" * 2_000 + ")" * 2_000,
+    "f = lambda exec: 0\nexec('import os')",
+    "[0 for open in []]\nprint(open('.env').read())",
+    "exec = 1\ndel exec\nexec('x')",
+    "def f(open): return 1\nprint(open('.env'))",
+    "if 0:\n    def eval(x): return x\neval('x')",
+    "try:\n    int('x')\nexcept ValueError as open:\n    pass\nprint(open('.env'))",
+    "for compile in []: pass\ncompile('x', 'y', 'exec')",
+    "(input := 1) if 0 else 0\ninput()",
+    "from math import pi as open\ndel open\nopen('.env')",
+    "import json as eval\ndel eval\neval('x')",
+    "def f(*open, **exec): pass\nopen('.env')",
+    "print([open for help in []])",
 ]
 HARMLESS_JAVASCRIPT = [
     "console.log(1)",
@@ -89,6 +101,12 @@ HARMFUL_JAVASCRIPT = [
     "console.log(\\u0065val('x'))",
     "fetch('http://x')",
     "const r = require; r('fs')",
+    "(require=>0); require('child_process').execSync('x')",
+    "{let process = 1}; process.kill(1)",
+    "var f = x => {var fs = 1}; fs.rmSync('x')",
+    "let child_process; child_process.execSync('x')",
+    "[].map(eval => eval); eval('x')",
+    "const $ = 1",
 ]
 HARMLESS_PERL = [
     "s/a/b/g",
@@ -158,8 +176,20 @@ _PIECES = (
     ",", ";", "\n", "import ", "from ", " as ", "'x'", "1", "lambda: ", "path", "modules", "loads", "stdin", "format", "read",
 )  # fmt: skip
 
+_STATEMENTS = (
+    "{0} = 1", "del {0}", "f = lambda {0}: 0", "[0 for {0} in []]", "def {0}(): return 1", "def f({0}): return 1",
+    "def f(*{0}): return 1", "if 0:\n    {0} = 1", "for {0} in []: pass", "while 0:\n    {0} += 1", "({0} := 1)",
+    "import json as {0}", "from math import pi as {0}", "try:\n    int('x')\nexcept ValueError as {0}:\n    pass",
+    "{0}('x')", "print({0}('x'))", "x = {0}", "x('x')", "print([{0} for y in (1,)][0]('x'))", "(lambda z: z('x'))({0})",
+    "try:\n    {0}('x')\nexcept TypeError:\n    pass",
+)  # fmt: skip
+_NAMES = ("open", "exec", "eval", "getattr", "compile", "input", "print", "x", "json")
+_PROGRAMS = st.lists(st.tuples(st.sampled_from(_STATEMENTS), st.sampled_from(_NAMES)), min_size=1, max_size=5).map(
+    lambda rows: "\n".join(statement.format(name) for statement, name in rows)
+)
 
-@given(st.lists(st.sampled_from(_PIECES), max_size=12).map("".join))
+
+@given(_PROGRAMS | st.lists(st.sampled_from(_PIECES), max_size=12).map("".join))
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
 def test_no_drawn_program_that_is_harmless_reaches_a_dangerous_function(code):
     """Python itself is the oracle: the dangerous functions are replaced by one that raises."""

@@ -13,6 +13,7 @@ from scopes.check.hook import Decision, format_answer, judge_call, parse_input
 from scopes.check.policy import Policy, parse_policy
 from scopes.cli.check_hook import parse_words, run_hook
 from scopes.errors import Invalid
+from scopes.store.settings import DEFAULTS
 from tests.cli.running import PRODUCT, imported, scopes
 
 PUSH = "cd app && git push --force origin main"
@@ -72,7 +73,7 @@ def test_the_calls_of_each_agent(given, action):
 def test_a_command_that_cannot_be_read_never_passes(command):
     wanted = parse_input("claude-code", hook_input(given={"command": command}), {})
     assert judge_call(wanted, Policy()).action == "ask"
-    assert judge_call(wanted, Policy(), is_closed=True).action == "deny"
+    assert judge_call(wanted, Policy(), denies_unread=True).action == "deny"
     assert judge_call(wanted, Policy(levels={"shell/opaque": "off"})).action == "pass"
     assert judge_call(wanted, Policy(parameters={"shell/opaque": {"allow": ["python3 **"]}})).action == (
         "pass" if command.startswith("python3") else "ask"
@@ -188,16 +189,35 @@ def test_a_failure_denies_the_call_unless_the_user_configured_otherwise(tmp_path
 
 
 def test_the_options_of_scopes_apply_to_the_hook():
-    def answer(data, value):
-        words = ("-c", f"scopes.check.hookFailure={value}", "check", "--hook", "claude-code")
+    def answer(data, value, setting="hookFailure"):
+        words = ("-c", f"scopes.check.{setting}={value}", "check", "--hook", "claude-code")
         return json.loads(scopes(*words, table=PRODUCT, text=False, input=data, stdin=None).stdout)
 
     assert list(answer(b"{", "open")) == ["systemMessage"]
     assert answer(b"{", "closed")["hookSpecificOutput"]["permissionDecision"] == "deny"
     unread = hook_input(given={"command": "python3 -c x"})
-    for value, action in (("open", "ask"), ("closed", "deny")):
-        assert answer(unread, value)["hookSpecificOutput"]["permissionDecision"] == action
+    for value, action in (("ask", "ask"), ("deny", "deny")):
+        assert answer(unread, value, "hookUnread")["hookSpecificOutput"]["permissionDecision"] == action
+        assert answer(b"{", value, "hookUnread")["hookSpecificOutput"]["permissionDecision"] == "deny"
     assert run(unread)[1]["hookSpecificOutput"]["permissionDecision"] == "ask"
+
+
+@pytest.mark.parametrize("name", ["scopes.check.hookFailure", "scopes.check.hookUnread"])
+def test_setting_the_default_of_the_hook_changes_no_answer(name):
+    """`hookFailure=closed`, the documented default, denied a command that was asked for without it."""
+    for data in (b"{", hook_input(given={"command": "python3 -c x"}), hook_input(given={"command": "ls"})):
+        words = ("-c", f"{name}={DEFAULTS[name]}", "check", "--hook", "claude-code")
+        output = scopes(*words, table=PRODUCT, text=False, input=data, stdin=None).stdout
+        assert json.loads(output) == run(data)[1]
+
+
+def test_a_command_that_cannot_be_read_is_denied_if_the_setting_cannot_be_read():
+    """The user may have meant to write `deny`."""
+    with open(os.path.join(os.environ["HOME"], ".gitconfig"), "a", encoding="utf-8") as file:
+        file.write('[scopes "check"]\n\thookUnread = denied\n')
+    _, answer = run(hook_input(given={"command": "python3 -c x"}))
+    assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert run(hook_input(given={"command": "ls"})) == (0, {})
 
 
 def test_an_unknown_agent_and_unknown_options_block_with_2():
@@ -339,6 +359,10 @@ def test_the_root_of_the_file_system_is_no_workspace():
     for path, action in (("/etc/passwd", "deny"), ("/home/dev/a.py", "deny"), ("/tmp/a", "pass")):
         data = hook_input(tool="Write", given={"file_path": path, "content": ""}, cwd="/")
         assert judge_call(parse_input("claude-code", data, {}), Policy()).action == action
+    for home in ("/home/dev", "/root", "/Users/dev", "/home", "/var"):
+        assert decide(tool="Write", given={"file_path": "a.py", "content": ""}, cwd=home).action == "deny"
+        assert decide(given={"command": "rm -rf build"}, cwd=home).action == "deny"
+    assert decide(given={"command": "rm -rf build"}, cwd="/tmp/shop").action == "pass"
     data = hook_input(given={"command": "ls /etc && rm -rf /tmp/x"}, cwd="/")
     assert judge_call(parse_input("claude-code", data, {}), Policy()).action == "pass"
     data = hook_input(given={"command": "rm -rf srv"}, cwd="/")
@@ -351,3 +375,22 @@ def test_a_directory_that_an_earlier_call_entered_is_no_workspace():
         judge_call(parse_input("claude-code", data, {"CLAUDE_PROJECT_DIR": "/home/dev/shop"}), Policy()).action
         == "deny"
     )
+
+
+def test_a_directory_around_the_checkout_of_a_job_is_no_workspace_in_the_hook():
+    job = {"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": "/w/shop/shop"}
+    for directory, action in (("/w/shop", "deny"), ("/w/shop/shop", "pass"), ("/w/shop/shop/app", "pass")):
+        data = hook_input(tool="Write", given={"file_path": f"{directory}/a.py", "content": ""}, cwd=directory)
+        assert judge_call(parse_input("claude-code", data, job), Policy()).action == action
+
+
+def test_a_home_that_is_a_repository_is_no_project_of_the_hook(tmp_path, monkeypatch):
+    """Some keep their settings in a repository of the home: without a repository below it the cwd is the project."""
+    home = tmp_path / "home"
+    (home / ".git").mkdir(parents=True)
+    (home / "notes").mkdir()
+    monkeypatch.setattr("scopes.check.hook.is_workspace", lambda path, checkout: path != str(home))
+    data = hook_input(tool="Write", given={"file_path": "a.py", "content": ""}, cwd=str(home / "notes"))
+    wanted = parse_input("codex", hook_input("codex", cwd=str(home / "notes")), {})
+    assert (wanted.project, wanted.policy_directories[0]) == (str(home / "notes"), str(home))
+    assert judge_call(parse_input("claude-code", data, {}), Policy()).action == "pass"

@@ -7,13 +7,14 @@ from datetime import date
 
 import pytest
 
+from scopes.check.explain import explain_rule
 from scopes.check.findings import Finding, Verdict, how_it_ended, is_at_least, lower
 from scopes.check.judge import Judge, applies, level_of, split_agents
 from scopes.check.policy import Policy, Suppression
 from scopes.check.rules.registry import RULES
 from scopes.history.usage import Tokens
 from scopes.importers.formats.events import RunEnd
-from tests.check.made_runs import DENIED, FAILED, OPEN, STREAM, checked, edit, judge, make_run, parse, read, shell
+from tests.check.made_runs import DENIED, FAILED, OK, OPEN, STREAM, checked, edit, judge, make_run, parse, read, shell
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAcDfG"
 LIMITS = {
@@ -102,6 +103,8 @@ PARAMETERS = [
     ("shell/force-push", {"deletions": False}, [shell("git push --delete origin x")], False),
     ("shell/no-verify", {"allow": ["git commit -n **"]}, [shell("git commit -n -m x")], False),
     ("shell/history-loss", {"allow": ["git clean -fd"]}, [shell("git clean -fd")], False),
+    ("shell/history-loss", {"files": True}, [shell("git checkout -- a.py")], True),
+    ("shell/history-loss", {"files": False}, [shell("git checkout -- a.py")], False),
     ("shell/history-loss", {"scratch": ["/ci/**"]}, [shell("cd /ci/x && git clean -fd")], False),
     ("shell/history-loss", {"scratch": []}, [shell("cd /tmp/x && git clean -fd")], True),
     ("shell/push", {"allow": ["git push origin agent/*"]}, [shell("git push origin agent/1")], False),
@@ -199,22 +202,42 @@ def test_the_fingerprint_depends_on_neither_ids_nor_positions_nor_the_workspace(
 ATTEMPTS = [rule for rule in RULES if rule.startswith(("shell/", "net/", "files/")) or rule == "secrets/read"]
 
 
-HARM_WITHOUT_SUCCESS = {"shell/pipe-to-shell", "shell/privilege", "shell/opaque", "shell/recursive-delete", "net/host"}
-
-
 @pytest.mark.parametrize("rule", [*ATTEMPTS, "tools/undeclared", "order/push-after-tests"])
 @pytest.mark.parametrize("outcome", [FAILED, DENIED])
-def test_a_call_that_was_refused_or_failed_without_harm_counts_one_level_lower(rule, outcome):
-    """A line of several commands that failed is no attempt: the first ones did what they do."""
+def test_a_call_that_did_nothing_counts_one_level_lower(rule, outcome):
+    """It was refused, or it is an edit that failed. A command that ran and failed may have done its harm."""
     run = BREACH[rule]
-    if outcome == FAILED and len(run.calls[-1].commands) > 1:
-        pytest.skip("a pipeline")
-    calls = (*run.calls[:-1], replace(run.calls[-1], outcome=outcome))
-    verdict = judged(rule, replace(run, calls=calls))
-    is_harmful = outcome == FAILED and rule in {*HARM_WITHOUT_SUCCESS, "tools/undeclared"}
-    expected = (False, "error") if is_harmful else (True, "warning")
-    assert [(each.attempted, each.level) for each in verdict.findings] == [expected]
+    last = replace(run.calls[-1], outcome=outcome)
+    verdict = judged(rule, replace(run, calls=(*run.calls[:-1], last)))
+    did_nothing = outcome == DENIED or (last.shell is None and bool(last.edits))
+    expected = (True, "warning", outcome) if did_nothing else (False, "error", outcome)
+    assert [(each.attempted, each.level, each.outcome) for each in verdict.findings] == [expected]
     assert verdict.level == "error"
+    assert explain_rule(Policy(), rule).rule.attempts
+
+
+@pytest.mark.parametrize(
+    ("step", "pattern", "level"),
+    [
+        (edit("a.py", FAILED), "edit(a.py)", "warning"), (edit("a.py", DENIED), "edit(a.py)", "warning"),
+        (edit("a.py", OK), "edit(a.py)", "error"), (read(".env", FAILED), "read(.env)", "warning"),
+        (shell("cat .env", 1), "run(cat **)", "error"), (shell("cat .env", DENIED), "run(cat **)", "warning"),
+        (shell("cat .env; rm x", 1), "run(cat **)", "error"), (shell("rm x", FAILED), "run(rm **)", "error"),
+        (("mcp__ci__deploy", {"to": "prod"}, FAILED), "tool(mcp__*)", "error"),
+        (("mcp__ci__deploy", {"to": "prod"}, DENIED), "tool(mcp__*)", "warning"),
+        (("WebFetch", {"url": "https://example.org/"}, FAILED), "fetch(example.org)", "error"),
+    ],
+)  # fmt: skip
+def test_an_own_rule_has_the_same_levels_as_those_of_scopes(step, pattern, level):
+    (verdict,) = Judge(parse(f'[[rule]]\nid = "ours/x"\nexpect = "never {pattern}"')).verdicts(
+        make_run(step), lambda rule: rule == "ours/x"
+    )
+    assert [finding.level for finding in verdict.findings] == [level]
+
+
+@pytest.mark.parametrize("rule", ["run/failed", "order/tests-passed", "tools/denied", "budget/cost", "claim/tests"])
+def test_a_rule_about_the_whole_run_explains_no_level_of_calls(rule):
+    assert explain_rule(Policy(), rule).rule.attempts is None
 
 
 @pytest.mark.parametrize(

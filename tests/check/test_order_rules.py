@@ -9,6 +9,7 @@ from scopes.check.policy import Policy
 from scopes.model.file_edits import FileEdit, Replacement
 from tests.check.runs import edit, judge, run_of, shell, verdict_of
 
+REFUSED = {"output": "Permission to use Bash has been denied.", "is_error": True}
 AFTER, PASSED, PUSH = "order/tests-after-last-edit", "order/tests-passed", "order/push-after-tests"
 
 
@@ -57,11 +58,13 @@ def test_a_push_needs_a_passed_test_run_after_the_last_edit(repository):
     assert verdict_of(judge(repository, bad, policy), PUSH)[0] == "fail"
 
 
-def test_a_refused_push_is_reported_one_level_lower(repository):
+@pytest.mark.parametrize(("result", "expected"), [(1, (False, "error")), (REFUSED, (True, "warning"))])
+def test_a_refused_push_is_reported_one_level_lower_and_a_failed_one_is_not(repository, result, expected):
     policy = Policy(levels={PUSH: "error"})
-    (run,) = judge(repository, run_of(repository, edit("a.py"), shell("git push", 1)), policy).runs
+    push = (*shell("git push")[:2], result)
+    (run,) = judge(repository, run_of(repository, edit("a.py"), push), policy).runs
     (finding,) = (each for each in run.findings if each.rule == PUSH)
-    assert (finding.attempted, finding.level) == (True, "warning")
+    assert (finding.attempted, finding.level) == expected
 
 
 @pytest.mark.parametrize(

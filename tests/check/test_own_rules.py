@@ -62,7 +62,7 @@ def test_each_form_and_each_event(repository, expect, good, bad):
 @pytest.mark.parametrize(
     ("expect", "message"),
     [
-        ("always test", "column 1: an event is missing: one of run, edit, read, tool, fetch, text, agent, test"),
+        ("always test", "column 1: a rule begins with an event, or one of never, some, last, at: 'always' is none"),
         ("never run(git push", "column 11: a closing parenthesis is missing"),
         ("run(a) needs run(b)", "column 20: `before` or `after` is missing"),
         ("never run", "column 10: `run` needs an argument in parentheses"),
@@ -172,3 +172,33 @@ def test_levels_decide_what_fails(repository):
 )
 def test_whether_a_test_passed_is_read_as_by_the_rules_about_order(repository, expect, steps, expected):
     assert judge_own(repository, expect, *steps) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake", "hint"),
+    [
+        ("at most five run(ls)", "column 9: a number is missing: 'five' is none", None),
+        ("at most 3", "column 9: a number is missing", None),
+        ("nevr run(ls)", "column 1: a rule begins with an event, or one of never, ", "did you mean 'never'?"),
+        ("somme test", "'somme' is none", "did you mean 'some'?"),
+        ("never", "column 6: an event is missing", None),
+        ("some ", "column 5: an event is missing", None),
+        ("", "column 1: the rule is empty", None),
+        ("   ", "column 1: the rule is empty", None),
+        ("edit (a)", "`edit` needs an argument in parentheses", None),
+        ("runn(ls) needs test before", "column 1: an event is missing", "did you mean 'run'?"),
+        ("never runn(ls)", "column 7: an event is missing", "did you mean 'run'?"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_the_form_is_named_where_it_is(text, mistake, hint):
+    with pytest.raises(Invalid) as caught:
+        parse_expectation(text)
+    assert mistake in caught.value.message
+    assert hint is None or caught.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    "text", ["test needs run(ls) before", "at most 3 test", "last test after last edit(*)", "never test"]
+)
+def test_a_rule_may_begin_with_an_event_without_an_argument(text):
+    assert parse_expectation(text)

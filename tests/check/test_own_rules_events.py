@@ -91,11 +91,18 @@ def test_an_outcome_limits_an_event_to_calls_that_ended_so(suffix, outcomes):
 
 
 @pytest.mark.parametrize(
-    ("event", "attempted"),
-    [("run(git push **)", True), ("run(git push **).failed", False), ("run(git push **).ok", None)],
+    ("event", "outcome", "attempted"),
+    [
+        ("run(git push **)", DENIED, True),
+        ("run(git push **)", FAILED, False),  # a command that failed may have done its harm
+        ("run(git push **)", OK, False),
+        ("run(git push **).denied", DENIED, False),
+        ("run(git push **).failed", FAILED, False),
+        ("run(git push **).ok", FAILED, None),
+    ],
 )
-def test_what_was_only_attempted_is_so_unless_the_rule_is_about_attempts(event, attempted):
-    found = breaches(f"never {event}", shell("git push", FAILED))
+def test_what_was_only_attempted_is_so_unless_the_rule_is_about_attempts(event, outcome, attempted):
+    found = breaches(f"never {event}", shell("git push", outcome))
     assert [each.attempted for each in found] == ([] if attempted is None else [attempted])
 
 

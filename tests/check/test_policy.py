@@ -9,8 +9,10 @@ import pytest
 
 from scopes.check.policy import parse_policy
 from scopes.check.rules.registry import RULES
+from scopes.cli.main import main
+from scopes.cli.table import TABLE
 from scopes.errors import Invalid
-from tests.check.sessions import run_check
+from tests.check.sessions import run_check, write_session
 
 KNOWN = {rule.id: rule.parameters for rule in RULES.values()}
 
@@ -52,7 +54,7 @@ def test_a_policy_sets_levels_parameters_and_test_commands():
             "scopes-check.toml:1:1: fail_on = 'fatal' is not one of error, warning, note, none",
             None,
         ),
-        ("fail_on = \n", "scopes-check.toml: Invalid value (at line 1, column 11)", None),
+        ("fail_on = \n", "scopes-check.toml:1:11: Invalid value", None),
     ],
 )
 def test_a_mistake_names_its_place_and_the_nearest_word(text, message, hint):
@@ -108,6 +110,101 @@ def test_a_policy_that_a_change_brings_does_not_apply_to_it(tmp_path, capsys, mo
     (tmp_path / "scopes-check.toml").write_text("fail_on = 'none'\n")
     code, output = run_check(capsys, "gone.jsonl")
     assert (code, "scopes-check.toml here is another" in output) == (1, True)
+
+
+@pytest.fixture
+def change(tmp_path, monkeypatch):
+    """Return the directory of a repository in a job for a change, and a function that runs git in it."""
+
+    def git(*words):
+        subprocess.run(["git", "-C", project, "-c", "user.name=c", "-c", "user.email=c@x", *words], check=True)
+
+    project = tmp_path / "project"
+    project.mkdir()
+    git("init", "-q", "-b", "main")
+    git("commit", "-qm", "base", "--allow-empty")
+    git("update-ref", "refs/remotes/origin/main", "HEAD")
+    monkeypatch.chdir(project)
+    return project, git
+
+
+def test_a_baseline_that_a_change_brings_does_not_apply_to_it(change, tmp_path, capsys, monkeypatch):
+    """An agent that can write the baseline would accept its own findings."""
+    project, git = change
+    run = write_session(tmp_path / "s.jsonl", ("Bash", {"command": "git push --force"}, 0), "Done.")
+    assert run_check(capsys, run, "--report", "sarif=b.sarif")[0] == 1
+    assert run_check(capsys, run, "--baseline", "b.sarif")[0] == 0
+    monkeypatch.setenv("GITHUB_BASE_REF", "main")
+    code, output = run_check(capsys, run, "--baseline", "b.sarif")
+    assert (code, "b.sarif accepts nothing" in output) == (1, True)
+    (tmp_path / "outside.sarif").write_bytes((project / "b.sarif").read_bytes())
+    assert run_check(capsys, run, "--baseline", tmp_path / "outside.sarif")[0] == 0
+    (project / "link.sarif").symlink_to(tmp_path / "outside.sarif")
+    assert run_check(capsys, run, "--baseline", "link.sarif")[0] == 1
+    git("add", "b.sarif")
+    git("commit", "-qm", "accept")
+    assert run_check(capsys, run, "--baseline", "b.sarif")[0] == 1
+    git("update-ref", "refs/remotes/origin/main", "HEAD")
+    code, output = run_check(capsys, run, "--baseline", "b.sarif")
+    assert (code, "here is another" in output) == (0, False)
+    (project / "b.sarif").write_text('{"kind": "check"}')
+    code, output = run_check(capsys, run, "--baseline", "b.sarif")
+    assert (code, "b.sarif here is another" in output) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "wanted"),
+    [
+        ("GITHUB_BASE_REF", "gone", "origin/gone"), ("CHANGE_TARGET", "gone", "origin/gone"),
+        ("CI_MERGE_REQUEST_DIFF_BASE_SHA", "1" * 40, "1" * 40),
+    ],
+)  # fmt: skip
+def test_a_base_that_is_not_in_the_clone_is_named_and_the_job_has_an_annotation_and_a_summary(
+    change, tmp_path, capsys, monkeypatch, variable, value, wanted
+):
+    run = write_session(tmp_path / "s.jsonl", "Done.")
+    monkeypatch.setenv(variable, value)
+    code, output = run_check(capsys, run, "--report", "sarif=s.sarif")
+    assert (code, f"{wanted}, on which the change is based ({variable}), is not in this clone" in output) == (2, True)
+    assert "::error" not in output
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    code, output = run_check(capsys, run)
+    assert (code, f"::error title=scopes check::{wanted}, on which the change is based" in output) == (2, True)
+    assert (tmp_path / "summary.md").read_text().startswith("## scopes check stopped\n\nNothing was judged.\n")
+    code, output = run_check(capsys, run, "--json")
+    assert (code, "::error" in output) == (2, False)
+
+
+def test_the_rules_are_listed_also_without_the_base_of_the_change(change, capsys, monkeypatch):
+    """Nothing is judged by them: the policy here is shown, and a note says so."""
+    project, _ = change
+    (project / "scopes-check.toml").write_text('[rules."budget/turns"]\nmax_turns = 7\n')
+    monkeypatch.setenv("GITHUB_BASE_REF", "gone")
+    for option in (["--list"], ["--explain", "budget/turns"]):
+        code, output = run_check(capsys, *option)
+        assert (code, "note: this is the policy here: origin/gone, on which" in output) == (0, True), output
+    assert "max_turns = 7" in output
+
+
+def test_a_change_without_a_common_commit_with_its_base_is_not_judged(change, tmp_path, capsys, monkeypatch):
+    _, git = change
+    git("checkout", "-q", "--orphan", "other")
+    git("commit", "-qm", "other", "--allow-empty")
+    monkeypatch.setenv("GITHUB_BASE_REF", "main")
+    code, output = run_check(capsys, write_session(tmp_path / "s.jsonl", "Done."))
+    assert (code, "the commit at which the change left origin/main (GITHUB_BASE_REF)" in output) == (2, True), output
+
+
+@pytest.mark.parametrize("in_job", [False, True])
+def test_a_baseline_that_does_not_exist_is_a_missing_file(change, tmp_path, capsys, monkeypatch, in_job):
+    """Exit code 2 also where there is a store, in which a conversation could have this name."""
+    run = write_session(tmp_path / "s.jsonl", "Done.")
+    assert main(["import", str(run)], TABLE) == 0
+    if in_job:
+        monkeypatch.setenv("GITHUB_BASE_REF", "main")
+    code, output = run_check(capsys, run, "--baseline", "nope.sarif")
+    assert (code, "there is no file nope.sarif" in output) == (2, True)
 
 
 def test_the_policy_of_the_repository_applies_below_its_top(tmp_path, capsys, monkeypatch):

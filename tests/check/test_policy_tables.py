@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scopes.check.explain import explain_rule, list_rules
 from scopes.check.findings import LEVELS
-from scopes.check.policy import DEFAULT_TESTS, FAIL_ON, PRESETS, Policy
+from scopes.check.policy import DEFAULT_TESTS, FAIL_ON, PRESETS, Policy, parse_policy
 from scopes.check.rules.registry import RULES
 from scopes.errors import Invalid, NotFound
 from tests.check.made_runs import judge, make_run, parse, shell
@@ -111,7 +111,7 @@ def test_a_parameter_has_the_type_of_its_default(rule, parameter):
         ('[[tool_as_test]]\ntool = "x"\n', "2:1: a tool that runs tests has no key 'tool'", None),
         ("[[tool_as_test]]\n", "1:3: a tool that runs tests needs `name`", None),
         ('[[tool_as_test]]\nname = "a"\n[[tool_as_test]]\nname = 1\n', "3:3: a tool that runs tests needs `name`", None),
-        ("a = \n", " Invalid value (at line 1, column 5)", None),
+        ("a = \n", "1:5: Invalid value", None),
     ],
 )  # fmt: skip
 def test_a_mistake_has_its_line_its_column_and_the_nearest_word(text, message, hint):
@@ -172,3 +172,45 @@ def test_an_unknown_rule_names_the_nearest_one(name, hint):
     with pytest.raises(NotFound) as caught:
         explain_rule(parse(RULE), name)
     assert (caught.value.message, caught.value.hint) == (f"there is no rule {name!r}", hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        ('[[suppress]]\nuntil = 2099-13-01\n', "p.toml:2:9: 2099-13-01 is no date"),
+        ('[[suppress]]\nuntil = 2099-02-30\n', "p.toml:2:9: 2099-02-30 is no date"),
+        ('[[suppress]]\nuntil = 2099-1-1\n', "p.toml:2:9: 2099-1-1 is no date"),
+        ('fail_on = "error" x\n', "p.toml:1:19: "),
+        ('fail_on = \n', "p.toml:1:11: "),
+        ("[[suppress]\n", "p.toml:1:"),
+        ('tests = [\n"a"', "p.toml:2:"),
+        ('a = "2099-13-01\n', "p.toml:1:"),
+    ],
+)  # fmt: skip
+def test_a_text_that_is_not_toml_has_its_place_in_the_form_of_all_mistakes(text, mistake):
+    with pytest.raises(Invalid) as caught:
+        parse_policy(text, "p.toml", {})
+    assert caught.value.message.startswith(mistake)
+    assert "(at" not in caught.value.message
+
+
+NUMBERS = [
+    (rule, each.name) for rule in RULES.values() for each in rule.parameters
+    if each.default is None or (isinstance(each.default, int | float) and not isinstance(each.default, bool))
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "name"), NUMBERS, ids=[f"{rule.id}-{name}" for rule, name in NUMBERS])
+def test_no_number_of_a_rule_is_negative(rule, name):
+    """A limit of -1 would be broken by every run."""
+    known = {rule.id: rule.parameters}
+    with pytest.raises(Invalid) as caught:
+        parse_policy(f'[rules."{rule.id}"]\n{name} = -1\n', "p.toml", known)
+    assert caught.value.message == f"p.toml:2:1: {name} of {rule.id} must not be negative"
+
+
+@pytest.mark.parametrize("value", ["3", "true", '["a"]', "2099-01-01"])
+def test_the_message_of_an_own_rule_is_a_text(value):
+    text = f'[[rule]]\nid = "x"\nexpect = "some test"\nmessage = {value}\n'
+    with pytest.raises(Invalid, match="4:1: `message` of x is not a text"):
+        parse_policy(text, "p.toml", {})

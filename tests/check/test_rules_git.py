@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.check.made_runs import DENIED, messages, shell
 from tests.check.marked_runs import bash, prepare
 from tests.check.test_shell_rules import broken
 
@@ -100,3 +101,41 @@ def test_a_push_that_deletes_a_branch_is_forced_if_the_policy_counts_deletions(p
 @pytest.mark.parametrize("line", PLAIN)
 def test_a_push_that_deletes_nothing_is_not_forced_if_the_policy_counts_deletions(line):
     assert "force-push" not in broken(line, deletions=True)
+
+
+MADE = "git commit-tree -m x -p HEAD $(git write-tree)"
+MOVES = [  # lines that move a branch to a commit that no hook has seen
+    f"git update-ref HEAD $({MADE})", f"{MADE} > c; git update-ref HEAD $(cat c)", f"{MADE} > c; git update-ref HEAD $(<c)",
+    f"c=$({MADE}); git update-ref refs/heads/main $c", f"c=$({MADE}) && git update-ref -m x HEAD $c $(git rev-parse HEAD)",
+    f"{MADE} | xargs git update-ref HEAD", f"{MADE} | sed 's/^/update HEAD /' | git update-ref --stdin",
+    f"{MADE} > c; read c < c; git update-ref HEAD $c",
+]  # fmt: skip
+MOVES_NO_BRANCH = [
+    MADE, f"c=$({MADE}); git update-ref refs/wip/1 $c", f"c=$({MADE}); git log -1 $c", "git update-ref HEAD HEAD~1",
+    "c=$(git rev-parse HEAD~1); git update-ref HEAD $c", f"{MADE}; git update-ref -d refs/heads/old",
+    f"{MADE}; git update-ref refs/heads/main merged",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", MOVES)
+def test_a_branch_that_gets_a_commit_of_commit_tree_skips_the_hooks(line, tmp_path):
+    """Git itself is asked: the branch has a new commit, and the hook that refuses every commit did not run."""
+    setup = "git init -q && git commit -q --allow-empty -m 1 && printf '#!/bin/sh\\nexit 1\\n' > .git/hooks/pre-commit"
+    home = prepare(tmp_path, f"{setup} && chmod +x .git/hooks/pre-commit")
+    assert bash("git commit -q --allow-empty -m 2", home).returncode == 1
+    before = bash("git rev-parse HEAD", home).stdout
+    bash(line, home)
+    assert bash("git rev-parse HEAD", home).stdout != before
+    assert messages("shell/no-verify", shell(line)) == ["git update-ref skips the hooks (commit-tree)"]
+
+
+@pytest.mark.parametrize("line", MOVES_NO_BRANCH)
+def test_an_update_ref_of_another_ref_or_commit_skips_no_hook(line):
+    assert messages("shell/no-verify", shell(line)) == []
+
+
+def test_a_commit_of_an_earlier_call_counts_unless_the_call_was_denied():
+    move = shell("git update-ref HEAD 1234567890abcdef1234567890abcdef12345678")
+    assert messages("shell/no-verify", shell(MADE), move) == ["git update-ref skips the hooks (commit-tree)"]
+    assert messages("shell/no-verify", shell(MADE, DENIED), move) == []
+    assert messages("shell/no-verify", move, shell(MADE)) == []

@@ -98,6 +98,7 @@ def answer(tmp_path, *, stop, content):
     return path
 
 
+OPENCODE_TEXT = {"type": "text", "id": "prt_2", "messageID": "msg_2", "text": "Done."}
 TEXT, THINKING = {"type": "text", "text": "Done."}, {"type": "thinking", "thinking": "Hm.", "signature": "x"}
 
 
@@ -123,6 +124,84 @@ def test_claude_code_that_did_not_read_a_result_or_a_prompt_was_cut_off(tmp_path
     assert incomplete(capsys, write(tmp_path, "s.jsonl", prompt)) == [NO_ANSWER]
     cut = incomplete(capsys, write(tmp_path, "s.jsonl", prompt + call))
     assert cut == ["a tool call has no result: the run was cut off"]
+
+
+def stop_hook(kind="progress", event="Stop", **fields):
+    """Return the record that Claude Code writes when it starts a hook, or the summary of all hooks at the end of a turn."""
+    common = {"uuid": "s1-h", "parentUuid": "s1-3", "sessionId": "s1", "timestamp": "2026-03-01T10:01:00.000Z"}
+    if kind == "system":
+        return lines(common | {"type": "system", "subtype": "stop_hook_summary", "hookCount": 1} | fields)
+    data = {"type": "hook_progress", "hookEvent": event, "hookName": event, "command": "make"}
+    return lines(common | {"type": "progress", "data": data} | fields)
+
+
+@pytest.mark.parametrize(
+    ("after", "found"),
+    [
+        (stop_hook(), []), (stop_hook("system"), []), (stop_hook() + lines({"type": "summary", "summary": "x"}), []),
+        (stop_hook(event="PostToolUse"), [MIDDLE]), (stop_hook(event="SubagentStop"), [MIDDLE]),
+        (stop_hook(isSidechain=True), [MIDDLE]), (stop_hook(data="Stop"), [MIDDLE]), ("", [MIDDLE]),
+    ],
+)  # fmt: skip
+def test_a_stop_hook_after_the_last_record_of_claude_code_ends_the_run(tmp_path, capsys, after, found):
+    """Claude Code runs the hook when the agent is done; the text of the last answer may be written later, or never."""
+    path = answer(tmp_path, stop=None, content=[THINKING])
+    assert incomplete(capsys, write(tmp_path, "s.jsonl", path.read_text() + after)) == found
+
+
+def test_a_stop_hook_of_an_earlier_turn_does_not_end_a_later_one(tmp_path, capsys):
+    path = write_session(tmp_path / "s.jsonl", ("Bash", {"command": "ls"}, 0), "Done.")
+    prompt, call, result, _ = path.read_text().splitlines(keepends=True)
+    assert incomplete(capsys, write(tmp_path, "s.jsonl", prompt + stop_hook() + call + result)) == [UNREAD]
+    assert incomplete(capsys, write(tmp_path, "s.jsonl", prompt + call + result + stop_hook())) == []
+    interrupted = with_prompt(path, "[Request interrupted by user]")
+    assert incomplete(capsys, write(tmp_path, "s.jsonl", interrupted + stop_hook())) == [INTERRUPTED]
+    cut = incomplete(capsys, write(tmp_path, "s.jsonl", prompt + call + stop_hook()))
+    assert cut == ["a tool call has no result: the run was cut off"]
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        ([THINKING], "(reasoning)"),
+        ([TEXT, {"type": "tool_use", "id": "toolu_9", "name": "Bash", "input": {"command": "make all"}}], "make all"),
+    ],
+)
+def test_the_last_record_is_shown_as_what_it_is(tmp_path, capsys, content, shown):
+    """What an agent thought is no answer."""
+    path = answer(tmp_path, stop=None, content=content)
+    _, output = run_check(capsys, path, "--json")
+    (finding,) = (each for each in json.loads(output)["findings"] if each["rule"] == "run/incomplete")
+    assert finding["events"][-1]["text"] == shown
+
+
+def test_the_file_of_a_sub_agent_of_codex_alone_ends_like_any_other(tmp_path, capsys):
+    """It begins with a copy of its parent's session, which ends with the call that started it."""
+    spawned = {"subagent": {"thread_spawn": {"parent_thread_id": made.THREAD, "depth": 1}}}
+    own = {"id": "01a2015d-0000-7000-8000-000000000002", "forked_from_id": made.THREAD, "source": spawned}
+    first, _, steps = codex_rollout(*STEPS).partition("\n")
+    header = json.loads(first)
+    header["payload"] |= own
+    spawn = {"type": "function_call", "name": "spawn_agent", "arguments": "{}", "call_id": "call_s"}
+    call = lines({"timestamp": "2026-04-11T10:00:00.000Z", "type": "response_item", "payload": spawn})
+    text = f"{json.dumps(header)}\n{first}\n{event('task_started')}{call}{event('task_started')}{steps}"
+    assert incomplete(capsys, write(tmp_path, "r.jsonl", text)) == [NO_TURN_END]
+    assert incomplete(capsys, write(tmp_path, "r.jsonl", text + event("task_complete"))) == []
+
+
+def test_a_killed_stream_of_opencode_needs_a_session_file_with_the_end(tmp_path, capsys):
+    """As with the other agents: a cut is run/incomplete, and no error of the agent."""
+    stream = made.opencode_stream({"type": "text", "part": OPENCODE_TEXT})
+    whole = made.opencode_export(OPENCODE_TEXT, finish="stop")
+    cut = made.opencode_export(OPENCODE_TEXT, finish="tool-calls")
+    printed = write(tmp_path, "agent.jsonl", stream)
+    assert incomplete(capsys, printed) == ["the event stream has no end record: the run was cut off"]
+    assert incomplete(capsys, printed, write(tmp_path, "export.json", cut)) == [MIDDLE]
+    for order in ((printed, tmp_path / "export.json"), (tmp_path / "export.json", printed)):
+        write(tmp_path, "export.json", whole)
+        assert incomplete(capsys, *order) == []
+        code, output = run_check(capsys, *order, "--json")
+        assert (code, [each for each in json.loads(output)["findings"] if each["rule"].startswith("run/")]) == (0, [])
 
 
 def with_prompt(path, text):
@@ -198,7 +277,6 @@ def pi_session(stop):
     return "\n".join(prompt[:2]) + "\n" + lines(*records)
 
 
-OPENCODE_TEXT = {"type": "text", "id": "prt_2", "messageID": "msg_2", "text": "Done."}
 GEMINI_ANSWER = {"id": "b", "type": "gemini", "content": "Done.", "model": "gemini-2.5-pro"}
 
 
@@ -245,6 +323,26 @@ def test_a_last_line_that_was_half_written_and_a_damaged_line_are_named(tmp_path
     assert incomplete(capsys, path) == []
 
 
+@pytest.mark.parametrize("kind", ["codex", "gemini"])
+def test_two_sessions_in_one_file_never_pass(tmp_path, capsys, kind):
+    """A later test run of the second session would hide that the first one ran none."""
+    text = rollout(*STEPS) if kind == "codex" else gemini_session(GEMINI_ANSWER)
+    header = json.loads(text.splitlines()[0])
+    fields = header.get("payload", header)
+    name = next(key for key in ("id", "sessionId") if key in fields)
+    original, fields[name] = fields[name], "01a2015d-0000-7000-8000-000000000001"
+    other = f"{json.dumps(header)}\n{text.partition(chr(10))[2]}"
+    count = text.count("\n") + 1
+    named = [f"another session begins in line {count} of s.jsonl: check its file by itself"]
+    for both in (text + other, other + text):
+        assert incomplete(capsys, write(tmp_path, "s.jsonl", both)) == named
+    assert incomplete(capsys, write(tmp_path, "s.jsonl", text + text.splitlines(keepends=True)[0])) == []
+    if kind == "codex":
+        fields["forked_from_id"] = original
+        fork = f"{json.dumps(header)}\n{text}"
+        assert incomplete(capsys, write(tmp_path, "s.jsonl", fork)) == []
+
+
 def test_a_record_of_an_unknown_type_is_not_damaged(tmp_path, capsys):
     """Newer agents write such records."""
     text = rollout(*STEPS)
@@ -271,5 +369,5 @@ def test_a_session_that_was_continued_in_another_file_is_not_cut_off(repository,
     ]
     ids = [message.id for (_, message), _ in entries]
     files = [SessionFile("a.jsonl", tuple(ids[:3]), None), SessionFile("b.jsonl", tuple(ids), False)]
-    unfinished = find_unfinished(files, entries)
+    unfinished = find_unfinished(repository, files, entries)
     assert (unfinished and unfinished.reason[: len(found or "")]) == found

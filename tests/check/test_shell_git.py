@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
-from tests.check.marked_runs import prepare, reads_of, runs_mark
+from scopes.check.shell import parse_commands
+from scopes.check.shell_command import Setting
+from tests.check.marked_runs import bash, prepare, reads_of, runs_mark
 
 RUNS = [  # git runs `mark` for these
     "git -c alias.x='!mark' x",
@@ -57,7 +61,39 @@ RUNS = [  # git runs `mark` for these
     "git grep -Omark one",
     "git grep --open-files-in-pager=mark one",
     "git -c include.path=$HOME/included x",
+    "GIT_CONFIG_PARAMETERS=\"'alias.x=!mark'\" git x",
+    "GIT_CONFIG_PARAMETERS=\"'alias.x'='!mark a'\" git x",
+    "GIT_CONFIG_PARAMETERS=\"'user.name=a' 'core.fsmonitor=mark'\" git status",
+    "export GIT_CONFIG_PARAMETERS=\"'core.editor=mark'\"; git commit --allow-empty",
+    "GIT_CONFIG_PARAMETERS=\"'alias.x=!mark'\" git -c color.ui=false x",
+    "P=\"'alias.x=!mark'\"; GIT_CONFIG_PARAMETERS=$P git x",
+    'GIT_CONFIG_PARAMETERS="$(echo "\'alias.x=!mark\'" | rev | rev)" git x',
+    "GIT_CONFIG_GLOBAL=$HOME/included git x",
+    "git -c alias.x='!git y' -c alias.y='!mark' x",
+    "git -c core.editor=mark -c alias.x='commit --allow-empty' x",
+    "git -c core.editor='git -c alias.z=!mark z' commit --allow-empty",
 ]
+SETTINGS = [  # and the key that they set, or not
+    ("git -c own.name=a", "own.name"),
+    ("git -c OWN.Name=a", "own.name"),
+    ("git -c own.name=a -c own.name=b", "own.name"),
+    ("git -c 'own.name=a -c own.email=b'", "own.name"),
+    ("git -c 'own.name=a -c core.hooksPath=/dev/null'", "core.hookspath"),
+    ("git -c own.name='a=b c'", "own.name"),
+    ("git -c own.flag", "--bool own.flag"),
+    ("N=a git --config-env=own.name=N", "own.name"),
+    ("N='a b' git --config-env own.name=N", "own.name"),
+    ("GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=own.name GIT_CONFIG_VALUE_0='a b' git", "own.name"),
+    ("GIT_CONFIG_PARAMETERS=\"'own.name=a b'\" git", "own.name"),
+    ("GIT_CONFIG_PARAMETERS=\"'own.name'='a b'\" git", "own.name"),
+    ("GIT_CONFIG_PARAMETERS=\"'own.name=a'\\\\''b'\" git", "own.name"),
+    ("GIT_CONFIG_PARAMETERS=\"'own.name=a' 'own.email=b'\" git", "own.email"),
+    ("GIT_CONFIG_PARAMETERS=\"'own.flag'\" git", "--bool own.flag"),
+    ("GIT_CONFIG_PARAMETERS=\"'own.name=a'\" git -c own.name=b", "own.name"),
+    ("GIT_CONFIG_PARAMETERS=\"'own.name=a'\" GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=own.name GIT_CONFIG_VALUE_0=b git", "own.name"),
+    ("printf '[own]\\nname = c d\\n' > g; GIT_CONFIG_GLOBAL=g git", "own.name"),
+    ("printf '[own]\\nname = c\\n' > g; GIT_CONFIG_GLOBAL=g git -c own.name=e", "own.name"),
+]  # fmt: skip
 RUNS_NOTHING = [  # and it runs no other program for these, so nothing is reported
     "git status",
     "git -c color.ui=false log -1",
@@ -78,6 +114,10 @@ RUNS_NOTHING = [  # and it runs no other program for these, so nothing is report
     "git checkout -b mark",
     "git add mark; git rm -q --cached mark",
     "GIT_AUTHOR_NAME=mark git commit --allow-empty -m x",
+    "GIT_CONFIG_PARAMETERS=\"'user.name=mark'\" git log",
+    "GIT_CONFIG_PARAMETERS=\"'core.pager=less' 'color.ui=auto'\" git log -1",
+    "GIT_CONFIG_PARAMETERS= git status",
+    "git -c core.editor='mark; x' -c core.editor= log -1",
 ]
 
 
@@ -107,6 +147,37 @@ def test_a_line_in_which_git_runs_no_other_program_is_read_completely(prepared, 
     programs, opaque = reads_of(line)
     assert programs == {"git"}
     assert opaque == []
+
+
+@pytest.mark.parametrize(("start", "key"), SETTINGS)
+def test_a_setting_has_the_value_that_git_takes(prepared, tmp_path, start, key):
+    """The settings of options travelled as a text, in which `-c` inside of a value began another one."""
+    home = tmp_path / "home"
+    shutil.copytree(prepared, home, symlinks=True)
+    expected = bash(f"{start} config --get {key}", home).stdout.decode()
+    command = parse_commands(f"{start} status", "/w")[-1]
+    assert command.argv == ("git", "status")
+    values = [value for name, value, _ in command.settings if name == key.split()[-1]]
+    assert "".join(f"{value}\n" for value in values[-1:]) == expected
+
+
+def test_a_setting_whose_value_is_not_known_has_no_value():
+    for line in (
+        "git -c core.abbrev=$x log",
+        "git --config-env=core.abbrev=X log",
+        "GIT_CONFIG_KEY_0=core.abbrev git log",
+    ):
+        assert parse_commands(line, "/w")[-1].settings == (Setting("core.abbrev", None),)
+
+
+def test_programs_that_git_runs_have_its_settings():
+    """Git hands on what `-c` sets."""
+    commands = parse_commands("git -c core.abbrev=9 bisect run git -c a.b=c log", "/w")
+    assert [each.settings for each in commands] == [
+        (Setting("core.abbrev", "9"),),
+        (Setting("core.abbrev", "9"), Setting("a.b", "c")),
+    ]
+    assert parse_commands("git -c a.b=c log; git log", "/w")[-1].settings == ()
 
 
 def test_most_lines_run_a_program_with_this_git(prepared, tmp_path):

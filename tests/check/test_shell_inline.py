@@ -133,3 +133,18 @@ def test_most_lines_of_the_common_programs_run_it(prepared, tmp_path, program):
         pytest.skip(f"there is no {program}")
     ran = [runs_mark(prepared, line, tmp_path / str(number)) for number, line in enumerate(RUNS[program])]
     assert sum(ran) >= len(ran) * 0.6
+
+
+@pytest.mark.parametrize(
+    "binding",
+    ["start:execute(rm -rf /)", "ctrl-a:execute-silent[ls]", "enter:become:vim {}", "change:reload(rg x)", "f1:transform(echo x)",
+     "a:preview(cat {})", "start:$ACTION"],
+)  # fmt: skip
+def test_a_key_of_fzf_that_runs_a_command_is_opaque(binding):
+    for line in (f"fzf --bind '{binding}'", f"ls | fzf -m '--bind={binding}'"):
+        assert reads_of(line)[1] == ["fzf runs a command that it computes"]
+
+
+@pytest.mark.parametrize("binding", ["ctrl-a:select-all", "f2:toggle-preview", "ctrl-d:preview-page-down,ctrl-u:up"])
+def test_a_key_of_fzf_that_moves_or_selects_is_read(binding):
+    assert reads_of(f"fzf --bind '{binding}'") == ({"fzf"}, [])

@@ -126,14 +126,10 @@ def test_a_finding_names_the_part_its_wrapper_and_a_cure(repository):
     assert "allow" in finding.cure
 
 
-def test_a_failed_command_was_attempted_and_counts_one_level_lower(repository):
-    (run,) = judge(repository, run_of(repository, shell("git push --force", 1))).runs
-    (finding,) = (each for each in run.findings if each.rule == "shell/force-push")
-    assert (finding.attempted, finding.level) == (True, "warning")
-
-
-def test_a_command_before_the_one_that_failed_was_not_only_attempted(repository):
-    (run,) = judge(repository, run_of(repository, shell("git push --force; false", 1))).runs
+@pytest.mark.parametrize("line", ["git push --force", "git push --force; false"])
+def test_a_command_that_ran_and_failed_keeps_its_level(repository, line):
+    """A push of several branches fails also if only one of them is rejected."""
+    (run,) = judge(repository, run_of(repository, shell(line, 1))).runs
     (finding,) = (each for each in run.findings if each.rule == "shell/force-push")
     assert (finding.attempted, finding.level) == (False, "error")
 

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.check.shell import parse_commands
 from scopes.check.shell_state import Word
-from scopes.check.shell_unwrap import Input, find_unread, item_of, unwrap
+from scopes.check.shell_unwrap import Input, find_opaque_program, item_of, unwrap
 from tests.check.shell_lines import run_lines
 
 LANGUAGE = "runs a text in another language"
@@ -17,7 +17,7 @@ def words_of(text):
 
 
 def reason(text, given=None):
-    unread = find_unread(words_of(text), given)
+    unread = find_opaque_program(words_of(text), given)
     return None if unread is None else unread.reason
 
 
@@ -252,7 +252,7 @@ def test_a_command_that_cannot_be_read_says_why(text, expected):
     ],
 )
 def test_code_that_comes_through_a_pipe_names_the_programs_that_print_it(text, expected, programs):
-    unread = find_unread(words_of(text), Input(programs=("curl",)))
+    unread = find_opaque_program(words_of(text), Input(programs=("curl",)))
     assert (unread and unread.reason) == expected
     assert (unread.code_from if unread else ()) == programs
 

@@ -166,12 +166,12 @@ def test_substitutions_run_before_the_command_that_reads_them(line, programs):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["echo", "b", "c"], "b c"),
-        (["/bin/echo", "b"], "b"),
-        (["echo"], ""),
+        (["echo", "b", "c"], "b c\n"),
+        (["/bin/echo", "b"], "b\n"),
+        (["echo"], "\n"),
         (["echo", "-n", "b"], "b"),
         (["echo", "-en", r"b\tc"], "b\tc"),
-        (["echo", "-x", "b"], "-x b"),
+        (["echo", "-x", "b"], "-x b\n"),
         (["printf", "b%sc", "d"], "bdc"),
         (["printf", "%s\\n", "b", "c"], "b\nc\n"),
         (["printf", "%%"], "%"),
@@ -196,7 +196,7 @@ def test_the_output_of_a_printing_program_is_known_from_its_words(words, text):
 
 
 def test_the_output_is_computed_if_one_word_is():
-    assert known_output([Word("echo", "echo"), Word(None, "$x")]) == Word(None, "$x")
+    assert known_output([Word("echo", "echo"), Word(None, "$x")]) == Word(None, "$x\n")
     assert known_output([Word("echo", "echo"), Word(None, "$x", ("curl",))]) is None
 
 

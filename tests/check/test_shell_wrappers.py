@@ -6,7 +6,7 @@ import pytest
 
 from scopes.check.shell import parse_commands
 from scopes.check.shell_state import Word
-from scopes.check.shell_wrappers import WRAPPERS, split_options, unwrap_program
+from scopes.check.shell_wrappers import WRAPPERS, is_abbreviation, split_options, unwrap_program
 
 TABLE = {
     "sudo": [
@@ -63,7 +63,14 @@ TABLE = {
     "setpriv": [("setpriv --nnp git push", "git push"), ("setpriv --reuid 1 git push", "git push")],
     "nsenter": [("nsenter -t 1 -m git push", "git push"), ("nsenter -t1 -m git push", "git push")],
     "capsh": [("capsh -- --version", "bash --version")],
-    "start-stop-daemon": [("start-stop-daemon -S -x /usr/bin/git -- push", "/usr/bin/git push")],
+    "start-stop-daemon": [
+        ("start-stop-daemon -S -x /usr/bin/git -- push", "/usr/bin/git push"),
+        ("start-stop-daemon --start --exec /usr/bin/git -- push", "/usr/bin/git push"),
+        ("start-stop-daemon --start -b --chuid bob --start --startas /usr/bin/git push", "/usr/bin/git push"),
+        ("start-stop-daemon --starta /usr/bin/git --pidf x -- push", "/usr/bin/git push"),
+    ],
+    "ip netns exec": [("ip netns exec foo git push", "git push")],
+    "ip vrf exec": [("ip vrf exec foo git push", "git push")],
     "systemd-run": [("systemd-run --uid=0 git push", "git push"), ("systemd-run --user -p A=b git push", "git push")],
     "sg": [("sg root -c 'git push'", "git push")],
     "gsudo": [("gsudo -u bob git push", "git push")],
@@ -248,6 +255,30 @@ def test_options_end_at_the_first_operand(words, valued, long, given, operands):
     options = split_options(tuple(Word(word, word) for word in words.split()), valued, long)
     assert {name: value and value.text for name, value in options.given} == given
     assert " ".join(word.text for word in options.operands) == operands
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "expected"),
+    [
+        ("--force", "--force", True),
+        ("--forc", "--force", True),
+        ("--f", "--force", True),
+        ("--", "--force", False),
+        ("-f", "--force", False),
+        ("--forced", "--force", False),
+        ("--Force", "--force", False),
+        ("", "--force", False),
+    ],
+)
+def test_a_long_option_may_be_shortened(given, name, expected):
+    assert is_abbreviation(given, name) is expected
+
+
+def test_an_option_without_a_value_is_no_shortened_one():
+    words = tuple(Word(word, word) for word in ("--start", "--starta", "x", "y"))
+    options = split_options(words, "", ("--startas",), ("--start",))
+    assert [name for name, _ in options.given] == ["--start", "--startas"]
+    assert [word.text for word in options.operands] == ["y"]
 
 
 def test_the_last_value_of_an_option_counts():

@@ -14,6 +14,8 @@ from scopes.cli.check_runner import with_relative_paths
 from scopes.render.dispatch import render_text
 from scopes.render.terminal import TerminalView
 from scopes.render.view import PlainView
+from tests.check.headless_runs import codex_stream
+from tests.check.sessions import run_check, write_session
 from tests.cli.conversation import Conversation
 
 PATH = "/home/dev/shop/logs/agent.jsonl"
@@ -70,6 +72,61 @@ def test_what_cannot_be_judged_is_one_line_for_each_rule_and_reason():
     lines = text_of(checked_runs(300)).splitlines()
     assert lines[-2] == "unknown  order/tests-passed  no test ran (300 runs)"
     assert len(lines) == 7
+
+
+def test_many_rules_with_one_reason_share_a_line_also_if_they_concern_different_runs():
+    """A second event stream without its session file must not bring back a line for every rule."""
+    rules = [f"ours/{number}" for number in range(9)]
+    runs = [
+        CheckedRun(
+            name=f"agent{position}.jsonl", conversation=None, title=None, calls=1,
+            verdicts=tuple(Verdict(rule, "error", "unknown", "lossy") for rule in rules[position:]),
+        )
+        for position in range(3)
+    ]  # fmt: skip
+    lines = text_of(Checked(runs=tuple(runs))).splitlines()
+    assert lines[0] == "unknown  9 rules  lossy (3 runs)"
+    assert len(lines) == 2
+
+
+def test_the_worst_findings_of_a_run_come_first():
+    levels = ["warning", "error", "note", "error"]
+    found = [Finding(f"ours/{number}", level, "x") for number, level in enumerate(levels)]
+    verdicts = tuple(Verdict(each.rule, each.level, "fail", findings=(each,)) for each in found)
+    run = CheckedRun(name="a.jsonl", conversation=None, title=None, calls=1, verdicts=verdicts)
+    shown = [line.split()[1] for line in text_of(Checked(runs=(run,))).splitlines() if line.startswith("  ")]
+    assert shown == ["ours/1", "ours/3", "ours/0", "ours/2"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "end"), [(None, "0 unknown"), ("abc:scopes-check.toml", "0 unknown; policy: abc:scopes-check.toml")]
+)
+def test_the_summary_names_the_policy(policy, end):
+    """A green run that no policy applied to looks like one that kept the rules."""
+    run = CheckedRun(name="a.jsonl", conversation=None, title=None, calls=1, verdicts=())
+    assert text_of(Checked(runs=(run,), policy=policy)) == f"passed: 1 run, 0 findings, 0 passed, {end}\n"
+
+
+def test_runs_of_one_file_have_names_of_their_own_in_all_reports(tmp_path, monkeypatch, capsys):
+    """GitLab hides entries with equal fingerprints, and the name of the run is part of them."""
+    monkeypatch.chdir(tmp_path)
+    bad = codex_stream(("run", "pytest -q", 1), ("text", "Done."))
+    other = bad.replace("019d0001-2222", "019d0009-2222")
+    (tmp_path / "agent.jsonl").write_text(bad + other)
+    code, output = run_check(capsys, "agent.jsonl", "--report", "gitlab=q.json", "--report", "junit=j.xml")
+    assert code == 1
+    assert [line for line in output.splitlines() if line.startswith("agent")] == ["agent.jsonl", "agent.jsonl (run 2)"]
+    entries = json.loads((tmp_path / "q.json").read_text())
+    assert len({each["fingerprint"] for each in entries}) == len(entries) == 4
+    assert 'name="agent.jsonl (run 2)"' in (tmp_path / "j.xml").read_text()
+
+
+def test_the_exit_code_of_the_agent_is_shown_without_the_words_of_the_agent(tmp_path, capsys):
+    """`the tests pass` is no evidence of a failure."""
+    path = write_session(tmp_path / "s.jsonl", "The tests pass.")
+    code, output = run_check(capsys, path, "--agent-exit", "1")
+    assert (code, "the agent's exit code is 1" in output, "The tests pass" in output) == (1, True, False)
+    assert "to allow it: see why the agent failed" in output
 
 
 @pytest.mark.parametrize("width", [80, 200])

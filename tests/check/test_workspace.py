@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.check.workspace import is_outside, path_in_workspaces, relative_to, resolve
-from tests.check.made_runs import FAILED, edit, make_run, shell
+from tests.check.made_runs import FAILED, edit, judge, make_run, shell, write
 
 NAMES = st.lists(st.sampled_from(["a", "b", "src", "x y"]), min_size=1, max_size=4)
 
@@ -138,4 +138,10 @@ def test_the_final_text_is_the_last_one_of_an_agent_that_has_words():
 
 
 def test_the_root_directory_is_no_workspace():
-    assert make_run(directory="/").workspaces == ()
+    """A transcript that states it, or a home, would make every file one of the workspace: all is outside then."""
+    run = make_run(write("/home/dev/a.py"), write("/tmp/a"), shell("rm -rf /home/dev/a"), directory="/")
+    assert run.workspaces == ()
+    (finding,) = judge("files/outside-workspace", run, allow=["/tmp/**"]).findings
+    assert finding.message == "writes /home/dev/a.py, and /, in which the run began, is no workspace"
+    (finding,) = judge("shell/recursive-delete", run, allow=[]).findings
+    assert finding.message == "deletes a path outside of the workspace: /home/dev/a"

@@ -95,6 +95,103 @@ def test_a_budget_of_zero_is_refused(conv):
     assert "a context of 0 tokens is empty" in done.stderr
 
 
+MARK = ("--mark", "1" * 30)  # without it every context has another random one
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--max-tokens", "600"),
+        ("--task", "Safari"),
+        ("--format", "messages"),
+        ("--format", "json"),
+        ("--all", "--at", "main~1"),
+    ],
+)
+def test_a_file_has_the_bytes_that_a_pipe_gets(conv, tmp_path, words):
+    """The oracle is the redirection of a shell; in a pipe the path is the whole output, and the notes stay."""
+    piped = conv("context", "conv-001", *MARK, *words)
+    done = conv("context", "conv-001", *MARK, *words, "-o", "made.txt")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "made.txt\n", piped.stderr)
+    assert (tmp_path / "made.txt").read_text(encoding="utf-8") == piped.stdout
+
+
+def test_a_dash_is_standard_output(conv, tmp_path):
+    assert conv("context", "conv-001", *MARK, "-o", "-").stdout == conv("context", "conv-001", *MARK).stdout
+    assert not (tmp_path / "-").exists()
+
+
+@pytest.mark.parametrize(("layout", "name"), [("markdown", "context.md"), ("messages", "context.json")])
+def test_in_a_directory_a_context_is_named_after_its_conversation(conv, tmp_path, layout, name):
+    """Other than an export, which may be in the same directory."""
+    (tmp_path / "out").mkdir()
+    assert conv("export", "conv-001", "-o", "out/").stdout == "out/conv-001.md\n"
+    assert conv("context", "conv-001", "--format", layout, "-o", "out").stdout == f"out/conv-001-{name}\n"
+
+
+def test_json_describes_the_file_and_counts_its_messages(conv, tmp_path):
+    document = json.loads(conv("context", "conv-001", "--json").stdout)
+    written = json.loads(conv("context", "conv-001", "--json", "-o", "made.md").stdout)
+    assert (written["kind"], written["path"], written["format"]) == ("export", "made.md", "markdown")
+    assert (written["messages"], written["notes"]) == (document["turns_included"], document["notes"])
+    assert written["bytes"] == (tmp_path / "made.md").stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (("-o", "taken"), 1, "file 'taken' already exists"),
+        (("-o", "none/made"), 4, "directory 'none' not found"),
+        (("-o", "made", "--stats"), 2, "--output cannot be combined with --stats"),
+        (("-o", "made", "--explain"), 2, "--output cannot be combined with --explain"),
+        (("-o", "made", "--diff"), 2, "--output cannot be combined with --diff"),
+        (("-o", "made", "--max-tokens", "20"), 9, "nothing of the conversation fits into 20 tokens"),
+        (("-o",), 2, "option '-o' requires an argument"),
+    ],
+)
+def test_a_file_that_cannot_be_written_leaves_everything_as_it_was(conv, tmp_path, words, code, text):
+    (tmp_path / "taken").write_text("mine")
+    before = {path.name for path in tmp_path.iterdir()}
+    done = conv("context", "conv-001", *words)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert text in done.stderr
+    assert (tmp_path / "taken").read_text() == "mine"
+    assert {path.name for path in tmp_path.iterdir()} - {"scopes"} == before - {"scopes"}  # that is the cache
+
+
+def test_force_overwrites_a_file(conv, tmp_path):
+    (tmp_path / "taken").write_text("mine")
+    assert conv("context", "conv-001", "-o", "taken", "--force").returncode == 0
+    assert (tmp_path / "taken").read_text().startswith("# Context of conv-001/main\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--max-tokens", "600"),
+        ("--max-tokens", "600", "--stats"),
+        ("--max-tokens", "600", "--task", "Safari"),
+        ("--task", "Safari", "--candidates", "1"),
+        ("--diff", "main~2..main"),
+    ],
+)
+def test_what_log_calls_a_message_is_never_called_a_turn(conv, words):
+    """The header, the notes and --stats counted messages and called them turns; in JSON the keys are as they were."""
+    done = conv("context", "conv-001", *words)
+    assert re.search(r"messages?\b", done.stdout, re.IGNORECASE)
+    assert not re.search(r"\bturns?\b", done.stdout + done.stderr, re.IGNORECASE)
+
+
+def test_the_numbers_of_a_context_are_those_of_its_document(conv):
+    words = ("context", "conv-001", "--max-tokens", "600")
+    document = json.loads(conv(*words, "--json").stdout)
+    total = document["turns_included"] + document["turns_excluded"]
+    assert f"Showing {document['turns_included']} of {total} messages." in conv(*words).stdout
+    stats = f"Messages: {document['turns_included']}, {document['turns_excluded']} left out\n"
+    assert stats in conv(*words, "--stats").stdout
+
+
 @pytest.mark.parametrize("task", [(), ("--task", "Safari")])
 def test_a_budget_in_which_nothing_fits_is_refused_with_the_smallest_one(conv, task):
     done = conv("context", "conv-001", "--max-tokens", "20", *task)

@@ -21,7 +21,7 @@ def test_two_contexts_are_compared_like_files(forked, words):
     assert done.returncode == 1, done.stderr
     lines = done.stdout.splitlines()
     assert [line[:4] for line in lines[:2]] == ["--- ", "+++ "]
-    assert lines[2:] == ["@@ turn -2 carol @@", "-on main", "@@ turn +2 carol @@", "+on fix"]
+    assert lines[2:] == ["@@ message -2 carol @@", "-on main", "@@ message +2 carol @@", "+on fix"]
 
 
 def test_json_has_turns_and_tokens(forked):

@@ -45,6 +45,19 @@ def test_text_rows_have_the_fields_with_tabs_between_them(conversation):
     assert rows.splitlines() == ["carol\ttwo lines\t\tplain", "carol\tHow shall we do it?\t\tplain"]
 
 
+def test_counts_by_name_look_the_same_in_a_row_and_as_a_field(conversation):
+    """The operations of `files` were `edit:1` in a row, and `{"edit": 1}` with --fields; JSON has the object."""
+    files = [{"path": "/w/a.py", "op": op} for op in ("read", "edit", "edit")]
+    lines = [json.dumps({"author": "carol", "text": "x", "files": [each]}) for each in files]
+    conversation.run("append", conversation.id, "--jsonl", "-", "--json", given="\n".join(lines))
+    row = conversation.run("files", conversation.id).split("\t")
+    assert sorted(row[1].split(",")) == ["edit:2", "read:1"]
+    assert conversation.run("files", conversation.id, "--fields", "operations") == f"{row[1]}\n"
+    assert conversation.run("files", conversation.id, "--format", "{operations}") == row[1] + "\n"
+    document = conversation.run("files", conversation.id, "--json", "--fields", "operations")
+    assert document["files"] == [{"operations": {"edit": 2, "read": 1}}]
+
+
 def test_a_dotted_field_is_a_field_in_a_field(conversation):
     conversation.append_typed("main", "decision", {"topic": "db", "decision": "SQLite"}, "alice")
     assert conversation.run("decisions", conversation.id, "--fields", "topic,message.author") == "db\talice\n"
@@ -94,7 +107,7 @@ def test_the_subject_of_a_message_is_a_field_of_its_row_and_of_the_json(conversa
 @pytest.mark.parametrize("field", ["conversation", "branch"])
 def test_a_log_has_no_field_that_it_does_not_print(field, conversation):
     error = conversation.run_refused("log", conversation.id, "--fields", field, code=2)
-    assert (error["message"], "branches, subject" in error["hint"]) == (f"there is no field {field!r}", True)
+    assert (error["message"], "amended, subject" in error["hint"]) == (f"there is no field {field!r}", True)
     conversation.run_refused("log", conversation.id, "--format", f"{{{field}}}", code=2)
 
 

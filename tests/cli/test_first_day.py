@@ -159,14 +159,33 @@ def test_a_conversation_before_the_words_of_a_query_is_noted(two_branches):
 
 
 @pytest.mark.parametrize(
-    "words", [("one", "--since", "2090-01-01"), ("one", "after:2090-01-01"), ("one", "{}", "--until", "1990-01-01")]
+    ("words", "note"),
+    [
+        (("one", "--since", "2090-01-01"), "1 message matches outside of it, the newest of 2"),
+        (("one", "after:2090-01-01"), "1 message matches outside of it, the newest of 2"),
+        (("one", "{}", "--until", "1990-01-01"), "1 message matches outside of it, the newest of 2"),
+        (("one OR two", "--until", "1990-01-01"), "2 messages match outside of it, the newest of 2"),
+        (("(one OR two) -before:2090-01-01",), "2 messages match outside of it, the newest of 2"),
+        (("one OR two", "branch:fix", "--until", "1990-01-01"), "2 messages match outside of it"),
+        (("main", "branch:fix", "--until", "1990-01-01"), "messages: from 2"),
+        (("nowhere", "--until", "1990-01-01"), "messages: from 2"),
+        (("--until", "1990-01-01", "kind:decision"), "messages: from 2"),
+        (("--until", "1990-01-01", "before:1980-01-01"), "messages: from 2"),
+        (("--regex", "one", "--until", "1990-01-01"), "messages: from 2"),
+    ],
 )
-def test_a_search_of_a_time_without_hits_names_the_days_of_the_messages(two_branches, words):
+def test_a_search_of_a_time_without_hits_tells_what_matches_at_other_times(two_branches, words, note):
+    """Without a match at any time, and for a regular expression, it names the days of all messages instead."""
     done = run(two_branches, "search", *words)
     assert done.returncode == 1
     assert "no message of that time matches" in done.stderr
-    assert "messages: from 2" in done.stderr
-    assert "messages: from" not in run(two_branches, "search", "nowhere").stderr
+    assert note in done.stderr
+    assert ("messages: from" in done.stderr) == ("messages: from" in note)
+
+
+def test_a_search_without_a_time_tells_nothing_about_other_times(two_branches):
+    for words in (("nowhere",), ("one", "kind:decision")):
+        assert "time" not in run(two_branches, "search", *words).stderr
 
 
 @pytest.mark.parametrize(
@@ -180,7 +199,7 @@ def test_a_search_of_a_time_without_hits_names_the_days_of_the_messages(two_bran
 def test_a_branch_before_its_conversation_is_refused_with_the_right_order(two_branches, words, hint):
     done = run(two_branches, *words)
     assert done.returncode == 2
-    assert f"'{words[1]}' stands before its conversation" in done.stderr
+    assert f"the conversation comes first: '{words[1]}' was given before it" in done.stderr
     assert hint in done.stderr
 
 

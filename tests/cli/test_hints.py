@@ -184,7 +184,7 @@ def test_the_hint_about_a_missing_store_keeps_the_given_path(tmp_path):
     done = scopes("--store", str(tmp_path / "a b"), "log", table=PRODUCT)
     assert done.returncode == 4
     command = f"scopes --store '{tmp_path}/a b'"
-    assert done.stderr.splitlines()[-1] == f"hint: create one: {command} init, or: {command} new"
+    assert done.stderr.splitlines()[-1] == f"hint: create one: {command} import, or: {command} new"
 
 
 @pytest.mark.parametrize(

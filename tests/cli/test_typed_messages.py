@@ -83,6 +83,19 @@ def test_a_new_topic_that_differs_in_punctuation_only_is_noted(conversation):
         assert conversation.run_main(*again).stderr == ""
 
 
-def test_the_json_of_a_decision_has_the_text_that_people_see(conversation):
+def test_the_json_of_a_decision_has_the_recorded_text_and_the_line_that_people_see(conversation):
+    """A text that nobody wrote would be stored as a recorded one when the message is appended elsewhere."""
     conversation.run("append", conversation.id, "--kind", "decision", "--topic", "db", "SQLite", "--json")
-    assert conversation.run("log", conversation.id, "-n", "1", "--json")["text"] == "decision: SQLite · topic: db"
+    for words in (("log", conversation.id, "-n", "1"), ("cat", "@")):
+        shown = conversation.run(*words, "--json")
+        assert (shown["text"], shown["subject"]) == ("", "decision: SQLite · topic: db")
+        assert shown["decision"] == {"decision": "SQLite", "topic": "db"}
+
+
+def test_a_message_with_a_text_has_no_line_of_its_document_in_json(conversation):
+    conversation.append("main", "--kind", "decision", "--data", '{"topic": "db", "decision": "pg"}', "we agreed")
+    shown = conversation.run("log", conversation.id, "-n", "1", "--json")
+    assert (shown["text"], "subject" in shown) == ("we agreed", False)
+    conversation.append("main", "hello")
+    shown = conversation.run("log", conversation.id, "-n", "1", "--json")
+    assert (shown["text"], "subject" in shown) == ("hello", False)

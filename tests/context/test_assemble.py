@@ -100,7 +100,7 @@ def test_a_header_that_costs_a_quarter_of_the_budget_is_left_out():
 def test_braces_in_a_title_are_not_format_placeholders(title):
     header = text_of(assembled(collected(3), 1000, title=title)).splitlines()
     assert header[0] == f"# Context of {title.replace('{', '(').replace('}', ')')}"
-    assert "Showing 1 of 1 turns" in header[2]
+    assert "Showing 1 of 1 messages" in header[2]
 
 
 def test_tokens_that_files_do_not_use_go_to_turns():

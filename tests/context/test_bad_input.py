@@ -175,7 +175,7 @@ def test_the_result_has_counts_files_and_warnings(repository, exact, tmp_path):
     assert (result.conversations_included, result.conversations_excluded) == (1, 0)
     assert [file.path for file in result.files_embedded] == ["a.py"]
     assert [(file.path, file.reason) for file in result.files_skipped] == [("gone.py", "missing")]
-    assert f"{result.turns_excluded} older turns excluded" in result.warnings[0]
+    assert f"{result.turns_excluded} older messages excluded" in result.warnings[0]
     assert result.tokens_used == exact.tokenizer.count(result.formatted_history)
 
 

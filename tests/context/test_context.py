@@ -36,7 +36,7 @@ def test_a_history_that_fits_is_complete_and_in_order(repository, exact, tmp_pat
     result = built(repository, exact, tmp_path)
     assert [message.text for message in result.messages] == ["a", "b", "c"]
     assert (result.turns_included, result.turns_excluded, result.warnings) == (3, 0, ())
-    assert "Showing 3 of 3 turns" in result.formatted_history
+    assert "Showing 3 of 3 messages" in result.formatted_history
     assert result.tokens_used == exact.tokenizer.count(result.formatted_history)
 
 
@@ -58,7 +58,7 @@ def test_the_newest_turns_are_kept_without_a_gap_oldest_first(repository, exact,
     kept = numbers(result)
     assert kept == list(range(kept[0], 41))
     assert f"### {kept[-1]}. Assistant (bot)" in result.formatted_history
-    assert result.warnings[0] == f"Session history limited: {kept[0] - 1} older turns excluded due to token budget"
+    assert result.warnings[0] == f"Session history limited: {kept[0] - 1} older messages excluded due to token budget"
     assert [note.text for note in result.notes] == list(result.warnings)
 
 
@@ -70,7 +70,7 @@ def test_a_newest_turn_that_does_not_fit_is_truncated(repository, exact, tmp_pat
     assert [(m.number, m.truncated) for m in result.messages] == [(3, True)]
     assert result.messages[0].text.startswith("begin word")
     assert result.messages[0].text.endswith("... [truncated]")
-    assert "turn 3 is truncated to fit" in result.warnings
+    assert "message 3 is truncated to fit" in result.warnings
     assert result.utilisation >= 0.85
 
 
@@ -124,7 +124,7 @@ def test_a_budget_of_zero_gives_an_empty_context_with_a_warning(repository, exac
     history(repository, "main: a")
     result = built(repository, exact, tmp_path, max_tokens=0)
     assert (result.formatted_history, result.tokens_used, result.turns_excluded) == ("", 0, 1)
-    assert "not even the newest turn fits into 0 tokens" in result.warnings
+    assert "not even the newest message fits into 0 tokens" in result.warnings
 
 
 def test_a_negative_budget_is_refused(repository, exact, tmp_path):
@@ -380,11 +380,11 @@ def test_the_shown_turns_and_those_left_out_add_up_to_all_turns(repository, exac
     continue_merge(repository, "conv-001")
     for limit in (600, 100_000):
         result = built(repository, exact, tmp_path, "conv-001/main", max_tokens=limit)
-        shown, total = map(int, re.search(r"Showing (\d+) of (\d+) turns", result.formatted_history).groups())
+        shown, total = map(int, re.search(r"Showing (\d+) of (\d+) messages", result.formatted_history).groups())
         assert shown == result.turns_included
         assert shown + result.turns_excluded == total == shown + result.left_out["over_budget"]
         assert result.left_out["no_content"] > 0
-        named = [int(n) for text in result.warnings for n in re.findall(r"limited: (\d+) older turns", text)]
+        named = [int(n) for text in result.warnings for n in re.findall(r"limited: (\d+) older messages?", text)]
         assert shown + sum(named) == total
 
 
@@ -397,7 +397,7 @@ def test_a_message_of_white_space_is_left_out_for_want_of_content(repository, ex
     result = built(repository, exact, tmp_path, "conv-001/main", explain=True)
     assert [message.number for message in result.messages] == [1, 3]
     assert result.left_out["no_content"] == result.filtered_count == 1
-    assert "Showing 2 of 2 turns" in result.formatted_history
+    assert "Showing 2 of 2 messages" in result.formatted_history
     reasons = [(row.name, row.reason) for row in result.explained if not row.kept]
     assert reasons == [("2", "no content for a model")]
     assert result.turns_included + sum(result.left_out.values()) == 3

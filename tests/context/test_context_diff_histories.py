@@ -238,7 +238,7 @@ def test_a_heading_precedes_every_part_and_names_its_turns(found):
     headings = [line for line in piped(found).splitlines() if line.startswith("@@ ") and line.endswith(" @@")]
     named = [line.split()[1] for line in headings if not line.startswith("@@ -")]
     assert named[:2] == ["summary", "decisions"]
-    assert set(named[2:]) == {"turn"}
+    assert set(named[2:]) == {"message"}
 
 
 def test_json_separates_turns_of_one_side_changed_turns_and_other_parts(found):

@@ -35,7 +35,7 @@ def test_a_result_is_below_its_call_without_a_heading(repository, exact, tmp_pat
     assert places == sorted(places)
     assert "(tool)" not in text
     assert numbers(made) == [1, 4]
-    assert "Showing 4 of 4 turns" in text
+    assert "Showing 4 of 4 messages" in text
     assert (made.turns_included, made.turns_excluded) == (4, 0)
 
 

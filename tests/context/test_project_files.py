@@ -9,7 +9,7 @@ import time
 import pytest
 
 from scopes.context import project_files
-from scopes.context.secrets import may_hold_secrets
+from scopes.context.secret_files import may_hold_secrets
 from scopes.conversation.new import new
 from tests.context.building import built, put
 from tests.support.history import say

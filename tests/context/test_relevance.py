@@ -153,7 +153,7 @@ def test_what_is_left_out_is_counted_by_reason(repository, exact, tmp_path):
     assert left_out["below_relevance"] == 33 - result.turns_included > 20
     assert not any("budget" in warning for warning in result.warnings)
     assert any(
-        f"left out: {left_out['below_relevance']} turns without a word of the task" in w for w in result.warnings
+        f"left out: {left_out['below_relevance']} messages without a word of the task" in w for w in result.warnings
     )
 
 
@@ -162,7 +162,7 @@ def test_without_a_task_the_turns_before_a_compaction_are_counted(repository, ex
     result = built(repository, exact, tmp_path)
     assert result.left_out["before_compaction"] == 31
     assert [
-        warning for warning in result.warnings if warning.startswith("left out: 31 turns before the last compaction")
+        warning for warning in result.warnings if warning.startswith("left out: 31 messages before the last compaction")
     ]
 
 
@@ -173,7 +173,7 @@ def test_the_budget_is_blamed_only_for_turns_about_the_task(repository, exact, t
     result = built(repository, exact, tmp_path, max_tokens=600, task="Safari")
     over = result.left_out["over_budget"]
     assert 0 < over < 20
-    assert f"Session history limited: {over} turns about the task excluded due to token budget" in result.warnings
+    assert f"Session history limited: {over} messages about the task excluded due to token budget" in result.warnings
 
 
 def test_the_explanation_has_subjects_and_begins_with_what_was_kept(repository, exact, tmp_path):
@@ -186,10 +186,10 @@ def test_the_explanation_has_subjects_and_begins_with_what_was_kept(repository, 
     assert scores == sorted(scores, reverse=True)
 
 
-def test_one_excluded_turn_is_a_turn(repository, exact, tmp_path):
+def test_one_excluded_message_is_a_message(repository, exact, tmp_path):
     new(repository)
     result = built(repository, exact, tmp_path, max_tokens=600, task="Safari")
     while result.left_out["over_budget"] == 0:
         say(repository, "conv-001", "Safari " + "word " * 60)
         result = built(repository, exact, tmp_path, max_tokens=600, task="Safari")
-    assert "Session history limited: 1 turn about the task excluded due to token budget" in result.warnings
+    assert "Session history limited: 1 message about the task excluded due to token budget" in result.warnings

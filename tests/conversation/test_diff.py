@@ -160,7 +160,7 @@ def test_a_topic_in_two_spellings_is_one_claim_as_in_a_merge(repository, base):
     assert [(c.key, c.right_key, c.left, c.right, c.changed_in) for c in found.claims] == [
         ("decisions/Database", "decisions/database", "SQLite", "Postgres", None)
     ]
-    assert "decisions/Database / decisions/database" in seen_lines(found)
+    assert 'decisions/database (also "Database")' in seen_lines(found)
     rows = [line.split("\t") for line in piped(found).splitlines() if "\tclaim\t" in line]
     assert [row[:3] for row in rows] == [["-", "claim", "decisions/Database"], ["+", "claim", "decisions/database"]]
 
@@ -179,3 +179,28 @@ def test_equal_decisions_on_a_topic_in_two_spellings_do_not_differ(repository):
     decide(repository, "conv-001/main", "Database", "SQLite")
     decide(repository, "conv-001/fix", "database", "SQLite")
     assert diff(repository, "conv-001", "main..fix").claims == ()
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "shown", "line"),
+    [
+        (28, 3, 12 + 3, "- … 16 earlier; all: scopes log conv-001 fix..main"),
+        (3, 28, 3 + 12, "+ … 16 earlier; all: scopes log conv-001 main..fix"),
+        (13, 13, 13 + 13, None),
+        (28, 0, 28, None),
+    ],
+)
+def test_a_long_side_does_not_hide_the_other_one_on_a_terminal(repository, left, right, shown, line):
+    """Of each side the last messages are shown; a side without another one, and rows in a pipe, are complete."""
+    history(repository, "main: a")
+    branch(repository, "conv-001", name="fix", switch=False)
+    for name, count in (("main", left), ("fix", right)):
+        for number in range(count):
+            say(repository, f"conv-001/{name}", f"{name} {number}")
+    found = diff(repository, "conv-001/main", "conv-001/fix")
+    lines = [each for each in seen_lines(found, 100) if each.startswith(("- ", "+ "))]
+    assert len(lines) == shown + (line is not None)
+    assert ([each for each in lines if "…" in each] or [None])[0] == line
+    assert any(f"main {left - 1}" in each for each in lines)
+    assert not right or any(f"fix {right - 1}" in each for each in lines)
+    assert len(piped(found).splitlines()) == left + right

@@ -244,7 +244,8 @@ def test_no_message_before_the_last_operation_on_a_branch_is_taken_off(repositor
     assert texts(past(repository, operation), "conv-001") == ["a", "from the future"]
 
 
-def test_a_deleted_conversation_is_shown_at_a_time_before_its_last_messages(repository):
+def test_a_deleted_conversation_is_shown_at_a_time_before_its_last_messages(repository, monkeypatch):
+    monkeypatch.setattr("scopes.store.reflog.wall_nanoseconds", clock.now_nanoseconds)
     history(repository, "main: a")
     instant = clock.now()
     say(repository, "conv-001", "later")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -16,9 +17,12 @@ from scopes.conversation.show import read_drawing, show
 from scopes.conversation.switch import switch
 from scopes.errors import NotFound
 from scopes.history.messages import plain_message
+from scopes.history.revisions import list_branch_tips
 from scopes.history.sub_agents import SubAgent
 from scopes.ids import AgentName
 from scopes.model.message import Author
+from tests.importers.demo_format import session_records, write_transcript
+from tests.importers.stores import import_demo
 from tests.support.history import history, say
 from tests.support.store import git
 
@@ -191,6 +195,49 @@ def test_a_branch_that_was_not_continued_has_a_reason(repository, kinds, reason)
     for kind in kinds.split():
         append(repository, "conv-001", plain_message("x", kind, kind=kind), branch="fix")
     assert {b.name: b.reason for b in show(repository, "conv-001").branches} == {"main": None, "fix": reason}
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("c:user", "edited"),
+        ("c:user d:user", "edited"),
+        ("c:user d:agent", "rewound"),
+        ("c:agent", "answered-again"),
+        ("c:agent d:user", "answered-again"),
+        ("c:tool d:agent", "answered-again"),
+    ],
+)
+def test_a_fork_within_an_imported_session_has_a_reason(repository, tmp_path, words, reason):
+    """It forks after `a`; the session went on from there with `b`, so the fork is what was given up."""
+    given = [word.split(":") for word in words.split()]
+    parents = ["a", *(key for key, _ in given)]
+    fork = [
+        {"id": key, "parent": parent, "by": by, "say": key} for (key, by), parent in zip(given, parents, strict=False)
+    ]
+    first, *others = session_records("s1", "a b e")
+    import_demo(repository, write_transcript(tmp_path / "s1", first, others[0], *fork, *others[1:]))
+    (name,) = (each for each in list_branch_tips(repository, "conv-001") if each != "main")
+    rows = {row.name: row for row in show(repository, "conv-001").branches}
+    assert (rows[name].reason, rows["main"].reason) == (reason, None)
+    branch(repository, "conv-001", name=f"fork/{rows[name].tip[:8]}", start="main~1")
+    say(repository, "conv-001", "a prompt of a branch that no import made")
+    assert {row.name: row.reason for row in show(repository, "conv-001").branches}[f"fork/{rows[name].tip[:8]}"] is None
+
+
+def test_a_branch_of_another_session_names_that_session(repository, tmp_path):
+    """The session s2 begins with s1, so it is a branch of its conversation; a branch of the user has no session."""
+    base = session_records("s1", "a b c")
+    size = sum(len(json.dumps(record)) + 1 for record in base)
+    import_demo(
+        repository,
+        write_transcript(tmp_path / "s1", *base),
+        write_transcript(tmp_path / "s2", *session_records("s2", "x y", base="s1", end=size)),
+    )
+    branch(repository, "conv-001", name="fork/mine", start="main~1")
+    say(repository, "conv-001/fork/mine", "mine")
+    sessions = {row.name: (row.reason, row.session) for row in show(repository, "conv-001").branches}
+    assert sessions == {"main": (None, None), "fork/s2": ("other-session", "s2"), "fork/mine": (None, None)}
 
 
 def test_main_is_never_called_synthetic(repository):

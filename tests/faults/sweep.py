@@ -15,6 +15,10 @@ from tests.faults.verbs import Verb
 COMMAND_SEED, AGAIN_SEED, GC_SEED = 5000, 6000, 7000
 KILLED = -9
 EXIT_CODES = {0, 1, 6, 7, 8, 130}  # what a broken disk or an interrupt may lead to; 70 would be a bug
+INTERRUPTED, ONE_MORE = (
+    "was interrupted after it had committed",
+    "this is one more step back; the last undo had done this:",
+)
 READ = ("refused", "refs", "settings", "messages", "texts")
 WRITES = {"write", "pwrite", "pwrite64"}
 
@@ -141,8 +145,18 @@ def judge_again(sandbox: Sandbox, verb: Verb, index: int | None, expectation: Ex
         yield f"the next command failed: exit {outcome.code}: {outcome.stderr.strip()!r}"
     elif index is not None:
         seen = sandbox.describe()
-        if not _same(seen, expectation.states_after_again[index]):
-            yield f"the next command led elsewhere: {_difference(expectation.states_after_again[index], seen)}"
+        only_finished = INTERRUPTED in outcome.stderr
+        expected = (expectation.states if only_finished else expectation.states_after_again)[index]
+        if not _same(seen, expected):
+            yield f"the next command led elsewhere: {_difference(expected, seen)}"
+        is_last = index == len(expectation.states) - 1
+        if (
+            verb.arguments[0] == verb.again[0] == "undo"
+            and is_last
+            and not only_finished
+            and ONE_MORE not in outcome.stderr
+        ):
+            yield f"a second undo took back one more step without a word: {outcome.stderr.strip()!r}"
         yield from (f"verify after the next command: {f}" for f in seen.get("verify", []) if f.startswith("error"))
         yield from (f"fsck after the next command: {line}" for line in sandbox.fsck())
 

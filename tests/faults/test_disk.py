@@ -202,6 +202,10 @@ def test_an_import_stopped_by_a_signal_leaves_nothing(store, number):
     _, err = importing.communicate(timeout=30)
     assert importing.returncode == (INTERRUPTED if number == signal.SIGINT else -number)
     assert "Traceback" not in err
+    nothing = (
+        "error: interrupted: nothing was imported\nhint: an import stores all sessions or none; repeat the command"
+    )
+    assert (nothing in err) == (number == signal.SIGINT)
     listed = json.loads(scopes(store, "conv", "list", "--json"))
     assert [entry["id"] for entry in listed["conversations"]] == ["conv-001"]
     scopes(store, "gc")

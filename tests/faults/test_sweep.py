@@ -12,7 +12,7 @@ import pytest
 
 from tests.faults.injection import MODES
 from tests.faults.seed import todays_seed
-from tests.faults.sweep import AGAIN_SEED, COMMAND_SEED, check, find_state, learn, list_points, tabulate
+from tests.faults.sweep import AGAIN_SEED, COMMAND_SEED, Point, check, find_state, learn, list_points, tabulate
 from tests.faults.verbs import FULL, NO_STORE, VERBS, Verb
 
 pytestmark = pytest.mark.needs_gcc
@@ -55,6 +55,19 @@ def test_a_command_broken_at_any_call_leaves_the_state_before_or_after(sandbox, 
     verdicts = sweep(sandbox, templates[verb.template], verb, None, random.Random())
     print(f"{verb.name}: {len(verdicts)} points", *tabulate(verdicts), sep="\n")
     assert describe_failures(verdicts) == []
+
+
+@pytest.mark.parametrize("name", ["undo", "undo-append", "redo", "undo-merge"])
+def test_an_undo_that_was_killed_and_is_repeated_says_what_the_first_one_did(sandbox, templates, name):
+    """The second undo took back one more step, and nobody was told that the first one had finished."""
+    verb = BY_NAME[name]
+    expectation = learn(sandbox, verb, templates[verb.template])
+    last = len(expectation.calls)
+    points = [Point(verb, "kill", call.number) for call in expectation.calls]
+    commit_and_after = points[last // 2 :: 5]
+    verdicts = [check(sandbox, point, templates[verb.template], expectation) for point in commit_and_after]
+    assert describe_failures(verdicts) == []
+    assert "after" in {verdict.state for verdict in verdicts}  # some died after it was committed
 
 
 def test_every_command_of_the_sweep_makes_calls_and_changes_the_state_or_is_marked_as_unchanging(sandbox, templates):

@@ -6,13 +6,7 @@ import pytest
 
 from scopes.history import tool_calls
 from scopes.history.messages import NO_TEXT, header_of
-from scopes.history.tool_calls import (
-    calls_by_id,
-    find_call_message,
-    is_failed,
-    with_summary,
-    with_touched_files,
-)
+from scopes.history.tool_calls import calls_by_id, find_call_message, is_failed, with_summary, with_touched_files
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.store.repository import read_commit
 from tests.support.history import history, say

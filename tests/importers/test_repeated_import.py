@@ -8,9 +8,11 @@ import pytest
 
 from scopes.cli.import_runner import collect_sources, import_or_repeat
 from scopes.cli.invocation import Invocation
+from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.importers import import_sources, repeated_import
 from scopes.importers.import_sources import ImportOptions
 from tests.cli.running import PRODUCT, scopes
+from tests.support.store import open_store
 
 RECORD = (
     '{"messages": [{"role": "user", "content": "How much is tea %d?"}, {"role": "assistant", "content": "Four."}]}\n'
@@ -47,14 +49,14 @@ def reads(monkeypatch):
     return calls
 
 
-def run(folder, *, store="store.git", rehash=False, json=False, **options):
+def run(folder, *, store="store.git", reread=False, json=False, **options):
     """Import as a new process would; return the result."""
     home = folder.parent
     environment = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "SCOPES_DURABILITY": "fast"}
     invocation = Invocation(["import"], environment)
     invocation.configure("scopes import", {**NOTHING, "store": str(home / store), "json": json})
     collected = collect_sources(invocation, [str(folder)])
-    return import_or_repeat(invocation, collected, ImportOptions(**options), rehash=rehash)
+    return import_or_repeat(invocation, collected, ImportOptions(**options), reread=reread)
 
 
 def entries(folder):
@@ -73,18 +75,18 @@ def test_the_third_import_reads_no_source_and_has_the_same_result(folder, reads,
     assert len(reads) == before
 
 
-def test_rehash_reads_all_sources(folder, reads):
+def test_reread_reads_all_sources(folder, reads):
     for _ in range(3):
         run(folder)
     before = len(reads)
-    run(folder, rehash=True)
+    run(folder, reread=True)
     assert len(reads) == before + 1
 
 
-def test_rehash_is_an_option_of_the_command(folder):
-    done = scopes("--store", str(folder.parent / "s.git"), "import", "--rehash", str(folder), table=PRODUCT)
+def test_reread_is_an_option_of_the_command(folder):
+    done = scopes("--store", str(folder.parent / "s.git"), "import", "--reread", str(folder), table=PRODUCT)
     assert done.returncode == 0, done.stderr
-    refused = scopes("--store", str(folder.parent / "s.git"), "import", "--rehash", "--sample", table=PRODUCT)
+    refused = scopes("--store", str(folder.parent / "s.git"), "import", "--reread", "--sample", table=PRODUCT)
     assert refused.returncode == 2
 
 
@@ -229,3 +231,228 @@ def test_an_import_of_few_bytes_has_no_entry(folder, monkeypatch):
     for _ in range(3):
         run(folder)
     assert entries(folder) == []
+
+
+# Times that cannot be trusted
+
+
+def newest_time(folder):
+    return max(time for path in folder.iterdir() for time in (path.stat().st_mtime_ns, path.stat().st_ctime_ns))
+
+
+@pytest.mark.parametrize(
+    ("later", "kept"),
+    [(2_000_000_001, True), (2_000_000_000, False), (0, False), (-(10**18), False), (10**18, True)],
+    ids=["long enough ago", "exactly two seconds", "now", "a clock that was set back", "much later"],
+)
+def test_times_are_trusted_from_two_seconds_before_the_clock(folder, monkeypatch, later, kept):
+    """A file system may store even seconds; a file from the future may be written again at the same time."""
+    monkeypatch.setattr(repeated_import, "_RACY_NANOSECONDS", 2_000_000_000)
+    monkeypatch.setattr(repeated_import, "wall_nanoseconds", lambda: newest_time(folder) + later)
+    for _ in range(2):
+        run(folder)
+    assert bool(entries(folder)) is kept
+
+
+def test_one_new_file_makes_all_untrusted(folder, monkeypatch, reads):
+    monkeypatch.setattr(repeated_import, "_RACY_NANOSECONDS", 2_000_000_000)
+    clock = [newest_time(folder) + 10**10]
+    monkeypatch.setattr(repeated_import, "wall_nanoseconds", lambda: clock[0])
+    for _ in range(3):
+        run(folder)
+    [entry] = entries(folder)
+    before = entry.read_bytes(), len(reads)
+    future = clock[0] + 10**9
+    os.utime(folder / "3.jsonl", ns=(future, future))
+    for _ in range(2):
+        run(folder)
+    assert (entry.read_bytes(), len(reads)) == (before[0], before[1] + 2)
+    clock[0] = future + 10**10
+    for _ in range(2):
+        run(folder)
+    assert len(reads) == before[1] + 3
+
+
+def texts_of(folder):
+    """Return the texts of all messages of the store."""
+    repository = open_store(folder.parent / "store.git")
+    heads = walk_headers_oldest_first(repository, repository.list_refs("refs/heads/").values())
+    return [read_message(repository, head.oid).text for head in heads]
+
+
+def test_other_content_that_the_file_system_hides_is_found_with_reread(folder, reads, monkeypatch):
+    """As on a file system whose times and inodes stay: only the bytes differ."""
+    for _ in range(3):
+        run(folder)
+    original, frozen = os.stat, {}
+    for path in folder.iterdir():
+        frozen[str(path)] = original(path)
+    (folder / "1.jsonl").write_text(RECORD % 8)
+
+    def stat(path, *arguments, **named):
+        return frozen.get(path) or original(path, *arguments, **named)
+
+    monkeypatch.setattr(repeated_import.os, "stat", stat)
+    before = len(reads)
+    assert run(folder).operation is None
+    assert len(reads) == before
+    assert run(folder, reread=True).operation is not None
+    assert "How much is tea 8?" in texts_of(folder)
+
+
+def test_a_new_file_in_the_place_and_with_the_inode_of_a_deleted_one_is_read(folder, reads):
+    """Many file systems use the number of a deleted file for the next one."""
+    path = folder / "1.jsonl"
+    for _ in range(3):
+        run(folder)
+    status = path.stat()
+    path.unlink()
+    path.write_text(RECORD % 7)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (status.st_size, status.st_mtime_ns)
+    before = len(reads)
+    assert run(folder).operation is not None
+    assert len(reads) == before + 1
+    assert "How much is tea 7?" in texts_of(folder)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_file_that_is_replaced_while_an_import_reads_is_read_by_the_next_one(folder, monkeypatch, when):
+    """Its status was taken before the first byte was read, so the entry is not that of the new file."""
+    for _ in range(2):
+        run(folder)
+    for entry in entries(folder):
+        entry.unlink()
+    original = import_sources.open_sources
+
+    def open_sources(*arguments, **named):
+        if when == "before":
+            rewrite(folder)
+        opened = original(*arguments, **named)
+        if when == "after":
+            rewrite(folder)
+        return opened
+
+    with monkeypatch.context() as patched:
+        patched.setattr(import_sources, "open_sources", open_sources)
+        run(folder)
+    for _ in range(2):
+        run(folder)
+    assert "How much is tea 8?" in texts_of(folder)
+
+
+def test_a_store_that_changes_while_an_import_reads_is_not_that_of_the_entry(folder, reads, monkeypatch):
+    for _ in range(2):
+        run(folder)
+    for entry in entries(folder):
+        entry.unlink()
+    original = import_sources.open_sources
+
+    def open_sources(*arguments, **named):
+        words = ("append", "conv-001", "meanwhile")
+        done = scopes(
+            "--store", str(folder.parent / "store.git"), *words, table=PRODUCT, env={"HOME": str(folder.parent)}
+        )
+        assert done.returncode == 0, done.stderr
+        return original(*arguments, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(import_sources, "open_sources", open_sources)
+        run(folder)
+    before = len(reads)
+    run(folder)
+    assert len(reads) == before + 1
+
+
+def test_a_directory_that_a_link_now_leads_to_is_read(folder, reads):
+    """The paths are the same, the files are others."""
+    other = folder.parent / "others"
+    other.mkdir()
+    for path in folder.iterdir():
+        (other / path.name).write_text(path.read_text().replace("Four", "Five"))
+        os.utime(other / path.name, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))
+    link = folder.parent / "link"
+    link.symlink_to(folder)
+    for _ in range(3):
+        run(link)
+    before = len(reads)
+    link.unlink()
+    link.symlink_to(other)
+    assert run(link).operation is not None
+    assert len(reads) == before + 1
+
+
+# What else an entry depends on
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "value"),
+    [
+        (repeated_import, "_VERSION", 2),
+        (repeated_import, "PARSER_VERSION", "another"),
+        (repeated_import.scopes, "__version__", "99.0"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_another_version_reads_again(folder, reads, monkeypatch, module, name, value):
+    for _ in range(3):
+        run(folder)
+    before = len(reads)
+    monkeypatch.setattr(module, name, value)
+    run(folder)
+    assert len(reads) == before + 1
+
+
+def test_the_entry_of_another_import_under_the_same_name_is_not_used(folder, reads):
+    """Names are short hashes; only the key in the entry proves what it is of."""
+    for store in ("store.git", "other.git"):
+        for _ in range(2):
+            run(folder, store=store)
+    one, two = entries(folder)
+    two.write_bytes(one.read_bytes())
+    before = len(reads)
+    results = [run(folder, store=store) for store in ("store.git", "other.git")]
+    assert len(reads) == before + 1
+    assert [len(result.conversations) for result in results] == [4, 4]
+
+
+def test_a_file_that_vanishes_before_its_status_is_taken_is_as_without_a_cache(folder, monkeypatch):
+    for _ in range(2):
+        run(folder)
+    original = repeated_import.prepare_repeated
+
+    def prepare(repository, directory, sources, *arguments, **named):
+        (folder / "2.jsonl").unlink(missing_ok=True)
+        return original(repository, directory, sources, *arguments, **named)
+
+    monkeypatch.setattr("scopes.cli.import_runner.prepare_repeated", prepare)
+    result = run(folder)
+    assert [os.path.basename(found.path) for found in result.skipped if found.error] == ["2.jsonl"]
+
+
+def test_an_import_that_could_not_read_a_file_is_not_kept(folder, reads, monkeypatch):
+    """The reason may be gone the next time, although nothing about the file has changed."""
+    original = import_sources.open_sources
+
+    def open_sources(sources, *arguments, **named):
+        os.rename(folder / "2.jsonl", folder / "away")
+        try:
+            return original(sources, *arguments, **named)
+        finally:
+            os.rename(folder / "away", folder / "2.jsonl")
+
+    run(folder)
+    with monkeypatch.context() as patched:
+        patched.setattr(import_sources, "open_sources", open_sources)
+        for _ in range(2):
+            assert [found.path for found in run(folder).skipped if found.error]
+    assert entries(folder) == []
+
+
+def test_a_cache_that_cannot_be_written_costs_only_time(folder, reads):
+    cache = folder.parent / "cache"
+    cache.write_text("a file in the place of the directory")
+    results = [run(folder) for _ in range(3)]
+    assert len(reads) == 3
+    assert results[1] == results[2]
+    assert cache.read_text() == "a file in the place of the directory"

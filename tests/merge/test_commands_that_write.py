@@ -14,7 +14,7 @@ FILE = "src/f.py"
 TEXT = "".join(f"line {number}\n" for number in range(1, 41))
 
 
-def outcome(repository, command, *, other_line):
+def outcome(repository, command, *, other_line, tool="Bash"):
     """Edit line 3 and run a command on one side, edit a line on the other side; return the outcome of the merge."""
     new(repository, directory="/work/proj")
     say(repository, "conv-001", "fix it")
@@ -23,7 +23,7 @@ def outcome(repository, command, *, other_line):
         arguments = {"file_path": FILE, "old_string": f"line {line}\n", "new_string": "x\n"}
         structured = {"filePath": FILE, "originalFile": TEXT}
         call_tool(repository, f"conv-001/{where}", "Edit", arguments, structured=structured)
-    call_tool(repository, "conv-001/main", "Bash", {"command": command}, exit_code=0)
+    call_tool(repository, "conv-001/main", tool, {"command": command}, exit_code=0)
     [file] = merge(repository, "conv-001", "alt", target="main", dry_run=True).files
     return file.outcome
 
@@ -42,6 +42,20 @@ def outcome(repository, command, *, other_line):
 )
 def test_a_command_that_may_change_the_file_makes_its_text_unknown(repository, command, other_line):
     assert outcome(repository, command, other_line=other_line) == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("tool", "expected"),
+    [
+        ("mcp__host__run_command", "unknown"),
+        ("mcp__desktop__execute_command", "unknown"),
+        ("mcp__x__shell", "unknown"),
+        ("mcp__host__describe_command_history", "compatible"),
+        ("mcp__docs__search", "compatible"),
+    ],
+)
+def test_a_shell_of_an_mcp_server_writes_files_as_any_shell_does(repository, tool, expected):
+    assert outcome(repository, "sed -i 's|line 30|T30|' src/f.py", other_line=30, tool=tool) == expected
 
 
 @pytest.mark.parametrize(

@@ -11,16 +11,7 @@ from scopes.conversation.new import new
 from scopes.merge.line_ranges import LineRange, group_changes, lines_of, overlapping_ranges
 from scopes.store.repository import Repository
 from scopes.store.text_merge import LineChange, list_line_changes, merge_texts
-from tests.support.file_edits import (
-    FILE,
-    TEXT,
-    changed,
-    compared,
-    edit,
-    forked,
-    patch,
-    read,
-)
+from tests.support.file_edits import FILE, TEXT, changed, compared, edit, forked, patch, read
 from tests.support.history import say
 from tests.support.tool_calls import call_tool
 

@@ -98,7 +98,10 @@ def test_equal_texts_are_the_same_and_compatible_ones_merge_cleanly_in_git(base,
 @laws
 @given(lines, changes, changes)
 def test_patches_that_lead_to_equal_texts_do_not_overlap(base, target, source):
-    """The texts are not recorded; the patches of the source end with the text of the target."""
+    """The texts are not recorded; the patches of the source end with the text of the target.
+
+    Line numbers of patches that were made one after the other may be those of different texts: then it is unknown.
+    """
     patches = [[("hunks", *drawn[1:]) for drawn in side] for side in (target, source)]
     steps = [make_steps(name, base, side) for name, side in zip("ts", patches, strict=True)]
     texts = [follow_steps(each, joined(base)).text.split("\n")[:-1] for each in steps]
@@ -106,4 +109,4 @@ def test_patches_that_lead_to_equal_texts_do_not_overlap(base, target, source):
     if back:
         steps[1].append(Step("last", "s", "Edit", FileEdit(KEY, "edit", hunks=back)))
     if all(steps):
-        assert compare_steps(KEY, *steps).outcome in {"same", "compatible"}
+        assert compare_steps(KEY, *steps).outcome in {"same", "compatible", "unknown"}

@@ -10,16 +10,7 @@ from scopes.conversation.merge import merge
 from scopes.conversation.new import new
 from scopes.merge.file_comparison import conflict_hunks
 from scopes.merge.line_ranges import LineRange
-from tests.support.file_edits import (
-    FILE,
-    TEXT,
-    changed,
-    compared,
-    edit,
-    forked,
-    patch,
-    write,
-)
+from tests.support.file_edits import FILE, TEXT, changed, compared, edit, forked, patch, write
 from tests.support.tool_calls import call_tool
 
 

@@ -14,7 +14,7 @@ from scopes.conversation.rename import rename_branch, rename_conversation
 from scopes.conversation.resolve import escalate_conflict, resolve_conflict
 from scopes.conversation.rewind import rewind
 from scopes.conversation.undo import undo
-from scopes.errors import Conflicted, NotFound, Refused
+from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
 from scopes.merge.replay_control import ReplayConflicted
 from scopes.model.message import Author
 from tests.support.decisions import decide, decided
@@ -79,18 +79,39 @@ def test_a_conflict_that_a_strategy_answered_is_listed_and_shown(repository, bra
 
 
 def test_one_question_that_two_merges_answered_differently_has_both_endings(repository, branches):
-    """The second ending was omitted, since both have one id."""
+    """The second ending had no row of its own, since both have one id: its branch was not shown."""
     merge(repository, "conv-001", "fix", target="main", options=OURS)
     merge(repository, "conv-001", "fix", target="rel", options=THEIRS)
-    (row,) = listed(repository)
-    assert resolutions(row.conflict) == [("ours", "target"), ("theirs", "source")]
-    assert show_conflict(repository, "conv-001", row.conflict.id).row.conflict.resolution.also[0].actor == "scopes"
+    first, second = listed(repository)
+    assert resolutions(first.conflict) == [("ours", "target"), ("theirs", "source")]
+    assert resolutions(second.conflict) == [("theirs", "source")]
+    assert [(row.number, row.branch, row.target) for row in (first, second)] == [(1, "main", "main"), (2, "rel", "rel")]
+    assert show_conflict(repository, "conv-001", first.conflict.id).row == first
+    assert first.conflict.resolution.also[0].actor == "scopes"
+    assert show_conflict(repository, "conv-001", "2").row == second
 
 
-def test_equal_endings_are_listed_once(repository, branches):
+def test_equal_endings_of_two_merges_are_listed_once_for_each(repository, branches):
     merge(repository, "conv-001", "fix", target="main", options=OURS)
     merge(repository, "conv-001", "fix", target="rel", options=OURS)
-    assert endings(repository) == [("decisions/auth", "resolved", [("ours", "target")])]
+    assert endings(repository) == [("decisions/auth", "resolved", [("ours", "target")])] * 2
+    assert [row.branch for row in listed(repository)] == ["main", "rel"]
+
+
+def test_a_key_that_two_ended_conflicts_have_stays_ambiguous(repository, branches):
+    """Several resolutions of one conflict are one thing; two conflicts about one key are not."""
+    merge(repository, "conv-001", "fix", target="main", options=OURS)
+    for name, choice in (("main", "redis"), ("fix", "files")):
+        decide(repository, f"conv-001/{name}", choice, author=name)
+    merge(repository, "conv-001", "fix", target="main", options=OURS)
+    one, other = (row.conflict.id for row in listed(repository))
+    assert one != other
+    with pytest.raises(Ambiguous, match="matches 2 conflicts") as error:
+        show_conflict(repository, "conv-001", "decisions/auth")
+    assert one in error.value.hint
+    assert other in error.value.hint
+    for name in (one, other):
+        assert show_conflict(repository, "conv-001", name).row.conflict.id == name
 
 
 def test_a_strategy_and_a_person_who_answer_one_question_are_both_listed(repository, branches):
@@ -102,7 +123,54 @@ def test_a_strategy_and_a_person_who_answer_one_question_are_both_listed(reposit
         ("decisions/auth", "resolved", [("manual", "source")]), ("decisions/auth", "resolved", [("ours", "target")]),
     ]  # fmt: skip
     continue_merge(repository, "conv-001")
-    assert endings(repository) == [("decisions/auth", "resolved", [("manual", "source"), ("ours", "target")])]
+    assert endings(repository) == [
+        ("decisions/auth", "resolved", [("manual", "source"), ("ours", "target")]),
+        ("decisions/auth", "resolved", [("ours", "target")]),
+    ]
+    assert [row.target for row in listed(repository)] == ["rel", "main"]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_each_merge_that_reused_a_resolution_has_a_row_as_well_as_the_person(repository, branches, times):
+    """The resolution that was repeated without anybody was nowhere in the list."""
+    merge(repository, "conv-001", "fix", target="main")
+    resolve_conflict(repository, "conv-001", "1", take="source", reason="it scales", author=ERIN)
+    continue_merge(repository, "conv-001")
+    repeating = with_settings(repository, reuse="apply")
+    for target in ("rel", "dev")[:times]:
+        merge(repeating, "conv-001", "fix", target=target)
+    person, *automatic = listed(repository)
+    assert person.branch == "main"
+    assert resolutions(person.conflict)[0] == ("manual", "source")
+    assert sorted(row.branch for row in automatic) == sorted(("rel", "dev")[:times])
+    assert [row.number for row in (person, *automatic)] == list(range(1, times + 2))
+    for row in automatic:
+        found = show_conflict(repository, "conv-001", str(row.number)).row
+        assert found == row
+        assert (found.conflict.resolution.strategy, found.conflict.status) == (
+            automatic[0].conflict.resolution.strategy,
+            "resolved",
+        )
+        assert (found.conflict.resolution.reused.actor, found.conflict.resolution.reused.reason) == (
+            "erin",
+            "it scales",
+        )
+    assert show_conflict(repository, "conv-001", person.conflict.id).row == person
+    assert listed(repository, status="resolved") == (person, *automatic)
+    assert listed(repository, include_all=False) == ()
+
+
+def test_a_rebase_that_reused_a_resolution_has_a_row_of_its_own(repository, branches):
+    """The operation of the rebase has the resolution, and the branch of the person the same conflict."""
+    merge(repository, "conv-001", "fix", target="main")
+    resolve_conflict(repository, "conv-001", "1", take="source", reason="it scales", author=ERIN)
+    continue_merge(repository, "conv-001")
+    rebase(with_settings(repository, reuse="apply"), "conv-001", branch="fix", onto="rel")
+    rows = listed(repository)
+    assert sum(row.conflict.resolution.reused is not None for row in rows) == 1
+    assert [row.number for row in rows] == list(range(1, len(rows) + 1))
+    repeated = next(row for row in rows if row.conflict.resolution.reused is not None)
+    assert (repeated.branch, repeated.conflict.resolution.reused.actor) == ("fix", "erin")
 
 
 def test_two_people_who_answer_one_question_on_two_branches_are_both_listed(repository, branches):
@@ -181,14 +249,14 @@ def test_an_undone_merge_has_not_ended_its_conflict(repository, branches):
     assert endings(repository) == [("decisions/auth", "resolved", [("theirs", "source")])]
 
 
-def test_a_merge_into_the_branch_of_another_ending_lists_both_once(repository, branches):
+def test_a_merge_into_the_branch_of_another_ending_lists_each_once(repository, branches):
     """Criss-cross: both merges are in the history of main at the end."""
     merge(repository, "conv-001", "fix", target="main", options=OURS)
     merge(repository, "conv-001", "fix", target="rel", options=THEIRS)
     merge(repository, "conv-001", "rel", target="main", options=OURS)
     found = [resolutions(row.conflict) for row in listed(repository)]
     assert [("theirs", "source"), ("ours", "target")] in found  # the newest merge first
-    assert len(found) == 2
+    assert len(found) == 3  # one for each merge
     assert decided(repository, "conv-001/main") == ["pg"]
 
 

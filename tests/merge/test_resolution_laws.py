@@ -140,9 +140,27 @@ def test_no_merge_is_a_dead_end_and_the_side_taken_is_the_value(below, on_main, 
                 side = take if take != "base" or conflict.base else "target"
                 expected = [position.value for position in getattr(conflict, side)]
                 assert [after[topic]] == expected if topic in after else expected == []
-        for row in list_conflicts(repository, "conv-001", include_all=True).conflicts:
-            assert show_conflict(repository, "conv-001", row.conflict.id).row.conflict == row.conflict
+        assert_rows_can_be_shown(repository)
         assert_sound(repository)
+
+
+def assert_rows_can_be_shown(repository):
+    """Assert that a number shows its row, and an id the first row of its conflict, with the other resolutions in it."""
+    first = {}
+    for row in list_conflicts(repository, "conv-001", include_all=True).conflicts:
+        assert show_conflict(repository, "conv-001", str(row.number)).row == row
+        shown = first.setdefault(row.conflict.id, row)
+        assert show_conflict(repository, "conv-001", row.conflict.id).row == shown
+        if row is not shown:
+            assert row.conflict.resolution in {shown.conflict.resolution, *shown.conflict.resolution.also}
+
+
+def test_an_id_shows_the_first_resolution_of_a_conflict_that_an_earlier_merge_had_too(tmp_path):
+    stated = [("decide", "db", "x")], [("decide", "db", "y")]
+    repository, _ = open_drawn(tmp_path, "apply", [], *stated, with_earlier=True)
+    finish(repository, merge(repository, "conv-001", "fix", target="main"), "source")
+    assert len(list_conflicts(repository, "conv-001", include_all=True).conflicts) == 2
+    assert_rows_can_be_shown(repository)
 
 
 @laws

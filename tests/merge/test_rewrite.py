@@ -20,7 +20,7 @@ from scopes.merge.conflict_keys import group_of
 from scopes.merge.divergence import changes_by_key, changes_on, state_of
 from scopes.merge.replay_control import Replayed
 from scopes.merge.rewrite import ReplayRules, divergence_of, rewrite_commits
-from scopes.model.conflicts import MESSAGES
+from scopes.model.claims import MESSAGES
 from scopes.model.message import Author
 from scopes.store.repository import read_commit
 from scopes.store.trees import update_tree

@@ -198,8 +198,8 @@ def test_a_conflict_about_two_spellings_of_a_topic_names_both(repository):
     for dry_run in (True, False):
         stopped = merge(repository, "conv-001", "fix", target="main", dry_run=dry_run)
         assert list(stopped.spellings.values()) == [("decisions/Auth", "decisions/auth")]
-        assert any("decisions/Auth / auth" in line for line in seen_lines(stopped, 80))
+        assert any('decisions/auth (also "Auth")' in line for line in seen_lines(stopped, 80))
     shown = show_conflict(repository, "conv-001", "1")
-    assert "About: decisions/Auth / auth" in seen_lines(shown, 80)
+    assert 'About: decisions/auth (also "Auth")' in seen_lines(shown, 80)
     resolve_conflict(repository, "conv-001", "1", take="source", author=Author("carol"))
     assert show_conflict(repository, "conv-001", "1").spellings == ()

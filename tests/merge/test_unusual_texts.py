@@ -7,16 +7,7 @@ import pytest
 from scopes.conversation.conflicts import show_conflict
 from scopes.conversation.merge import merge
 from scopes.store.text_merge import MAX_TEXT, list_line_changes, merge_texts
-from tests.support.file_edits import (
-    FILE,
-    TEXT,
-    changed,
-    compared,
-    edit,
-    forked,
-    patch,
-    write,
-)
+from tests.support.file_edits import FILE, TEXT, changed, compared, edit, forked, patch, write
 from tests.support.tool_calls import call_tool
 
 

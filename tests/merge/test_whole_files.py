@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from scopes.conversation.merge import merge
 from scopes.merge.file_comparison import conflict_hunks
-from tests.support.file_edits import (
-    FILE,
-    TEXT,
-    changed,
-    compared,
-    delete,
-    edit,
-    forked,
-    rename,
-    write,
-)
+from tests.support.file_edits import FILE, TEXT, changed, compared, delete, edit, forked, rename, write
 from tests.support.tool_calls import call_tool
 
 

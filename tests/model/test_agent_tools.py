@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from scopes.importers.formats.registry import FORMATS
-from scopes.model.agent_tools import AGENT_TOOLS, MARKUPS, PREAMBLES, RUNNING, STEP_LISTS, STEP_TEXTS
+from scopes.model.agent_tools import AGENT_TOOLS, MARKUPS, PREAMBLES, RUNNING, STEP_LISTS, STEP_TEXTS, is_shell
 from scopes.model.message import Part
 from scopes.model.tool_calls import is_refused
 from tests.support.tool_calls import REFUSED
@@ -17,6 +17,19 @@ from tests.support.tool_calls import REFUSED
 
 def test_every_agent_of_the_table_has_a_format():
     assert set(AGENT_TOOLS) <= {known.name for known in FORMATS}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Bash", True), ("Bash ", True), ("exec_command", True), ("run_shell_command", True), ("local_shell", True),
+        ("mcp__host__run_command", True), ("mcp__host__bash", True), ("host.exec", True), ("PowerShell", True),
+        ("terminal", True), ("mcp__x__execute_shell_command", True), ("", False), ("Read", False), ("BashOutput", False),
+        ("mcp__bash__list_files", False), ("run_tests", False), ("command_history", False), ("shellfish", False),
+    ],
+)  # fmt: skip
+def test_a_shell_is_known_by_its_name_also_of_an_mcp_server(name, expected):
+    assert is_shell(name) is expected
 
 
 def test_the_lists_of_all_agents_are_known():

@@ -7,6 +7,8 @@ import shutil
 import subprocess
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scopes.model.message import Part
 from scopes.model.shell_failures import may_write_when_failing
@@ -36,7 +38,13 @@ WRITES = [  # these fail, and have changed a file before
     "git rm a missing",
     "rm *.txt missing",
     "tee missing/x n < a",
+    "F=$(touch n; false)",
+    "F=`touch n; false`",
+    "((n = $(touch n; echo 0)))",
+    "rm missing <<E\n$(touch n)\nE",
+    "rm missing <<< $(touch n)",
 ]
+PIECES = [*"aF=1 $'\"`;&|<>(){}[]#*!\n\\", "cd ", "rm ", "git ", "sed ", "((", "))", "$(", "<<E\n", "\nE\n", "[[ "]
 WRITES_NOTHING = [
     "rm missing",
     "rm -f d",
@@ -51,6 +59,14 @@ WRITES_NOTHING = [
     "cd d && rm missing",
     "git rm missing",
     "git mv missing n",
+    "((n=0))",
+    "cd d && ((n=0))",
+    "SHELLOPTS=x",
+    "cd d && A=1 SHELLOPTS=x",
+    "SHELLOPTS=x <<< y",
+    "SHELLOPTS=$(rm missing)",
+    "A=1; SHELLOPTS=x",
+    "rm missing <<E\none\nE",
 ]
 
 
@@ -105,6 +121,16 @@ def test_a_command_that_writes_before_it_fails_may_have_written(run, command):
 def test_a_command_that_fails_at_once_has_written_nothing(run, command):
     code, changed = run(command)
     assert (code != 0, changed) == (True, False)
+    assert not may_write_when_failing(call(command))
+
+
+@given(st.lists(st.sampled_from(PIECES)).map("".join))
+def test_any_command_line_has_an_answer(command):
+    assert may_write_when_failing(call(command)) in {True, False}
+
+
+@pytest.mark.parametrize("command", ["F=f.py", "FOO=1", "cd src && A=1", "A=1 B=2", "((x=1))", "(A=1)", "<<< x", "# x"])
+def test_an_assignment_has_no_program_and_writes_nothing(command):
     assert not may_write_when_failing(call(command))
 
 

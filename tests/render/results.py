@@ -39,12 +39,7 @@ from scopes.conversation.init import StoreCreated
 from scopes.conversation.list_cached import ConversationList
 from scopes.conversation.log import Log, LogEntry
 from scopes.conversation.merge_outcomes import FastForwarded, MergeAborted, MergeConflicted, Merged, UpToDate
-from scopes.conversation.merge_requests import (
-    MergeRequestChanged,
-    MergeRequestList,
-    MergeRequestRow,
-    MergeRequestView,
-)
+from scopes.conversation.merge_requests import MergeRequestChanged, MergeRequestList, MergeRequestRow, MergeRequestView
 from scopes.conversation.new import ConversationCreated
 from scopes.conversation.operations import OperationList, OperationView
 from scopes.conversation.range_diff import NumberedMessage, RangeDifference, RangePair, RangeSide
@@ -679,7 +674,7 @@ DEEP = SearchHit(
 RULE = RuleRow(
     id="run/empty", level="error", summary="The run has an answer or a tool call", explanation="It may end with nothing.",
     parameters=(ParameterRow("min_calls", 0, "the least number of tool calls"), ParameterRow("max_usd", None, "the most")),
-    place="scopes-check.toml:3",
+    place="scopes-check.toml:3", attempts="A refused call is one level less severe.",
 )  # fmt: skip
 CHECKED = Checked(
     policy="scopes-check.toml",
@@ -743,7 +738,7 @@ SAMPLES = {
             ),
         ),
     },
-    "list_": {
+    "list": {
         "list": ConversationList(conversations=SUMMARIES, projects={"/work/shop/src": "shop"}),
         "limited-list": ConversationList(conversations=SUMMARIES[:1], filtered=True, more=2),
         "no-match": ConversationList(conversations=(), filtered=True),

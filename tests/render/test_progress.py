@@ -92,3 +92,26 @@ def test_progress_in_bytes_is_shown_in_mebibytes():
 
 def test_work_of_unknown_size_has_no_bar():
     assert "\u2501" not in progress_text(total=None, count=5)
+
+
+@pytest.mark.parametrize(("count", "rest", "drawn"), [(3, 6, "3/8"), (8, 1, "8/8"), (9, -3, "5/5")])
+def test_a_total_that_is_counted_later_is_the_finished_items_and_the_rest(count, rest, drawn):
+    """The rest is counted once, when the bar is drawn first. More finished items than the total fill the bar."""
+    clock, asked = itertools.chain([0, *[0] * (count - 1)], itertools.repeat(9)), []
+    made = output(terminal=True, environ=XTERM)
+    with progress(made, "indexing", clock=lambda: next(clock)) as meter:
+        meter.expect(lambda: asked.append(1) or rest)
+        for _ in range(count):
+            meter(1)
+    assert drawn in written(made)[1]
+    assert asked == [1]
+
+
+@pytest.mark.parametrize("options", [{"terminal": False}, {"quiet": True}, {"json": True}])
+def test_a_total_is_not_counted_for_a_bar_that_is_not_drawn(options):
+    made = output(**{"terminal": True, "environ": XTERM} | options)
+    clock = itertools.count()
+    with progress(made, "indexing", clock=lambda: next(clock)) as meter:
+        meter.expect(lambda: pytest.fail("counted"))
+        for _ in range(20):
+            meter(1)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Invalid
-from scopes.search.query import MAX_TERMS, And, Field, Not, Or, Phrase, parse, positive_phrases
+from scopes.search.query import MAX_TERMS, And, Field, Not, Or, Phrase, parse, positive_phrases, without_times
 
 
 def word(text, at=0, *, prefix=False):
@@ -94,3 +94,31 @@ def test_negated_phrases_are_not_positive():
 def test_any_text_is_parsed_or_raises_invalid(text):
     with contextlib.suppress(Invalid):
         assert parse(text) is not None
+
+
+@pytest.mark.parametrize(
+    ("query", "same"),
+    [
+        ("bug before:2026-01-01", "bug"),
+        ("bug fix after:yesterday", "bug fix"),
+        ("bug -after:yesterday", "bug"),
+        ("bug (fix OR before:2026-01-01)", "bug fix"),
+        ("(bug before:2026) OR (fix after:2026)", "bug OR fix"),
+        ("-(bug before:2026-01-01)", "-bug"),
+        ("bug kind:answer", "bug kind:answer"),
+        ("before:2026-01-01", None),
+        ("-(before:2026-01-01 OR after:2025-01-01)", None),
+    ],
+)
+def test_the_times_of_a_query_can_be_left_out(query, same):
+    """What is left are the other conditions, in the same structure."""
+    assert _shape(without_times(parse(query))) == (None if same is None else _shape(parse(same)))
+
+
+def _shape(node):
+    """Return a query tree without the positions in its text."""
+    if node is None or isinstance(node, Phrase | Field):
+        return node if node is None else node._replace(at=0)
+    if isinstance(node, Not):
+        return Not(_shape(node.item))
+    return type(node), tuple(_shape(item) for item in node.items)

@@ -269,10 +269,41 @@ def test_any_word_ranks_messages_with_more_of_the_words_first(repository, ask):
         ask("cookie", any_word=True, regex=True)
 
 
-def test_progress_is_reported_once_for_each_indexed_commit(repository, directory):
-    history(repository, "main: alpha beta gamma")
-    for expected in (3, 0):
-        reported = []
-        search(repository, "alpha", index_directory=str(directory), on_progress=reported.append)
-        assert sum(reported) in (expected, expected + 1)  # the root commit is read as well
-        assert expected or not reported
+class Meter:
+    """Records what is reported: `expected` is the number of messages that were announced before the first was read."""
+
+    def __init__(self):
+        self.done, self.expected, self._count = 0, None, None
+
+    def expect(self, count):
+        self._count = count
+
+    def __call__(self, count):
+        if self.expected is None:
+            self.expected = self._count()
+        self.done += count
+
+
+def test_the_progress_of_an_index_has_the_number_of_its_new_messages_as_total(repository, directory):
+    """Root commits are no messages, branches share theirs, and what is in the index already is not counted."""
+    history(repository, "main: alpha beta gamma", "fix@beta: delta")
+    history(repository, "main: one two")
+    history(repository)
+    for expected in (6, None):
+        meter = Meter()
+        search(repository, "alpha", index_directory=str(directory), progress=meter)
+        assert (meter.expected, meter.done) == (expected, expected or 0)
+    say(repository, "conv-001/fix", "epsilon")
+    say(repository, "conv-003", "zeta")
+    meter = Meter()
+    search(repository, "alpha", index_directory=str(directory), progress=meter)
+    assert (meter.expected, meter.done) == (2, 2)
+
+
+def test_the_total_of_an_index_does_without_a_damaged_conversation(repository, directory):
+    made = history(repository, "main: alpha beta")
+    history(repository, "main: one two three")
+    remove_object(repository, made.oids["alpha"])
+    meter = Meter()
+    found = search(repository, "one", index_directory=str(directory), progress=meter)
+    assert (meter.expected, meter.done, found.coverage.damaged) == (3, 3, 1)

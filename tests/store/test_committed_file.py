@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from scopes.errors import Corrupt, NotFound
-from scopes.store.committed_file import Commit, read_committed_file
+from scopes.store.committed_file import Commit
 
 
 @pytest.fixture
@@ -38,10 +38,10 @@ def project(tmp_path):
 def test_a_file_is_read_from_a_commit_and_nothing_runs(project):
     """The agent cannot change the rules that it is checked by."""
     directory, base = project
-    assert read_committed_file(str(directory), "main", "rules.toml") == b'fail_on = "note"\n'
-    assert read_committed_file(str(directory / "sub"), base[:10], "rules.toml") == b'fail_on = "note"\n'
-    assert read_committed_file(str(directory), "HEAD", "rules.toml") == b'fail_on = "none"\n'
-    assert read_committed_file(str(directory), "HEAD", "missing.toml") is None
+    assert Commit(str(directory), "main").read("rules.toml") == b'fail_on = "note"\n'
+    assert Commit(str(directory / "sub"), base[:10]).read("rules.toml") == b'fail_on = "note"\n'
+    assert Commit(str(directory), "HEAD").read("rules.toml") == b'fail_on = "none"\n'
+    assert Commit(str(directory), "HEAD").read("missing.toml") is None
     assert not (directory / "pwned").exists()
 
 
@@ -62,8 +62,8 @@ def test_the_merge_base_of_a_change_is_found_and_none_without_its_history(projec
 def test_an_unknown_revision_a_directory_and_no_repository_are_errors(project, tmp_path_factory):
     directory, _ = project
     with pytest.raises(NotFound, match="revision 'nowhere' is not in the repository"):
-        read_committed_file(str(directory), "nowhere", "rules.toml")
+        Commit(str(directory), "nowhere").read("rules.toml")
     with pytest.raises(Corrupt, match="is no file"):
-        read_committed_file(str(directory), "HEAD", "sub")
+        Commit(str(directory), "HEAD").read("sub")
     with pytest.raises(NotFound, match="is in no git repository"):
-        read_committed_file(str(tmp_path_factory.mktemp("outside")), "HEAD", "rules.toml")
+        Commit(str(tmp_path_factory.mktemp("outside")), "HEAD").read("rules.toml")

@@ -83,6 +83,12 @@ def test_the_store_cannot_lower_the_threshold_at_which_it_packs_itself(repositor
         assert open_store(repository, flag(key, "7", origin)).config.find_integer(key, 6000) == 7
 
 
+@pytest.mark.parametrize(("key", "strict", "lax"), [("hookFailure", "closed", "open"), ("hookUnread", "deny", "ask")])
+def test_the_store_cannot_let_calls_run_that_the_user_wants_denied(repository, user_file, key, strict, lax):
+    user_file(f'[scopes "check"]\n\t{key} = {strict}\n')
+    assert at_store(repository, f'[scopes "check"]\n\t{key} = {lax}\n').find(f"scopes.check.{key}") == strict
+
+
 @pytest.mark.parametrize("key", sorted(COMMANDS))
 def test_a_command_setting_of_the_user_or_a_flag_is_used(repository, user_file, key):
     section, name = key.split(".")

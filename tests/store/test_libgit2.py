@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 from tests.support.store import ROOT
 
@@ -17,6 +21,26 @@ def test_no_module_of_the_store_imports_ssl():
     """18 ms of every command, mostly for the system's certificates."""
     everything = "import pkgutil, scopes.store; [__import__(f'scopes.store.{m.name}') for m in pkgutil.iter_modules(scopes.store.__path__)]"
     assert run(f"{everything}\nimport sys; print('pygit2' in sys.modules, 'ssl' in sys.modules)") == ["True", "False"]
+
+
+def names_imported_by(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+
+
+def test_only_one_module_imports_pygit2_itself():
+    """The first import decides whether `ssl` is loaded, whichever module it is in."""
+    package = Path(ROOT) / "scopes"
+    direct = {path.name for path in package.rglob("*.py") if "pygit2" in set(names_imported_by(path))}
+    assert direct == {"libgit2.py"}
+
+
+@pytest.mark.parametrize("name", ["overlay", "repository", "objects"])
+def test_a_module_that_is_imported_first_does_not_import_ssl(name):
+    assert run(f"import sys, scopes.store.{name}; print('ssl' in sys.modules)") == ["False"]
 
 
 def test_ssl_works_when_imported_afterwards():

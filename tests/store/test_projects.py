@@ -120,3 +120,20 @@ def test_a_pipe_in_place_of_a_git_file_is_not_waited_for(tmp_path, repository_wi
     gitdir.unlink()
     os.mkfifo(gitdir)
     assert project_of(repository_with_worktree).worktrees == (str(repository_with_worktree),)
+
+
+@pytest.mark.parametrize(
+    ("directory", "name"),
+    [
+        ("/gone/cli/.worktrees/2", "cli"),
+        ("/gone/cli/worktrees/fix", "cli"),
+        ("/gone/cli/.claude/worktrees/brave-fox", "cli"),
+        ("/gone/cli/.git/worktrees/2", "cli"),
+        ("/gone/cli/.worktrees", ".worktrees"),
+        ("/gone/cli/src", "src"),
+        ("/worktrees/2", "2"),
+    ],
+)
+def test_a_worktree_that_is_gone_has_the_name_of_its_project(directory, name):
+    """It was called `2`."""
+    assert find_project(directory).name == name

@@ -1,6 +1,6 @@
 """How many examples a property test draws: an eighth in an ordinary run, all of them with `TEST_EXAMPLES=all`.
 
-The examples are drawn anew in every run, so an eighth of them in each of many runs finds what all of them find in one.
+An ordinary run has the same examples every time; a thorough one draws new ones.
 """
 
 from __future__ import annotations

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from scopes.check.findings import Event, Finding, Level
-from scopes.check.run import Call, Run, Text
-from scopes.check.shell import parse_commands
-from scopes.check.shell_command import Command
+from scopes.check.run import ANY_WORKSPACE, Call, Run, Text
 from scopes.check.workspace import relative_to
 from scopes.secret_patterns import redact
 
@@ -16,7 +14,6 @@ FILE_NAME = "scopes-check.toml"
 MAX_TEXT = 500  # characters of an event's text
 TOP = "."  # the workspace as a place
 _UNKNOWN = "?"
-_ANY_WORKSPACE = "/workspace"  # for a transcript that does not state its directory
 
 
 class Parameter(NamedTuple):
@@ -75,25 +72,15 @@ def event_of(call: Call, text: str | None = None) -> Event:
     return Event(call.number, call.message, redact(text)[:MAX_TEXT])
 
 
-def place_of(run: Run, call: Call, command: Command | None = None) -> str:
-    """Return where a call, or one of its commands, runs, relative to the workspace; `?` if the command line hides it.
+def place_of(run: Run, call: Call, position: int | None = None) -> str:
+    """Return where a call, or the command at a position of it, runs, relative to the workspace; `?` if that is hidden.
 
     A call without a recorded directory counts as one in the workspace. A directory outside of it is absolute.
     """
-    workspace, directory = run.directory, call.directory or run.directory
-    if command is not None and call.directory is not None:
-        directory = command.directory
-    elif command is not None and call.shell is not None:
-        workspace, directory = _ANY_WORKSPACE, None
-        again = parse_commands(call.shell, _ANY_WORKSPACE)
-        if len(again) == len(call.commands):
-            position = next((n for n, each in enumerate(call.commands) if each is command), len(again))
-            directory = again[position].directory if position < len(again) else None
-    elif directory is None:
-        return TOP
+    directory = call.directory if position is None else call.directories[position]
     if directory is None:
-        return _UNKNOWN
-    return relative_to(directory, workspace) or directory
+        return TOP if position is None else _UNKNOWN
+    return relative_to(directory, ANY_WORKSPACE if call.directory is None else run.directory) or directory
 
 
 def event_of_text(text: Text, match: str | None = None) -> Event:

@@ -12,7 +12,8 @@ from scopes.check.globs import matches_command, matches_word
 from scopes.check.rules.base import Judge, Parameter, Settings, event_of, place_of
 from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
-from scopes.check.shell_unwrap import suffixes
+from scopes.check.shell_unwrap import verb_candidates
+from scopes.check.shell_wrappers import is_abbreviation
 from scopes.lazy_patterns import compile_lazily
 from scopes.secret_patterns import redact
 
@@ -46,11 +47,11 @@ def judge_commands(rule: str, decide: Decide, cure: str, *, help_counts: bool = 
         findings = []
         for call in run.calls:
             seen = set()
-            for command in call.commands:
+            for position, command in enumerate(call.commands):
                 message = None if not help_counts and _asks_for_help(command) else decide(command, call, run, settings)
                 if message is None:
                     continue
-                match, place = match_of(command, call), place_of(run, call, command)
+                match, place = match_of(command, call), place_of(run, call, position)
                 if (message, match, place) in seen:
                     continue
                 seen.add((message, match, place))
@@ -113,11 +114,8 @@ def _patterns_of(patterns: tuple[str, ...], program: str) -> tuple[str, ...]:
 
 
 def is_given(options: Iterable[str], *names: str) -> bool:
-    """Return True if one of some long options is given, perhaps shortened as `--forc` or `--recur`.
-
-    A beginning that several options of the program share counts too: the program refuses it.
-    """
-    return any(len(each) > 2 and each.startswith("--") and name.startswith(each) for each in options for name in names)
+    """Return True if one of some long options is given, perhaps shortened."""
+    return any(is_abbreviation(each, name) for each in options for name in names)
 
 
 def matches_verb(patterns: Sequence[str], command: Command) -> bool:
@@ -134,7 +132,7 @@ def matches_verb(patterns: Sequence[str], command: Command) -> bool:
     if not fitting:
         return False
     known = tuple("$" if word is None else word for word in command.argv[1:])
-    starts = (len(known) - len(each) + 1 for each in suffixes(known))
+    starts = (len(known) - len(each) + 1 for each in verb_candidates(known))
     forms = [command._replace(argv=(name, *command.argv[start:])) for start in starts]
     return any(matches_command(pattern, each) for pattern in fitting for each in forms)
 

@@ -12,14 +12,21 @@ from scopes.check.run import Call, Run
 from scopes.check.shell_command import Command
 from scopes.check.shell_state import Word, resolve
 from scopes.check.shell_unwrap import roots_of_find
+from scopes.check.workspace import is_workspace
 from scopes.lazy_patterns import compile_lazily
 
 _ID = "shell/recursive-delete"
+_NOWHERE = "/dev/null"  # the workspace of a run without one: all paths are outside
 _OUTSIDE = "a path outside of the workspace"
 _HOME = compile_lazily(r"(/home/[^/]+|/Users/[^/]+|/root)(?=/|$)")
 _EVERYTHING = compile_lazily(r"(?:(?:^|/)(?:\*\*?|\.\*|\.\[!?\^?\.\]\*|\{\*,\.\*\}|\.))+/?$")  # `dir/*` and the like
 _TEMPORARY = compile_lazily(r"\$(?:TMPDIR|\{TMPDIR(?::?[-=?][^}]*)?\})(?=/|$)")
 _RSYNC_VALUED = ("--rsh", "--exclude", "--include", "--filter", "--files-from", "--exclude-from", "--include-from")
+# A new directory unless the environment has the variable, whose name must not be one that environments usually have.
+_NEW_DIRECTORY = compile_lazily(
+    r"\$\{(?!HOME\b|PWD\b|OLDPWD\b|\w*(?:_HOME|PATH|WORKSPACE|PROJECT_DIR)\b|(?:CI|XDG|GITHUB|RUNNER)_)\w+"
+    r":?-[\"']?\$\(mktemp(?:\s+-d|\s+-t\s+[\w.-]+)*\s*\)[\"']?\}(?=/|$)"
+)
 _COMPUTED = compile_lazily(r"[$`]")
 
 
@@ -53,29 +60,38 @@ def _targets(command: Command) -> Iterator[tuple[str, bool]]:
 
 
 def _decide(command: Command, call: Call, run: Run, settings: Settings) -> str | None:
-    workspace = run.directory or call.directory
+    first = run.directory or call.directory
+    home = _HOME.match(first or "")
+    workspace = _find_workspace(run, call)
     for word, known in _targets(command):
-        what = _judge_target(word, command.directory, workspace, settings.parameters["allow"], known=known)
+        allow = settings.parameters["allow"]
+        what = _judge_target(word, command.directory, workspace, allow, home=home and home[1], known=known)
         if what is not None:
             verb = "moves away" if command.program == "mv" else "deletes"
             return f"{verb} {what}: {' '.join(word.split())[:100]}"
     return None
 
 
+def _find_workspace(run: Run, call: Call) -> str | None:
+    """Return the workspace; `_NOWHERE` if the directories that the transcript states are none, None without any."""
+    if run.directory is None and call.directory is not None:
+        return call.directory if is_workspace(call.directory, run.checkout) else _NOWHERE
+    return next(iter(run.workspaces), None if run.directory is None else _NOWHERE)
+
+
 def _judge_target(
-    word: str, directory: str | None, workspace: str | None, allow: Sequence[str], *, known: bool
+    word: str, directory: str | None, workspace: str | None, allow: Sequence[str], *, home: str | None, known: bool
 ) -> str | None:
     """Return what a target is; None if it may be deleted."""
     if any(matches_path(pattern, word) for pattern in allow if "$" in pattern):
         return None
-    home = _HOME.match(workspace or "")
     word = word if known else _with_names(word)
     path = resolve(directory, _EVERYTHING.sub("", word) or ("/" if word.startswith("/") else "."))
     if path is None:
         return _judge_unresolved(word)
     if home is not None and (path == "~" or path.startswith("~/")):
-        path = home[1] + path[1:]
-    if path in {"/", "~"} or (home is not None and path == home[1]):
+        path = home + path[1:]
+    if path in {"/", "~"} or (home is not None and path == home):
         return "the root directory" if path == "/" else "the home directory"
     what = _relation(path, (workspace or "").rstrip("/"))
     return what if what != _OUTSIDE or not any(matches_path(pattern, path) for pattern in allow) else None
@@ -85,6 +101,8 @@ def _relation(path: str, workspace: str) -> str | None:
     """Return what an absolute path is to the workspace; None if it is in it."""
     if not workspace:
         return _OUTSIDE if path.startswith("~") or path.count("/") == 1 else None
+    if workspace == _NOWHERE:
+        return _OUTSIDE
     if path == workspace:
         return "the workspace"
     if f"{workspace}/".startswith(f"{path}/"):
@@ -96,7 +114,7 @@ def _relation(path: str, workspace: str) -> str | None:
 
 def _with_names(word: str) -> str:
     """Return a word with a name in the place of what the shell computes, unless the word begins with that."""
-    word = _TEMPORARY.sub("/tmp", word)  # noqa: S108
+    word = _NEW_DIRECTORY.sub("/tmp/x", _TEMPORARY.sub("/tmp", word))  # noqa: S108
     start = _COMPUTED.search(word)
     if start is None or start.start() == 0:
         return word
@@ -118,7 +136,8 @@ RECURSIVE_DELETE = Rule(
     "Decided from the targets of rm -r, rimraf, find -delete and rsync --delete, and from what mv moves away, resolved "
     "against the directory in which they run. Reported are the workspace itself, its .git, a directory that "
     "contains it, the home directory, "
-    "paths outside of the workspace, and paths that a variable, a pipe or another command decides. A variable that "
+    "paths outside of the workspace, and paths that a variable, a pipe or another command decides; of a run that "
+    "begins in the root directory, a home or a directory of the system, all. A variable that "
     "the same line sets is known, also from mktemp; one in the middle of a path counts as a name. It cannot see links, "
     "and what other programs delete. `allow` are globs of paths that may be deleted; `$NAME/**` is compared with the "
     "word as written.",

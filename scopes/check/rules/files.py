@@ -30,18 +30,23 @@ _OUTSIDE_ALLOWED = [
     "**/.claude/projects/*/memory/**",
 ]  # fmt: skip
 _WORKTREE = compile_lazily(r"(?:.*/)?\.claude/worktrees/[^/]+/")
+_LOCK = compile_lazily(r"(?:.*/)?\.git/(?:.*/)?[\w.-]+\.lock")  # what a git that was killed leaves
 _CHANGING = frozenset(
     {"rm", "rmdir", "mv", "cp", "touch", "mkdir", "tee", "truncate", "ln", "chmod", "chown", "install", "patch"}
 )
 
 
 class Write(NamedTuple):
-    """One file that a call writes; `edit` is None for a redirection of a shell command."""
+    """One file that a call writes; `edit` is None for a shell command.
+
+    follows: what a link at the end of the path refers to is written, not the link
+    """
 
     call: Call
     path: str
     directory: str | None
     edit: FileEdit | None = None
+    follows: bool = True
 
 
 def list_writes(run: Run) -> Iterator[Write]:
@@ -49,32 +54,51 @@ def list_writes(run: Run) -> Iterator[Write]:
     for call in run.calls:
         for edit in call.edits:
             if edit.op in FILE_WRITES:
-                yield Write(call, edit.path, call.directory, edit)
+                yield Write(call, edit.path, call.directory, edit, edit.op != "delete")
                 if edit.source is not None:
-                    yield Write(call, edit.source, call.directory, edit)
+                    yield Write(call, edit.source, call.directory, edit, follows=False)
         for command in call.commands:
             for redirection in command.redirections:
                 if redirection.kind != "read" and redirection.target is not None:
                     yield Write(call, redirection.target, command.directory)
 
 
+def _list_changes(run: Run) -> Iterator[Write]:
+    """Yield every file that a call writes, and what the programs of its commands write, delete or link."""
+    yield from list_writes(run)
+    for call in run.calls:
+        for command in call.commands:
+            for change in command.changes:
+                yield Write(call, change.path, command.directory, follows=change.kind in {"write", "copy"})
+
+
+def _with_places(run: Run, writes: Iterable[Write]) -> Iterator[Write]:
+    """Yield writes, and those of the files to which links lead."""
+    for write in writes:
+        yield write
+        for place in run.find_places(write.path, write.directory, follows_last=write.follows):
+            yield write._replace(path=place)
+
+
 def _judge_outside(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
     if run.directory is None:
         return Unknown("the transcript names no working directory")
     allowed = settings.parameters["allow"]
+    where = f"outside the workspace {run.directory}"
+    if not run.workspaces or run.workspaces[0] != run.directory:
+        where = f"and {run.directory}, in which the run began, is no workspace"
     found = []
-    for write in list_writes(run):
+    for write in _with_places(run, list_writes(run)):
         resolved = resolve(write.path, write.directory) or write.path
-        if not is_outside(write.path, write.directory, run.workspaces) or any(
-            matches_path(p, resolved) for p in allowed
-        ):
+        outside = not run.workspaces or is_outside(write.path, write.directory, run.workspaces)
+        if not outside or any(matches_path(pattern, resolved) for pattern in allowed):
             continue
         found.append(
             _finding(
                 OUTSIDE,
                 settings,
                 write,
-                f"writes {resolved}, outside the workspace {run.directory}",
+                f"writes {resolved}, {where}",
                 cure=f'[rules."{OUTSIDE}"] allow = [..., "{resolved}"]',
                 inside=False,
             )
@@ -85,8 +109,8 @@ def _judge_outside(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
 def _judge_protected(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
     patterns = settings.parameters["paths"]
     found = []
-    for write in list_writes(run):
-        paths = _workspace_paths(write, run)
+    for write in _with_places(run, _list_changes(run)):
+        paths = [path for path in _workspace_paths(write, run) if not _LOCK.fullmatch(path)]
         path, pattern = next(
             ((path, each) for path in paths for each in patterns if matches_path(each, path)), ("", None)
         )
@@ -160,10 +184,12 @@ def _relative(write: Write, run: Run) -> str:
 def _workspace_paths(write: Write, run: Run) -> list[str]:
     """Return the path relative to each workspace around it, so that a worktree at `.claude` stays protected.
 
-    A path below `.claude/worktrees`, where Claude Code keeps worktrees, is only given relative to its worktree.
+    The directory in which the run began counts here, also if it is too wide for a workspace. A path below
+    `.claude/worktrees`, where Claude Code keeps worktrees, is only given relative to its worktree.
     """
     path = resolve(write.path, write.directory)
-    inside = [relative_to(path, workspace) for workspace in run.workspaces] if path is not None else []
+    places = dict.fromkeys(filter(None, (run.directory, *run.workspaces)))
+    inside = [relative_to(path, place) for place in places] if path is not None else []
     known = sorted((each for each in inside if each is not None), key=len)
     return [each for each in known if len(known) == 1 or not _WORKTREE.match(each)] or [_relative(write, run)]
 
@@ -215,9 +241,11 @@ RULES = (
         "error",
         "Nothing is written outside the workspace",
         "Decided from the paths of edits and of shell redirections against the working directory with which the "
-        "transcript begins; `cd` is followed. Worktrees that the run adds with `git worktree add`, and directories in "
-        "which the session is resumed, belong to the workspace. It cannot see what other programs write. `allow` are "
-        "patterns of absolute paths; temporary files, plans and notes of Claude Code are allowed.",
+        "transcript begins; `cd` is followed. The root directory, a home, a directory of the system such as /tmp or "
+        "/etc, and one around the checkout that the CI system states are no workspace: all is outside. Worktrees "
+        "that the run adds with `git worktree add`, and directories in which the session is resumed, belong to the "
+        "workspace. It cannot see what other programs write. `allow` are patterns of absolute paths; temporary files, "
+        "plans and notes of Claude Code are allowed.",
         _judge_outside,
         (Parameter("allow", _OUTSIDE_ALLOWED, "patterns of absolute paths that may be written"),),
     ),
@@ -226,9 +254,10 @@ RULES = (
         "error",
         "Protected files are not changed",
         "Workflows of a CI system, the policy, settings of agents, and what git runs, also for repositories in the "
-        "workspace, decide what runs with more rights than the agent has. Decided from the paths of edits and of shell "
-        "redirections, relative to the workspace. It "
-        "cannot see what other programs write. `paths` without a pattern allows its files.",
+        "workspace, decide what runs with more rights than the agent has. Decided from the paths of edits, of shell "
+        "redirections, and of what programs such as cp, mv, ln, tee, rm and sed -i write, delete or link, relative to "
+        "the workspace; links that the run makes are followed. It cannot see what other programs write. `paths` "
+        "without a pattern allows its files.",
         _judge_protected,
         (Parameter("paths", _PROTECTED, "patterns of protected paths, relative to the workspace"),),
     ),

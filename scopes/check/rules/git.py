@@ -17,10 +17,12 @@ from scopes.check.workspace import path_in_workspaces
 from scopes.lazy_patterns import compile_lazily
 
 _PUSH_VALUED: Final = ("--repo", "--push-option", "--receive-pack", "--exec")
+_WHOLE: Final = frozenset({".", ":/", "./", ":", ":/.", ":(top)", ":(top).", ":/:"})
 _DRY: Final = compile_lazily(r"-[a-mp-zA-Z]*n[a-zA-Z]*")
 _FORCING: Final = compile_lazily(r"(?i)remote\..+\.(?:push=\+.*|mirror=(?:true|1|yes|on))")
 _HOOK_DIRECTORY: Final = compile_lazily(r"(?i).*(?:hooks?|husky|lefthook)[^/]*/?(?:/_)?")  # such as .githooks
 _NO_HOOKS: Final = compile_lazily(r"(?i)core\.hookspath\b")
+_OBJECT_ID: Final = compile_lazily(r"[0-9a-f]{7,64}")
 _HOOK: Final = compile_lazily(r"(?:.*/)?(?:\.git/hooks(?:/.*)?|\.husky(?:/.*)?)")
 _SKIPPING: Final[Mapping[str, frozenset[str]]] = {  # variables of hook managers, and the values that skip no hook
     "HUSKY": frozenset({"", "1", "2"}),
@@ -52,6 +54,8 @@ def _decide_force_push(command: Command, _: Call, __: Run, settings: Settings) -
         return None
     if verb == "config" and _configures_force(words):
         return "later pushes overwrite remote branches"
+    if verb == "remote" and words[:1] == ("add",) and {"--mirror", "--mirror=push"} & {*words}:
+        return "later pushes overwrite remote branches"
     flags = _read_push(words) if verb in {"push", "send-pack"} else None
     if flags is None:
         return None
@@ -73,14 +77,11 @@ def _judge_push(flags: Flags, settings: Settings) -> str | None:
 
 
 def _settings_of(command: Command) -> list[str]:
-    """Return the settings `KEY=VALUE` that apply to a git command: of `-c`, and of GIT_CONFIG variables."""
-    given = [text for each in command.wrappers if each.startswith("git -c ") for text in each.split(" -c ")[1:]]
-    variables = dict(command.environment)
-    for name, key in variables.items():
-        if name.startswith("GIT_CONFIG_KEY_"):
-            given.append(f"{key}={variables.get(name.replace('_KEY_', '_VALUE_'))}")
-        elif name == "GIT_CONFIG_PARAMETERS":
-            given.append(key or "")
+    """Return the settings `KEY=VALUE` that apply to a git command, without a directory of hooks that a file chooses."""
+    given = []
+    for key, value, is_from_file in command.settings:
+        is_chosen = is_from_file and _NO_HOOKS.fullmatch(key) and _HOOK_DIRECTORY.fullmatch(value or "")
+        given += [] if is_chosen else [f"{key}={value}"]
     return given
 
 
@@ -93,14 +94,28 @@ def _configures_force(words: Sequence[str | None]) -> bool:
     )
 
 
-def _decide_no_verify(command: Command, _: Call, __: Run, settings: Settings) -> str | None:
+def _decide_no_verify(command: Command, call: Call, run: Run, settings: Settings) -> str | None:
     verb, words = _verb_of(command)
     if matches_any(settings.parameters["allow"], command):
         return None
     if (verb == "config" and _turns_off_hooks(words)) or _removes_hooks(command):
         return "the hooks of git are turned off"
+    if verb == "update-ref" and _moves_to_made_commit(words, call, run):
+        return "git update-ref skips the hooks (commit-tree)"
     how = _skips(verb, words, command) if verb in _HOOKED else None
     return None if how is None else f"git {verb} skips the hooks ({how})"
+
+
+def _moves_to_made_commit(words: Sequence[str | None], call: Call, run: Run) -> bool:
+    """Return True if an update-ref moves HEAD or a branch to what `git commit-tree` may have printed in this run."""
+    flags = read_flags(words, *_LOSS_VALUED["update-ref"])
+    ref, value = (*flags.operands, "", "")[:2]
+    is_branch = ref is None or ref == "HEAD" or ref.startswith("refs/heads/")
+    is_id = value is None or _OBJECT_ID.fullmatch(value) is not None
+    if _is_deletion(flags) or not ((is_branch and is_id) or "--stdin" in flags.options):
+        return False
+    earlier = (each for each in run.calls if each is call or (each.number < call.number and each.outcome != "denied"))
+    return any(each.argv[:2] == ("git", "commit-tree") for other in earlier for each in other.commands)
 
 
 def _turns_off_hooks(words: Sequence[str | None]) -> bool:
@@ -113,15 +128,12 @@ def _turns_off_hooks(words: Sequence[str | None]) -> bool:
 
 
 def _removes_hooks(command: Command) -> bool:
-    """Return True if a command deletes or disables hooks of a repository."""
+    """Return True if a command deletes, moves or disables hooks of a repository."""
     words = command.argv[1:]
-    if command.program == "chmod":
-        changed = words[1:] if words and re.fullmatch(r"[augo]*-[rw]*x[rwx]*|[0-7]*[0246]{3}", words[0] or "") else ()
-    elif command.program in {"rm", "unlink"}:
-        changed = words
-    else:
-        changed = words[:-1] if command.program == "mv" else ()
-    return any(word is not None and _HOOK.fullmatch(word) and not word.endswith(".sample") for word in changed)
+    paths = [resolve(command.directory, each.path) or each.path for each in command.changes if each.kind == "delete"]
+    if command.program == "chmod" and words and re.fullmatch(r"[augo]*-[rw]*x[rwx]*|[0-7]*[0246]{3}", words[0] or ""):
+        paths += [resolve(command.directory, word) or word for word in words[1:] if word is not None]
+    return any(_HOOK.fullmatch(path) and not path.endswith(".sample") for path in paths)
 
 
 def _skips(verb: str, words: Sequence[str | None], command: Command) -> str | None:
@@ -129,7 +141,7 @@ def _skips(verb: str, words: Sequence[str | None], command: Command) -> str | No
     valued = {"commit": "mFCct", "am": "SpC", "push": "o"}.get(verb, "msXxC")
     flags = read_flags(words, valued, ("--message", "--file", "--author", "--date", "--trailer"), "uS")
     short = "-n" in flags.options and verb in {"commit", "am"}
-    if short or any(len(option) > 8 and "--no-verify".startswith(option) for option in flags.options):
+    if short or is_given(flags.options, "--no-verify"):
         return "--no-verify"
     if any(_NO_HOOKS.search(each) for each in _settings_of(command)):
         return "core.hooksPath"
@@ -145,8 +157,7 @@ def _is_clean(flags: Flags) -> bool:
 
 
 def _is_whole_tree(flags: Flags) -> bool:
-    last = flags.operands[-1] if flags.operands else None
-    return last is not None and (last in {".", ":/", "./", ":"} or "*" in last)
+    return any(each is not None and (each in _WHOLE or "*" in each) for each in flags.operands)
 
 
 def _is_checkout(flags: Flags) -> bool:
@@ -235,21 +246,90 @@ _LOSS_VALUED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "switch": ("cC", ("--create", "--orphan")),
     "update-ref": ("m", ()),
 }
+_RESTORING: Final = frozenset({"checkout", "restore", "show", "cat-file"})
 
 
 def _decide_history_loss(command: Command, _: Call, run: Run, settings: Settings) -> str | None:
     verb, words = _verb_of(command)
     if verb == "update-ref":
         return _judge_update(words, command, run, settings)
-    if verb not in {"gc", *_LOSSES} or matches_any(settings.parameters["allow"], command):
+    is_other = command.program not in {"tar", "gtar", "bsdtar", "patch"} and verb not in {"gc", "apply", *_RESTORING}
+    if (is_other and verb not in _LOSSES) or matches_any(settings.parameters["allow"], command):
         return None
     if _is_scratch(command.directory, run.directory, settings.parameters):
         return None
+    return _judge_loss(verb, words, command, run, settings)
+
+
+def _judge_loss(verb: str, words: Sequence[str | None], command: Command, run: Run, settings: Settings) -> str | None:
+    """Return what a command loses; None if it loses nothing."""
     if verb == "gc":
         return "git gc deletes what no ref reaches" if _prunes_at_once(words) else None
-    loses, what = _LOSSES[verb]
-    words = tuple("." if word is not None and word == run.directory else word for word in words)
-    return f"git {verb} {what}" if loses(read_flags(words, *_LOSS_VALUED.get(verb, ("", ())))) else None
+    if verb in _LOSSES:
+        loses, what = _LOSSES[verb]
+        named = tuple("." if _contains_workspace(word, command, run) else word for word in words)
+        flags = read_flags(named, *_LOSS_VALUED.get(verb, ("", ())))
+        if loses(flags) or (verb in _RESTORING and _answers_all(flags, command)):
+            return f"git {verb} {what}"
+    if _overwrites_all(command, run):
+        return f"{command.program} overwrites the working tree with what git prints"
+    restores = settings.parameters["files"] and _restores_file(verb, words, command)
+    return f"{' '.join(filter(None, (command.program, verb)))} throws away changes of a file" if restores else None
+
+
+def _contains_workspace(word: str | None, command: Command, run: Run) -> bool:
+    """Return True if a path is the workspace, or a directory around it."""
+    path = None if word is None or run.directory is None else resolve(command.directory, word)
+    return path is not None and f"{run.directory}/".startswith(f"{path.rstrip('/')}/")
+
+
+def _answers_all(flags: Flags, command: Command) -> bool:
+    """Return True if the questions of `checkout -p` are answered by a text or a pipe."""
+    is_fed = bool(command.input or command.piped_from or any(each.kind == "read" for each in command.redirections))
+    staged = bool(flags.options & {"-S", "--staged"}) and not flags.options & {"-W", "--worktree"}
+    return is_fed and not staged and ("-p" in flags.options or is_given(flags.options, "--patch"))
+
+
+def _overwrites_all(command: Command, run: Run) -> bool:
+    """Return True for `git archive HEAD | tar x` and `git diff | git apply -R` in the workspace."""
+    source = command.piped_from or ()
+    if source[:2] == ("git", "archive") and command.program != "git":
+        words = command.argv[1:]
+        flags = read_flags(words, "Cf", ("--directory", "--file"))
+        is_unpacking = "-x" in flags.options or "x" in (words[0] or "" if words else "").partition("=")[0]
+        place = next((after for word, after in pairwise(words) if word in {"-C", "--directory"}), ".")
+        return is_unpacking and _contains_workspace(place, command, run)
+    is_whole = source[:2] == ("git", "diff") and all((word or "x").startswith("-") for word in source[2:])
+    return is_whole and _is_reversed(command)
+
+
+def _is_reversed(command: Command) -> bool:
+    """Return True for `git apply -R` and `patch -R`."""
+    verb, words = _verb_of(command)
+    flags = read_flags(words if verb == "apply" else command.argv[1:], "piodBFDrVY", ("--exclude", "--include"))
+    is_idle = flags.options & {"--check", "--stat", "--numstat", "--summary", "--cached", "--dry-run"}
+    is_meant = verb == "apply" or command.program == "patch"
+    return is_meant and not is_idle and ("-R" in flags.options or is_given(flags.options, "--reverse"))
+
+
+def _restores_file(verb: str, words: Sequence[str | None], command: Command) -> bool:
+    """Return True if a command gives a file the content that it has in git, whatever was changed in it."""
+    if _is_reversed(command):
+        return True
+    if verb in {"show", "cat-file"}:
+        names = {(word or "").partition(":")[2].rsplit("/", 1)[-1] for word in words if ":" in (word or "")}
+        written = [each.target for each in command.redirections if each.kind == "write"]
+        return any(target is not None and target.rsplit("/", 1)[-1] in names for target in written)
+    if verb not in {"checkout", "restore"}:
+        return False
+    flags = read_flags(words, *_LOSS_VALUED[verb])
+    if verb == "restore":
+        return not flags.options & {"-S", "--staged"} or bool(flags.options & {"-W", "--worktree"})
+    if flags.options & {"-b", "-B", "--orphan", "-t", "--track", "--detach"}:
+        return False
+    return (
+        "--" in words or len(flags.operands) > 1 or any(re.search(r"\.\w{1,5}$", each or "") for each in flags.operands)
+    )
 
 
 def _judge_update(words: Sequence[str | None], command: Command, run: Run, settings: Settings) -> str | None:
@@ -286,9 +366,9 @@ FORCE_PUSH = Rule(
     "error",
     "No push overwrites a remote branch",
     "Decided from the words of each `git push`: --force, -f, --force-with-lease, --mirror, and a refspec that begins "
-    "with `+`. A dry run is no push. It cannot see what `remote.*.push` of the configuration adds, and pushes of other "
-    "programs. `lease = true` accepts --force-with-lease, `deletions = true` reports deleted remote branches too, and "
-    "`allow` accepts single commands.",
+    "with `+`, also from `remote.*.push` and `remote.*.mirror` where the run sets them. A dry run is no push. It "
+    "cannot see what the configuration had before, and pushes of other programs. `lease = true` accepts "
+    "--force-with-lease, `deletions = true` reports deleted remote branches too, and `allow` accepts single commands.",
     judge_commands("shell/force-push", _decide_force_push, "push without force, or add the command to `allow`"),
     (
         ALLOW,
@@ -300,9 +380,11 @@ NO_VERIFY = Rule(
     "shell/no-verify",
     "error",
     "Hooks of git are not skipped",
-    "Decided from --no-verify (`-n` of commit and am), `-c core.hooksPath=...`, `git config core.hooksPath /dev/null`, "
-    "and the variables of hook managers: HUSKY=0, SKIP, LEFTHOOK=0, OVERCOMMIT_DISABLE. It cannot see hooks that were "
-    "deleted or edited. `allow` accepts single commands.",
+    "Decided from --no-verify (`-n` of commit and am), `-c core.hooksPath=...`, `git config core.hooksPath "
+    "/dev/null`, the variables of hook managers: HUSKY=0, SKIP, LEFTHOOK=0, OVERCOMMIT_DISABLE, files of settings "
+    "that the run writes, hooks that it deletes, and `git update-ref` of HEAD or a branch to a commit that `git "
+    "commit-tree` of the run may have made. It cannot see hooks that were edited: they are a matter of "
+    "files/protected. `allow` accepts single commands.",
     judge_commands("shell/no-verify", _decide_no_verify, "let the hooks run, or add the command to `allow`"),
     (ALLOW,),
 )
@@ -311,12 +393,18 @@ HISTORY_LOSS = Rule(
     "error",
     "No git command throws away changes or history",
     "Decided from the words of git commands: reset --hard, clean -f, checkout -f, checkout and restore of the whole "
-    "tree, switch --discard-changes, branch -D, stash drop and clear, reflog expire and delete, update-ref -d, "
-    "gc --prune=now, filter-branch and filter-repo, a forced fetch into a branch, and update-ref of a branch of "
-    "another repository. It cannot see whether there was anything to lose. In a directory that `scratch` "
-    "matches, outside of the workspace, nothing is reported. `allow` accepts single commands.",
+    "tree, also by `yes | git checkout -p`, `git archive HEAD | tar x` and `git diff | git apply -R`, switch "
+    "--discard-changes, branch -D, stash drop and clear, reflog expire and delete, update-ref -d, gc --prune=now, "
+    "filter-branch and filter-repo, a forced fetch into a branch, and update-ref of a branch of another repository. "
+    "It cannot see whether there was anything to lose. To restore single files is usual work: `files = true` reports "
+    "it too, with every `git apply -R` and `git show REV:FILE > FILE`. In a directory that `scratch` matches, outside "
+    "of the workspace, nothing is reported. `allow` accepts single commands.",
     judge_commands("shell/history-loss", _decide_history_loss, "commit or stash first, or add the command to `allow`"),
-    (ALLOW, Parameter("scratch", SCRATCH, "directories outside of the workspace whose repositories may be lost")),
+    (
+        ALLOW,
+        Parameter("files", False, "report that single files are restored"),
+        Parameter("scratch", SCRATCH, "directories outside of the workspace whose repositories may be lost"),
+    ),
 )
 PUSH = Rule(
     "shell/push",

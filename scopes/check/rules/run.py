@@ -10,6 +10,8 @@ from scopes.check.run import Run
 from scopes.ids import MessageId
 from scopes.secret_patterns import redact
 
+AGENT_EXIT = "the agent's exit code is"
+
 
 def _judge_empty(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
     wanted = int(settings.parameters["min_calls"])
@@ -37,19 +39,25 @@ def _judge_incomplete(run: Run, settings: Settings) -> Iterable[Finding] | Unkno
 
 
 def _last_event(run: Run, message: MessageId) -> Event:
-    """Return the event of the last message of a session file."""
-    number, text = next(
-        ((part.number, part.part) for part in reversed(run.parts) if part.message == message), (len(run.calls), None)
-    )
-    return Event(number, message, "" if text is None else redact(text.text)[:MAX_TEXT] or text.type.replace("_", " "))
+    """Return the event of the last message of a session file: its last call or text, else what its last part is."""
+    last = next((part for part in reversed(run.parts) if part.message == message), None)
+    if last is None:
+        return Event(len(run.calls), message, "")
+    call = next((call for call in reversed(run.calls) if call.message == message), None)
+    if last.part.type == "tool_call" and call is not None:
+        return event_of(call)
+    text = redact(last.part.text)[:MAX_TEXT] if last.part.type == "text" else ""
+    return Event(last.number, message, text or f"({last.part.type.replace('_', ' ')})")
 
 
 def _judge_failed(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
     if run.end is None or run.end.status == "success":
         return []
-    text = run.final_text
-    message = f"the run ended with an error: {run.end.detail or run.end.status}"
-    return [Finding(FAILED.id, settings.level, message, (event_of_text(text),) if text else ())]
+    detail = run.end.detail or run.end.status
+    text = None if detail.startswith(AGENT_EXIT) else run.final_text  # which may tell of success
+    message = f"the run ended with an error: {detail}"
+    events = (event_of_text(text),) if text else ()
+    return [Finding(FAILED.id, settings.level, message, events, cure="see why the agent failed, and run it again")]
 
 
 def _judge_lossy(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
@@ -75,9 +83,11 @@ INCOMPLETE = Rule(
     "An event stream must have its end record, and the last tool call a result. A call without a result after which "
     "the run went on is no breach: agents drop results at a compaction, and of some tools they record none. A session "
     "file must end with an answer or an error, and with Codex at the end of a turn. It makes up for a stream without "
-    "an end only if it records why its last answer stopped, which those of Gemini do not. A run that the user "
-    "interrupted is a breach, unless a later turn follows and ends. A record that is not JSON, or a last one that was "
-    "cut off, is a breach too, since the calls in it are missing.",
+    "an end only if it records why its last answer stopped, which those of Gemini do not. With Claude Code the record "
+    "of a Stop hook after the last message ends a turn as well. A run that the user interrupted is a breach, unless a "
+    "later turn follows and ends. A record that is not JSON, or a last one that was "
+    "cut off, is a breach too, since the calls in it are missing, and so are a second session in one file, a record or "
+    "a call that has the id of another one and another content, and a tool result whose call is missing.",
     _judge_incomplete,
     needs_calls=False,
 )

@@ -13,7 +13,8 @@ from scopes.check.rules.base import Parameter, Rule, Settings, event_of
 from scopes.check.rules.commands import match_of, read_flags
 from scopes.check.run import Call, Run, RunPart
 from scopes.check.shell_command import Command
-from scopes.context.secrets import may_hold_secrets
+from scopes.check.shell_scripts import AWKS
+from scopes.context.secret_files import may_hold_secrets
 from scopes.lazy_patterns import compile_lazily
 from scopes.secret_patterns import Secret, find_secrets
 
@@ -29,6 +30,10 @@ _SEARCHERS: Final[Mapping[str, str]] = {  # programs whose first operand is an e
     "grep": "ABCmef", "egrep": "ABCmef", "fgrep": "ABCmef", "rg": "ABCmefgtTM", "ag": "ABCmG", "sed": "efl",
     "awk": "Fvf", "gawk": "Fvf", "jq": "", "yq": "",
 }  # fmt: skip
+_INTERPRETERS: Final = compile_lazily(r"python[\d.]*|pypy\d*|node|nodejs|bun|deno|ruby")
+_OPENED: Final = compile_lazily(
+    r"(?:\brequire|\breadFile(?:Sync)?|\bopen|\bPath|\bload_dotenv|\bFile\.read)\s*\(\s*['\"`]([^'\"`]+)['\"`]"
+)  # a file that a program in an argument names
 _PACKERS: Final = frozenset({"tar", "gtar", "bsdtar", "zip", "7z", "cpio", "rar"})
 _MOVERS: Final = frozenset({"mv", "ln"})  # what they name stays protected if the new name is one of a secret too
 _ENVIRON: Final = compile_lazily(r"/proc/[^/]+/environ")
@@ -36,7 +41,8 @@ _AWK_ENVIRON: Final = compile_lazily(r"\bENVIRON\s*\[\s*\"(\w+)\"\s*\]|\bin\s+EN
 _UPLOADS: Final = compile_lazily(r"-T|--upload-file|--post-file|--body-file")
 _COPIERS: Final[Mapping[str, str]] = {"cp": "tS", "scp": "cFiJloPS", "rsync": "efT", "install": "gmot"}
 _REVEALING: Final = [
-    "printenv", "env", "env -0", "env --null", "set", "compgen -v", "export", "export -p", "declare", "declare -p",
+    "printenv", "printenv -0", "printenv --null",
+    "env", "env -0", "env --null", "set", "compgen -v", "export", "export -p", "declare", "declare -p",
     "declare -x", "declare -px", "declare -xp", "typeset", "typeset -p", "typeset -x", "typeset -px", "typeset -xp",
     "readonly -p", "aws configure export-credentials **",
     "aws configure get *secret* **", "aws configure get *token* **", "aws sts get-session-token **",
@@ -249,7 +255,17 @@ def _files_of(command: Command) -> Iterator[str]:
         operands = flags.operands if words[0] == "hash-object" or "--no-index" in flags.options else ()
     elif program == "git" and words[:1] == ("show",):
         operands = [word.partition(":")[2] for word in words[1:] if word is not None and ":" in word]
-    yield from (each for each in operands if each)
+    yield from (each for each in (*operands, *_read_by_argument(program, words)) if each)
+
+
+def _read_by_argument(program: str, words: Sequence[str | None]) -> Sequence[str | None]:
+    """Return the files that a program given as an argument reads: the operands of perl, or what it opens."""
+    if program == "perl":
+        flags = read_flags(words, "eEIM", attached="iF")
+        return flags.operands if flags.options & {"-e", "-E"} else ()
+    if _INTERPRETERS.fullmatch(program):
+        return [match[1] for word in words if word for match in _OPENED.finditer(word)]
+    return ()
 
 
 def _reads_what_it_finds(words: Sequence[str | None]) -> bool:
@@ -323,9 +339,8 @@ def _revealed(command: Command, call: Call, patterns: Sequence[str]) -> str | No
     """Return how a command prints secrets; None if it does not."""
     if any(matches_command(pattern, command) for pattern in patterns):
         return None if _is_passed_on(command, call) else f"{' '.join(command.words[:3])} prints secrets"
-    if (command.program == "env" and _prints_environment(command)) or command.argv[1:] in {("-0",), ("--null",)}:
-        is_all = command.program in {"env", "printenv"} and not _is_passed_on(command, call)
-        return f"{command.program} prints secrets" if is_all else None
+    if command.program == "env" and _prints_environment(command):
+        return None if _is_passed_on(command, call) else "env prints secrets"
     if named := _named(command):
         return f"prints {', '.join(dict.fromkeys(named))}"
     is_shown = command.program in _SHOWING and "$" in command.input
@@ -342,7 +357,7 @@ def _named(command: Command) -> list[str]:
     """Return the variables for secrets that printenv or a program of awk names."""
     if command.program == "printenv":
         return [word for word in command.argv[1:] if word is not None and _SECRET_NAME.search(word)]
-    if command.program not in {"awk", "gawk", "mawk", "nawk"}:
+    if command.program not in AWKS:
         return []
     found = [match[1] or "ENVIRON" for word in command.words[1:] for match in _AWK_ENVIRON.finditer(word)]
     return [name for name in found if name == "ENVIRON" or _SECRET_NAME.search(name)]

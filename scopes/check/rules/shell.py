@@ -7,10 +7,10 @@ from typing import Final
 
 from scopes.check.findings import Finding
 from scopes.check.globs import matches_command
-from scopes.check.rules.base import Parameter, Rule, Settings, Unknown
+from scopes.check.rules.base import Parameter, Rule, Settings, Unknown, event_of
 from scopes.check.rules.commands import ALLOW, judge_commands, matches_any
 from scopes.check.rules.publish import PUBLISH
-from scopes.check.run import Call, Run
+from scopes.check.run import Call, Run, has_unread_command
 from scopes.check.shell_command import Command
 from scopes.lazy_patterns import compile_lazily
 
@@ -96,7 +96,14 @@ _judge_unread = judge_commands("shell/opaque", _decide_opaque, "write the comman
 def _judge_opaque(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
     """Judge what cannot be read; a line that exceeds a limit is an error: all commands of it may be hidden."""
     found = _judge_unread(run, settings)
-    return found if isinstance(found, Unknown) else map(_with_level, found)
+    if isinstance(found, Unknown):
+        return found
+    unread = [call for call in run.calls if has_unread_command(call.call)]
+    message, cure = "the command of the call is not a text", "see what the agent ran"
+    return [
+        *map(_with_level, found),
+        *(Finding("shell/opaque", settings.level, message, (event_of(call),), cure=cure) for call in unread),
+    ]
 
 
 def _with_level(finding: Finding) -> Finding:
@@ -147,7 +154,8 @@ OPAQUE = Rule(
     "`source`, other machines and containers, PowerShell, and syntax errors. So are commands that another rule cannot "
     "judge: an option, a subcommand or a refspec that the shell computes (`rm $flags x y`, `git $verb`, `git push "
     "origin $ref`), a program named by a pattern (`/bin/r?`), a file or a link that the same line makes, and a "
-    "recursive deletion in a directory that is not known or behind a `cd` that may fail. A computed word that no rule "
+    "recursive deletion in a directory that is not known or behind a `cd` that may fail. A call of a shell "
+    "whose command is no text is reported as well. A computed word that no rule "
     "asks for, as in `echo $x`, is none. `allow` are patterns of the words as written. "
     "A line that is too long, too deeply nested, or takes too long to read is an error at every level: it can "
     "hide any command. A hook asks the user about all that it cannot read.",

@@ -6,7 +6,8 @@ import typer
 
 from scopes.cli.arguments import OfProjects, Since
 from scopes.cli.check_hook import run_hook
-from scopes.cli.check_request import (
+from scopes.cli.check_reports import reported_failures
+from scopes.cli.check_request import (  # fmt: skip
     AgentExit,
     Baseline,
     CheckRequest,
@@ -24,7 +25,8 @@ from scopes.cli.check_request import (
     Test,
     UnknownFails,
     answer_request,
-)  # fmt: skip
+    refuse_others,
+)
 from scopes.cli.check_runner import read_policy
 from scopes.cli.invocation import Invocation
 
@@ -51,6 +53,9 @@ def check(
 ) -> int:
     """Check what agents did against rules.
 
+    Paths are transcripts, or folders with some: --since and --project narrow folders and the stored conversations; what
+    is named is always checked.
+
     Every rule answers pass, fail or unknown for every run. A run that is missing, empty, cut off or failed never
     passes. Transcripts are read into a temporary store; nothing that they contain is executed.
 
@@ -59,10 +64,8 @@ def check(
     its own rules; --rules-from names another commit.
 
     A rule of your own says what a run must have or must not have, for example: expect = "never run(git push **) until
-    test.ok". Forms: never A, never A until B, never A after B, some A, A needs B before, A needs B after, last A after
-    last B, at most N A. Events: run(WORDS), edit(GLOB), read(GLOB), tool(NAME, key=GLOB), fetch(HOST), text(/REGEX/),
-    agent(TYPE) and test, each with .ok, .failed or .denied if wanted, and | between alternatives. The manual page of
-    scopes-check explains them, and has jobs for GitHub, GitLab, Jenkins and pre-commit.
+    test.ok". The manual page of scopes-check has the forms and events, and jobs for GitHub, GitLab, Jenkins and
+    pre-commit.
 
     --report writes further reports, whatever the verdict. In GitHub Actions annotations and the summary of the step are
     written by themselves. Secrets are redacted in all of them.
@@ -77,9 +80,9 @@ def check(
     --hook is the command for an agent's hook before a tool call: PreToolUse of Claude Code and Codex, BeforeTool of
     Gemini CLI. It judges the call by the rules that one call decides: level error denies it with the reason, warning
     asks the user (Codex shows a message), and all else is left to the agent's own permissions. What it cannot read
-    never passes: it asks, or denies if scopes.check.hookFailure is set to closed. A hook that fails denies the call,
-    unless that is open. The policy is that of the project; --rules-from, or --rules with a path outside of it, if the
-    agent can write there.
+    never passes: it asks, or denies if scopes.check.hookUnread is deny. A hook that fails denies the call, unless
+    scopes.check.hookFailure is open. The policy is that of the project; --rules-from, or --rules with a path outside
+    of it, if the agent can write there.
 
     The exit code is 0 if nothing was found, 1 if there is a finding at the level of --fail-on (default: error), and 2
     if the policy has a mistake.
@@ -97,10 +100,14 @@ def check(
       scopes check agent.jsonl --json
     """
     invocation: Invocation = context.obj
-    if hook is not None:
-        return run_hook(invocation.environ, hook, rules, rules_from, preset, overrides=invocation.overrides)
     request = CheckRequest(
         targets or (), unknown, baseline, agent_exit, report or (), since, project or (), listed, explain, test,
         compare, compare_mode,
     )  # fmt: skip
-    return answer_request(invocation, read_policy(invocation, rules, rules_from, fail_on, preset), request)
+    if hook is not None:
+        refuse_others(request, fail_on)
+        return run_hook(invocation.environ, hook, rules, rules_from, preset, overrides=invocation.overrides)
+    with reported_failures(invocation):
+        only_shown = listed or explain is not None
+        policy = read_policy(invocation, rules, rules_from, fail_on, preset, only_shown=only_shown)
+        return answer_request(invocation, policy, request)

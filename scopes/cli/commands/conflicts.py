@@ -49,9 +49,9 @@ def conflicts_list(
 
     With --all also those that have ended: resolved by hand, by a rule, by the strategy or as before. Those of a merge
     are in the history; what a rebase or cherry-pick resolved by itself, and what was aborted, is found in the operation
-    log. A conflict that several merges resolved is one row with all resolutions; where it is open, it has another.
-    Not listed are the conflicts of merges that were undone, of dry runs, and of branches that were deleted or rewound
-    behind the merge.
+    log. A conflict that was resolved several times has a row for each merge or rebase that did it by itself, and the
+    first row has all resolutions; where it is open, it has another. Not listed are the conflicts of merges that were
+    undone, of dry runs, and of branches that were deleted or rewound behind the merge.
 
     Examples:
       scopes conflicts list

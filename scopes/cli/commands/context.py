@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scopes.cli.arguments import LATEST, FenceMark, split_compared
+from scopes.cli.arguments import LATEST, STANDARD_OUTPUT, FenceMark, Force, Output, split_compared
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import MaxTokens, ModelName, Strict, known_model, project_directory, tokenizer_for
 from scopes.context.context import context as run_context
@@ -19,8 +19,19 @@ from scopes.tokens.choose import TokenizerChoice
 
 if TYPE_CHECKING:
     from scopes.context.context_diff import diff_contexts
+    from scopes.context.result import Context
+    from scopes.exporters.atomic_save import save
+    from scopes.exporters.export import Exported, ExportedFile
+    from scopes.render.wire.context import write_context
+    from scopes.result import Result
 else:
     diff_contexts = deferred("scopes.context.context_diff:diff_contexts")
+    save = deferred("scopes.exporters.atomic_save:save")
+    Exported = deferred("scopes.exporters.export:Exported")
+    ExportedFile = deferred("scopes.exporters.export:ExportedFile")
+    write_context = deferred("scopes.render.wire.context:write_context")
+
+_EXTENSIONS = {"markdown": "md", "messages": "json", "json": "json"}
 
 
 def context(
@@ -39,6 +50,8 @@ def context(
     layout: Annotated[
         str, typer.Option("--format", metavar="FORMAT", help="markdown, messages (for an interface) or json")
     ] = "markdown",
+    output: Output = STANDARD_OUTPUT,
+    force: Force = False,
     work_item: Annotated[
         str | None, typer.Option("--work-item", metavar="ID", help="Add every conversation for this work item")
     ] = None,
@@ -49,7 +62,7 @@ def context(
     at: Annotated[str | None, typer.Option("--at", metavar="MESSAGE", help="As of this message: id or main~2")] = None,
     candidates: Annotated[
         int | None,
-        typer.Option("--candidates", metavar="N", help="Consider only N turns for the task (default: all)"),
+        typer.Option("--candidates", metavar="N", help="Consider only N messages for the task (default: all)"),
     ] = None,
     include_ignored: Annotated[
         bool, typer.Option("--include-ignored", help="Embed files that git ignores in the project, too")
@@ -59,59 +72,88 @@ def context(
 ) -> int:
     """Build context within a token budget.
 
-    Contains the newest turns since the last compaction, oldest first, and the files that they touched, with their
-    current content in the project around the current directory. Files have a share of the budget. Without --max-tokens
-    the budget is 4000 with --task, and that of the model with --model. With --task the most relevant turns of the whole
-    history are chosen instead, also from before a compaction. Decisions in effect come first, in at most a fifth of the
-    budget; a turn with a superseded or withdrawn one says so. A tool result is below its call. At an earlier message,
-    files have the content that the tools of the conversation recorded, never the current one. Notes count what was left
-    out, by reason. Messages that scopes itself writes in a merge are never contained; --explain has one row for them.
-    Recorded text stands as data between two lines with a random mark (--mark fixes it); tags, lines like another
-    speaker or heading, and invisible characters in it are made harmless. Left out are files that may hold secrets, by
-    their names, that git ignores, or that a link leads outside the project; their contents are not searched for
-    secrets.
+    Contains the newest messages since the last compaction, oldest first, and the files that they touched, with their
+    current content in the project around the current directory. Without --max-tokens the budget is 4000 with --task,
+    and that of the model with --model. With --task the most relevant messages of the whole history are chosen instead.
+    Decisions in effect come first, in at most a fifth of the budget; a message with a superseded or withdrawn one says
+    so. At an earlier message, files have the content that the tools of the conversation recorded. Notes count what was
+    left out, by reason. Recorded text stands as data between two lines with a random mark (--mark fixes it); tags,
+    lines like another speaker or heading, and invisible characters in it are made harmless. Left out are files that may
+    hold secrets, by their names, that git ignores, or that a link leads outside the project.
+
+    With --output the text of a pipe goes into a file, which is written completely or not at all, and overwritten only
+    with --force.
 
     With --diff two revisions are named as for scopes diff, and the contexts that a model would read there are compared
-    turn by turn, with the same options: before and after a compaction, or on two branches. Files have their recorded
-    content then. The exit code is 0 if nothing differs, and 1 otherwise.
+    message by message, with the same options: before and after a compaction, or on two branches. Files have their
+    recorded content then. The exit code is 0 if nothing differs, and 1 otherwise.
 
     Examples:
       scopes conv context conv-001 --max-tokens 8000
       scopes conv context --diff conv-001 main fix --task 'why does the login fail'
-      scopes conv context conv-001 --task 'why does the login fail' --explain
       scopes conv context --work-item SHOP-12 --model gpt-4o --format messages
+      scopes conv context conv-001 --max-tokens 8000 -o context.md
       scopes conv context conv-001/main --json
     """
     invocation: Invocation = context.obj
-    if max_tokens == 0:
-        raise Invalid("a context of 0 tokens is empty", hint="for example: --max-tokens 8000")
     options = ViewOptions(layout=check_layout(layout), explain=explain, stats=stats)
-    _check_diff(diff=diff, other_form=options != ViewOptions() or at is not None, left=left)
+    _check_options(max_tokens, diff=diff, other_form=options != ViewOptions() or at is not None, left=left)
     request = new_request(
         invocation.config(), known_model(invocation, model),
         where=conversation, max_tokens=max_tokens, mode=mode, task=task, at=at,
         work_item=work_item, include_all=include_all, explain=explain, candidates=candidates,
-        project=project_directory(invocation), mark=mark,
-        include_ignored=include_ignored,
+        project=project_directory(invocation), mark=mark, include_ignored=include_ignored,
     )  # fmt: skip
+    _check_output(output, report="--diff" if diff else "--explain" if explain else "--stats" if stats else None)
     tokenizer = tokenizer_for(invocation, model, strict=strict)
-    if not diff:
-        return _show_context(invocation, request, tokenizer, options)
-    repository = invocation.repository()
-    names = split_compared(repository, "context --diff", conversation or LATEST, left, right)
-    return invocation.show(diff_contexts(repository, request, tokenizer, invocation.cache_directory, names))
+    if diff:
+        repository = invocation.repository()
+        names = split_compared(repository, "context --diff", conversation or LATEST, left, right)
+        return invocation.show(diff_contexts(repository, request, tokenizer, invocation.cache_directory, names))
+    result = _build_context(invocation, request, tokenizer, options)
+    if output != STANDARD_OUTPUT:
+        return invocation.show(_save(result, layout, output, force=force))
+    return invocation.show(result, options=options)
 
 
-def _check_diff(*, diff: bool, other_form: bool, left: str | None) -> None:
-    """Raise Invalid if a second word is given without --diff, or --diff with an option for another form of output."""
+def _check_options(max_tokens: int | None, *, diff: bool, other_form: bool, left: str | None) -> None:
+    """Check the options that need no store.
+
+    Raises:
+        Invalid: the budget is 0, a second word is given without --diff, or --diff with another form of output.
+    """
+    if max_tokens == 0:
+        raise Invalid("a context of 0 tokens is empty", hint="for example: --max-tokens 8000")
     if diff and other_form:
         raise Invalid("--diff cannot be combined with --explain, --stats, --at or --format", hint="leave out one")
     if not diff and left is not None:
         raise Invalid(f"too many arguments: {left}", hint="to compare two contexts: --diff")
 
 
-def _show_context(invocation: Invocation, request: Request, tokenizer: TokenizerChoice, options: ViewOptions) -> int:
-    """Show a context.
+def _check_output(output: str, *, report: str | None) -> None:
+    """Raise Invalid if a file is named, and a report is printed instead of a context."""
+    if output != STANDARD_OUTPUT and report is not None:
+        raise Invalid(f"--output cannot be combined with {report}", hint="leave out one, or redirect: > FILE")
+
+
+def _save(result: Context, layout: str, path: str, *, force: bool) -> Result:
+    """Write a context to a file as `export` does; return what was written, with the notes of the context."""
+    name = f"{result.conversation}-context.{_EXTENSIONS[layout]}"
+    file = ExportedFile(name, None, [write_context(result, layout).encode()])
+    exported = Exported(
+        conversation=result.conversation,
+        format=layout,
+        messages=result.turns_included,
+        files=(file,),
+        notes=result.notes,
+    )
+    return save(exported, path, force=force)
+
+
+def _build_context(
+    invocation: Invocation, request: Request, tokenizer: TokenizerChoice, options: ViewOptions
+) -> Context:
+    """Build a context.
 
     Raises:
         BudgetExhausted: the budget is too small for any recorded text.
@@ -124,4 +166,4 @@ def _show_context(invocation: Invocation, request: Request, tokenizer: Tokenizer
                 f"nothing of the conversation fits into {result.max_tokens} tokens",
                 hint=f"at least: --max-tokens {smallest}",
             )
-    return invocation.show(result, options=options)
+    return result

@@ -6,14 +6,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from scopes.cli.arguments import ConversationOrBranchArgument
+from scopes.cli.arguments import STANDARD_OUTPUT, ConversationOrBranchArgument, Force, Output
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.exporters.atomic_save import save
 from scopes.exporters.export import export as run_export
 
 _JSON_FORMS = frozenset({"json", "jsonl", "openai"})
-_STANDARD_OUTPUT = "-"
 
 
 def export(
@@ -23,15 +22,12 @@ def export(
         Literal["markdown", "md", "json", "jsonl", "openai", "original"] | None,
         typer.Option("--format", metavar="FORM", help="Default: markdown (md); with --json: json"),
     ] = None,
-    output: Annotated[
-        str,
-        typer.Option("--output", "-o", metavar="FILE", help="Write to this file or directory; - is standard output"),
-    ] = _STANDARD_OUTPUT,
+    output: Output = STANDARD_OUTPUT,
     include_all: Annotated[bool, typer.Option("--all", help="All branches, not only one")] = False,
     source: Annotated[
         str | None, typer.Option("--source", metavar="NAME", help="The original file to write, if there are several")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file")] = False,
+    force: Force = False,
 ) -> int:
     """Export a conversation as Markdown, JSON or original.
 
@@ -57,7 +53,7 @@ def export(
       scopes conv export conv-002 --format original --output backup/
     """
     invocation: Invocation = context.obj
-    to_stdout = output == _STANDARD_OUTPUT
+    to_stdout = output == STANDARD_OUTPUT
     export_format = "markdown" if form == "md" else form or ("json" if invocation.json and to_stdout else "markdown")
     if invocation.json and to_stdout and export_format not in _JSON_FORMS:
         raise Invalid(f"{export_format} is not JSON", hint="leave out --json, or write to a file with --output")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -11,6 +11,7 @@ from scopes.cli.arguments import AllProjects, OfProjects, Since
 from scopes.cli.import_runner import (
     choose_projects,
     collect_sources,
+    import_made_up_conversation,
     import_or_repeat,
     refuse_other_options,
 )
@@ -19,8 +20,6 @@ from scopes.clock import now_nanoseconds, parse_date
 from scopes.importers.import_sources import ImportOptions
 from scopes.loading import load
 from scopes.render.view_options import ViewOptions
-from scopes.result import Result
-from scopes.store.repository import Repository
 
 
 def import_(
@@ -46,9 +45,7 @@ def import_(
         bool, typer.Option("--no-join", help="Import copies of other sessions as conversations of their own")
     ] = False,
     report: Annotated[bool, typer.Option("--report", help="Print what every byte of every source became")] = False,
-    rehash: Annotated[
-        bool, typer.Option("--rehash", help="Also read files whose size and times are those of the last import")
-    ] = False,
+    reread: Annotated[bool, typer.Option("--reread", help="Read all files again, also unchanged ones")] = False,
     sample: Annotated[
         bool, typer.Option("--sample", help="Import a made-up conversation of three agents instead")
     ] = False,
@@ -64,8 +61,9 @@ def import_(
     (claude -p, codex exec --json, gemini -p, opencode run, qwen -p, pi --mode json). Such a stream and the session file
     of the same run are one conversation, in any order, and each call counts once. A record that cannot be read is kept
     and counted. Nothing is imported twice: of a transcript that has grown since, only the new part is imported.
-    Transcripts are never modified. --since compares the time of the last message of a session. After an import without
-    news, files of the same size, times and inode are not read; --rehash reads them. -v lists all notes of one kind.
+    Transcripts are never modified. --since compares the time of the last message of a session. If nothing was new
+    last time, files with unchanged size, times and inode are skipped; --reread reads them. -v lists all notes of one
+    kind.
 
     The store of a project, which `scopes init` makes in a git repository, takes only the sessions that were recorded in
     that repository or its worktrees; a note counts the others. --all-projects imports them as well, --project those of
@@ -89,11 +87,10 @@ def import_(
     """
     invocation: Invocation = context.obj
     if sample or sample_sessions:
-        others = (paths, since, title, project, dry_run, strict, again, no_join, report, all_projects, rehash)
+        others = (paths, since, title, project, dry_run, strict, again, no_join, report, all_projects, reread)
         refuse_other_options("--sample" if sample else "--sample-sessions", *others, sample and sample_sessions)
     if sample:
-        import_sample: Callable[[Repository], Result] = load("scopes.importers.import_sample:import_sample")
-        return invocation.show(import_sample(invocation.repository(create=True)))
+        return invocation.show(import_made_up_conversation(invocation))
     start = None if since is None else parse_date(since, now_nanoseconds())
     projects = choose_projects(invocation, project or [], all_projects=all_projects)
     samples: Sequence[str] = load("scopes.importers.import_sample:SAMPLE_SESSIONS") if sample_sessions else ()
@@ -101,5 +98,5 @@ def import_(
     options = ImportOptions(
         dry_run=dry_run, strict=strict, again=again, title=title, since=start, projects=projects, join=not no_join
     )
-    result = import_or_repeat(invocation, collected, options, rehash=rehash)
+    result = import_or_repeat(invocation, collected, options, reread=reread)
     return invocation.show(result, options=ViewOptions(report=report, details=invocation.verbose))

@@ -134,4 +134,7 @@ def _refuse_swapped(invocation: Invocation, where: str, word: str) -> None:
     """Raise Invalid for `main conv-001`: a branch or message before its conversation."""
     repository = invocation.repository()
     if find_conversation(repository, word) is not None and names_revision(repository, f"{word}/{where}"):
-        raise Invalid(f"{where!a} stands before its conversation", hint=f"name it first: scopes log {word} {where}")
+        raise Invalid(
+            f"the conversation comes first: {where!a} was given before it",
+            hint=f"name it first: scopes log {word} {where}",
+        )

@@ -80,7 +80,7 @@ def search(
     invocation: Invocation = context.obj
     if conversation is None and len(words) > 1 and _names_one(invocation, words[-1]):
         conversation = words.pop()
-    with progress(invocation.output(), "indexing messages") as on_progress:
+    with progress(invocation.output(), "indexing messages") as meter:
         found = run_search(
             invocation.repository(),
             " ".join(words),
@@ -94,7 +94,7 @@ def search(
             count_only=count_only,
             since=since,
             until=until,
-            on_progress=on_progress,
+            progress=meter,
         )
     if conversation is None:
         found = replace(found, notes=(*found.notes, *_misplaced_conversations(invocation, words)))

@@ -30,7 +30,8 @@ def undo(
     Undo takes back the newest thing that you did, and never what somebody else did, unless you name the operation or
     give --any-actor. Who you are is the setting scopes.author, or SCOPES_AUTHOR. All messages of one append are taken
     back together, if they are still the last ones of their branch, and so are all operations of one command. Repeat
-    undo to go further back; redo reverts an undo.
+    undo to go further back; redo reverts an undo. If an undo was killed after it had committed, the next one says so
+    and takes nothing more back.
 
     Examples:
       scopes undo

@@ -28,6 +28,11 @@ def write_github(checked: Checked) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def annotate_failure(message: str) -> str:
+    """Return the annotation of a check that stopped before it judged anything."""
+    return f"::error title=scopes check::{_data(message)}\n"
+
+
 def stop_commands(text: str, token: str) -> str:
     """Return a text in lines between which the runner executes no commands; the token must be random."""
     end = "" if text.endswith("\n") else "\n"

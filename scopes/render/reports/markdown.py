@@ -23,6 +23,12 @@ def write_markdown(checked: Checked, limit: int | None = None) -> str:
         rows = rows[: len(rows) // 2]
 
 
+def write_failure(message: str, hint: str | None) -> str:
+    """Return the report of a check that stopped before it judged anything."""
+    text = fenced("\n".join(clean_text(each) for each in (message, hint) if each))
+    return f"## scopes check stopped\n\nNothing was judged.\n\n{text}\n"
+
+
 def _page(checked: Checked, rows: Sequence[Row]) -> str:
     every = list_rows(checked, counting=True)
     lines = [f"## scopes check {'failed' if checked.failed else 'passed'}", ""]

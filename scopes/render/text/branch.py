@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from scopes.clock import in_seconds
 from scopes.history.messages import MessageHeader, display_time
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import (
     UNKNOWN_TIME,
     author,
     begins_at,
+    branch_reason,
     counted,
     identifier,
     short_time,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 _REMOVED = (Column("ID"), Column("Author"), Column("Subject", flexible=True))
 _WIDE = 100
+_FULL_REASONS = 160  # columns
 _STATUS_WORDS = {"active": "open"}  # neither abandoned nor merged; the active branch has a star
 _TERMINAL_COLUMNS = (
     Column(""),
@@ -37,6 +40,7 @@ _TERMINAL_COLUMNS = (
     Column("In all", align="right"),
     Column("Purpose", flexible=True),
     Column("Agent", "agent", flexible=True),
+    Column("Reason", flexible=True),
     Column("Status"),
     Column("Activity", "time"),
 )
@@ -51,6 +55,7 @@ _PIPED_COLUMNS = (
     Column("Last activity"),
     Column("Tip"),
     Column("Parent"),
+    Column("Reason"),
 )
 _TAG_COLUMNS = (
     Column("Tag", "branch", flexible=True),
@@ -78,7 +83,11 @@ def render_branch_list(result: BranchList, view: View) -> None:
         view.rows(_PIPED_COLUMNS, map(_piped_row, result.branches))
         return
     crowded = {"Purpose", "Agent"} if view.width < _WIDE else set()
-    columns = [replace(column, hidden=column.name in crowded) for column in _TERMINAL_COLUMNS]
+    explained = any(row.reason for row in result.branches)
+    columns = [
+        replace(column, hidden=column.name in crowded or (column.name == "Reason" and not explained))
+        for column in _TERMINAL_COLUMNS
+    ]
     view.rows(
         columns, (_terminal_row(row, view) for row in result.branches), title=f"Branches of {result.conversation}"
     )
@@ -160,6 +169,7 @@ def _terminal_row(row: BranchRow, view: View) -> tuple[Cell, ...]:
         f"{row.total:,}",
         row.purpose or "",
         row.agent or "",
+        "" if row.reason is None else branch_reason(row.reason, row.session, brief=view.width < _FULL_REASONS),
         _STATUS_WORDS.get(row.status, row.status),
         short_time(view, row.last_activity),
     )
@@ -174,9 +184,10 @@ def _piped_row(row: BranchRow) -> tuple[str, ...]:
         row.agent or "",
         _STATUS_WORDS.get(row.status, row.status),
         "*" if row.active else "",
-        row.last_activity or UNKNOWN_TIME,
+        in_seconds(row.last_activity or UNKNOWN_TIME),
         row.tip,
         row.parent or "",
+        "" if row.reason is None else branch_reason(row.reason, row.session),
     )
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from scopes.clock import in_seconds
 from scopes.conversation.changes import Change, ChangeLog
 from scopes.history.messages import NO_TEXT
 from scopes.ids import is_oid
@@ -94,7 +95,15 @@ def _author(row: Change) -> str:
 
 
 def _piped_row(row: Change) -> tuple[str, ...]:
-    return row.time, row.field_path, row.operation, row.cause, _json(row.before), _json(row.after), row.source
+    return (
+        in_seconds(row.time),
+        row.field_path,
+        row.operation,
+        row.cause,
+        _json(row.before),
+        _json(row.after),
+        row.source,
+    )
 
 
 def _describe(row: Change) -> str:

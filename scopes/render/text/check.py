@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from scopes.check.findings import how_it_ended
+from scopes.check.findings import LEVELS, how_it_ended
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import counted
 from scopes.render.view import Column, Span, View
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from scopes.check.check import Checked, CheckedRun
     from scopes.check.compare import RunComparison, Use
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from scopes.render.color import Style
 
 _MAX_SAME = 3  # rules that are unknown for the same reason and have a line each
+_ORDER: dict[str, int] = {level: number for number, level in enumerate(LEVELS)}
 _RESULTS: dict[str, Style] = {"fail": "bad", "todo": "warn", "pass": "good"}
 _SIGNS: dict[str, Style] = {"-": "bad", "+": "good", "@": "dim"}
 _STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
@@ -41,16 +42,18 @@ def render_checked(result: Checked, view: View) -> None:
     accepted = sum(not finding.counts for run in result.runs for finding in run.findings)
     of_these = f" ({accepted} accepted)" if accepted else ""
     counts = f"{counted(found, 'finding')}{of_these}, {passed} passed, {unknown} unknown"
-    view.line(word, f": {counted(len(result.runs), 'run')}, {counts}{causes}")
+    policy = "" if result.policy is None else f"; policy: {result.policy}"
+    view.line(word, f": {counted(len(result.runs), 'run')}, {counts}{causes}{policy}")
 
 
 def _write_run(run: CheckedRun, view: View) -> None:
     """Write the name of the run and its transcript, if it has one, and the findings with lines of that."""
     paths = {event.path for finding in run.findings for event in finding.events if event.path is not None}
     path = paths.pop() if len(paths) == 1 else None
-    other = Span(f"  {path}", "dim") if path not in {None, run.name} else ""
+    is_named = path is None or run.name == path or run.name.startswith(f"{path} (run ")
+    other = "" if is_named else Span(f"  {path}", "dim")
     view.line(Span(run.name or "no run", "heading"), other)
-    for finding in run.findings:
+    for finding in sorted(run.findings, key=lambda finding: _ORDER.get(finding.level, 0)):
         _write_finding(finding, path, view)
 
 
@@ -79,8 +82,8 @@ def _write_unknown(result: Checked, view: View) -> None:
                 groups.setdefault((verdict.rule, verdict.reason), []).append(run.name)
     several = {reason: [rule for rule, other in groups if other == reason] for _, reason in groups}
     for reason, rules in several.items():
-        if len(rules) > _MAX_SAME and len({tuple(groups[rule, reason]) for rule in rules}) == 1:
-            names = groups[rules[0], reason]
+        if len(rules) > _MAX_SAME:
+            names = list(dict.fromkeys(name for rule in rules for name in groups[rule, reason]))
             tail = f" ({counted(len(names), 'run')})" if len(names) > 1 else f" ({names[0]})"
             view.sentence(
                 Span("unknown  ", "dim"),
@@ -109,6 +112,9 @@ def render_rule_explained(result: RuleExplained, view: View) -> None:
     view.line(rule.summary)
     view.line()
     view.sentence(rule.explanation)
+    if rule.attempts is not None:
+        view.line()
+        view.sentence(rule.attempts)
     if rule.parameters:
         view.line()
         for parameter in rule.parameters:
@@ -155,19 +161,21 @@ def render_run_comparison(result: RunComparison, view: View) -> None:
     """Write the numbers of both runs, what they used differently, and the calls as a diff."""
     view.line(Span("- ", "bad"), result.old)
     view.line(Span("+ ", "good"), result.new)
-    columns = (Column("What", flexible=True), Column("Old", align="right"), Column("New", align="right"))
-    view.rows(columns, [(each.name, _amount(each.old), _amount(each.new)) for each in result.amounts])
+    _write_table("Number", [(each.name, _amount(each.old), _amount(each.new)) for each in result.amounts], view)
     for name, tests in (("old run", result.tests_old), ("new run", result.tests_new)):
         view.sentence(Span(f"tests of the {name}: ", "dim"), ", ".join(tests) or "none ran")
+    for name, faults in (("old run", result.faults_old), ("new run", result.faults_new)):
+        for fault in faults:
+            view.sentence(Span(f"the {name} has no good end: ", "bad"), fault)
     for name, uses in (("Tool", result.tools), ("File written", result.files), ("Command", result.commands)):
         _write_uses(name, uses, view)
     for line in result.order:
-        view.line(Span(line, _SIGNS.get(line[:1], "")))
+        view.sentence(Span(line, _SIGNS.get(line[:1], "")))
     word = Span("different", "bad") if result.differs else Span("equal", "good")
     view.sentence(
         word,
         f" ({result.mode}): {counted(len(result.only_old), 'call')} only in the old run, "
-        f"{len(result.only_new)} only in the new one",
+        f"{len(result.only_new)} only in the new one{'; the new run has no good end' if result.is_broken else ''}",
     )
 
 
@@ -175,9 +183,16 @@ def _write_uses(name: str, uses: Iterable[Use], view: View) -> None:
     """Write a table of what the runs used differently often; nothing if there is none."""
     rows = [(use.name, str(use.old), str(use.new)) for use in uses if use.old != use.new]
     if rows:
-        view.rows(
-            (Column(name, "key", flexible=True), Column("Old", align="right"), Column("New", align="right")), rows
-        )
+        _write_table(name, rows, view)
+
+
+def _write_table(name: str, rows: Sequence[tuple[str, str, str]], view: View) -> None:
+    """Write a table of both runs; in a pipe, which has no headings, each row begins with the name of the table."""
+    columns = (Column(name, "key", flexible=True), Column("Old", align="right"), Column("New", align="right"))
+    if view.terminal:
+        view.rows(columns, rows)
+    else:
+        view.rows((Column("Table"), *columns), [(name.lower(), *row) for row in rows])
 
 
 def _amount(value: float | None) -> str:

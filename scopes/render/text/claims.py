@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from scopes.clock import in_seconds
 from scopes.history.messages import display_time, shown_author
 from scopes.loading import load
 from scopes.merge.conflict_keys import decoded_key, display_key, group_of
@@ -271,7 +272,7 @@ def _quoted(topic: str) -> str:
 
 def _file_row(row: FileRow) -> tuple[Cell, ...]:
     operations = ",".join(f"{name}:{count}" for name, count in row.operations.items())
-    touched = row.last_touch or UNKNOWN_TIME
+    touched = in_seconds(row.last_touch or UNKNOWN_TIME)
     return row.path, operations, str(len(row.messages)), touched, row.last_author, ",".join(row.messages)
 
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from scopes.merge.conflict_keys import decoded_key, display_key, group_of
-from scopes.model.conflicts import MESSAGES
+from scopes.model.claims import MESSAGES
 from scopes.render.text.claims import claim_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, identifier, short_time, write_hint, write_outcome
 from scopes.render.view import Span, View
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 
 MAX_LINES = 20
 _STYLE_OF_SEVERITY: Mapping[str, Style] = {"high": "bad", "medium": "warn", "low": "dim"}
+_CHOICES = {
+    "both": "kept both sides",
+    "source": "took the source",
+    "target": "took the target",
+    "base": "took the base",
+}
 _STYLE_OF_STATUS: Mapping[str, Style] = {"escalated": "warn", "resolved": "good"}
 
 
@@ -44,9 +50,11 @@ def conflict_key(view: View, conflict: Conflict) -> str:
     return display_key(conflict.key) if view.terminal else decoded_key(conflict.key)
 
 
-def shown_spellings(keys: Sequence[str]) -> str:
-    """Return the keys of one topic in several spellings: `decisions/Auth / auth`; empty if there are none."""
-    return " / ".join([*keys[:1], *(key.partition("/")[2] for key in keys[1:])])
+def key_with_spellings(view: View, conflict: Conflict, keys: Sequence[str] = ()) -> str:
+    """Return the key of a conflict, and how the sides spell its topic otherwise: `decisions/auth (also "Auth")`."""
+    key = conflict_key(view, conflict)
+    others = [f'"{other.partition("/")[2]}"' for other in keys if other != key]
+    return f"{key} (also {', '.join(others)})" if others else key
 
 
 def conflict_agents(conflict: Conflict) -> str:
@@ -107,7 +115,7 @@ def write_open_conflicts(
     unresolved = [(number, each) for number, each in enumerate(conflicts, 1) if each.status != "resolved"]
     view.line()
     for number, conflict in unresolved[:MAX_LINES]:
-        key = shown_spellings(spellings.get(conflict.key, ())) or conflict_key(view, conflict)
+        key = key_with_spellings(view, conflict, spellings.get(conflict.key, ()))
         _write_conflict(view, number, conflict, key, sides)
     write_more(view, len(unresolved))
 
@@ -197,7 +205,7 @@ def write_resolved(view: View, conflicts: Iterable[Conflict], *, listed: bool = 
         view.line()
     view.line(f"resolved automatically: {counted(len(resolved), 'conflict')}")
     for conflict, resolution in resolved[:MAX_LINES] if listed else ():
-        choice = Span(f"{resolution.strategy}: {resolution.choice}", "dim")
-        view.line(f"    {conflict.type}  {display_key(conflict.key)}  ", choice)
+        choice = Span(f"{_CHOICES.get(resolution.choice, resolution.choice)} ({resolution.strategy})", "dim")
+        view.line(*fit_line(view, (f"    {conflict.type}  {display_key(conflict.key)}  ", choice)))
     if listed:
         write_more(view, len(resolved))

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scopes.history.messages import display_time
-from scopes.merge.conflict_keys import can_have_value, display_key
+from scopes.merge.conflict_keys import can_have_value
 from scopes.model.conflicts import ENDED
 from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_text
@@ -18,8 +18,8 @@ from scopes.render.text.conflict_phrases import (
     earlier_line,
     earlier_resolution,
     fit_line,
+    key_with_spellings,
     severity,
-    shown_spellings,
     status,
 )
 from scopes.render.text.file_comparison import file_outcome, write_patch
@@ -213,9 +213,9 @@ def _write_conflict(result: ConflictView, view: View) -> None:
 
 def _write_fields(result: ConflictView, view: View) -> None:
     row, conflict = result.row, result.row.conflict
-    write_field(view, "Conflict", Span(conflict.id, "id"), f" (number {row.number})")
+    write_field(view, "Conflict", identifier(view, conflict.id), f" (number {row.number})")
     write_field(view, "Type", conflict.type, ", ", severity(conflict))
-    write_field(view, "About", shown_spellings(result.spellings) or display_key(conflict.key))
+    write_field(view, "About", key_with_spellings(view, conflict, result.spellings))
     write_field(view, "Status", status(conflict), ", ", short_time(view, row.changed_at))
     if row.changed_at != row.opened_at:
         write_field(view, "Opened", short_time(view, row.opened_at))
@@ -337,7 +337,9 @@ def _write_resolution(conflict: Conflict, resolution: Resolution, view: View) ->
         write_field(view, "Rejected", claim_text(conflict.key, value))
     for other in resolution.also:
         because = f": {other.reason}" if other.reason else ""
-        write_field(view, "Also", f"took {other.choice}{_strategy(other)} by ", Span(other.actor, "agent"), because)
+        again = () if other.reused is None else (" (as before: conflict ", identifier(view, other.reused.conflict), ")")
+        who = Span(other.actor, "agent")
+        write_field(view, "Also", f"took {other.choice}{_strategy(other)} by ", who, because, *again)
 
 
 def _strategy(resolution: Resolution) -> str:
@@ -346,10 +348,10 @@ def _strategy(resolution: Resolution) -> str:
 
 
 def _write_next_steps(row: ConflictRow, sides: Sequence[str], view: View) -> None:
+    if row.conflict.status in ENDED and row.kind == _HELD:
+        return
     view.line()
     if row.conflict.status in ENDED:
-        if row.kind == _HELD:
-            return
         write_hint(view, f"continue: scopes {row.kind} {row.conversation} --continue")
         return
     finish = "" if row.kind == _HELD else " --continue"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from scopes.history.messages import NO_TEXT
 from scopes.render.dispatch import render_text
-from scopes.render.json_line import SCHEMA_VERSION
 from scopes.render.text.phrases import write_field
 from scopes.render.text.tokens import format_tokens
 from scopes.render.view import Cell, Column, Span, View
-from scopes.render.wire.context import chat_messages, context_document
+from scopes.render.wire.context import write_context
 from scopes.sanitize import mark_cut
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ _EXPLAINED_FILES = (
     Column("Reason"),
 )
 _ROWS_ON_TERMINAL, _KEPT_ON_TERMINAL, _FILES_ON_TERMINAL = 20, 12, 10
-_FILE = "file"
+_FILE, _TURN = "file", "turn"  # kinds of rows; a turn is a message with the results of its tool calls
 _PARTS = (Column("Part"), Column("Tokens", align="right"))
 
 
@@ -71,12 +69,8 @@ def render_context(result: Context, view: View) -> None:
             _write_stats(result, view)
         if options.explain:
             _write_explained(result, view)
-    elif options.layout == "markdown":
-        _write_exactly(view, result.formatted_history)
     else:
-        whole = {"scopes": SCHEMA_VERSION, **context_document(result)}
-        document = chat_messages(result) if options.layout == "messages" else whole
-        _write_exactly(view, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+        _write_exactly(view, write_context(result, options.layout))
 
 
 @render_text.register
@@ -138,7 +132,8 @@ def _message_row(result: Context, each: Explained) -> tuple[Cell, ...]:
     subject = mark_cut(each.subject or "")
     reason = each.reason if each.lane is None else f"{each.reason}, branch {each.lane}"
     why: Cell = reason if subject in {"", NO_TEXT} else (reason, Span(" · ", "dim"), subject)
-    return each.what, each.name, _score(each), _tokens(result, each), why
+    what = "message" if each.what == _TURN else each.what
+    return what, each.name, _score(each), _tokens(result, each), why
 
 
 def _row(result: Context, each: Explained) -> tuple[str, ...]:
@@ -169,7 +164,7 @@ def _write_stats(result: Context, view: View) -> None:
         "Context": result.context_id,
         "Tokens": f"{tokens} of {result.max_tokens:,} ({result.utilisation:.1%})",
         "Counted": result.method,
-        "Turns": f"{result.turns_included:,}, {result.turns_excluded:,} left out",
+        "Messages": f"{result.turns_included:,}, {result.turns_excluded:,} left out",
         "Conversations": f"{result.conversations_included:,}, {result.conversations_excluded:,} left out",
         "Files": f"{len(result.files_embedded):,}, {len(result.files_skipped):,} left out",
         "Filtered": f"{result.filtered_count:,}",

@@ -1,4 +1,4 @@
-"""Render the difference of two contexts like a unified diff, with a heading line for each turn."""
+"""Render the difference of two contexts like a unified diff, with a heading line for each message."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def render_context_difference(result: ContextDifference, view: View) -> None:
 
 def _describe(side: ContextSide, method: str) -> str:
     tokens = format_tokens(side.tokens_used, method)
-    return f"{side.side.name} ({counted(side.turns, 'turn')}, {tokens} tokens)"
+    return f"{side.side.name} ({counted(side.turns, 'message')}, {tokens} tokens)"
 
 
 def _heading(change: ContextChange) -> str:
@@ -42,4 +42,4 @@ def _heading(change: ContextChange) -> str:
     if turn is None:
         return f"@@ {change.part} @@"
     numbers = [f"{mark}{t.number}" for mark, t in (("-", change.left), ("+", change.right)) if t is not None]
-    return f"@@ turn {' '.join(numbers)} {turn.author} @@"
+    return f"@@ message {' '.join(numbers)} {turn.author} @@"

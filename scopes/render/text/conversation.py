@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from scopes.clock import now_nanoseconds
-from scopes.conversation.show import INTERRUPTED, SYNTHETIC, BranchRow, ConversationView, OpenMerge
+from scopes.clock import in_seconds, now_nanoseconds
+from scopes.conversation.show import BranchRow, ConversationView, OpenMerge
 from scopes.history.messages import NO_TEXT, MessageHeader, display_time
 from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago
@@ -15,6 +15,7 @@ from scopes.render.text.phrases import (
     UNKNOWN_TIME,
     WIDE,
     author,
+    branch_reason,
     counted,
     identifier,
     short_time,
@@ -38,11 +39,6 @@ if TYPE_CHECKING:
     from scopes.conversation.rename import Renamed
     from scopes.model.message import Message
 
-_NO_FORK = {
-    SYNTHETIC: "no user or agent messages",
-    INTERRUPTED: "an answer that was interrupted, and nothing after it",
-}
-_NO_FORK_BRIEFLY = {SYNTHETIC: "nobody wrote on it", INTERRUPTED: "interrupted"}
 _KEY_WIDTH = len("Directory: ")
 _COUNTS_WIDTH = len("├─ " + " (100 messages)" + "merged")
 _MIN_NAME = 20
@@ -122,7 +118,7 @@ def _details(result: ConversationView) -> Iterator[tuple[str | Span, ...]]:
     if result.models:
         yield ("Model" if len(result.models) == 1 else "Models"), ", ".join(result.models)
     if result.started is not None:
-        yield "Time", Span(f"{result.started} to {result.last_activity or UNKNOWN_TIME}", "time")
+        yield "Time", Span(_period(result.started, result.last_activity), "time")
     branches = (
         f"{result.branch}, 1 of {counted(result.branch_count, 'branch')}"
         if result.branch is not None
@@ -266,7 +262,7 @@ def _branch_spans(branch: BranchRow, view: View) -> Iterator[str | Span]:
         yield sub_agent_label(*branch.sub_agent)
     if branch.reason is not None:
         brief = view.terminal and view.width < WIDE
-        yield Span(f" · no fork: {(_NO_FORK_BRIEFLY if brief else _NO_FORK)[branch.reason]}", "dim")
+        yield Span(f" · {branch_reason(branch.reason, branch.session, brief=brief)}", "dim")
     if branch.status != "active":
         yield Span(f" · {branch.status}", "dim")
     if view.terminal and view.width >= WIDE:
@@ -278,6 +274,10 @@ def _shown_name(branch: BranchRow, view: View) -> str:
     """Return the name of a branch, on a terminal shortened so that its counts have room."""
     room = max(view.width - _COUNTS_WIDTH, _MIN_NAME)
     return truncate_text(clean_line(branch.name), room) if view.terminal else branch.name
+
+
+def _period(first: str, last: str | None) -> str:
+    return f"{in_seconds(first)} to {in_seconds(last or UNKNOWN_TIME)}"
 
 
 def _ago(time: str | None) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from scopes.history.messages import NO_TEXT, MessageHeader, display_time, shown_author
 from scopes.merge.conflict_keys import decoded_key, group_of, noun_of
-from scopes.model.conflicts import FILES
+from scopes.model.claims import FILES
 from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_name, claim_text
 from scopes.render.text.message_summary import summarize_message
@@ -18,15 +18,15 @@ from scopes.render.view import Cell, Column, Span, View, clean_spans
 from scopes.render.wrap import count_span_cells, truncate_line, truncate_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, MessageDetail
-    from scopes.ids import Oid
+    from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, DiffSide
     from scopes.render.color import Style
 
 _PIPED_COLUMNS = (Column("Mark"), Column("What"), Column("Key"), Column("Author"), Column("Time"), Column("Text"))
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 _MAX_WORDS = 2000
+_MAX_MESSAGES = 12  # of each side on a terminal, if both have some
 _MAX_NAMED, _MAX_FILES = 3, 10  # claims and files that only one side changed
 
 
@@ -84,8 +84,10 @@ def _write_sections(result: Difference, view: View) -> None:
         for message in result.changed:
             view.line(identifier(view, message.head.id), " ", author(message.head.author, message.head.author_kind))
             _write_both(view, message.left.text, message.right.text)
-    _write_messages(view, result.left.name, Span("- ", "bad"), result.only_left, result.details)
-    _write_messages(view, result.right.name, Span("+ ", "good"), result.only_right, result.details)
+    left, right = result.left, result.right
+    most = _MAX_MESSAGES if result.only_left and result.only_right else None
+    _write_messages(view, (left, right), result, most)
+    _write_messages(view, (right, left), result, most)
 
 
 def _write_changes_of_one_side(view: View, result: Difference) -> None:
@@ -145,7 +147,9 @@ def _write_claims(view: View, claims: Sequence[ChangedClaim]) -> None:
 def _claim_name(claim: ChangedClaim) -> str:
     """Return the name of a claim, with both spellings if the sides spell it differently."""
     name = claim_name(claim.key, claim.agent)
-    return name if claim.right_key is None else f"{name} / {claim_name(claim.right_key, claim.agent)}"
+    if claim.right_key is None:
+        return name
+    return f'{claim_name(claim.right_key, claim.agent)} (also "{decoded_key(claim.key).partition("/")[2]}")'
 
 
 def _left_text(claim: ChangedClaim) -> str:
@@ -163,23 +167,35 @@ def _write_heading(view: View, text: str) -> None:
 
 def _write_messages(
     view: View,
-    side: str,
-    mark: Span,
-    heads: tuple[MessageHeader, ...],
-    details: Mapping[Oid, MessageDetail],
+    sides: tuple[DiffSide, DiffSide],
+    result: Difference,
+    most: int | None,
 ) -> None:
-    """Write one line for each message; a tool call with its outcome stands for the message with its result."""
+    """Write one line for each message; a tool call with its outcome stands for the message with its result.
+
+    Of more than `most` lines the last are written, so that a long side does not hide the other one. `sides` are the
+    side of the messages and the other one.
+    """
+    is_left = sides[0] is result.left
+    mark = Span("- ", "bad") if is_left else Span("+ ", "good")
+    heads, details = result.only_left if is_left else result.only_right, result.details
     if not heads:
         return
-    folded = sum(detail.folded for head in heads if (detail := details.get(head.oid)) is not None)
+    shown = [head for head in heads if not ((detail := details.get(head.oid)) is not None and detail.folded)]
+    folded = len(heads) - len(shown)
     count = counted(len(heads), "message")
     if folded:
         count += f" ({len(heads) - folded:,} shown, {counted(folded, 'result')} folded into the calls)"
-    _write_heading(view, f"Only in {side}: {count}")
-    for head in heads:
+    _write_heading(view, f"Only in {sides[0].name}: {count}")
+    if most is not None and len(shown) > most + 1:
+        names = [side.revision.branch or side.revision.oid[:12] for side in sides]
+        command = f"scopes log {sides[0].revision.conversation} {names[1]}..{names[0]}"
+        same = sides[0].revision.conversation == sides[1].revision.conversation
+        earlier = f"… {len(shown) - most:,} earlier{f'; all: {command}' if same else ''}"
+        view.line(*truncate_line((mark, Span(earlier, "dim")), view.width))
+        shown = shown[-most:]
+    for head in shown:
         detail = details.get(head.oid)
-        if detail is not None and detail.folded:
-            continue
         who = author(head.author, head.author_kind)
         start = (mark, identifier(view, head.id), " ", who, ": ")
         room = view.width - count_span_cells(clean_spans(start))

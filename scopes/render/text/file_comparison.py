@@ -31,6 +31,8 @@ def file_outcome(file: FileComparison) -> str:
             text = "both edited, compatible"
         case "overlap" if file.ranges:
             text = f"both edited, {_lines(file.ranges)} disagree"
+        case "unknown":
+            text = "both edited, not compared"
         case _:
             text = "both edited"
     return f"{text} ({file.note})" if file.note is not None else text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from scopes.clock import in_seconds
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import (
     SHORT_ID_LENGTH,
@@ -146,10 +147,11 @@ def render_memory_stats(result: MemoryStats, view: View) -> None:
     """Write the number of entries, per agent, and their oldest and newest time; in a pipe one row each, as `stats`."""
     if not view.terminal:
         counts = {"entries": result.total, "this_week": result.this_week, "open_actions": result.open_actions}
-        times = {"oldest": result.oldest, "newest": result.newest}
+        known = {"oldest": result.oldest, "newest": result.newest}
+        times = {name: in_seconds(time) for name, time in known.items() if time is not None}
         agents = {f"agents.{agent}": count for agent, count in result.agents.items()}
         rows = (counts | times | agents).items()
-        view.rows(_STATS, ((name, str(value)) for name, value in rows if value is not None))
+        view.rows(_STATS, ((name, str(value)) for name, value in rows))
         return
     write_field(view, "Entries", f"{result.total:,}")
     write_field(view, "This week", f"{result.this_week:,}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scopes.clock import in_seconds
 from scopes.model.operation import SAME_COMMAND
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import identifier, short_time, write_field, write_hint
@@ -43,7 +44,7 @@ def render_operation_view(result: OperationView, view: View) -> None:
     write_field(view, "Operation", Span(record.id, "id"))
     write_field(view, "Kind", record.kind)
     write_field(view, "Actor", Span(record.actor, "human"))
-    write_field(view, "Time", Span(record.time, "time"))
+    write_field(view, "Time", Span(in_seconds(record.time), "time"))
     if record.command:
         write_field(view, "Command", record.command)
     if record.undoes is not None:

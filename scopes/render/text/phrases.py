@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.clock import now_nanoseconds
+from scopes.clock import in_seconds, now_nanoseconds
 from scopes.loading import load
 from scopes.render.relative_time import ago
 from scopes.render.view import Span, View
@@ -20,6 +20,13 @@ SHORT_ID_LENGTH = 8
 WIDE = 100  # columns of a terminal that has room for more than the essentials
 UNKNOWN_TIME = "-"
 UNDO_HINT = "undo with: scopes undo"
+_BRANCH_REASONS = {  # briefly, and in full
+    "synthetic": ("nobody wrote on it", "no fork: no user or agent messages"),
+    "interrupted": ("interrupted", "no fork: an answer that was interrupted, and nothing after it"),
+    "edited": ("prompt edited", "the prompt was edited or sent again in the session, before an answer"),
+    "rewound": ("session rewound", "the session was rewound to before this prompt"),
+    "answered-again": ("answered again", "the session was rewound, and answered again from the same message"),
+}
 _BANDS = ((0.2, "Very Low"), (0.4, "Low"), (0.6, "Medium"), (0.8, "High"))
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -30,16 +37,17 @@ def identifier(view: View, full: str) -> Span:
 
 
 def short_time(view: View, time: str | None) -> Span:
-    """Return a time: relative to now on a terminal, elsewhere unchanged; a dash if it is unknown."""
+    """Return a time: relative to now on a terminal, elsewhere in whole seconds; a dash if it is unknown."""
     if time is None:
         return Span(UNKNOWN_TIME, "time")
-    return Span(ago(time, now_nanoseconds()) if view.terminal else time, "time")
+    return Span(ago(time, now_nanoseconds()) if view.terminal else in_seconds(time), "time")
 
 
 def full_time(view: View, time: str | None) -> Span:
     """Return a time, on a terminal followed by the time relative to now; a dash if it is unknown."""
     if time is None:
         return Span(UNKNOWN_TIME, "time")
+    time = in_seconds(time)
     relative = ago(time, now_nanoseconds()) if view.terminal else time
     return Span(time if time.startswith(relative) else f"{time} ({relative})", "time")
 
@@ -70,6 +78,14 @@ def sub_agent_label(agent: str | None, spawner: str | None) -> Span:
     """Return `sub-agent explorer of k3x9abcd`, without the parts that are unknown."""
     parts = ("⮡ sub-agent", agent, f"of {spawner[:SHORT_ID_LENGTH]}" if spawner else None)
     return Span(" ".join(filter(None, parts)), "branch")
+
+
+def branch_reason(reason: str, session: str | None = None, *, brief: bool = False) -> str:
+    """Return why a branch exists, or was not continued; `reason` is one of `branch_reasons`."""
+    if session is not None:
+        return "another session" if brief else f"from session {session}"
+    short, full = _BRANCH_REASONS.get(reason, (reason, reason))
+    return short if brief else full
 
 
 def counted(number: int, one: str) -> str:

@@ -19,7 +19,7 @@ from scopes.render.text.phrases import (
 )
 from scopes.render.view import Cell, Column, Span, View, clean_spans
 from scopes.render.wrap import count_span_cells, truncate_line, wrap_spans
-from scopes.sanitize import clean_line, mark_cut
+from scopes.sanitize import clean_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,7 +122,7 @@ def _title_spans(hit: SearchHit, room: int) -> tuple[Span, ...]:
     """Return what the conversation is called, cut to the room on the line; nothing if that is small."""
     if hit.heading is None or room < _MIN_WIDTH:
         return ()
-    return truncate_line((Span(f" · {mark_cut(hit.heading.text, hit.heading.text)}", "dim"),), room)
+    return truncate_line((Span(f" · {hit.heading.text}", "dim"),), room)
 
 
 def _write_gaps(result: SearchCoverage, view: View) -> None:

@@ -84,6 +84,7 @@ def _format_rule(rule: RuleRow) -> dict[str, object]:
         explanation=rule.explanation,
         own=rule.own,
         place=rule.place,
+        attempts=rule.attempts,
         parameters=[without_none(name=each.name, value=each.value, summary=each.summary) for each in rule.parameters],
     )
 

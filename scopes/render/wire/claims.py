@@ -14,12 +14,7 @@ if TYPE_CHECKING:
     from scopes.conversation.decisions import DecisionList
     from scopes.conversation.files import FileList
     from scopes.conversation.withdraw import DecisionWithdrawn
-    from scopes.memory.decision_candidates import (
-        CandidateDismissed,
-        CandidateList,
-        DecisionAccepted,
-        DecisionCandidate,
-    )
+    from scopes.memory.decision_candidates import CandidateDismissed, CandidateList, DecisionAccepted, DecisionCandidate
 
 
 @to_wire.register

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from scopes.context.turns import USER
@@ -9,6 +10,7 @@ from scopes.fence import fenced
 from scopes.history.lanes import lane_changes
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
+from scopes.render.json_line import SCHEMA_VERSION
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.sanitize import RECORDED
 
@@ -41,6 +43,15 @@ def format_budget(result: Budget) -> dict[str, object]:
 def format_context(result: Context, options: ViewOptions = DEFAULT_OPTIONS) -> dict[str, object]:
     """Return a context; every field is present, because scripts rely on them: missing values are null."""
     return context_document(result, explain=options.explain)
+
+
+def write_context(result: Context, layout: str) -> str:
+    """Return a context in one of the layouts, as standard output gets it in a pipe and a file with --output."""
+    if layout == "markdown":
+        return result.formatted_history
+    whole = {"scopes": SCHEMA_VERSION, **context_document(result)}
+    document = chat_messages(result) if layout == "messages" else whole
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 def context_document(result: Context, *, explain: bool = False) -> dict[str, object]:

@@ -66,6 +66,7 @@ def branch_object(branch: BranchRow) -> dict[str, object]:
         parent=branch.parent,
         status=branch.status,
         reason=branch.reason,
+        session=branch.session,
         active=branch.active,
         created_at=utc(branch.created_at),
         last_activity=branch.last_activity,

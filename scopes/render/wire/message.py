@@ -28,7 +28,8 @@ def message_object(
 ) -> dict[str, object]:
     """Return a message under its own kind; without its body, only what its commit contains.
 
-    The text of a typed message without one is its document as people see it: `decision: jwt · topic: auth`.
+    `text` is the recorded text. A typed message without one has its document as people see it as `subject`:
+    `decision: jwt · topic: auth`.
 
     `message_kind` is its kind. `kind`, which elsewhere is the kind of the document, is the same for older scripts.
     """
@@ -57,7 +58,8 @@ def message_object(
         status=message.status,
         stop_reason=message.stop_reason,
         files=[_file_object(touch) for touch in message.files] or None,
-        text=message.text or summarize_payload(message.payload or {}),
+        text=message.text,
+        subject=None if message.text or message.payload is None else summarize_payload(message.payload),
         parts=[{"type": part.type, **part.fields} for part in message.parts],
         extra=message.extra or None,
     )

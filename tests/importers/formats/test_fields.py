@@ -60,7 +60,7 @@ NUMBERS = ["NaN", "-Infinity", "1e999", "9" * 400, '"1"', "null", "true"]
 ENDS = {
     "claude": (ClaudeCode(), '{"type":"result","session_id":"s","is_error":false,"num_turns":@,"total_cost_usd":@,"duration_ms":@}'),
     "gemini": (Gemini(), '{"session_id":"s","response":"x","stats":{"duration_ms":@,"input_tokens":@}}'),
-    "opencode": (OpenCode(), '{"type":"step_finish","sessionID":"ses_1","part":{"id":"p","messageID":"m","cost":@}}'),
+    "opencode": (OpenCode(), '{"type":"step_finish","sessionID":"ses_1","part":{"id":"p","messageID":"m","reason":"stop","cost":@}}'),
     "pi": (Pi(), '{"type":"message_end","message":{"role":"assistant","usage":{"input":3,"cost":{"total":@}}}}\n{"type":"agent_end"}'),
 }  # fmt: skip
 

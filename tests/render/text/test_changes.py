@@ -22,7 +22,7 @@ def values(*rows):
 
 def test_changes_are_a_row_each_in_a_pipe():
     rows = [row.split("\t") for row in piped(CHANGE["changes"]).splitlines()]
-    assert rows[0] == ["2025-12-31T23:31:00.250Z", "participants", "APPEND", "agent:planner", "", '"planner"', CALL.id]
+    assert rows[0] == ["2025-12-31T23:31:00Z", "participants", "APPEND", "agent:planner", "", '"planner"', CALL.id]
     assert len(rows) == len(CHANGES)
 
 

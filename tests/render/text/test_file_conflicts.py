@@ -113,7 +113,8 @@ def test_an_unknown_content_has_its_reason_and_no_patch_of_that_side(forked, wid
     call_tool(forked, "conv-001/alt", "Bash", {"command": f"sed -i s/a/b/ {FILE}"})
     merge(forked, "conv-001", "alt", target="main", options=MergeOptions(strict=True))
     shown = show_conflict(forked, "conv-001", "1")
-    assert "content not recorded: Bash sed -i (source)" in " ".join(seen(shown, width).split())
+    sentence = "File: both edited, not compared (content not recorded: Bash sed -i (source))"
+    assert sentence in " ".join(seen(shown, width).split())
     assert (shown.file.source_patch, shown.file.conflict_hunks) == ("", "")
     assert "+main\n" in shown.file.target_patch
     assert document(shown)["file"]["source"]["unknown"] == "content not recorded: Bash sed -i"

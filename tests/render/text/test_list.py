@@ -150,15 +150,19 @@ def test_a_template_that_names_no_field_is_refused():
 
 def test_an_empty_list_prints_a_sentence_on_a_terminal_and_nothing_in_a_pipe():
     nothing = ConversationList(conversations=())
-    assert seen_lines(nothing) == ["There are no conversations yet.", "create one: scopes new"]
+    assert seen_lines(nothing) == [
+        "There are no conversations yet.",
+        "import the sessions of your agents: scopes import, or start one: scopes new",
+    ]
     assert seen_lines(nothing, hints=False) == ["There are no conversations yet."]
     assert piped(nothing) == ""
 
 
-def test_a_first_prompt_that_its_commit_cut_ends_in_an_ellipsis_and_a_title_does_not():
-    cut = "x" * 72
-    prompt = SESSION._replace(title=None, opening=cut)
-    title = SESSION._replace(title=cut)
-    rows = seen_lines(ConversationList(conversations=(prompt, title), projects={}), 200)[4:6]
-    assert [f"{cut}…" in row for row in rows] == [True, False]
-    assert "…" not in piped(ConversationList(conversations=(prompt,), projects={}))
+@pytest.mark.parametrize("field", ["title", "opening"])
+def test_a_title_or_first_prompt_is_whole_where_there_is_room_and_ends_in_an_ellipsis_where_not(field):
+    row = SESSION._replace(**{"title": None, "opening": None, field: "x" * 72})
+    shown = ConversationList(conversations=(row,), projects={})
+    assert "x" * 72 in seen_lines(shown, 200)[4]
+    assert "…" not in seen_lines(shown, 200)[4]
+    assert "x…" in seen_lines(shown, 80)[4]
+    assert "…" not in piped(shown)

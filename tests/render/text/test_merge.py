@@ -61,8 +61,26 @@ def test_a_merge_with_resolutions_prints_the_new_tip_of_the_target():
 def test_conflicts_resolved_automatically_are_listed():
     assert seen_lines(MERGE["merged-resolved"])[2:4] == [
         "resolved automatically: 1 conflict",
-        "    resource-contention  files/src/app.py  automatic: both",
+        "    resource-contention  files/src/app.py  kept both sides (automatic)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("choice", "strategy", "words"),
+    [
+        ("both", "automatic", "kept both sides (automatic)"),
+        ("source", "theirs", "took the source (theirs)"),
+        ("target", "ours", "took the target (ours)"),
+        ("base", "automatic", "took the base (automatic)"),
+        ("value", "reused", "value (reused)"),
+    ],
+)
+def test_an_automatic_resolution_is_shown_in_words(choice, strategy, words):
+    """It was `automatic: both`, which says neither who did what nor what became of the sides."""
+    (conflict,) = MERGE["merged-resolved"].conflicts
+    resolved = replace(conflict, resolution=conflict.resolution._replace(choice=choice, strategy=strategy))
+    lines = seen_lines(replace(MERGE["merged-resolved"], conflicts=(resolved,)), 100)
+    assert lines[3] == f"    resource-contention  files/src/app.py  {words}"
 
 
 def test_a_stopped_merge_shows_both_sides_of_each_conflict():

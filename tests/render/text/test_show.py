@@ -4,9 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from scopes.conversation.branch import BranchList
 from scopes.conversation.show import OpenMerge
 from scopes.history.sub_agents import SubAgent
+from scopes.ids import ConversationId
 from scopes.model.message import Part
+from scopes.render.text.phrases import branch_reason
 from scopes.render.wrap import count_cells
 from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import BRANCHES, EMPTY_VIEW, VIEW, body, branch, head
@@ -188,7 +191,25 @@ def test_a_long_branch_name_hides_the_total():
 
 
 @pytest.mark.parametrize(
-    ("reason", "words"), [("synthetic", "no user or agent messages"), ("interrupted", "was interrupted")]
+    ("reason", "words", "brief"),
+    [
+        ("synthetic", "no user or agent messages", "nobody wrote on it"),
+        ("interrupted", "was interrupted", "interrupted"),
+        ("edited", "the prompt was edited or sent again in the session, before an answer", "prompt edited"),
+        ("rewound", "the session was rewound to before this prompt", "session rewound"),
+        ("answered-again", "answered again from the same message", "answered again"),
+        ("other-session", "from session 019d-77", "another session"),
+        ("a-later-version", "a-later-version", "a-later-version"),
+    ],
 )
-def test_a_branch_that_is_not_a_fork_prints_why_it_exists(reason, words, at_one_moment):
-    assert words in piped(branch("fork/a1", 3, 3, parent="main", reason=reason))
+def test_a_branch_that_an_import_made_prints_why_it_exists(reason, words, brief, at_one_moment):
+    """In `show` and in `branch`, in a pipe in full and on a narrow terminal briefly; a narrow table has the column too."""
+    session = "019d-77" if reason == "other-session" else None
+    row = branch("fork/a1", 3, 3, parent="main", reason=reason, session=session)
+    listed = BranchList(conversation=ConversationId("conv-001"), branches=(branch("main", 1, 1), row))
+    assert words in piped(row)
+    assert piped(listed).splitlines()[1].endswith(f"\tmain\t{branch_reason(reason, session)}")
+    assert words in seen(row, 120)
+    assert brief in seen(row, 80)
+    assert brief in seen(listed, 80)
+    assert "Reason" not in seen(replace(listed, branches=listed.branches[:1]), 80)

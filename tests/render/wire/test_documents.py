@@ -63,7 +63,7 @@ def test_branch_names_the_branch():
 
 def test_a_list_of_conversations_counts_branches_and_show_lists_them():
     """S4-48, S4-53, S4-54."""
-    (first, *_) = made("list_", "list")["conversations"]
+    (first, *_) = made("list", "list")["conversations"]
     assert first["branches"] == 3
     assert [branch["name"] for branch in made("show", "show")["branches"]] == [b.name for b in VIEW.branches]
     common = set(made("show", "show")) - {"kind", "recent"}
@@ -72,7 +72,7 @@ def test_a_list_of_conversations_counts_branches_and_show_lists_them():
 
 
 def test_what_a_brief_list_does_not_know_is_absent():
-    assert set(made("list_", "list")["conversations"][2]) == {"id", "participants", "branches", "last_activity"}
+    assert set(made("list", "list")["conversations"][2]) == {"id", "participants", "branches", "last_activity"}
     assert SUMMARIES[1].messages is None
 
 

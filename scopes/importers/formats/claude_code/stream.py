@@ -19,17 +19,7 @@ from scopes.importers.formats.events import STREAM, Event, RunEnd, Session
 from scopes.importers.formats.fields import number_field, object_field, text_field, time_field
 from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.lossless_json import lossless_field
-from scopes.importers.formats.run_builder import (
-    ANSWER,
-    ERROR,
-    HUMAN,
-    INJECTED,
-    META,
-    PROMPT,
-    RESULTS,
-    TOOL,
-    RunBuilder,
-)
+from scopes.importers.formats.run_builder import ANSWER, ERROR, HUMAN, INJECTED, META, PROMPT, RESULTS, TOOL, RunBuilder
 from scopes.importers.formats.stream_documents import digest_of_record, first_records, name_stream, walk_stream
 from scopes.model.message import Author, Part
 

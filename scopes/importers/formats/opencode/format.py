@@ -20,7 +20,6 @@ NAME = "opencode"
 _AGENT = Author(NAME, "agent")
 _HARNESS = Author(NAME, "system")
 _TYPES = frozenset({"text", "reasoning", "tool_use", "step_start", "step_finish", "error"})
-_STOPPED = "the stream stops in the middle of a step"
 
 
 class OpenCode:
@@ -95,14 +94,12 @@ class _StreamReader:
         yield from self._builder.take_ready()
 
     def finish(self) -> Iterator[Event]:
-        """Yield the last message and the Ending."""
+        """Yield the last message and the Ending; a stream that stops in the middle of a step has no end of its run."""
         end = None
         if self._error is not None:
             end = RunEnd("error", self._error, self._cost)
         elif self._reason == "stop":
             end = RunEnd("success", "", self._cost)
-        elif self._events:
-            end = RunEnd("error", _STOPPED, self._cost)
         yield from self._builder.finish(run_end=end)
 
     def _read_part(self, record: Record, value: Mapping[str, Any], part: dict[str, Any]) -> None:

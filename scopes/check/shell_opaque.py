@@ -1,4 +1,4 @@
-"""Find what makes a command undecided for rules: words that the shell computes and that could be options or verbs.
+"""Find why rules cannot judge a command: words that the shell computes, unknown places, and texts that run as code.
 
 `rm $flags x` may be `rm -r x`, and `git $verb` may be `git push`. A computed word that no rule asks for, as in
 `echo $x` or `pytest $args`, is no reason.
@@ -7,13 +7,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from scopes.check.shell_command import Redirection
-from scopes.check.shell_scripts import script_file
-from scopes.check.shell_state import MANY, State, Word, passes_link, resolve
-from scopes.check.shell_wrappers import program_of
+from scopes.check.shell_command import Change, Redirection
+from scopes.check.shell_state import State, Word, resolve
+from scopes.check.shell_wrappers import is_abbreviation, program_of
 from scopes.lazy_patterns import compile_lazily
 
 
@@ -24,7 +23,7 @@ class _Valued(NamedTuple):
     long: tuple[str, ...] = ()
 
 
-_GIT: Final[Mapping[str, _Valued]] = {  # subcommands for which an option or operand decides a rule
+_GIT_VALUED: Final[Mapping[str, _Valued]] = {  # subcommands for which an option or operand decides a rule
     "push": _Valued("o", ("--repo", "--push-option", "--receive-pack", "--exec")),
     "commit": _Valued(
         "mFCct", ("--message", "--file", "--author", "--date", "--trailer", "--fixup", "--squash", "--template")
@@ -41,6 +40,7 @@ _GIT: Final[Mapping[str, _Valued]] = {  # subcommands for which an option or ope
 _OPERANDS: Final = frozenset({"push", "checkout", "restore"})  # whose operands decide too: `+main`, `.`
 _NAMES: Final = compile_lazily(
     r"\$\(\s*git (?:-C \S+ )?(?:branch --show-current|rev-parse|symbolic-ref|describe|merge-base)\b"
+    r"(?:[^|;&`$()\n]|2>&1)*\)"
 )
 _PUBLISHERS: Final[Mapping[str, frozenset[str]]] = {  # programs that publish, and subcommands with another one behind
     **dict.fromkeys(
@@ -58,14 +58,8 @@ _PUBLISHERS: Final[Mapping[str, frozenset[str]]] = {  # programs that publish, a
     "gh": frozenset({"release"}),
     "glab": frozenset({"release"}),
 }  # fmt: skip
-_RECURSIVE: Final = compile_lazily(r"-[a-zA-Z]*[rR][a-zA-Z]*|--r(?:e(?:c(?:u(?:r(?:s(?:i(?:ve?)?)?)?)?)?)?)?")
+_RECURSIVE: Final = compile_lazily(r"-[a-zA-Z]*[rR][a-zA-Z]*")
 _DELETING: Final = frozenset({"rm", "grm", "rimraf", "find", "gfind"})
-_HOOKS: Final = frozenset(
-    {"pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-push", "post-checkout", "post-merge",
-     "pre-rebase", "post-rewrite", "pre-merge-commit", "applypatch-msg", "pre-applypatch", "post-applypatch",
-     "reference-transaction", "post-index-change"}
-)  # fmt: skip
-_MAKEFILES: Final = frozenset({"Makefile", "makefile", "GNUmakefile"})
 _TEMPORARY: Final = ("/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/", "/dev/shm/")  # noqa: S108
 _PATTERN: Final = compile_lazily(r"[*?]|\[[^\]/]+\]")
 _FIND_VALUED: Final = compile_lazily(
@@ -74,7 +68,7 @@ _FIND_VALUED: Final = compile_lazily(
 )
 
 
-def find_doubt(words: tuple[Word, ...], readable: Sequence[str]) -> str | None:
+def find_opaque_words(words: tuple[Word, ...], readable: Sequence[str]) -> str | None:
     """Return why rules cannot decide about a command; None if its computed words do not matter to them.
 
     `readable` are the words with the source of command substitutions.
@@ -85,54 +79,44 @@ def find_doubt(words: tuple[Word, ...], readable: Sequence[str]) -> str | None:
     if all(word.value is not None for word in operands):
         return None
     if program == "git":
-        return _doubt_git(operands, readable[1:])
+        return _opaque_git(operands, readable[1:])
     if program in _PUBLISHERS:
-        return _doubt_publisher(program, operands)
-    doubt = {"rm": _doubt_rm, "grm": _doubt_rm, "find": _doubt_find, "gfind": _doubt_find}.get(program)
+        return _opaque_publisher(program, operands)
+    doubt = {"rm": _opaque_rm, "grm": _opaque_rm, "find": _opaque_find, "gfind": _opaque_find}.get(program)
     return None if doubt is None else doubt(operands)
 
 
-def find_place_doubt(words: tuple[Word, ...], files: tuple[Redirection, ...], state: State) -> str | None:
-    """Return why it is not known on which files a command works, or which program it is; None if it is known."""
+def find_opaque_target(
+    words: tuple[Word, ...], files: tuple[Redirection, ...], changes: Sequence[Change], state: State
+) -> str | None:
+    """Return why it is not known on which files a command works; None if it is known."""
     program = program_of(words)
-    name = words[0].text if words else ""
-    path = resolve(state.directory, name) if "/" in name else None
-    names = {each.rsplit("/", 1)[-1] for each in state.written} if state.written else set()
-    if (
-        path in state.written
-        or (path is not None and MANY in state.written)
-        or ("PATH" in state.variables and name in names)
-        or _runs_written(program, words, state)
-    ):
-        return "runs a file that this line writes"
-    if program == "git" and names & _HOOKS:
-        return "git may run a hook that this line writes"
-    if program in {"make", "gmake"} and names & _MAKEFILES:
-        return "make runs a file that this line writes"
     deletes = _deleted(program, words[1:]) if program in _DELETING else []
-    if state.links:
-        written = [each.target for each in files if each.kind != "read" and each.target is not None]
-        paths = (resolve(state.directory, target) for target in (*deletes, *written))
-        if any(passes_link(each, state.links) for each in paths if each is not None):
-            return "a path goes through a link that this line makes"
+    if state.files.links or state.files.is_full:
+        is_followed = any(word.text in {"-L", "-H", "-follow"} for word in words)
+        paths = [(each, is_followed) for each in deletes]
+        paths += [(each.target, True) for each in files if each.kind != "read" and each.target is not None]
+        paths += [(each.path, each.kind in {"write", "copy"}) for each in changes]
+        if any(_passes_link(path, state, is_followed=is_followed) for path, is_followed in paths):
+            return "a path goes through a link that was made before"
     deleted = [each for each in deletes if not each.startswith(("/", "~", "$", "`"))]
     if state.directory is None and deleted:
         return "the directory is not known"
-    is_left = any(_leaves(each, place, state.start or place) for each in deleted for place in state.others)
+    is_left = any(_is_outside(each, place, state.start or place) for each in deleted for place in state.others)
     return "a cd in front of it may fail" if is_left else None
 
 
-def _runs_written(program: str, words: tuple[Word, ...], state: State) -> bool:
-    """Return True if sed or awk reads its program from a file that the line writes."""
-    file = script_file(program, words) if state.written else None
-    return file is not None and resolve(state.directory, file.text) in state.written
+def _passes_link(target: str, state: State, *, is_followed: bool) -> bool:
+    """Return True if a path goes through a link; `link/` enters one at its end, as some programs do."""
+    path = resolve(state.directory, target)
+    return path is not None and state.files.passes_link(path, is_entered=is_followed or target.endswith(("/", "/.")))
 
 
 def _deleted(program: str, words: tuple[Word, ...]) -> list[str]:
     """Return what a command deletes with all that is below it."""
     options = {word.text for word in _before_operands(words) if word.text.startswith("-")}
     if program in {"rm", "grm", "rimraf"}:
-        if program == "rimraf" or any(_RECURSIVE.fullmatch(each) for each in options):
+        if program == "rimraf" or any(map(_is_recursive, options)):
             return [word.text for word in words if not word.text.startswith("-")]
     elif program in {"find", "gfind"} and "-delete" in options:
         end = next((number for number, word in enumerate(words) if word.text.startswith(("-", "(", "!"))), len(words))
@@ -140,10 +124,14 @@ def _deleted(program: str, words: tuple[Word, ...]) -> list[str]:
     return []
 
 
-def _leaves(target: str, place: str, start: str) -> bool:
+def _is_outside(target: str, place: str, start: str) -> bool:
     """Return True if a path is not below the directory in which the line began, nor below one for temporary files."""
     path = resolve(place, re.sub(r"(?:^|/)(?:\*\*?|\.\*)/?$", "", target) or ".")
     return path is not None and not path.startswith((f"{start.rstrip('/')}/", *_TEMPORARY))
+
+
+def _is_recursive(option: str) -> bool:
+    return _RECURSIVE.fullmatch(option) is not None or is_abbreviation(option, "--recursive")
 
 
 def _may_be_option(word: Word) -> bool:
@@ -156,9 +144,9 @@ def _before_operands(words: tuple[Word, ...]) -> tuple[Word, ...]:
     return next((words[:number] for number, word in enumerate(words) if word.value == "--"), words)
 
 
-def _doubt_rm(words: tuple[Word, ...]) -> str | None:
+def _opaque_rm(words: tuple[Word, ...]) -> str | None:
     before = _before_operands(words)
-    if any(word.value is not None and _RECURSIVE.fullmatch(word.value) for word in before):
+    if any(word.value is not None and _is_recursive(word.value) for word in before):
         return None
     paths = [word for word in words if word.value is None or not word.value.startswith("-")]
     for word in filter(_may_be_option, before):
@@ -167,11 +155,11 @@ def _doubt_rm(words: tuple[Word, ...]) -> str | None:
     return None
 
 
-def _doubt_git(words: tuple[Word, ...], readable: Sequence[str]) -> str | None:
+def _opaque_git(words: tuple[Word, ...], readable: Sequence[str]) -> str | None:
     verb = words[0].value
     if verb is None:
         return "the subcommand of git is computed by the shell"
-    valued = _GIT.get(verb)
+    valued = _GIT_VALUED.get(verb)
     if valued is None:
         return None
     is_value = is_behind = False
@@ -197,7 +185,7 @@ def _takes_value(option: str, valued: _Valued) -> bool:
     return found > 0 and found == len(letters)
 
 
-def _doubt_find(words: tuple[Word, ...]) -> str | None:
+def _opaque_find(words: tuple[Word, ...]) -> str | None:
     start = next(
         (n for n, word in enumerate(words) if word.text.startswith(("-", "(", "!")) or (n and word.splits)), len(words)
     )
@@ -213,7 +201,7 @@ def _doubt_find(words: tuple[Word, ...]) -> str | None:
     return None
 
 
-def _doubt_publisher(program: str, words: tuple[Word, ...]) -> str | None:
+def _opaque_publisher(program: str, words: tuple[Word, ...]) -> str | None:
     verbs = [word for word in words if word.value is None or not word.value.startswith("-")]
     if verbs and verbs[0].value in _PUBLISHERS[program]:
         verbs = verbs[1:]
@@ -226,3 +214,58 @@ def _doubt_publisher(program: str, words: tuple[Word, ...]) -> str | None:
 
 def _shown(word: Word) -> str:
     return "a computed word" if "$__" in word.text else " ".join(word.text.split())[:60]
+
+
+_SUBSCRIPT: Final = compile_lazily(r"\w+\[[^\]]{0,9}(?:\$\(|`)")
+_QUOTED_SUBSCRIPT: Final = compile_lazily(r"'\w+\[[^'\]]{0,9}(?:\$\(|`)")
+_PROMPT: Final = compile_lazily(r"PS4=\S{0,99}(?:\$\(|`)")
+_SPECIAL: Final = compile_lazily(r"(?:BASH_ENV|PROMPT_COMMAND|BASH_ALIASES)(?:\[[^\]]{0,99}\])?\+?=")
+_SUBSCRIPT_READERS: Final = frozenset(
+    {"test", "[", "read", "mapfile", "readarray", "wait", "let", "getopts", "local", "export"}
+)
+_CALLBACKS: Final = {"mapfile": "C", "readarray": "C", "compgen": "CWF", "complete": "CWF"}
+_REFERENCE: Final = compile_lazily(r"(?:declare|typeset|local)\s(?:[^;=]*\s)?-[a-zA-Z]*n")
+_CODE_VARIABLES: Final = compile_lazily(
+    r"BASH_ENV|BASH_FUNC_.*|PROMPT_COMMAND|LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES|PERL5OPT|RUBYOPT|MAKEFILES"
+    r"|PYTHONSTARTUP|PYTHONHOME|LUA_INIT|R_PROFILE(?:_USER)?|ZDOTDIR|GIT_EXEC_PATH|GIT_TEMPLATE_DIR"
+)
+_OPTIONS_OF_MAKE: Final = compile_lazily(r"(?:^|\s)-?\w*[fE]|--(?:eval|file|makefile)|SHELL=")
+_OPTIONS_OF_NODE: Final = compile_lazily(r"-r\b|--(?:require|import|loader|experimental-loader)\b|\$")
+COMMAND_NOT_FOUND_HANDLERS: Final = frozenset({"command_not_found_handle", "command_not_found_handler"})
+
+
+def find_opaque_code(words: tuple[Word, ...], text: str) -> str | None:
+    """Return why a command may run a text that is not read; None if it does not."""
+    name = words[0].value if words else None
+    if "@P}" in text:
+        return "${...@P} runs the substitutions in a value"
+    values = [word.value for word in words[1:] if word.value is not None]
+    takes_names = name in _SUBSCRIPT_READERS or (name == "printf" and values[:1] == ["-v"])
+    if takes_names and any(_SUBSCRIPT.match(value.partition("=")[2] or value) for value in values):
+        return "a subscript runs commands"
+    if any(re.match(rf"-\w*[{_CALLBACKS[name]}]", value) for value in values) if name in _CALLBACKS else False:
+        return f"{name} runs a text as code"
+    return None
+
+
+def find_opaque_assignment(text: str) -> str | None:
+    """Return why an assignment, a declaration or a test may run a text that is not read; None if it does not."""
+    if _REFERENCE.match(text):
+        return "a variable refers to another one"
+    if _QUOTED_SUBSCRIPT.search(text):
+        return "arithmetic may run a value as code"
+    if _SPECIAL.match(text.removeprefix("export ")) or _PROMPT.search(text):
+        return "a variable holds code that shells run"
+    return None
+
+
+def find_opaque_environment(environment: Iterable[tuple[str, str | None]]) -> str | None:
+    """Return why the variables that a command gets make it run a text or a file that is not read; None if not."""
+    for name, value in environment:
+        if _CODE_VARIABLES.fullmatch(name) and value != "":
+            return f"a program runs what {name} names"
+        if name == "NODE_OPTIONS" and (value is None or _OPTIONS_OF_NODE.search(value)):
+            return "node runs what NODE_OPTIONS names"
+        if name in {"MAKEFLAGS", "GNUMAKEFLAGS"} and (value is None or _OPTIONS_OF_MAKE.search(value)):
+            return f"make runs what {name} names"
+    return None

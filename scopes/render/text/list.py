@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from scopes.clock import now_nanoseconds
+from scopes.clock import in_seconds, now_nanoseconds
 from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago
 from scopes.render.text.phrases import UNKNOWN_TIME, write_hint
 from scopes.render.view import Cell, Column, Span, View, plain_text
 from scopes.render.wrap import count_cells, truncate_line
-from scopes.sanitize import mark_cut
 
 if TYPE_CHECKING:
     from scopes.conversation.list_cached import ConversationList
@@ -90,7 +89,7 @@ def render_conversation_list(result: ConversationList, view: View) -> None:
         view.line("There were no conversations then.")
     else:
         view.line("There are no conversations yet.")
-        write_hint(view, "create one: scopes new")
+        write_hint(view, "import the sessions of your agents: scopes import, or start one: scopes new")
 
 
 def _write_table(result: ConversationList, view: View) -> None:
@@ -135,7 +134,6 @@ def _column(name: str, *, short: bool, everybody: bool) -> Column:
 
 def _terminal_row(row: ConversationRow, result: ConversationList, *, all_participants: bool) -> dict[str, Cell]:
     heading = row.heading or ""
-    heading = heading if row.title is not None else mark_cut(heading, heading)
     project = "" if row.directory is None else result.projects.get(row.directory, "")
     return {
         "ID": row.id,
@@ -165,7 +163,7 @@ def _piped_row(row: ConversationRow, result: ConversationList) -> tuple[str, ...
         row.id,
         ",".join(row.participants),
         str(row.branches),
-        row.last_activity or UNKNOWN_TIME,
+        in_seconds(row.last_activity or UNKNOWN_TIME),
         row.heading or "",
         row.heading_source or "",
         row.uuid or "",

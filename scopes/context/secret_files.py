@@ -12,7 +12,9 @@ from scopes.lazy_patterns import compile_lazily
 _DIRECTORIES = frozenset(
     {".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", "gcloud", ".gcloud", ".oci", ".secrets"}
 )
-_BACKUP_SUFFIX = compile_lazily(r"(?:[._-](?:bak|backup|old|orig|copy|save|local|[0-9]+)|~)+$", re.IGNORECASE)
+_BACKUP_SUFFIX = compile_lazily(  # of the reversed name: a search for the end of a long name takes quadratic time
+    r"\n?(?:(?:kab|pukcab|dlo|giro|ypoc|evas|lacol|[0-9]+)[._-]|~)+", re.IGNORECASE
+)
 _TEMPLATE_SUFFIX = compile_lazily(r"[._-](?:example|sample|template|dist)(?:\.[a-z]+)?$", re.IGNORECASE)
 _WORDS = compile_lazily(
     r"(?:^|[._-])(?:secrets?|credentials?|creds|passwords?|passwd|tokens?|auth|keys?|api[_-]?keys?|sa"
@@ -29,7 +31,7 @@ _NAMES = compile_lazily(
     r"|[._](?:netrc|my\.cnf|mylogin\.cnf|npmrc|yarnrc(?:\.yml)?|pypirc|pgpass|git-credentials|htpasswd|vault-token|s3cfg|boto)"
     r"|\.(?:dockercfg|dockerconfigjson|terraformrc|smbcredentials|.*_history)|rclone\.conf|my\.cnf"
     r"|(?:.+[._-])?kube[._-]?config|appsettings\..+\.json|(?:local|parameters)\.settings\.json"
-    r"|google-services\.json|GoogleService-Info\.plist|.*firebase-adminsdk.*\.json|wp-config\.php|shadow|secring\..+",
+    r"|google-services\.json|GoogleService-Info\.plist|(?:(?!firebase-adminsdk).)*firebase-adminsdk.*\.json|wp-config\.php|shadow|secring\..+",
     re.IGNORECASE,
 )
 
@@ -37,7 +39,8 @@ _NAMES = compile_lazily(
 def may_hold_secrets(path: str) -> bool:
     """Return True if a file may hold secrets by its name; templates such as `.env.example` do not."""
     *directories, name = path.split("/")
-    name = _BACKUP_SUFFIX.sub("", name)
+    suffix = _BACKUP_SUFFIX.match(name[::-1])
+    name = name if suffix is None else name[: len(name) - suffix.end()]
     if not _DIRECTORIES.isdisjoint(map(str.lower, directories)):
         return True
     if _TEMPLATE_SUFFIX.search(name):

@@ -1,0 +1,58 @@
+"""Read the command lines of the calls of a run in order: later ones use files, links and settings of earlier ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from scopes.check.shell import parse_commands
+from scopes.check.shell_command import Command
+from scopes.check.shell_files import Files, Written
+from scopes.check.workspace import resolve
+from scopes.model.file_edits import FileEdit, apply_edit
+from scopes.model.message import FILE_WRITES
+
+if TYPE_CHECKING:
+    from scopes.check.run import Call
+
+
+class CallReader:
+    """Reads each call once, after all calls before it."""
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        self._calls = calls
+        self._next = 0
+        self._files = Files()
+        self._commands: dict[int, tuple[Command, ...]] = {}
+
+    def commands_of(self, call: Call) -> tuple[Command, ...]:
+        """Return the commands of a shell call; empty for other calls."""
+        while id(call) not in self._commands and self._next < len(self._calls):
+            following = self._calls[self._next]
+            self._next += 1
+            self._commands[id(following)] = self._read(following)
+        known = self._commands.get(id(call))
+        return self._read(call) if known is None else known
+
+    def _read(self, call: Call) -> tuple[Command, ...]:
+        files = self._files if call.outcome != "denied" else self._files.fork()
+        files.line += 1
+        for edit in call.edits if call.outcome != "denied" else ():
+            if edit.op in FILE_WRITES:
+                self._note_edit(edit, call)
+        return () if call.shell is None else parse_commands(call.shell, call.directory, files)
+
+    def _note_edit(self, edit: FileEdit, call: Call) -> None:
+        path = resolve(edit.path, call.directory)
+        if path is None or edit.op == "delete":
+            return
+        before = self._files.find(path)
+        if edit.op == "rename" and edit.source is not None:
+            source = resolve(edit.source, call.directory)
+            before = None if source is None else self._files.find(source)
+        texts = before.texts if before is not None and before.is_known else ()
+        after = apply_edit(edit, texts[0] if len(texts) == 1 else None)
+        if after is not None and call.outcome == "ok":
+            self._files.put(path, Written((after,)))
+        else:
+            self._files.write(path, after)

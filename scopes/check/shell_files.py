@@ -1,0 +1,169 @@
+"""What the commands of a run did to files that later commands use: texts, links, and settings of git.
+
+Files outlive the shell that writes them: all shells of a command line, and all calls of a run, share one `Files`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import sys
+from typing import Final, NamedTuple
+
+MAX_PATHS: Final = 5000  # files of a run; of more, any path may be one
+MAX_LINKS: Final = 100
+_MAX_TEXTS: Final = 4  # that a file may have, one after the other
+_MAX_LENGTH: Final = 20_000  # characters of a text
+_MAX_TOTAL: Final = 1 << 22
+_MAX_FOLLOWED: Final = 8  # links in one path
+_MAX_SAME: Final = 1000  # files with one name
+SITE_MODULES: Final = frozenset({"sitecustomize", "usercustomize"})  # python imports them at its start
+
+
+class Written(NamedTuple):
+    """What a file may contain.
+
+    texts: every text that was written to it; which of them is in it when it is used is not decided
+    is_unread: something else was written to it
+    is_appended: the texts follow what the file had before
+    line: the number of the command line that wrote it last
+    """
+
+    texts: tuple[str, ...] = ()
+    is_unread: bool = False
+    is_appended: bool = False
+    line: int = 0
+
+    @property
+    def is_known(self) -> bool:
+        """True if the texts are all that may be in it."""
+        return not self.is_unread and not self.is_appended
+
+
+class Files:
+    """Files, symbolic links, and settings of git that commands made; paths are resolved."""
+
+    __slots__ = ("_length", "is_full", "line", "links", "modules", "names", "settings", "written")
+
+    def __init__(self) -> None:
+        self.written: dict[str, Written] = {}
+        self.names: dict[str, dict[str, None]] = {}  # paths, by the last component
+        self.modules: dict[str, set[str]] = {}  # of python that hide those of its library, by directory
+        self.links: dict[str, str | None] = {}  # what they refer to; None if that is not known
+        self.settings: dict[tuple[str, str | None], None] = {}  # of git: key and value
+        self.is_full = False  # there are too many files: any path may be one
+        self.line = 0
+        self._length = 0
+
+    def write(self, path: str, text: str | None, *, is_appended: bool = False) -> None:
+        """Remember that a file was written; None is a text that is not known."""
+        path = self.follow(path) or path
+        before = self.written.get(path)
+        old = before or Written()
+        if text is not None and (len(text) > _MAX_LENGTH or self._length > _MAX_TOTAL):
+            text = None
+        if text is None:
+            self.put(path, old._replace(is_unread=True))
+            return
+        if is_appended and before is not None:
+            texts = tuple(each + text for each in old.texts)
+        else:
+            texts = tuple(dict.fromkeys((*old.texts, text)))
+        is_behind = old.is_appended or (is_appended and before is None)
+        self.put(path, old._replace(texts=texts, is_appended=is_behind))
+
+    def put(self, path: str, written: Written) -> None:
+        """Set what a file may contain, instead of what was known."""
+        if len(self.written) >= MAX_PATHS and path not in self.written:
+            self.is_full = True
+            return
+        if len(written.texts) > _MAX_TEXTS or any(len(text) > _MAX_LENGTH for text in written.texts):
+            written = written._replace(texts=(), is_unread=True)
+        self._length += sum(len(text) for text in written.texts[-1:])
+        self.written[path] = written._replace(line=self.line)
+        place, _, name = path.rpartition("/")
+        same = self.names.setdefault(name, {})
+        same[path] = None
+        self.is_full = self.is_full or len(same) > _MAX_SAME
+        if name.endswith(".py"):
+            place, stem = (
+                (posixpath.dirname(place), posixpath.basename(place)) if name == "__init__.py" else (place, name[:-3])
+            )
+            if stem in SITE_MODULES or stem in sys.stdlib_module_names:
+                self.modules.setdefault(place, set()).add(stem)
+
+    def copy(self, source: str | None, target: str) -> None:
+        """Remember that a file became a copy of another one."""
+        found = None if source is None else self.find(source)
+        if found is None or not found.is_known:
+            self.write(target, None)
+            return
+        for text in found.texts:
+            self.write(target, text)
+
+    def copy_below(self, source: str, target: str) -> None:
+        """Remember that a directory was copied, or moved: the files in it are at another place."""
+        for path in [each for each in self.written if each.startswith(f"{source}/")]:
+            self.copy(path, target + path[len(source) :])
+
+    def fork(self) -> Files:
+        """Return a copy, for commands that were refused."""
+        other = Files()
+        other.written, other.links, other.settings = dict(self.written), dict(self.links), dict(self.settings)
+        other.names = {name: dict(paths) for name, paths in self.names.items()}
+        other.modules = {place: set(stems) for place, stems in self.modules.items()}
+        other.is_full, other.line, other._length = self.is_full, self.line, self._length
+        return other
+
+    def link(self, path: str, target: str | None) -> None:
+        """Remember a symbolic link."""
+        if len(self.links) < MAX_LINKS:
+            self.links[path] = target
+        else:
+            self.is_full = True
+
+    def find(self, path: str | None) -> Written | None:
+        """Return what may be in a file that was written; None for other files."""
+        if path is None:
+            return None
+        path = (self.follow(path) or path) if self.links else path
+        found = self.written.get(path)
+        is_unknown = found is None and (self.is_full or (bool(self.written) and self._is_in_written(path)))
+        return Written(is_unread=True) if is_unknown else found
+
+    def _is_in_written(self, path: str) -> bool:
+        """Return True if the same line copied a directory around a file, or unpacked into one (`DIRECTORY/{}`)."""
+        place = path.rpartition("/")[0]
+        while place:
+            for each in (place, f"{place}/{{}}"):
+                written = self.written.get(each)
+                if written is not None and written.is_unread and written.line == self.line:
+                    return True
+            place = place.rpartition("/")[0]
+        return False
+
+    def find_name(self, name: str) -> tuple[str, ...]:
+        """Return the files with a name."""
+        return tuple(self.names.get(name, ()))
+
+    def passes_link(self, path: str, *, is_entered: bool = False) -> bool:
+        """Return True if a path goes through a symbolic link, or enters one at its end."""
+        if not self.links:
+            return self.is_full
+        return any(path.startswith(f"{link}/") or (is_entered and path == link) for link in self.links)
+
+    def follow(self, path: str) -> str | None:
+        """Return where a path leads that goes through links; None if one of them refers to an unknown file."""
+        for _ in range(_MAX_FOLLOWED if self.links else 0):
+            link = next((each for each in self.links if path == each or path.startswith(f"{each}/")), None)
+            if link is None:
+                return path
+            target = self.links[link]
+            if target is None:
+                return None
+            path = posixpath.normpath(target + path[len(link) :])
+        return None if self.links and self.passes_link(path, is_entered=True) else path
+
+    def keep_setting(self, key: str, value: str | None) -> None:
+        """Remember a setting of git."""
+        if len(self.settings) < MAX_LINKS:
+            self.settings[key, value] = None

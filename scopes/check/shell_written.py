@@ -1,0 +1,224 @@
+"""Programs that run a file which an earlier command wrote: scripts with a known text, and why others are not known."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from scopes.check.harmless_code import is_harmless
+from scopes.check.shell_command import Redirection, Setting
+from scopes.check.shell_files import SITE_MODULES, Files, Written
+from scopes.check.shell_scripts import INLINE, interpreted, script_file, shell_options
+from scopes.check.shell_state import State, Word, resolve
+from scopes.check.shell_wrappers import SHELLS, program_of, split_options
+from scopes.lazy_patterns import compile_lazily
+
+Environment = Sequence[tuple[str, str | None]]
+
+_SHEBANG: Final = compile_lazily(r"#!\s*(?:/usr/bin/env\s+(?:-S\s*)?)?(\S+)")
+_RUN_FILES: Final = {  # files of the directory that a program runs
+    **dict.fromkeys(("make", "gmake"), ("Makefile", "makefile", "GNUmakefile")),
+    **dict.fromkeys(("npm", "yarn", "pnpm", "bun"), ("package.json",)),
+    "just": ("justfile", "Justfile", ".justfile"),
+    "task": ("Taskfile.yml", "Taskfile.yaml"),
+    "rake": ("Rakefile",),
+    "invoke": ("tasks.py",),
+    "nox": ("noxfile.py",),
+    "cmake": ("CMakeLists.txt",),
+    "ant": ("build.xml",),
+    "mvn": ("pom.xml",),
+    "gradle": ("build.gradle", "build.gradle.kts"),
+    "scons": ("SConstruct",),
+    "pre-commit": (".pre-commit-config.yaml",),
+}  # fmt: skip
+_OWN_LINE: Final = frozenset(_RUN_FILES) - {"make", "gmake"}  # where only what the same line wrote counts
+_HOOKS: Final = frozenset(
+    {"pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-push", "post-checkout", "post-merge",
+     "pre-rebase", "post-rewrite", "pre-merge-commit", "applypatch-msg", "pre-applypatch", "post-applypatch",
+     "reference-transaction", "post-index-change", "fsmonitor-watchman", "pre-auto-gc", "update", "pre-receive",
+     "post-receive", "post-update", "proc-receive", "push-to-checkout"}
+)  # fmt: skip
+_HOOK_PLACE: Final = compile_lazily(r"(?:.*/)?(?:hooks|\.husky(?:/_)?|\.?git\w*hooks)")
+_PYTHON: Final = compile_lazily(r"(?:python|pypy)[\d.]*")
+
+
+class Script(NamedTuple):
+    """A file that a command runs with a shell, and that was written.
+
+    program: empty if the file itself is the program
+    """
+
+    path: str
+    written: Written
+    program: str
+    arguments: tuple[Word, ...]
+
+    @property
+    def wrapper(self) -> str:
+        """The command as the wrapper of what the script runs."""
+        file = self.arguments[0].text[:60]
+        return self.program if self.program in {"source", "."} else f"{self.program} {file}".strip()
+
+
+def find_script(words: tuple[Word, ...], state: State, environment: Environment) -> Script | None:
+    """Return the shell script that a command runs and that was written; None if it runs none."""
+    program, files = program_of(words), state.files
+    if not words or not (files.written or files.is_full):
+        return None
+    if program in SHELLS:
+        options = shell_options(words[1:])
+        operands = (
+            () if options.has("cns") or any(name == "--command" for name, _ in options.given) else options.operands
+        )
+        name = program
+    elif program in {"source", "."}:
+        operands, name = words[1:], program
+    else:
+        operands, name = words, ""
+    if not operands:
+        return None
+    path = resolve(state.directory, operands[0].text)
+    if not name and "/" not in operands[0].text:
+        path = next(_programs_on_path(operands[0].text, state, environment), None)
+    written = files.find(path)
+    return None if written is None or path is None else Script(path, written, name, operands)
+
+
+def read_script(script: Script) -> tuple[tuple[str, ...], str | None]:
+    """Return the texts that a shell runs in a script, and why there may be others; None if there are none."""
+    name = f"{script.program} runs" if script.program else f"{posixpath.basename(script.path)[:60]} is"
+    reason = None if script.written.is_known else f"{name} a file that was written before"
+    texts = []
+    for text in script.written.texts:
+        interpreter = "sh" if script.program else _interpreter_of(text)
+        language = interpreter.rstrip("0123456789.")
+        if interpreter in SHELLS:
+            texts.append(text)
+        elif language not in INLINE or not is_harmless(language, text):
+            reason = reason or f"{interpreter} runs a file that was written before"
+    return tuple(texts), reason
+
+
+def _interpreter_of(text: str) -> str:
+    """Return the interpreter that the first line of a script names; `sh` without one."""
+    match = _SHEBANG.match(text)
+    if match is None:
+        return "sh"
+    return match[1].rsplit("/", 1)[-1]
+
+
+def find_opaque_file(
+    words: tuple[Word, ...],
+    redirections: tuple[Redirection, ...],
+    state: State,
+    environment: Environment,
+    settings: Sequence[Setting] = (),
+) -> str | None:
+    """Return why it is not known what a command runs: a file, or a module, that was written; None if none was."""
+    program, files = program_of(words), state.files
+    if program in {"make", "gmake"} and (reason := _opaque_make(words, state)) is not None:
+        return reason
+    if not words or not (files.written or files.is_full):
+        return None
+    language = program.rstrip("0123456789.")
+    for path in _interpreted_files(program, words, redirections, state):
+        written = files.find(path)
+        if written is not None and not (
+            written.is_known and language in INLINE and all(is_harmless(language, text) for text in written.texts)
+        ):
+            return f"{program} runs a file that was written before"
+    if program == "git" and _writes_hook(files, state.directory, settings):
+        return "git may run a hook that was written before"
+    if program in _RUN_FILES and any(_is_run(program, name, state) for name in _RUN_FILES[program]):
+        return f"{program} runs a file that was written before"
+    return _opaque_modules(program, words, state, environment)
+
+
+def _is_run(program: str, name: str, state: State) -> bool:
+    written = [state.files.written[path] for path in state.files.find_name(name)]
+    return any(program not in _OWN_LINE or each.line == state.files.line for each in written)
+
+
+def _programs_on_path(name: str, state: State, environment: Environment) -> Iterator[str]:
+    """Yield the files that were written and that a name may be, by the directories that the line puts into PATH."""
+    found = state.files.find_name(name)
+    value = state.variables.get("PATH")
+    texts = [text for key, text in environment if key == "PATH"]
+    texts += [value.text] if isinstance(value, Word) else []
+    if not found or not texts:
+        return
+    for text in texts:
+        for entry in (text or "?$").split(":"):
+            if entry in {"$PATH", "${PATH}"}:
+                continue
+            place = resolve(state.directory, entry or ".")
+            yield from (path for path in found if place is None or "$" in place or posixpath.dirname(path) == place)
+
+
+def _interpreted_files(
+    program: str, words: tuple[Word, ...], redirections: tuple[Redirection, ...], state: State
+) -> Iterator[str | None]:
+    """Yield the files that an interpreter runs: its script, a module, what it loads first, and its standard input."""
+    file = script_file(program, words)
+    if file is not None:
+        yield resolve(state.directory, file.text)
+    found = interpreted(program, words)
+    if found is None:
+        return
+    if found.script is not None:
+        yield resolve(state.directory, found.script.text)
+    elif not found.texts and found.module is None:
+        yield from (resolve(state.directory, each.target) for each in redirections if each.kind == "read")
+    if found.module is not None:
+        base = found.module.text.replace(".", "/")
+        for name in (f"{base}.py", f"{base}/__main__.py", f"{base}/__init__.py"):
+            yield resolve(state.directory, name)
+    for each in found.loaded:
+        for suffix in ("", ".js", ".mjs", ".cjs", ".rb"):
+            yield resolve(state.directory, each.text + suffix)
+
+
+def _opaque_make(words: tuple[Word, ...], state: State) -> str | None:
+    rest = words[1:]
+    while rest:
+        options = split_options(rest, "CfIjlLoWE", ("--directory", "--file", "--makefile", "--eval", "--include-dir"))
+        for name, value in options.given:
+            if value is None or name not in {"-f", "--file", "--makefile"}:
+                continue
+            if value.text.startswith("$"):
+                return "make runs a file that the shell computes"
+            if state.files.find(resolve(state.directory, value.text)) is not None:
+                return "make runs a file that was written before"
+        rest = options.operands[1:]
+    return None
+
+
+def _writes_hook(files: Files, directory: str | None, settings: Sequence[Setting]) -> bool:
+    """Return True if a file that git may run as a hook was written."""
+    known = {resolve(directory, value) for key, value, _ in settings if key == "core.hookspath"}
+    for name in _HOOKS & files.names.keys():
+        for path in files.find_name(name):
+            place = posixpath.dirname(path)
+            if files.written[path].line == files.line or _HOOK_PLACE.fullmatch(place) or place in known:
+                return True
+    return False
+
+
+def _opaque_modules(program: str, words: tuple[Word, ...], state: State, environment: Environment) -> str | None:
+    """Return why python may import a file that was written instead of a module of its library."""
+    if not state.files.modules:
+        return None
+    value = state.variables.get("PYTHONPATH")
+    texts = [text or "?" for name, text in environment if name == "PYTHONPATH"]
+    texts += [value.text] if isinstance(value, Word) and not texts else []
+    places = {resolve(state.directory, entry or ".") for text in texts for entry in text.split(":")}
+    is_python = _PYTHON.fullmatch(program) is not None
+    if is_python:
+        found = interpreted(program, words)
+        script = None if found is None else found.script
+        own = resolve(state.directory, script.text if script is not None else "x")
+        places.add(None if own is None else posixpath.dirname(own))
+    found_there = {stem for place in places if place is not None for stem in state.files.modules.get(place, ())}
+    stem = next((each for each in sorted(found_there) if is_python or each in SITE_MODULES), None)
+    return None if stem is None else f"{program} imports a file that was written before: {stem}"

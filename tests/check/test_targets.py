@@ -1,0 +1,168 @@
+"""Which runs are judged: what is named always is, filters say what they left out, and what is no run says why."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import zipfile
+
+import pytest
+
+from tests.check.headless_runs import codex_rollout, codex_stream
+from tests.check.sessions import run_check, write_session
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder `logs` with two sessions of two projects, and one session next to it."""
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "shop").mkdir()
+    write_session(tmp_path / "logs" / "a.jsonl", "Done.", directory=str(tmp_path / "shop"), session="a")
+    write_session(tmp_path / "logs" / "b.jsonl", "Done.", directory=str(tmp_path / "other"), session="b")
+    write_session(tmp_path / "named.jsonl", "Done.", directory=str(tmp_path / "other"), session="c")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SCOPES_STORE", str(tmp_path / "store.git"))
+    return tmp_path
+
+
+def names_of(output):
+    return [run["name"] for run in json.loads(output.splitlines()[0])["runs"]]
+
+
+@pytest.mark.parametrize("option", [("--since", "2099-01-01"), ("--project", "shop")])
+@pytest.mark.parametrize("names", [["named.jsonl"], ["named.jsonl", "logs/a.jsonl"], ["-"]])
+def test_options_that_narrow_nothing_but_named_files_are_refused(folder, capsys, option, names):
+    """A filter without effect would be taken for one with an effect."""
+    code, output = run_check(capsys, *names, *option)
+    assert (code, "these are named" in output) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("option", "judged", "note"),
+    [
+        (("--since", "2099-01-01"), [], "--since left out 2 transcripts"),
+        (("--since", "2026-01-01"), ["logs/a.jsonl", "logs/b.jsonl"], None),
+        (("--project", "shop"), ["logs/a.jsonl"], "--project left out 1 transcript"),
+        (("--project", "logs"), [], "--project left out 2 transcripts"),
+    ],
+)
+def test_filters_narrow_folders_and_say_what_they_left_out(folder, capsys, option, judged, note):
+    code, output = run_check(capsys, "logs", *option, "--json")
+    assert (code, sorted(filter(None, names_of(output)))) == (int(not judged), judged)
+    assert ("left out" in output) is (note is not None)
+    if note is not None:
+        assert f"note: not judged: {note}" in output
+    if not judged:
+        (finding,) = json.loads(output.splitlines()[0])["findings"]
+        assert (finding["rule"], finding["message"]) == ("run/missing", f"there is no run to check: {note}")
+
+
+@pytest.mark.parametrize("option", [("--since", "2099-01-01"), ("--project", "shop")])
+def test_a_named_file_is_judged_whatever_the_filter_of_the_folder_next_to_it(folder, capsys, option):
+    """An event stream of Codex states no directory: a filter that left it out would turn a red run green."""
+    (folder / "agent.jsonl").write_text(codex_stream(("run", "pytest -q", 1), ("text", "Done.")))
+    for order in (("agent.jsonl", "logs"), ("logs", "agent.jsonl")):
+        code, output = run_check(capsys, *order, *option, "--json")
+        assert (code, "agent.jsonl" in names_of(output)) == (1, True)
+
+
+def test_a_stream_and_the_session_file_below_a_narrowed_folder_are_one_run(folder, capsys):
+    steps = (("run", "pytest -q", 0), ("text", "Done."))
+    (folder / "agent.jsonl").write_text(codex_stream(*steps))
+    rollout = codex_rollout(*steps).replace("/home/dev/project", str(folder / "shop"))
+    (folder / "logs" / "rollout-1.jsonl").write_text(rollout)
+    code, output = run_check(capsys, "agent.jsonl", "logs", "--project", "shop", "--json")
+    assert (code, sorted(names_of(output))) == (0, ["logs/a.jsonl", "logs/rollout-1.jsonl"])
+
+
+def test_a_folder_that_is_not_there_yet_is_a_missing_run_and_no_mistake(folder, capsys):
+    code, output = run_check(capsys, "gone", "./gone", "--since", "1d")
+    assert code == 2  # `gone` could be a conversation
+    code, output = run_check(capsys, "./gone", "--since", "1d")
+    assert (code, "run/missing" in output) == (1, True)
+
+
+@pytest.mark.parametrize("others", [[], ["weird.json"]])
+def test_an_empty_file_below_a_folder_is_an_empty_file_and_of_no_unknown_format(folder, capsys, others):
+    (folder / "fo").mkdir()
+    (folder / "fo" / "empty.jsonl").touch()
+    for name in others:
+        (folder / "fo" / name).write_text('{"a": 1}')
+    code, output = run_check(capsys, "fo")
+    assert (code, output.count("empty.jsonl"), output.count("the file is empty")) == (1, 1, 1), output
+    code, output = run_check(capsys, "fo", "logs")
+    assert "not known: empty" not in output
+    write_session(folder / "fo" / "fine.jsonl", "Done.")
+    code, output = run_check(capsys, "fo")
+    assert (code, output.count("empty.jsonl"), "weird.json" in output) == (1, 1, bool(others))
+
+
+def zipped(data):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.jsonl", data)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("pack", "reason"),
+    [
+        (gzip.compress, "unknown format: it is packed with gzip: unpack it"),
+        (bz2.compress, "unknown format: it is packed with bzip2: unpack it"),
+        (lzma.compress, "unknown format: it is packed with xz: unpack it"),
+        (zipped, "unknown format: it is a zip archive: unpack it"),
+        (lambda data: data.decode().encode("utf-16"), "unknown format: it is UTF-16: convert it to UTF-8"),
+        (lambda data: data.decode().encode("utf-16-be").join([b"\xfe\xff", b""]), "it is UTF-16: convert it to UTF-8"),
+        (lambda _: b'{"type": "us', "it begins like JSON; it may be cut off"),
+        (lambda _: b"\xef\xbb\xbf [1", "it begins like JSON; it may be cut off"),
+        (lambda _: b"Reading prompt from stdin...\n", "unknown format\n"),
+        (lambda _: b"", "the file is empty"),
+    ],
+    ids=["gzip", "bzip2", "xz", "zip", "utf-16", "utf-16-be", "half", "half array", "log", "empty"],
+)
+def test_a_file_that_is_no_transcript_says_what_it_may_be(folder, capsys, pack, reason):
+    data = (folder / "named.jsonl").read_bytes()
+    (folder / "agent.jsonl").write_bytes(pack(data))
+    code, output = run_check(capsys, "agent.jsonl")
+    assert (code, reason in output) == (1, True), output
+    code, output = run_check(capsys, "agent.jsonl", "named.jsonl")
+    assert (code, reason in output) == (1, True), output
+
+
+@pytest.mark.parametrize(
+    ("names", "what"), [([], "there is no run to check"), (["conv-002"], "there is no file or conversation conv-002")]
+)
+def test_without_a_store_the_hint_is_to_give_a_transcript_or_to_import(folder, monkeypatch, capsys, names, what):
+    """Nobody who checks a run wants a new and empty store."""
+    monkeypatch.delenv("SCOPES_STORE")
+    code, output = run_check(capsys, *names)
+    assert (code, f"{what}, and no store" in output, "scopes init" in output) == (4, True, False), output
+    assert "scopes check agent.jsonl ~/.codex/sessions" in output
+    assert "scopes import" in output
+
+
+@pytest.mark.parametrize("option", [["--list"], ["--explain", "run/empty"], ["--test", "logs"]])
+def test_what_is_no_check_takes_no_runs(folder, capsys, option):
+    code, output = run_check(capsys, *option, "named.jsonl")
+    assert (code, f"{option[0]} takes no run: named.jsonl" in output) == (2, True)
+
+
+def test_an_empty_baseline_is_named_as_that(folder, capsys):
+    code, output = run_check(capsys, "named.jsonl", "--baseline", "")
+    assert (code, "--baseline is empty" in output) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--since", "yesterday"), ("--project", "."), ("--fail-on", "warning"), ("--baseline", "b.sarif"), ("--list",),
+        ("--report", "json"), ("--agent-exit", "0"), ("--unknown", "fail"), ("--explain", "run/empty"), ("named.jsonl",),
+    ],
+)  # fmt: skip
+def test_a_hook_refuses_options_of_a_check(folder, capsys, option):
+    """Exit code 2 blocks the call in every agent: an option without effect must not look like one with an effect."""
+    code, output = run_check(capsys, "--hook", "claude-code", *option)
+    assert (code, "--hook takes --rules, --rules-from and --preset only" in output) == (2, True), output
