@@ -13,7 +13,7 @@ from scopes.model.file_edits import FileEdit, apply_edit
 from scopes.model.message import FILE_WRITES
 
 if TYPE_CHECKING:
-    from scopes.check.run import Call
+    from scopes.check.calls import Call
 
 
 class CallReader:

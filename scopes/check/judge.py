@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from scopes.check.calls import Call
 from scopes.check.findings import Event, Finding, Level, Verdict, lower
 from scopes.check.fingerprints import with_fingerprints
 from scopes.check.globs import matches_path
@@ -14,7 +15,7 @@ from scopes.check.own_rules import Breach, find_breaches
 from scopes.check.policy import OwnRule, Policy, Suppression
 from scopes.check.rules.base import TOP, Rule, Settings, Unknown, place_of
 from scopes.check.rules.registry import RULES
-from scopes.check.run import Call, Run
+from scopes.check.run import Run
 from scopes.check.suppressions import Suppressions
 from scopes.check.workspace import path_in_workspaces
 from scopes.loading import load

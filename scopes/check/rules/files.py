@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from scopes.check.calls import Call
 from scopes.check.findings import Finding
 from scopes.check.globs import matches_path
 from scopes.check.rules.base import FILE_NAME, Parameter, Rule, Settings, Unknown, event_of
-from scopes.check.run import Call, Run
+from scopes.check.run import Run
 from scopes.check.weaker_tests import count_lost, read_changes
 from scopes.check.workspace import is_outside, path_in_workspaces, relative_to, resolve
 from scopes.lazy_patterns import compile_lazily

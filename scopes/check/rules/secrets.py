@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
+from scopes.check.calls import Call
 from scopes.check.findings import Event, Finding
 from scopes.check.globs import matches_command, matches_path, matches_word
 from scopes.check.rules.base import Parameter, Rule, Settings, event_of
 from scopes.check.rules.commands import match_of, read_flags
-from scopes.check.run import Call, Run, RunPart
+from scopes.check.run import Run, RunPart
 from scopes.check.shell_command import Command
 from scopes.check.shell_scripts import AWKS
 from scopes.context.secret_files import may_hold_secrets
