@@ -41,8 +41,9 @@ _HOOKS: Final = frozenset(
 )  # fmt: skip
 _READING_HOOKS: Final = frozenset({"fsmonitor-watchman"})  # what a command that only reads may run
 _READING: Final = frozenset(
-    {"blame", "cat-file", "check-attr", "check-ignore", "count-objects", "describe", "diff-tree", "for-each-ref", "grep",
-     "log", "ls-files", "ls-tree", "merge-base", "name-rev", "rev-list", "rev-parse", "shortlog", "show", "show-ref"}
+    {"blame", "cat-file", "check-attr", "check-ignore", "count-objects", "describe", "diff-tree", "for-each-ref",
+     "grep", "log", "ls-files", "ls-tree", "merge-base", "name-rev", "rev-list", "rev-parse", "shortlog", "show",
+     "show-ref"}
 )  # fmt: skip
 _HOOK_PLACE: Final = compile_lazily(r"(?:.*/)?(?:hooks|\.husky(?:/_)?|\.?git\w*hooks)")
 _PYTHON: Final = compile_lazily(r"(?:python|pypy)[\d.]*")
