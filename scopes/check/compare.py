@@ -11,12 +11,13 @@ from functools import partial
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
+from scopes.check.calls import Call
 from scopes.check.policy import Policy
 from scopes.check.rules.base import Settings, Unknown
 from scopes.check.rules.files import list_writes
 from scopes.check.rules.run import FAILED, INCOMPLETE
 from scopes.check.rules.tests import list_tests
-from scopes.check.run import Call, Run
+from scopes.check.run import Run
 from scopes.check.workspace import relative_to, resolve
 from scopes.conversation.diff_lines import diff_lines
 from scopes.model.message import FILE_WRITES

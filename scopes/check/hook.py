@@ -14,11 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
+from scopes.check.calls import Call, command_line_of, edits_of, has_unread_command
 from scopes.check.findings import Finding, is_at_least, redacted
 from scopes.check.judge import Judge
 from scopes.check.links import Links
 from scopes.check.policy import Policy
-from scopes.check.run import Call, Run, command_line_of, edits_of, has_unread_command
+from scopes.check.run import Run
 from scopes.check.workspace import find_checkout, is_workspace, relative_to, resolve
 from scopes.errors import Invalid
 from scopes.ids import MessageId

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from scopes.check.calls import Call
 from scopes.check.findings import Event, Finding, Level, Verdict, lower
 from scopes.check.fingerprints import with_fingerprints
 from scopes.check.globs import matches_path
@@ -14,7 +15,7 @@ from scopes.check.own_rules import Breach, find_breaches
 from scopes.check.policy import OwnRule, Policy, Suppression
 from scopes.check.rules.base import TOP, Rule, Settings, Unknown, place_of
 from scopes.check.rules.registry import RULES
-from scopes.check.run import Call, Run
+from scopes.check.run import Run
 from scopes.check.suppressions import Suppressions
 from scopes.check.workspace import path_in_workspaces
 from scopes.loading import load
@@ -70,7 +71,7 @@ class Judge:
             yield Note(f"the suppression of {each.rule} in {_place_of(each)} ended on {each.until.isoformat()}")
         for each in self._suppressions.unused() if self._runs else ():
             shown = self._suppressions.open_finding(each.rule)
-            hint = "remove it" if shown is None else _explain_difference(each, shown)
+            hint = "remove it if no other run needs it" if shown is None else _explain_difference(each, shown)
             yield Note(f"the suppression of {each.rule} in {_place_of(each)} covers no finding", hint)
 
         for name, patterns in self._paths.items() if self._edited else ():

@@ -16,13 +16,14 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
+from scopes.check.calls import Call
 from scopes.check.findings import Event
 from scopes.check.globs import matches_command, matches_word
 from scopes.check.rules.base import Settings, Unknown, event_of, event_of_text, place_of
 from scopes.check.rules.commands import match_of
 from scopes.check.rules.net import hosts_of
 from scopes.check.rules.tests import is_test, judge_test
-from scopes.check.run import Call, Run, Text
+from scopes.check.run import Run, Text
 from scopes.check.shell import parse_commands
 from scopes.check.workspace import matches_in_workspaces
 from scopes.errors import Invalid

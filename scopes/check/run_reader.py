@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from scopes.check.run import Call, Outcome, Run, RunPart, RunSource, Text, command_line_of, edits_of
+from scopes.check.calls import Call, Outcome, command_line_of, edits_of
+from scopes.check.run import Run, RunPart, RunSource, Text
 from scopes.check.session_files import find_unfinished
 from scopes.check.transcripts import Transcripts, find_session_directory, read_transcripts
 from scopes.check.unread_calls import FoundPart, find_orphans, find_reused_ids, find_unread

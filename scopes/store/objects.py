@@ -171,13 +171,18 @@ def format_commit(
     The time is clamped to the range of git. Names are cleaned so that they cannot forge a header line; subject and
     trailer values are put on one line.
     """
-    who = f"{header_safe(author.name)} <{header_safe(author.email)}> {min(max(time, 0), MAX_TIME_SECONDS)} +0000"
+    who = f"{header_safe(author.name)} <{header_safe(author.email)}> {clamp_time(time)} +0000"
     lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents), f"author {who}", f"committer {who}", ""]
     lines.append(one_line(subject))
     trailer_lines = [f"{key}: {one_line(value, limit=None)}" for key, value in trailers]
     if trailer_lines:
         lines += ["", *trailer_lines]
     return ("\n".join(lines) + "\n").encode()
+
+
+def clamp_time(time: int) -> int:
+    """Return seconds since 1970 within the range of git."""
+    return min(max(time, 0), MAX_TIME_SECONDS)
 
 
 def parse_commit(oid: Oid, data: bytes) -> Commit:
@@ -247,10 +252,16 @@ def parse_tip(oid: Oid, data: bytes) -> CommitStub:
 
 def one_line(text: str, limit: int | None = SUBJECT_LENGTH) -> str:
     r"""Put a text on one line: collapse blanks, escape control characters as `\xNN`, cut at `limit` code points."""
-    if limit is not None and len(text) > 20 * limit:
-        text = text[: 20 * limit]
-    line = _UNSAFE_IN_SUBJECT.sub(_visible, _BLANKS.sub(" ", text).strip())
-    return line if limit is None else line[:limit].rstrip()
+    if limit is None:
+        return _escape(text)
+    line = _escape(text[: 2 * limit])
+    if len(line) < limit < len(text):  # many blanks
+        line = _escape(text[: 20 * limit])
+    return line[:limit].rstrip()
+
+
+def _escape(text: str) -> str:
+    return _UNSAFE_IN_SUBJECT.sub(_visible, _BLANKS.sub(" ", text).strip())
 
 
 def _visible(match: re.Match[str]) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from scopes.check.calls import Call, command_line_of, edits_of
 from scopes.check.check import Checked, CheckedRun
 from scopes.check.findings import Verdict
 from scopes.check.judge import Judge
 from scopes.check.policy import Policy, parse_policy
 from scopes.check.rules.registry import RULES
-from scopes.check.run import Call, Run, RunPart, RunSource, Text, command_line_of, edits_of
+from scopes.check.run import Run, RunPart, RunSource, Text
 from scopes.model.message import Part
 
 WORKSPACE = "/home/dev/shop"

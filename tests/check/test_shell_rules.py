@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scopes.check.calls import Call
 from scopes.check.policy import Policy
 from scopes.check.rules.base import Settings
 from scopes.check.rules.registry import RULES
-from scopes.check.run import Call, Run
+from scopes.check.run import Run
 from scopes.model.message import Part
 from tests.check.doubtful_lines import CODE, COMPUTED, SEPARATORS
 from tests.check.doubtful_lines import DIRECTORIES as DOUBTFUL_DIRECTORIES

@@ -8,8 +8,7 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.check import call_reader
-from scopes.check import run as runs
+from scopes.check import call_reader, calls
 from scopes.check.judge import Judge
 from scopes.check.policy import Policy, Suppression
 from tests.check.made_runs import judge, make_run, parse, shell
@@ -76,8 +75,8 @@ def test_a_line_is_read_twice_at_most_however_many_findings_it_has(monkeypatch):
         lines.append(line)
         return parse_line(line, *context)
 
-    parse_line = runs.parse_commands
-    for module in (runs, call_reader):
+    parse_line = calls.parse_commands
+    for module in (calls, call_reader):
         monkeypatch.setattr(module, "parse_commands", parse_commands)
     line = "; ".join(f"rm -rf /a{number}" for number in range(30))
     for directory, readings in ((WORKSPACE, 1), (None, 2)):

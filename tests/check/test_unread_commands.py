@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.check.run import command_line_of, has_unread_command
+from scopes.check.calls import command_line_of, has_unread_command
 from scopes.model.message import Part
 from tests.check.sessions import run_check, write_session
 

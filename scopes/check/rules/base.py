@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from scopes.check.calls import ANY_WORKSPACE, Call
 from scopes.check.findings import Event, Finding, Level
-from scopes.check.run import ANY_WORKSPACE, Call, Run, Text
+from scopes.check.run import Run, Text
 from scopes.check.workspace import relative_to
 from scopes.secret_patterns import redact
 

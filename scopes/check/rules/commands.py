@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from scopes.check.calls import Call
 from scopes.check.findings import Finding
 from scopes.check.globs import matches_command, matches_word
 from scopes.check.rules.base import Judge, Parameter, Settings, event_of, place_of
-from scopes.check.run import Call, Run
+from scopes.check.run import Run
 from scopes.check.shell_command import Command
 from scopes.check.shell_unwrap import verb_candidates
 from scopes.check.shell_wrappers import is_abbreviation

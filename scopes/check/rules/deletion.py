@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from scopes.check.calls import Call
 from scopes.check.globs import matches_path
 from scopes.check.rules.base import Parameter, Rule, Settings
 from scopes.check.rules.commands import SCRATCH, is_given, judge_commands, read_flags
-from scopes.check.run import Call, Run
+from scopes.check.run import Run
 from scopes.check.shell_command import Command
 from scopes.check.shell_state import Word, resolve
 from scopes.check.shell_unwrap import roots_of_find

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
+from scopes.check.calls import Call
 from scopes.check.globs import matches_path
 from scopes.check.rules.base import Parameter, Rule, Settings
 from scopes.check.rules.commands import ALLOW, SCRATCH, Flags, is_given, judge_commands, matches_any, read_flags
-from scopes.check.run import Call, Run
+from scopes.check.run import Run
 from scopes.check.shell_command import Command
 from scopes.check.shell_state import resolve
 from scopes.check.workspace import path_in_workspaces

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from scopes.check.calls import Call
 from scopes.check.findings import Finding
 from scopes.check.globs import matches_word
 from scopes.check.rules.base import Parameter, Rule, Settings, event_of
 from scopes.check.rules.commands import match_of, read_flags
-from scopes.check.run import Call, Run
+from scopes.check.run import Run
 from scopes.check.shell_command import Command
 from scopes.lazy_patterns import compile_lazily
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from scopes.check.calls import Call
 from scopes.check.comments import changes_only_comments
 from scopes.check.exit_status import read_status
 from scopes.check.findings import Finding
 from scopes.check.globs import matches_command, matches_path
 from scopes.check.rules.base import Parameter, Rule, Settings, Unknown, event_of
 from scopes.check.rules.tests import list_tests
-from scopes.check.run import Call, Run
+from scopes.check.run import Run
 from scopes.check.shell_command import Command
 from scopes.check.workspace import path_in_workspaces, resolve
 from scopes.lazy_patterns import compile_lazily

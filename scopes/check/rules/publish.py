@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from scopes.check.calls import Call
 from scopes.check.rules.base import Parameter, Rule, Settings
 from scopes.check.rules.commands import ALLOW, judge_commands, matches_any, matches_verb
-from scopes.check.run import Call, Run
+from scopes.check.run import Run
 from scopes.check.shell_command import Command
 from scopes.lazy_patterns import compile_lazily
 

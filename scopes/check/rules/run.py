@@ -64,9 +64,15 @@ def _judge_lossy(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
     if not run.is_stream_only:
         return []
     message = "there is only an event stream, which may lack calls: rules that need all calls are unknown"
-    return [Finding(LOSSY.id, settings.level, message, cure="check the session file that the agent kept as well")]
+    folder = next((_SESSION_FOLDERS[each.format] for each in run.sources if each.format in _SESSION_FOLDERS), None)
+    where = "" if folder is None else f", below {folder}"
+    return [
+        Finding(LOSSY.id, settings.level, message, cure=f"check the session file that the agent kept as well{where}")
+    ]
 
 
+# Where an agent keeps its session files, unless it is configured otherwise.
+_SESSION_FOLDERS = {"codex": "~/.codex/sessions", "claude-code": "~/.claude/projects", "gemini": "~/.gemini/tmp"}
 EMPTY = Rule(
     "run/empty",
     "error",
@@ -82,7 +88,8 @@ INCOMPLETE = Rule(
     "The run came to its end",
     "An event stream must have its end record, and the last tool call a result. A call without a result after which "
     "the run went on is no breach: agents drop results at a compaction, and of some tools they record none. A session "
-    "file must end with an answer or an error, and with Codex at the end of a turn. It makes up for a stream without "
+    "file must end with an answer or an error, and with Codex at the end of a turn, or with a message that it marks as "
+    "the final answer. It makes up for a stream without "
     "an end only if it records why its last answer stopped, which those of Gemini do not. With Claude Code the record "
     "of a Stop hook after the last message ends a turn as well. A run that the user interrupted is a breach, unless a "
     "later turn follows and ends. A record that is not JSON, or a last one that was "

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from scopes.check.calls import Call, has_unread_command
 from scopes.check.findings import Finding
 from scopes.check.globs import matches_command
 from scopes.check.rules.base import Parameter, Rule, Settings, Unknown, event_of
 from scopes.check.rules.commands import ALLOW, judge_commands, matches_any
 from scopes.check.rules.publish import PUBLISH
-from scopes.check.run import Call, Run, has_unread_command
+from scopes.check.run import Run
 from scopes.check.shell_command import Command
 from scopes.lazy_patterns import compile_lazily
 

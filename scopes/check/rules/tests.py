@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from scopes.check.calls import Call
 from scopes.check.exit_status import read_status
 from scopes.check.globs import matches_command
 from scopes.check.rules.base import Settings
-from scopes.check.run import Call, Run
+from scopes.check.run import Run
 from scopes.check.runner_summaries import has_failed
 from scopes.lazy_patterns import compile_lazily
 

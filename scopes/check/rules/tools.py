@@ -6,10 +6,11 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
+from scopes.check.calls import Call
 from scopes.check.findings import Finding
 from scopes.check.globs import matches_command, matches_word
 from scopes.check.rules.base import Parameter, Rule, Settings, Unknown, event_of
-from scopes.check.run import Call, Run
+from scopes.check.run import Run
 from scopes.check.shell_command import Command
 from scopes.check.workspace import matches_in_workspaces
 from scopes.lazy_patterns import compile_lazily
