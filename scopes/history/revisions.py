@@ -276,9 +276,7 @@ def resolve_revision_anywhere(repository: Repository, text: str, conversation: C
             raise error from None
 
 
-def resolve_all_anywhere(
-    repository: Repository, texts: Sequence[str], conversation: ConversationId
-) -> list[Revision]:
+def resolve_all_anywhere(repository: Repository, texts: Sequence[str], conversation: ConversationId) -> list[Revision]:
     """Resolve revisions as `resolve_revision_anywhere` does, all complete message ids in one walk over the store."""
     wanted = {text for text in texts if is_message_id(text)}
     inside = [*list_branch_tips(repository, conversation), *read_metadata(repository, conversation).tags]
