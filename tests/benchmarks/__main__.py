@@ -133,7 +133,7 @@ def _header() -> dict[str, str]:
         "libraries": f"{library_versions()}, {_output('git', '--version')}",
         "machine": f"{_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.release()}",
         "load": " ".join(f"{load:.2f}" for load in os.getloadavg()),
-        "numbers": "the best of the repetitions; start-up in processor time, everything else in wall time",
+        "numbers": "the best of the repetitions; start-up and merging in processor time, everything else in wall time",
     }
 
 

@@ -76,6 +76,14 @@ def process_cpu(command: Sequence[str], environment: Mapping[str, str], source: 
     return _children_cpu() - before
 
 
+def cpu(action: Callable[[], object]) -> float:
+    """Return the processor seconds that an action and the processes it waits for take; garbage is collected first."""
+    gc.collect()
+    begin = time.process_time() + _children_cpu()
+    action()
+    return time.process_time() + _children_cpu() - begin
+
+
 def process_wall(command: Sequence[str], environment: Mapping[str, str]) -> float:
     """Run a process and return the seconds until it has ended."""
     return wall(lambda: run(command, environment))
