@@ -54,7 +54,7 @@ def check(
     """Check what agents did against rules.
 
     Paths are transcripts, or folders with some: --since and --project narrow folders and the stored conversations; what
-    is named is always checked.
+    is named is always checked. Without a path a word without a slash is the name of a project: --project shop.
 
     Every rule answers pass, fail or unknown for every run. A run that is missing, empty, cut off or failed never
     passes. Transcripts are read into a temporary store; nothing that they contain is executed.
@@ -71,7 +71,8 @@ def check(
     written by themselves. Secrets are redacted in all of them.
 
     --test compares the findings in each transcript of DIR with its NAME.expect.toml, which has [[expect]] tables with
-    `rule`, `at` (line of the transcript) and `status`: ruleid, ok, todoruleid or todook. A failed test exits with 2.
+    `rule`, `at` (line of the transcript; a finding about the whole run has none) and `status`: ruleid, ok, todoruleid
+    or todook. A failed test exits with 2.
 
     --compare OLD NEW compares two runs of one task: tools, calls and their order, files, commands, tests, tokens, cost
     and time. They differ (exit code 1) if the calls are not the same in the same order; --compare-mode unordered
@@ -102,10 +103,10 @@ def check(
     invocation: Invocation = context.obj
     request = CheckRequest(
         targets or (), unknown, baseline, agent_exit, report or (), since, project or (), listed, explain, test,
-        compare, compare_mode,
+        compare, compare_mode, fail_on,
     )  # fmt: skip
     if hook is not None:
-        refuse_others(request, fail_on)
+        refuse_others(request)
         return run_hook(invocation.environ, hook, rules, rules_from, preset, overrides=invocation.overrides)
     with reported_failures(invocation):
         only_shown = listed or explain is not None
