@@ -33,7 +33,10 @@ else:
 
 Targets = Annotated[
     list[str] | None,
-    typer.Argument(metavar="PATH|CONV", help="Transcripts, folders or stored conversations (default: all stored)"),
+    typer.Argument(
+        metavar="PATH|CONV",
+        help="Transcripts (-: standard input), folders or stored conversations (default: all stored)",
+    ),
 ]
 Rules = Annotated[str | None, typer.Option("--rules", metavar="FILE", help=f"The policy (default: {FILE_NAME} here)")]
 RulesFrom = Annotated[

@@ -132,7 +132,9 @@ def _resolve_latest(repository: Repository, position: int) -> ConversationId:
     if not latest:
         hint = "start one: scopes new, or import: scopes import"
         raise NotFound("there is no conversation in this store", hint=hint)
-    raise NotFound(f"there is no conversation @{{{position}}}", hint=f"there are {len(latest)}; the latest is @")
+    name = "@-" if position == 1 else f"@{{{position}}}"
+    known = "there is only one: @" if len(latest) == 1 else f"there are {len(latest)}; the latest is @"
+    raise NotFound(f"there is no conversation {name}", hint=known)
 
 
 def _belongs_to(repository: Repository, conversation: ConversationId, project: Project) -> bool:

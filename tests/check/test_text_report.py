@@ -151,3 +151,15 @@ def test_a_transcript_is_named_relative_to_the_current_directory_in_all_reports(
     (run,) = json.loads((tmp_path / "s.sarif").read_text())["runs"]
     assert run["artifacts"][0]["location"]["uri"] == "logs/agent.jsonl"
     assert len(run["artifacts"][0]["hashes"]["sha-256"]) == 64
+
+
+def test_on_a_narrow_terminal_the_text_of_a_finding_hangs_below_its_rule():
+    lines = text_of(with_relative_paths(checked_runs(), "/home/dev/shop"), width=50).splitlines()
+    assert lines[1:3] == [
+        "  error    order/tests-after-last-edit  the last",
+        "           test run is before the last edit",
+    ]
+    assert lines[5:7] == [
+        "      to allow it: run the tests after the last",
+        "        edit, or limit `paths` to the files that",
+    ]
