@@ -126,7 +126,7 @@ def test_the_exit_code_of_the_agent_is_shown_without_the_words_of_the_agent(tmp_
     path = write_session(tmp_path / "s.jsonl", "The tests pass.")
     code, output = run_check(capsys, path, "--agent-exit", "1")
     assert (code, "the agent's exit code is 1" in output, "The tests pass" in output) == (1, True, False)
-    assert "to allow it: see why the agent failed" in output
+    assert "what to do: see why the agent failed" in output
 
 
 @pytest.mark.parametrize("width", [80, 200])
@@ -160,6 +160,6 @@ def test_on_a_narrow_terminal_the_text_of_a_finding_hangs_below_its_rule():
         "           test run is before the last edit",
     ]
     assert lines[5:7] == [
-        "      to allow it: run the tests after the last",
+        "      what to do: run the tests after the last",
         "        edit, or limit `paths` to the files that",
     ]

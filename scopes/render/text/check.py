@@ -70,7 +70,7 @@ def _write_finding(finding: Finding, path: str | None, view: View) -> None:
         place = f"line {event.line}" if event.path == path else f"{event.path}:{event.line}"
         view.hanging(f"  {event.text}", start=(Span(place if event.path else event.message, "dim"),), hang=2, indent=6)
     if finding.cure and finding.counts:
-        view.hanging(Span(f"to allow it: {finding.cure}", "dim"), hang=2, indent=6)
+        view.hanging(Span(f"what to do: {finding.cure}", "dim"), hang=2, indent=6)
 
 
 def _write_unknown(result: Checked, view: View) -> None:
