@@ -94,7 +94,7 @@ def _resolve(
     target = StoreHandle(repository).branch(conversation, branch)
     conversation_id, name, tip = target.conversation.id, target.name, target.tip
     require_free(repository, conversation_id, name)
-    require_resolved(repository, tip, f"the branch {name}")
+    require_resolved(repository, conversation_id, tip, f"the branch {name}")
     oids = dict.fromkeys(each.oid for each in resolve_all_anywhere(repository, messages, conversation_id))
     commits = [read_commit(repository, oid) for oid in oids]
     for commit in commits:

@@ -238,8 +238,8 @@ def _require_not_in_progress(repository: Repository, request: _Request) -> None:
 def _require_resolved(objects: Objects, request: _Request, plan: MergePlan) -> None:
     """Refuse a merge whose state would inherit an open conflict; what only one side has resolved is resolved."""
     if plan.inherited:
-        require_resolved(objects, request.source_tip, f"the source {request.source}")
-        require_resolved(objects, request.target_tip, f"the target {request.target}")
+        require_resolved(objects, request.conversation, request.source_tip, f"the source {request.source}")
+        require_resolved(objects, request.conversation, request.target_tip, f"the target {request.target}")
 
 
 def _require_merge_commit(repository: Repository, in_progress: InProgress) -> None:

@@ -100,8 +100,8 @@ def _resolve(
     conversation_id, name, tip = moving.conversation.id, moving.name, moving.tip
     require_free(repository, conversation_id, name)
     base = moving.conversation.revision(onto)
-    require_resolved(repository, tip, f"the branch {name}")
-    require_resolved(repository, base.oid, f"the new base {_base_name(base, onto)}")
+    require_resolved(repository, conversation_id, tip, f"the branch {name}")
+    require_resolved(repository, conversation_id, base.oid, f"the new base {_base_name(base, onto)}")
     state = ReplayState(
         kind=REBASE,
         conversation=conversation_id,

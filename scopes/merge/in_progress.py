@@ -301,7 +301,7 @@ def list_conflicts_of(objects: Objects, in_progress: InProgress) -> list[Conflic
     return [each for each in found if each.status != "resolved" or all(known.get(each.id) != each for known in former)]
 
 
-def require_resolved(objects: Objects, tip: Oid, what: str) -> None:
+def require_resolved(objects: Objects, conversation: ConversationId, tip: Oid, what: str) -> None:
     """Refuse a commit whose state has open conflicts; `what` names it in the message.
 
     Raises:
@@ -311,7 +311,7 @@ def require_resolved(objects: Objects, tip: Oid, what: str) -> None:
     if found:
         raise Conflicted(
             f"{what} has {len(found)} open conflict{'s' if len(found) > 1 else ''}",
-            hint="resolve them first: scopes conflicts list",
+            hint=f"resolve them first: scopes conflicts list {conversation}",
         )
 
 

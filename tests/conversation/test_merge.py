@@ -324,6 +324,12 @@ def test_a_topic_has_one_decision(repository, stopped):
         resolve_conflict(repository, "conv-001", "1", take="both", author=Author("erin", "human"))
 
 
+def test_a_merge_into_a_waiting_merge_names_the_conversation_of_its_conflicts(repository, stopped):
+    with pytest.raises(Conflicted, match="has 1 open conflict") as raised:
+        merge(repository, "conv-001", "fix")
+    assert raised.value.hint == "resolve them first: scopes conflicts list conv-001"
+
+
 def test_a_merge_in_progress_is_not_started_again(repository, stopped):
     with pytest.raises(Refused, match="is in progress on conflict-resolution/fix-into-main"):
         merge(repository, "conv-001", "fix", target="main")
