@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 
@@ -130,7 +129,7 @@ def test_the_hint_about_a_resolved_conflict_takes_back_its_resolution_alone(stop
     stopped.append("main", "an unrelated note")
     hint = stopped.run_refused("conflicts", "resolve", stopped.id, "2", "--take", "target", code=1)["hint"]
     operation = hint.removeprefix("undo that: scopes undo ").partition(",")[0]
-    assert json.loads(stopped.run("undo", operation, "--json"))["target"]["kind"] == "resolve"
+    assert stopped.run("undo", operation, "--json")["target"]["kind"] == "resolve"
     assert len(stopped.list_conflicts()) == 2
 
 
