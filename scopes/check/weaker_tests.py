@@ -35,7 +35,7 @@ _DISABLED = compile_lazily(
     r"|^\s*(?:xit|xdescribe|xtest|fit|fdescribe)\(|\bt\.Skip(?:f|Now)?\(|#\[ignore|@(?:Disabled|Ignore)\b|\bGTEST_SKIP\b"
 )
 _FUNCTION = compile_lazily(r"^\s*(?:async\s+)?(?:def|func|fn)\s+(?:\([^)]*\)\s*)?(\w+)|^\s*(?:it|test)(?:\.\w+)*\(")
-_CALL = compile_lazily(r"\b(\w+)\(")
+_CALL = compile_lazily(r"(?<!\w)(\w+\.)?(\w+)\(")
 _TEST_NAME = compile_lazily(r"(?i)test\w*")
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -125,14 +125,19 @@ def _defined(lines: Iterable[str]) -> set[str]:
 
 
 def _without_tests_of(gone: frozenset[str], lines: list[str]) -> list[str]:
-    """Return removed lines without the tests that call a function which the run removes."""
+    """Return removed lines without the tests that call a function which the run removes.
+
+    Of `x.name(...)` the test must have the name too: `t.Run(...)` calls no function of the run.
+    """
     starts = [number for number, line in enumerate(lines) if gone and _FUNCTION.match(line)]
     kept = lines[: starts[0]] if starts else lines
     for start, end in pairwise([*starts, len(lines)]):
         match, body = _FUNCTION.match(lines[start]), lines[start + 1 : end]
         is_test = match is not None and (match[1] is None or _TEST_NAME.match(match[1]) is not None)
-        called = {name for line in body for name in _CALL.findall(line)} if is_test else set()
-        kept = kept if called & gone else kept + lines[start:end]
+        title = lines[start].lower()
+        called = {found for line in body for found in _CALL.findall(line)} if is_test else set()
+        is_gone = any(name in gone and (not owner or name.lower() in title) for owner, name in called)
+        kept = kept if is_gone else kept + lines[start:end]
     return kept
 
 

@@ -287,6 +287,8 @@ PY_TEST = "def test_total():\n    assert total(1) == 1\n"
     [
         (GO_TEST, "func sum(a int) int {\n\treturn a\n}\n", "", "pass"),
         (GO_TEST, "func (s *S) sum(a int) int {\n\treturn a\n}\n", "", "pass"),
+        (GO_TEST.replace("sum(1)", "shop.sum(1)"), "func sum(a int) int {\n\treturn a\n}\n", "", "pass"),
+        (GO_TEST, "func Error(a int) int {\n\treturn a\n}\n", "", "fail"),
         (GO_TEST, "func sum(a int) int {", "func sum(a, b int) int {", "fail"),
         (GO_TEST, "func other(a int) int {\n\treturn a\n}\n", "", "fail"),
         (PY_TEST, "def total(a):\n    return a\n", "", "pass"),

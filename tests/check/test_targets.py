@@ -152,9 +152,9 @@ def test_what_is_no_check_takes_no_runs(folder, capsys, option):
     assert (code, f"{option[0]} takes no run: named.jsonl" in output) == (2, True)
 
 
-@pytest.mark.parametrize("option", ["--baseline", "--rules", "--rules-from"])
+@pytest.mark.parametrize("option", ["--baseline", "--rules", "--rules-from", "--project"])
 def test_an_option_with_an_empty_variable_is_refused(folder, capsys, option):
-    """Another policy than the one that was meant would judge the run."""
+    """Another policy than the one that was meant would judge the run, or another project would be meant."""
     code, output = run_check(capsys, "named.jsonl", option, "")
     assert (code, f"{option} is empty" in output) == (2, True)
 
