@@ -11,7 +11,7 @@ from dataclasses import replace
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import message_id_of
-from scopes.history.revisions import resolve_revision_anywhere
+from scopes.history.revisions import resolve_all_anywhere
 from scopes.ids import Oid
 from scopes.merge.in_progress import require_resolved
 from scopes.merge.records import open_conflicts_at
@@ -95,7 +95,7 @@ def _resolve(
     conversation_id, name, tip = target.conversation.id, target.name, target.tip
     require_free(repository, conversation_id, name)
     require_resolved(repository, tip, f"the branch {name}")
-    oids = dict.fromkeys(resolve_revision_anywhere(repository, text, conversation_id).oid for text in messages)
+    oids = dict.fromkeys(each.oid for each in resolve_all_anywhere(repository, messages, conversation_id))
     commits = [read_commit(repository, oid) for oid in oids]
     for commit in commits:
         _require_pickable(repository, commit)
