@@ -26,6 +26,8 @@ _UNITS = {
     "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400,
     "w": 604800, "week": 604800, "mo": 2592000, "month": 2592000, "y": 31536000, "year": 31536000,
 }  # fmt: skip
+_MAX_TIME_LENGTH = 64  # of times that are cached
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SPAN = re.compile(r"(?P<count>[0-9]{1,9}|an?|last|past)[\s.]*(?P<unit>[a-z]+?)s?(?:[\s.]+ago)?", re.IGNORECASE)
 
 read_clock: Callable[[], int] = time.time_ns
@@ -82,6 +84,16 @@ def parse_time(text: str) -> int | None:
 
     A time without a zone is UTC. Digits after microseconds are dropped.
     """
+    return _parse_short_time(text) if len(text) <= _MAX_TIME_LENGTH else _parse_time(text)
+
+
+@lru_cache(maxsize=256)
+def _parse_short_time(text: str) -> int | None:
+    """Parse a time; cached, because an import checks, stores and compares that of every record."""
+    return _parse_time(text)
+
+
+def _parse_time(text: str) -> int | None:
     try:
         parsed = datetime.fromisoformat(text.strip())
     except ValueError:
@@ -89,7 +101,7 @@ def parse_time(text: str) -> int | None:
     if parsed.tzinfo is None:
         parsed = parsed.replace(tzinfo=UTC)
     try:
-        since = parsed - datetime(1970, 1, 1, tzinfo=UTC)
+        since = parsed - _EPOCH
     except OverflowError:
         return None
     return ((since.days * 86400 + since.seconds) * 1_000_000 + since.microseconds) * 1000

@@ -1,7 +1,8 @@
 """Find transcripts of a run that stop before the run did, or hold records that cannot be read.
 
 A session file has no end record that all agents write: an agent that was killed leaves a file like any other. The
-last message decides: a run ends with an answer of the agent. Codex also writes where a turn begins and ends.
+last message decides: a run ends with an answer of the agent. Codex also writes where a turn begins and ends, the end
+after its hooks; a message that it marks as the final answer ends a turn as well.
 """
 
 from __future__ import annotations
@@ -181,11 +182,16 @@ def _why_unfinished(file: SessionFile, last: Message, *, needs_record: bool) -> 
     if last.kind == "error" or file.turn_open is False:
         return None
     reason = _why_open(last)
-    if file.turn_open and reason is None:
+    if file.turn_open and reason is None and (needs_record or file.turn_last or not _is_final(last)):
         return "has no end of its last turn"
     if reason is None and needs_record and last.kind == "answer" and last.stop_reason in {None, "unknown"}:
         return "and the event stream record no end of the run"
     return reason
+
+
+def _is_final(last: Message) -> bool:
+    """Return True if Codex marks a message as the answer that ends a turn: it calls no tool after such a message."""
+    return any(part.fields.get("phase") == "final_answer" for part in last.parts)
 
 
 def _why_open(last: Message) -> str | None:

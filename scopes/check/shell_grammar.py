@@ -19,6 +19,7 @@ MAX_SECONDS = 1.0  # of the processor for one command line; an ordinary one take
 MAX_HEREDOCS = 50  # of a text that is mended
 MAX_ROUNDS = 3  # of finding ends of lines that the grammar misses
 _SIMPLE = {"command", "file_redirect", "redirected_statement"}
+_OPENING = frozenset({b"then", b"do", b"else", b"{", b"("})  # no `;` can follow them
 _BLOCK = 1 << 16
 _PACKAGE = "tree_sitter_bash"
 _ARGUMENTS = compile_lazily(rb"""(<<-?[ ]?(['"]?)\w{1,80}\2)(?=[ ]+[^\s|&;<])((?:>&|&>|[^\n;|&<]){1,2000})""")
@@ -110,7 +111,8 @@ def _missed_ends(tree: Node, source: bytes) -> Iterator[int]:
             continue
         for before, after in itertools.pairwise(children):
             gap = source[before.end_byte : after.start_byte].replace(b"\\\n", b"__")
-            if b"\n" in gap and not before.type.startswith("heredoc"):
+            is_keyword = source[before.start_byte : before.end_byte] in _OPENING
+            if b"\n" in gap and not is_keyword and not before.type.startswith("heredoc"):
                 yield before.end_byte + gap.index(b"\n")
 
 

@@ -39,6 +39,12 @@ _HOOKS: Final = frozenset(
      "reference-transaction", "post-index-change", "fsmonitor-watchman", "pre-auto-gc", "update", "pre-receive",
      "post-receive", "post-update", "proc-receive", "push-to-checkout"}
 )  # fmt: skip
+_READING_HOOKS: Final = frozenset({"fsmonitor-watchman"})  # what a command that only reads may run
+_READING: Final = frozenset(
+    {"blame", "cat-file", "check-attr", "check-ignore", "count-objects", "describe", "diff-tree", "for-each-ref",
+     "grep", "log", "ls-files", "ls-tree", "merge-base", "name-rev", "rev-list", "rev-parse", "shortlog", "show",
+     "show-ref"}
+)  # fmt: skip
 _HOOK_PLACE: Final = compile_lazily(r"(?:.*/)?(?:hooks|\.husky(?:/_)?|\.?git\w*hooks)")
 _PYTHON: Final = compile_lazily(r"(?:python|pypy)[\d.]*")
 
@@ -128,7 +134,7 @@ def find_opaque_file(
             written.is_known and language in INLINE and all(is_harmless(language, text) for text in written.texts)
         ):
             return f"{program} runs a file that was written before"
-    if program == "git" and _writes_hook(files, state.directory, settings):
+    if program == "git" and _writes_hook(_hooks_of(words), files, state.directory, settings):
         return "git may run a hook that was written before"
     if program in _RUN_FILES and any(_is_run(program, name, state) for name in _RUN_FILES[program]):
         return f"{program} runs a file that was written before"
@@ -194,10 +200,15 @@ def _opaque_make(words: tuple[Word, ...], state: State) -> str | None:
     return None
 
 
-def _writes_hook(files: Files, directory: str | None, settings: Sequence[Setting]) -> bool:
+def _hooks_of(words: tuple[Word, ...]) -> frozenset[str]:
+    """Return the names of the hooks that a command of git may run."""
+    return _READING_HOOKS if len(words) > 1 and words[1].value in _READING else _HOOKS
+
+
+def _writes_hook(names: frozenset[str], files: Files, directory: str | None, settings: Sequence[Setting]) -> bool:
     """Return True if a file that git may run as a hook was written."""
     known = {resolve(directory, value) for key, value, _ in settings if key == "core.hookspath"}
-    for name in _HOOKS & files.names.keys():
+    for name in names & files.names.keys():
         for path in files.find_name(name):
             place = posixpath.dirname(path)
             if files.written[path].line == files.line or _HOOK_PLACE.fullmatch(place) or place in known:

@@ -27,13 +27,19 @@ _VERBS: Final = {
     **dict.fromkeys(("read", "view", "cat", "open", "show", "load", "head", "tail", "upload", "get", "fetch"), "read"),
 }  # fmt: skip
 _PATHS: Final = frozenset({"path", "paths", "filepath", "filepaths", "absolutepath", "relativepath", "targetfile",
-    "notebookpath", "uri", "outputpath", "savepath", "dirpath", "directorypath", "folderpath", "linkpath"})  # fmt: skip
+    "notebookpath", "uri", "outputpath", "savepath", "dirpath", "directorypath", "folderpath", "linkpath",
+    "pathinproject"})  # fmt: skip
 _NAMES: Final = frozenset({"file", "files", "filename", "filenames", "directory", "dir", "folder", "target", "output"})
 _SOURCES: Final = frozenset({"source", "src", "from", "oldpath", "sourcepath", "srcpath", "frompath", "oldname"})
 _TARGETS: Final = frozenset(
     {"destination", "dest", "dst", "to", "newpath", "targetpath", "destinationpath", "destpath", "topath", "newname"}
 )
 _ABOUT_FILES: Final = frozenset({"file", "files", "directory", "dir", "folder", "path", "text", "notebook", "symlink"})
+_CONTENTS: Final = frozenset(
+    {"file", "files", "text", "notebook", "content", "contents", "source", "code", "body", "lines", "document", "image",
+     "media", "bytes", "data", "blob"}
+)  # fmt: skip
+_VAGUE: Final = frozenset({"get", "fetch", "show", "load", "open", "head", "tail"})  # read only with one of those words
 _ELSEWHERE: Final = frozenset({"owner", "repo", "repository", "projectid", "bucket", "url"})
 
 
@@ -41,7 +47,8 @@ def edits_of_tool(name: str, arguments: Mapping[str, object]) -> tuple[FileEdit,
     """Return what a tool does to files; nothing if its name has no verb for that, or no argument is a path."""
     keys = {key.replace("_", "").replace("-", "").lower(): value for key, value in arguments.items()}
     words = [word.lower() for word in _WORD.findall(_PREFIX.sub("", name.strip()))]
-    kind = next((_VERBS[word] for word in words if word in _VERBS), None)
+    verb = next((word for word in words if word in _VERBS), "")
+    kind = None if verb in _VAGUE and _CONTENTS.isdisjoint(words) else _VERBS.get(verb)
     command = keys.get("command")  # of an editor: view, create, str_replace
     if isinstance(command, str) and len(command) < 30:
         kind = next((_VERBS[word.lower()] for word in _WORD.findall(command) if word.lower() in _VERBS), kind)

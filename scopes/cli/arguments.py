@@ -239,13 +239,25 @@ def find_named_project(invocation: Invocation, path: str) -> Project:
     """Return the project of a directory that was given on the command line.
 
     Raises:
-        Invalid: it is the home directory.
+        Invalid: it is empty, or the home directory.
     """
+    if not path:
+        raise Invalid("--project is empty", hint="name a directory of the project")
     directory = os.path.join(invocation.cwd, os.path.expanduser(path))
     project = find_project(directory, invocation.home)
     if project is None:
         raise Invalid(f"{path!a} is not a project", hint="name a directory below your home directory")
     return project
+
+
+def find_project_or_name(invocation: Invocation, text: str) -> Project | str:
+    """Return the project of a path, or a word without a slash as the name of a project.
+
+    Raises:
+        Invalid: it is empty, or the home directory.
+    """
+    is_path = not text or os.sep in text or text in {".", ".."} or text.startswith("~")
+    return find_named_project(invocation, text) if is_path else text
 
 
 def refuse_both_scopes(projects: Sequence[str] | None, *, all_projects: bool) -> None:

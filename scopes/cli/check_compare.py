@@ -30,7 +30,7 @@ def compare_targets(
 
 
 def _read(invocation: Invocation, target: str) -> Run:
-    paths, names = split_targets([target])
+    paths, names = split_targets(invocation, [target])
     with open_runs(invocation, paths, names) as runs:
         if not runs.scopes:
             reason = f": {runs.missing[0][1]}" if runs.missing else ""

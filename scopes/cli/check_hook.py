@@ -134,6 +134,8 @@ def _read_policy(directories: Sequence[str], rules: str | None, revision: str | 
     """Return the policy of the first directory that has one; the defaults if none has and none was named."""
     if preset is not None and preset not in PRESETS:
         raise Invalid(f"--preset {preset!a} is not possible: use one of {', '.join(PRESETS)}")
+    if "" in {rules, revision}:
+        raise Invalid("--rules or --rules-from is empty", hint="leave it out, or set the variable that it comes from")
     path = rules or FILE_NAME
     found = _find_policy(directories, path, revision)
     if found is None and (rules is not None or revision is not None):

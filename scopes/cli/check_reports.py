@@ -38,7 +38,7 @@ _MAX_SUMMARY = 1_000_000  # bytes; GitHub refuses a step summary of 1 MiB
 
 
 class Report(NamedTuple):
-    """A report that was asked for; without a path it goes to standard output."""
+    """A report that was asked for; without a path, and with the path `-`, it goes to standard output."""
 
     format: str
     path: str | None
@@ -57,7 +57,7 @@ def parse_reports(texts: Sequence[str]) -> list[Report]:
             raise Invalid(f"there is no report {name!a}", hint=f"formats: {', '.join(FORMATS)}")
         if equals and not path:
             raise Invalid(f"--report {text!a} has no path", hint=f"for example: --report {name}=report.{name}")
-        reports.append(Report(name, path if equals else None))
+        reports.append(Report(name, path if equals and path != "-" else None))
     targets = [report.path for report in reports]
     if len(set(targets)) < len(targets):
         raise Invalid("two reports have the same target", hint="give each a path: --report sarif=s.sarif")

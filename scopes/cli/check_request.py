@@ -12,7 +12,7 @@ from scopes.check.explain import explain_rule, list_rules
 from scopes.check.hook import AGENTS
 from scopes.check.policy import FAIL_ON, PRESETS, Policy
 from scopes.check.rules.base import FILE_NAME
-from scopes.cli.arguments import find_named_project
+from scopes.cli.arguments import find_named_project, find_project_or_name
 from scopes.cli.check_compare import compare_targets
 from scopes.cli.check_reports import FORMATS, parse_reports, refuse_overwriting, show_checked
 from scopes.cli.check_rule_tests import run_rule_tests
@@ -21,6 +21,7 @@ from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.conversation.list_filter import ListFilter
 from scopes.errors import Invalid
+from scopes.store.projects import Project
 
 Targets = Annotated[
     list[str] | None,
@@ -86,33 +87,61 @@ class CheckRequest(NamedTuple):
     test: str | None
     compare: str | None
     compare_mode: str | None
+    fail_on: str | None = None
+
+    @property
+    def given(self) -> list[str]:
+        """The arguments that have a value, as they are written on the command line."""
+        return [
+            _WRITTEN.get(name, f"--{name.replace('_', '-')}")
+            for name, value in self._asdict().items()
+            if value is not None and value is not False and value != ()
+        ]
 
 
-def refuse_others(request: CheckRequest, fail_on: str | None) -> None:
+_WRITTEN = {"reports": "--report", "projects": "--project", "listed": "--list", "targets": "PATH|CONV"}
+_OTHER_TASKS = ("--list", "--explain", "--test", "--compare")
+
+
+def refuse_others(request: CheckRequest) -> None:
     """Raise Invalid if `--hook` is given with what belongs to a check: it would have no effect."""
-    if fail_on is not None or any(value is not None and value is not False and value != () for value in request):
-        raise Invalid(
-            "--hook takes --rules, --rules-from and --preset only", hint="set `fail_on` in the policy, for example"
-        )
+    if request.given:
+        hint = "set `fail_on` in the policy" if request.given == ["--fail-on"] else "leave out the others"
+        if request.targets:
+            hint = f"leave out {request.targets[0]}: the call is read from standard input"
+        raise Invalid("--hook takes --rules, --rules-from and --preset only", hint=hint)
+
+
+def _refuse_without_effect(request: CheckRequest) -> None:
+    """Raise Invalid if an option is given that belongs to another task: it would be ignored without a word."""
+    given = request.given
+    task = next((name for name in _OTHER_TASKS if name in given), None)
+    if task is None:
+        if "--compare-mode" in given:
+            raise Invalid("--compare-mode has no effect without --compare", hint="for example: --compare old.jsonl")
+        return
+    if task != "--compare" and request.targets:
+        raise Invalid(f"{task} takes no run: {request.targets[0]}", hint="leave it out; for one rule: --explain RULE")
+    taken = {task, "--compare-mode", "PATH|CONV"} if task == "--compare" else {task}
+    other = next((name for name in given if name not in taken), None)
+    if other is not None:
+        raise Invalid(f"{other} has no effect with {task}", hint="leave it out, or use two commands")
 
 
 def answer_request(invocation: Invocation, policy: Policy, request: CheckRequest) -> int:
     """Do what was asked for, show the result, and return the exit code.
 
     Raises:
-        Invalid: an option has an unknown value, or a report would overwrite a file that the check reads.
+        Invalid: an option has an unknown value or no effect, or a report would overwrite a file that the check reads.
         NotFound, Ambiguous: a target or a rule does not exist.
     """
     if request.unknown not in {None, "fail"}:
         raise Invalid(f"--unknown {request.unknown!a} is not possible: use --unknown fail")
+    _refuse_without_effect(request)
     reports = parse_reports(request.reports)
     refuse_overwriting(
         reports, (*request.targets, request.baseline, policy.path, *policy.paths.values()), invocation.cwd
     )
-    given = {"--list": request.listed, "--explain": request.explain is not None, "--test": request.test is not None}
-    option = next((name for name, is_given in given.items() if is_given), None)
-    if option is not None and request.targets:
-        raise Invalid(f"{option} takes no run: {request.targets[0]}", hint="leave it out; for one rule: --explain RULE")
     if request.listed:
         return invocation.show(list_rules(policy))
     if request.explain is not None:
@@ -124,7 +153,12 @@ def answer_request(invocation: Invocation, policy: Policy, request: CheckRequest
         return invocation.show(compared)
     wanted = ListFilter(
         since=None if request.since is None else parse_date(request.since, now_nanoseconds()),
-        projects=tuple(find_named_project(invocation, path) for path in request.projects),
+        projects=tuple(_find_project(invocation, text, stored=not request.targets) for text in request.projects),
     )
     options = CheckOptions(request.baseline, request.agent_exit, unknown_fails=request.unknown is not None)
     return show_checked(invocation, check_runs(invocation, request.targets, wanted, policy, options), reports)
+
+
+def _find_project(invocation: Invocation, text: str, *, stored: bool) -> Project | str:
+    """Return the project of a directory; for stored conversations a word without a slash is a name, as with `list`."""
+    return find_project_or_name(invocation, text) if stored else find_named_project(invocation, text)

@@ -63,6 +63,9 @@ def read_policy(
             this clone.
         NotFound, Inaccessible: the revision cannot be read.
     """
+    for option, value in (("--rules", path), ("--rules-from", revision)):
+        if value == "":
+            raise Invalid(f"{option} is empty", hint="leave it out, or set the variable that it comes from")
     for option, value, choices in (("--fail-on", fail_on, FAIL_ON), ("--preset", preset, PRESETS)):
         if value is not None and value not in choices:
             raise Invalid(f"{option} {value!a} is not possible: use one of {', '.join(choices)}")
@@ -96,7 +99,7 @@ def check_runs(
         Invalid: the targets are paths and conversations, or options narrow what was named.
         NotFound, Ambiguous: a conversation cannot be resolved, or there is no store.
     """
-    paths, names = split_targets(targets)
+    paths, names = split_targets(invocation, targets)
     known, notes = _read_known(invocation, options.baseline, policy)
     with open_runs(invocation, paths, names, wanted) as runs, _progress(invocation, runs) as on_progress:
         checked = check(

@@ -17,6 +17,7 @@ from scopes.errors import CannotImport, Inaccessible, Invalid, NotFound
 from scopes.history.conversations import Scope, resolve_scope
 from scopes.history.revisions import conversation_ids
 from scopes.importers.formats.base import UNKNOWN_FORMAT, Source
+from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import ImportOptions
 from scopes.importers.results import Imported
 from scopes.result import Note, plural
@@ -25,6 +26,7 @@ from scopes.store.projects import Project
 from scopes.store.repository import Repository
 
 _SUFFIXES = (".json", ".jsonl", ".log", ".zst")
+_NAMES = ("conv-", "@")
 _MAX_NAMES = 5
 _EMPTY = "the file is empty"
 # The first bytes of files that hold a transcript in another form, and what they are.
@@ -56,20 +58,34 @@ class Runs:
     left_out: str = ""
 
 
-def split_targets(targets: Sequence[str]) -> tuple[list[str], list[str]]:
+def split_targets(invocation: Invocation, targets: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the targets that are paths, and those that name stored conversations.
+
+    A word that names neither is a path: the folder of an agent that did not run is missing, and that is a finding.
 
     Raises:
         Invalid: there are both.
+        Ambiguous: a name fits several conversations.
     """
-    paths = [target for target in targets if is_path(target)]
-    names = [target for target in targets if not is_path(target)]
+    names = [target for target in targets if not is_path(target) and _is_conversation(invocation, target)]
+    paths = [target for target in targets if target not in names]
     if paths and names:
         missing = [path for path in paths if path != "-" and not os.path.lexists(path)]
         if missing:
             raise Invalid(f"there is no file {', '.join(missing)}", hint="name existing files")
         raise Invalid("paths and stored conversations cannot be checked together", hint="use two commands")
     return paths, names
+
+
+def _is_conversation(invocation: Invocation, target: str) -> bool:
+    """Return True if a target has the form of a conversation's name, or is the name of a stored one."""
+    if not target or target.startswith(_NAMES):
+        return True
+    try:
+        repository = invocation.find_repository()
+        return repository is not None and bool(resolve_scope(repository, target))
+    except NotFound:  # the conversation, or the store
+        return False
 
 
 @contextmanager
@@ -118,7 +134,9 @@ def _open_stored(invocation: Invocation, names: Sequence[str], wanted: ListFilte
         listed = list_conversations(repository, invocation.index_directory, complete=True, wanted=wanted)
         rows = sorted(row.id for row in listed.conversations)
     count = 0 if names else len(conversation_ids(repository)) - len(rows)
-    text = _count_left_out([(count, "conversation", "--since or --project")])
+    options = [("--since", wanted.since is not None), ("--project", bool(wanted.projects))]
+    given = " and ".join(option for option, is_given in options if is_given)
+    text = _count_left_out([(count, "conversation", given)])
     scopes = [(name, resolve_scope(repository, name)) for name in names or rows]
     return Runs(
         repository,
@@ -147,6 +165,9 @@ class _Reader:
 
     def read(self, path: str) -> None:
         """Read the transcripts of a file or of a folder; only those of a folder are narrowed."""
+        if not is_path(path):
+            self.missing.append((path, "there is no such file, folder or stored conversation"))
+            return
         projects = [project for project in self.wanted.projects if isinstance(project, Project)]
         is_folder = os.path.isdir(path)
         options = ImportOptions(since=self.wanted.since, projects=projects or None) if is_folder else ImportOptions()
@@ -239,9 +260,13 @@ def _explain(path: str, reason: str) -> str:
     with suppress(OSError, ValueError), open(path, "rb") as file:
         beginning = file.read(8)
     guess = next((text for first, text in _PACKED.items() if beginning.startswith(first)), None)
-    if guess is None and beginning.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
-        guess = "it begins like JSON; it may be cut off, or written by an agent that scopes does not know"
-    return reason if guess is None else f"{UNKNOWN_FORMAT}: {guess}"
+    if guess is None:
+        known = ", ".join(each.name for each in FORMATS)
+        if beginning.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
+            guess = f"it begins like JSON; it may be cut off, or of an agent that scopes does not know (known: {known})"
+        else:
+            guess = f"it is no transcript of {known}"
+    return f"{UNKNOWN_FORMAT}: {guess}"
 
 
 def _without_path(message: str, path: str) -> str:

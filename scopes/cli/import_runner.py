@@ -21,7 +21,7 @@ from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import ImportOptions, import_sources
 from scopes.importers.repeated_import import prepare_repeated
 from scopes.importers.results import GroupedNote, Imported, Skipped
-from scopes.importers.work_queue import open_sources
+from scopes.importers.work_queue import check_any
 from scopes.loading import load
 from scopes.render.progress import progress
 from scopes.render.text.phrases import counted, format_size
@@ -154,7 +154,7 @@ def import_all(invocation: Invocation, collected: CollectedSources, options: Imp
         if options.dry_run:
             return preview
     elif repository is None:
-        open_sources(collected.sources, FORMATS, list(collected.skipped))
+        check_any(collected.sources, FORMATS)
     return import_into(invocation, repository or invocation.repository(create=True), collected, options)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from scopes.clock import known_seconds, new_id, now, seconds_of
 from scopes.errors import Invalid, NotFound
 from scopes.ids import AgentName, MessageId, Oid, parse_agent_name, slug
-from scopes.model.claims import claims_of, participant_claim
+from scopes.model.claims import PARTICIPANTS, claims_of, participant_claim
 from scopes.model.codec import decode, encode
 from scopes.model.conversation import Root, decode_root, encode_root
 from scopes.model.message import AUTHOR_KINDS, TYPED_KINDS, Author, Message, text_parts
@@ -27,6 +27,7 @@ from scopes.store.objects import (
     Commit,
     Identity,
     TreeEntry,
+    clamp_time,
     find_in_tree,
     format_commit,
     format_tree,
@@ -44,11 +45,25 @@ TO_TRAILER = "Scopes-To"
 ROOT_KIND = "root"
 NO_TEXT = "(no text)"  # the subject of a message that has none
 ROOT_SUBJECT = "Conversation begins"
+_PARTICIPANT = f"{PARTICIPANTS}/"
 NO_CHANGES: Mapping[str, BlobChange] = {}
 _DOMAIN = "s.scopes"
 _MESSAGE_ENTRY = b"%s %s\0" % (FILE_MODE, MESSAGE_FILE.encode())  # the first entry of a tree
 _MESSAGE_ENTRY_BYTES = len(_MESSAGE_ENTRY) + 20
 _DEFAULT_AUTHOR = "user"
+
+
+class Below(NamedTuple):
+    """What the commit of a message takes over from the one below it.
+
+    state: the tree of the state; None if it is empty
+    time: in whole seconds since 1970
+    participants: claims of participants that are known to be in the state; there may be more
+    """
+
+    state: Oid | None
+    time: int
+    participants: frozenset[tuple[str, bytes]] = frozenset()
 
 
 class MessageHeader(NamedTuple):
@@ -299,11 +314,30 @@ def write_message_commit(  # noqa: PLR0917 - the parts of a commit
 
     `state_changes` are changes to the state that are made before the claims of the message.
     """
-    below = read_commit_stub(objects, parent)
-    before = find_in_tree(read_data(objects, below.tree, TREE), STATE_DIRECTORY)
-    state = _next_state(objects, before, message, base, state_changes)
+    return write_message_over(objects, parent, read_below(objects, parent), message, blob, base, state_changes)[0]
+
+
+def read_below(objects: Objects, parent: Oid) -> Below:
+    """Read what the next message takes over from a commit."""
+    stub = read_commit_stub(objects, parent)
+    entry = find_in_tree(read_data(objects, stub.tree, TREE), STATE_DIRECTORY)
+    return Below(None if entry is None else entry.oid, stub.time)
+
+
+def write_message_over(  # noqa: PLR0917 - the parts of a commit
+    objects: Objects,
+    parent: Oid,
+    below: Below,
+    message: Message,
+    blob: Oid,
+    base: str | None = None,
+    state_changes: Mapping[str, BlobChange] = NO_CHANGES,
+) -> tuple[Oid, Below]:
+    """Write the commit of a message on top of `parent`, which has `below`; return it and what the next one needs."""
+    state, participants = _next_state(objects, below, message, base, state_changes)
     time = below.time if message.time is None else seconds_of(message.time)
-    return write_commit_over(objects, (parent,), message, blob, state, time=time)
+    commit = write_commit_over(objects, (parent,), message, blob, state, time=time)
+    return commit, Below(None if state == EMPTY_TREE else state, clamp_time(time), participants)
 
 
 def write_commit_over(
@@ -329,21 +363,28 @@ def write_commit_over(
 
 def _next_state(
     objects: Objects,
-    state: TreeEntry | None,
+    below: Below,
     message: Message,
     base: str | None,
     state_changes: Mapping[str, BlobChange],
-) -> Oid | None:
-    """Apply changes to the state and the claims of a message; write nothing if the state has them already."""
+) -> tuple[Oid | None, frozenset[tuple[str, bytes]]]:
+    """Apply changes to the state and the claims of a message; write nothing if the state has them already.
+
+    Return the state, and the claims of participants that are known to be in it.
+    """
+    state, known = below.state, below.participants
 
     def previous(path: str) -> bytes | None:
-        return None if state is None else find_blob(objects, state.oid, path)
+        return None if state is None else find_blob(objects, state, path)
 
-    claims = {**state_changes, **dict(claims_of(message, previous, base))}
-    changes: dict[str, BlobChange] = {path: claim for path, claim in claims.items() if previous(path) != claim}
-    if changes:
-        return update_tree(objects, None if state is None else state.oid, changes)
-    return None if state is None else state.oid
+    claims: dict[str, BlobChange] = {**state_changes, **dict(claims_of(message, previous, base))}
+    if state_changes:
+        known = frozenset()
+    changes = {path: claim for path, claim in claims.items() if (path, claim) not in known and previous(path) != claim}
+    added = [(p, claim) for p, claim in claims.items() if p.startswith(_PARTICIPANT) and isinstance(claim, bytes)]
+    if not known.issuperset(added):
+        known = frozenset((dict(known) | dict(added)).items())
+    return update_tree(objects, state, changes) if changes else state, known
 
 
 def read_root(repository: Repository, tip: Commit, expected: Oid | None) -> Root:

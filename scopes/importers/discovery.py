@@ -165,7 +165,10 @@ def _cannot_read(path: str, error: OSError) -> Inaccessible:
 
 
 def _leads_out(entry: os.DirEntry[str], folders: list[str]) -> bool:
-    target = os.path.realpath(entry.path) if entry.is_symlink() else None
+    try:
+        target = os.path.realpath(entry.path) if entry.is_symlink() else None
+    except OSError:  # it vanished, or belongs to a process that has ended
+        return False
     if target is None or any(os.path.commonpath([folder, target]) == folder for folder in folders):
         return False
     return os.path.isdir(target) or (target.endswith(FILE_SUFFIXES) and os.path.isfile(target))

@@ -6,7 +6,7 @@ conversation (storage format, message ids).
 
 from __future__ import annotations
 
-from base64 import b32encode
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
@@ -17,24 +17,30 @@ from scopes.model.message import FOREIGN_FIELDS, Part
 
 CONTENT_VERSION = "h1"
 PARSER_VERSION = 1
+_BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
+_DIGITS = [first + second for first in _BASE32 for second in _BASE32]  # two at once: five times as fast as `base64`
+_SHIFTS = range(120, -1, -10)
 _CONTENT_FIELDS = (
     "text", "name", "input", "input_text", "output", "output_text", "media_type", "data", "path", "json", "json_text",
 )  # fmt: skip
 
 
-def content_bytes(draft: Draft) -> bytes:
+def content_bytes(draft: Draft, foreign: Callable[[Any], encoding.Foreign] = encoding.Foreign) -> bytes:
     """Serialize what identifies a message: author kind, part types, texts, tool names, inputs and outputs.
+
+    `foreign` makes foreign values, perhaps known ones.
 
     Times, native ids, usage and directories are left out: copies of one history differ in them.
     """
-    parts: list[Any] = [[part.type, *_content_of(part)] for part in draft.parts]
+    parts: list[Any] = [[part.type, *_content_of(part, foreign)] for part in draft.parts]
     return encoding.dump([CONTENT_VERSION, draft.author.kind, parts])
 
 
 def message_id(parent: MessageId | None, content: bytes) -> MessageId:
     """Return the id of a message with this content after `parent`: 26 lower-case base32 characters."""
     digest = sha256(b"\0".join((b"message", (parent or "").encode(), content))).digest()
-    return MessageId(b32encode(digest[:20]).decode("ascii").lower()[:26])
+    bits = int.from_bytes(digest[:17], "big") >> 6  # 130 bits
+    return MessageId("".join([_DIGITS[bits >> shift & 0x3FF] for shift in _SHIFTS]))
 
 
 def session_uuid(format_name: str, native_id: str) -> str:
@@ -85,10 +91,10 @@ def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _content_of(part: Part) -> list[Any]:
+def _content_of(part: Part, foreign: Callable[[Any], encoding.Foreign]) -> list[Any]:
     found: list[Any] = []
     for name in _CONTENT_FIELDS:
         if name in part.fields:
             value = part.fields[name]
-            found += [name, encoding.Foreign(value) if name in FOREIGN_FIELDS else value]
+            found += [name, foreign(value) if name in FOREIGN_FIELDS else value]
     return found

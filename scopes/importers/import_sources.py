@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from scopes import fast_json
 from scopes.errors import Busy, CannotImport, Invalid
 from scopes.history.conversations import next_conversation_id
 from scopes.history.metadata import read_metadata
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
 OnProgress = Callable[[int], None]
 _ATTEMPTS = 5
 INDEXED_BYTES = 4 << 20  # of sources
-_MANY_BYTES = 2 << 20  # of sources that take longer to read than the fast JSON library to load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +101,6 @@ def import_sources(
         Invalid: one title for several conversations.
         Busy: other processes keep importing the same sources.
     """
-    if sum(source.size for source in sources) >= _MANY_BYTES:
-        fast_json.enable()
     all_skipped = list(skipped)
     all_notes: list[Note | GroupedNote] = list(notes)
     project_filter = ProjectFilter(options.projects)

@@ -26,7 +26,7 @@ from scopes.conversation.list import list_conversations
 from scopes.errors import ScopesError
 from scopes.ids import Oid
 from scopes.importers.formats.base import Source
-from scopes.importers.worker_pool import Caught, open_pipe
+from scopes.importers.worker_pool import GARBAGE_THRESHOLDS, Caught, open_pipe
 from scopes.index.database import UnusableIndex
 from scopes.index.schema import LAYOUT
 from scopes.index.staging import NotStaged, StagedIndex, staged_index
@@ -37,7 +37,7 @@ from scopes.result import Note
 from scopes.search.message_documents import WrittenDocuments, describe_from
 from scopes.store.repository import Objects, Repository
 
-Entry: TypeAlias = tuple[Oid, tuple[Oid, ...], IndexDocument | None]
+Entry: TypeAlias = tuple[Oid, tuple[Oid, ...], tuple[Any, ...] | None]  # the fields of an IndexDocument
 
 _INDEX_SHARE: Final = 8  # the old index is copied: it may have so many bytes for each byte of the sources
 _BATCH_CHARACTERS: Final = 1 << 16
@@ -60,8 +60,11 @@ class IndexFeed:
         self._documents: WrittenDocuments | None = None
         self._is_broken = False
 
-    def add(self, objects: Objects, oid: Oid, parent: Oid, message: Message, *, root: Oid) -> None:
-        """Add a message that was just written as a commit with one parent; `root` is that of its conversation."""
+    def add(self, objects: Objects, oid: Oid, parent: Oid, message: Message, *, time: int, root: Oid) -> None:
+        """Add a message that was just written as a commit with one parent and a time.
+
+        `root` is the root of its conversation.
+        """
         if self._is_broken:
             return
         if self._documents is None:
@@ -69,8 +72,8 @@ class IndexFeed:
         if root not in self._roots:
             self._roots.add(root)
             self._batch.append((root, (), None))
-        document = self._documents.describe(oid, parent, message)
-        self._batch.append((oid, (parent,), document))
+        document = self._documents.describe(oid, parent, message, time=time)
+        self._batch.append((oid, (parent,), tuple(document)))  # named tuples take thrice the time to send
         self._characters += sum(map(len, document.texts))
         if self._characters >= _BATCH_CHARACTERS:
             self.flush()
@@ -170,6 +173,7 @@ def _run(work: Callable[[], str | None], result: int, others: Sequence[int]) -> 
     for descriptor in others:
         os.close(descriptor)
     gc.freeze()
+    gc.set_threshold(*GARBAGE_THRESHOLDS)
     error = None
     with Caught() as caught:
         error = work()
@@ -205,7 +209,7 @@ def _add_all(staged: StagedIndex, batches: Iterator[list[Entry]] | list[list[Ent
         if not batch:
             return True
         for oid, parents, document in batch:
-            staged.add(oid, parents, document)
+            staged.add(oid, parents, None if document is None else IndexDocument(*document))
     return False
 
 

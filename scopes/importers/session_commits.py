@@ -7,11 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from scopes.errors import CannotImport
-from scopes.history.messages import write_message_blob, write_message_commit
+from scopes.history.messages import Below, read_below, write_message_over
 from scopes.ids import MessageId, Oid
 from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, SessionRecord, Unparsed
 from scopes.importers.identity import content_bytes, message_id
+from scopes.model.codec import encode
+from scopes.model.encoding import ForeignValues
 from scopes.model.message import COPIED, Message, Part
+from scopes.store.objects import BLOB
 from scopes.store.repository import Objects
 
 if TYPE_CHECKING:
@@ -78,6 +81,7 @@ class ImportedSession:
     open: commits of messages that later records of the source may change
     oids, ids, parents: commit, message id and parent draft, by draft key
     sides: name of the sub-agent, by draft key, for drafts off the main line
+    below: what the next messages take over from the last commits
     has_own: True once a message was not a copy
     """
 
@@ -95,6 +99,7 @@ class ImportedSession:
     parents: dict[str, str | None] = field(default_factory=dict)
     sides: dict[str, str] = field(default_factory=dict)
     segments: list[Segment] = field(default_factory=list)
+    below: dict[Oid, Below] = field(default_factory=dict)
     has_own: bool = False
     last: str | None = None
     ending: Ending = field(default_factory=lambda: Ending(active=None))
@@ -162,19 +167,22 @@ def _write_draft(
     off_main_line = draft.spawned_by is not None or draft.side is not None
     start = (None, imported.root) if off_main_line else imported.start
     parent_id, parent_oid = (imported.ids[parent], imported.oids[parent]) if parent is not None else start
-    identity = message_id(parent_id, content_bytes(draft))
+    foreign = ForeignValues()
+    identity = message_id(parent_id, content_bytes(draft, foreign))
     position = identity, parent_oid
     existing = None if still_open else imported.known.commits.get(position) or imported.shared.get(position)
     if existing is None:
         message = _build_message(draft, identity, imported)
         if still_open:
             message = replace(message, extra={**message.extra, OPEN: True})
-        blob = write_message_blob(objects, message)
-        existing = write_message_commit(objects, parent_oid, message, blob, imported.session.cwd)
+        blob = objects.write(BLOB, encode(message, foreign))
+        below = imported.below.pop(parent_oid, None) or read_below(objects, parent_oid)
+        existing, above = write_message_over(objects, parent_oid, below, message, blob, imported.session.cwd)
+        imported.below = {parent_oid: below, existing: above}
         (imported.open if still_open else imported.known.commits)[position] = existing
         imported.new.add(draft.key)
         if feed is not None:
-            feed.add(objects, existing, parent_oid, message, root=imported.root)
+            feed.add(objects, existing, parent_oid, message, time=above.time, root=imported.root)
     imported.oids[draft.key], imported.ids[draft.key] = existing, identity
     imported.parents[draft.key] = parent
     if draft.side is not None:

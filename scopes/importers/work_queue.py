@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from scopes import fast_json
 from scopes.clock import parse_time
 from scopes.errors import CannotImport, ScopesError
 from scopes.importers.archive import digest_of
@@ -18,6 +19,7 @@ from scopes.importers.results import GroupedNote, Skipped, skip_unreadable
 from scopes.result import Note
 
 _MAX_NAMED = 5  # files in one error
+_MANY_BYTES = 2 << 20  # of sources that take longer to read than the fast JSON library to load
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ def open_sources(
         CannotImport, Inaccessible: a file that the user asked for was skipped, and `strict` is set or nothing is left;
             in a folder too, files are asked for if no source at all could be opened.
     """
+    if sum(source.size for source in sources) >= _MANY_BYTES:
+        fast_json.enable()
     queued = _sort(_merge_copies(select(_open_all(sources, formats, skipped)), skipped))
     errors = [(found, found.error) for found in skipped if found.error is not None]
     if errors and (strict or not queued):
@@ -71,6 +75,19 @@ def open_sources(
         first, error = errors[0]
         raise _unknown_formats(unknown, error) if first.path in unknown and len(unknown) > 1 else error
     return queued
+
+
+def check_any(sources: Sequence[Source], formats: Sequence[Format]) -> None:
+    """Raise the error of `open_sources` if there is nothing to import; this reads no further than the first session.
+
+    Raises:
+        CannotImport, Inaccessible: none of the sources can be opened.
+    """
+    for source in sources:
+        with suppress(CannotImport, OSError):
+            if read_session_with_messages(choose_format(formats, source), source) is not None:
+                return
+    open_sources(sources, formats, [])
 
 
 def drop_older(queue: list[QueuedSource], since: int, notes: list[Note | GroupedNote]) -> list[QueuedSource]:

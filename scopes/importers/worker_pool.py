@@ -35,7 +35,7 @@ _HEAD = struct.Struct(">Q")
 _MAX_WORKERS = 4  # by default: each takes up to 100 MB of memory
 _MAX_ASKED = 64
 _FINISH = -1
-_GARBAGE_THRESHOLDS = 50_000, 20, 50  # records have no reference cycles; Python's 700 cost 7 % of the time
+GARBAGE_THRESHOLDS = 50_000, 20, 50  # records have no reference cycles; Python's 700 cost 7 % of the time
 _PROGRESS, _RESULT, _ERROR = range(3)
 _DEFERRED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
@@ -204,7 +204,7 @@ def _prepare(lifeline: int, others: Sequence[int], mask: set[int]) -> None:
     for descriptor in others:
         os.close(descriptor)
     gc.freeze()  # what the parent made stays, and shares its memory with the parent
-    gc.set_threshold(*_GARBAGE_THRESHOLDS)
+    gc.set_threshold(*GARBAGE_THRESHOLDS)
     threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from scopes.model import encoding
@@ -54,6 +55,7 @@ def claims_of(message: Message, previous: Previous, base: str | None = None) -> 
         yield leaf(MESSAGES, message.amends), encoding.dump({"amended": content_hash(message)})
 
 
+@lru_cache(maxsize=256)
 def participant_claim(name: str, kind: str) -> tuple[str, bytes]:
     """Return path and blob of the claim that makes an author a participant."""
     return leaf(PARTICIPANTS, name), encoding.dump({"kind": kind})

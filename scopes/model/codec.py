@@ -6,6 +6,7 @@ Messages from users and programs are checked by `validation`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from scopes.errors import Corrupt, Invalid
@@ -29,8 +30,8 @@ _TEXTS: Final = frozenset({
 _FILE_FIELDS: Final = frozenset({"path", "op", "content_hash", "from"})
 
 
-def encode(message: Message) -> bytes:
-    """Encode a message as one line of canonical JSON.
+def encode(message: Message, foreign: Callable[[Any], encoding.Foreign] = encoding.Foreign) -> bytes:
+    """Encode a message as one line of canonical JSON; `foreign` makes foreign values, perhaps known ones.
 
     Raises:
         Invalid: the message is larger than 64 MiB or nested deeper than 200 levels.
@@ -40,7 +41,7 @@ def encode(message: Message) -> bytes:
         "id": message.id,
         "kind": message.kind,
         "author": {"name": message.author.name, "kind": message.author.kind},
-        "parts": [_part_document(part) for part in message.parts],
+        "parts": [_part_document(part, foreign) for part in message.parts],
     }
     document |= {name: value for name in _TEXTS if (value := getattr(message, name)) is not None}
     if message.to:
@@ -91,9 +92,9 @@ def decode(data: bytes) -> Message:
     )
 
 
-def _part_document(part: Part) -> dict[str, Any]:
+def _part_document(part: Part, foreign: Callable[[Any], encoding.Foreign]) -> dict[str, Any]:
     """Return a part as a JSON object; input and output of tools are foreign and keep their key order."""
-    fields = {key: encoding.Foreign(value) if key in FOREIGN_FIELDS else value for key, value in part.fields.items()}
+    fields = {key: foreign(value) if key in FOREIGN_FIELDS else value for key, value in part.fields.items()}
     return {**fields, "type": part.type}
 
 

@@ -26,10 +26,11 @@ MAX_DIGITS: Final = 4300  # Python's default limit; fixed here, because a proces
 class Foreign:
     """A JSON subtree from a foreign source; it keeps its key order, and its depth counts from its own root."""
 
-    __slots__ = ("value",)  # no dataclass: msgspec would write its fields
+    __slots__ = ("encoded", "value")  # no dataclass: msgspec would write its fields
 
     def __init__(self, value: Json) -> None:
         self.value = value
+        self.encoded: Any = None  # by msgspec, if `ForeignValues` made this
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Foreign) and self.value == other.value
@@ -41,11 +42,27 @@ class Foreign:
         return f"Foreign({self.value!r})"
 
 
+class ForeignValues:
+    """Makes one Foreign of each value, which is encoded once: the values must not change meanwhile."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, Foreign] = {}  # they keep the values, so that no other has the same address
+
+    def __call__(self, value: Json) -> Foreign:
+        """Return the Foreign of a value."""
+        found = self._made.get(id(value))
+        if found is None:
+            found = self._made[id(value)] = Foreign(value)
+            found.encoded = _NOT_ENCODED
+        return found
+
+
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Foreign | None"
 _Order: TypeAlias = Callable[[Iterable[str]], list[str]]
 
 Value = TypeVar("Value")
 
+_NOT_ENCODED: Final = object()
 _TEXT: Final = frozenset({str})
 _SIMPLE: Final = frozenset({str, bool, type(None)})
 _SMALLEST: Final = -(2**63)  # of the integers that msgspec encodes
@@ -132,7 +149,15 @@ def _write_fast(value: Json) -> bytes | None:
 def _fast_encoder() -> Any:
     inner = fast_json.library.Encoder()
     raw = load_object("msgspec:Raw")
-    return fast_json.library.Encoder(order="sorted", enc_hook=lambda foreign: raw(inner.encode(foreign.value)))
+
+    def encode(foreign: Foreign) -> Any:
+        if foreign.encoded is None:
+            return raw(inner.encode(foreign.value))
+        if foreign.encoded is _NOT_ENCODED:
+            foreign.encoded = raw(inner.encode(foreign.value))
+        return foreign.encoded
+
+    return fast_json.library.Encoder(order="sorted", enc_hook=encode)
 
 
 def _is_simple(value: Any, levels_left: int, *, in_foreign: bool = False) -> bool:
@@ -152,7 +177,8 @@ def _is_simple(value: Any, levels_left: int, *, in_foreign: bool = False) -> boo
         case float():
             return kind is float and (value == 0 or _SHORT[0] <= abs(value) < _SHORT[1])
         case Foreign():
-            return not in_foreign and _is_simple(value.value, MAX_DEPTH, in_foreign=True)
+            known = value.encoded is not None and value.encoded is not _NOT_ENCODED
+            return not in_foreign and (known or _is_simple(value.value, MAX_DEPTH, in_foreign=True))
     return kind in _SIMPLE
 
 

@@ -11,7 +11,7 @@ from scopes.index.writer import Describe, IndexDocument
 from scopes.model.codec import decode
 from scopes.model.message import Message, Part
 from scopes.store.objects import Commit
-from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub
+from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import find_blob
 
 _PART_COLUMN = {"text": 0, "reasoning": 1, "tool_call": 2, "tool_result": 3}
@@ -43,12 +43,10 @@ class WrittenDocuments:
     """
 
     def __init__(self, objects: Objects) -> None:
-        self._objects = objects
         self._calls = _ToolCalls(objects)
 
-    def describe(self, oid: Oid, parent: Oid, message: Message) -> IndexDocument:
-        """Return the document of a message that was written as this commit with one parent."""
-        time = read_commit_stub(self._objects, oid).time
+    def describe(self, oid: Oid, parent: Oid, message: Message, *, time: int) -> IndexDocument:
+        """Return the document of a message that was written as this commit with one parent and a time in seconds."""
         return _describe(_Position(oid, (parent,)), message.id, time, message, self._calls)
 
 
@@ -90,8 +88,8 @@ def texts_of(message: Message) -> tuple[str, str, str, str]:
         if column is not None:
             name = _TEXT_FIELDS[column]
             for field in (name, f"{name}_text"):
-                columns[column].extend(_strings(part.fields.get(field)))
-    columns[0].extend(_strings(message.payload))
+                _add_strings(columns[column], part.fields.get(field))
+    _add_strings(columns[0], message.payload)
     if message.retracts is not None and message.text.startswith(_RETRACTED):
         columns[0][:] = [_RETRACTED.strip(": ")]  # the retracted text is indexed with its own message
     text, reasoning, tool_input, tool_result = map("\n".join, columns)
@@ -102,11 +100,16 @@ def _describe(
     position: _Position, message_id: MessageId, time: int, message: Message, calls: _ToolCalls
 ) -> IndexDocument:
     calls.add(position, message)
-    tools = {_tool_name(part) for part in message.parts if part.type == "tool_call"} | {message.tool or ""}
-    results = {part.fields.get("call_id") for part in message.parts if part.type == "tool_result"}
-    tools |= {calls.find_tool(position, call) or "" for call in results if isinstance(call, str)}
-    files = {touch.path for touch in message.files} | {touch.source or "" for touch in message.files}
-    files |= {str(part.fields.get("path", "")) for part in message.parts if part.type == "file_ref"}
+    tools = {message.tool or ""}
+    files = {name or "" for touch in message.files for name in (touch.path, touch.source)}
+    for part in message.parts:
+        if part.type == "tool_call":
+            tools.add(_tool_name(part))
+        elif part.type == "tool_result":
+            call = part.fields.get("call_id")
+            tools.add((calls.find_tool(position, call) or "") if isinstance(call, str) else "")
+        elif part.type == "file_ref":
+            files.add(str(part.fields.get("path", "")))
     return IndexDocument(
         message_id, message.author.name, message.author.kind, message.kind, message.model, time or None,
         tuple(sorted(tools - {""})), tuple(sorted(files - {""})), texts_of(message), tuple(sorted(_outcomes(message))),
@@ -116,6 +119,8 @@ def _describe(
 def _outcomes(message: Message) -> set[tuple[str, str]]:
     """Return the exit codes of the tool results of a message, and whether one failed or the message is an error."""
     results = [part.fields for part in message.parts if part.type == "tool_result"]
+    if not results:
+        return {("is", "failed")} if message.status == "error" else set()
     codes = {fields["exit_code"] for fields in results if type(fields.get("exit_code")) is int}
     failed = message.status == "error" or codes - {0} or any(fields.get("is_error") is True for fields in results)
     return {("exit", str(code)) for code in codes} | ({("is", "failed")} if failed else set())
@@ -159,6 +164,14 @@ class _ToolCalls:
 
 def _tool_name(part: Part) -> str:
     return str(part.fields.get("name", ""))
+
+
+def _add_strings(found: list[str], value: object) -> None:
+    """Add the strings in a JSON value, in order."""
+    if isinstance(value, str):
+        found.append(value)
+    elif value is not None:
+        found.extend(_strings(value))
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -171,13 +171,18 @@ def format_commit(
     The time is clamped to the range of git. Names are cleaned so that they cannot forge a header line; subject and
     trailer values are put on one line.
     """
-    who = f"{header_safe(author.name)} <{header_safe(author.email)}> {min(max(time, 0), MAX_TIME_SECONDS)} +0000"
+    who = f"{header_safe(author.name)} <{header_safe(author.email)}> {clamp_time(time)} +0000"
     lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents), f"author {who}", f"committer {who}", ""]
     lines.append(one_line(subject))
     trailer_lines = [f"{key}: {one_line(value, limit=None)}" for key, value in trailers]
     if trailer_lines:
         lines += ["", *trailer_lines]
     return ("\n".join(lines) + "\n").encode()
+
+
+def clamp_time(time: int) -> int:
+    """Return seconds since 1970 within the range of git."""
+    return min(max(time, 0), MAX_TIME_SECONDS)
 
 
 def parse_commit(oid: Oid, data: bytes) -> Commit:

@@ -185,3 +185,27 @@ def test_the_red_run_of_the_readme_is_what_the_program_prints(job):
     found, output = run_lines(BASH, [command.removeprefix("$ ")], directory, env)
     assert found == 1
     assert output.replace(env["HOME"], "/home/runner").rstrip("\n") == shown
+
+
+@pytest.mark.parametrize(
+    ("agent", "event"), [("claude-code", "PreToolUse"), ("codex", "PreToolUse"), ("gemini", "BeforeTool")]
+)
+@pytest.mark.parametrize("installed", [True, False])
+def test_the_hook_of_the_manual_blocks_a_call_also_if_scopes_is_not_installed(job, agent, event, installed):
+    """Agents let a call run if the command of a hook is not found; only the exit code 2 blocks it."""
+    (command,) = re.findall(rf'"command": "(scopes check --hook {agent}.*?)"', MANUAL)
+    folder, environ = job(GREEN)
+    tool = "run_shell_command" if agent == "gemini" else "Bash"
+    call = {"cwd": str(folder), "hook_event_name": event, "tool_name": tool, "tool_input": {"command": "sudo make"}}
+    path = environ["PATH"] if installed else "/nonexistent"
+    shell = [shutil.which("sh"), "-c", command]
+    done = subprocess.run(
+        shell,
+        cwd=folder,
+        env=environ | {"PATH": path},
+        input=json.dumps(call),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, "deny" in done.stdout) == ((0, True) if installed else (2, False))

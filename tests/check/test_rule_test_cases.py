@@ -122,6 +122,7 @@ def test_a_mistake_in_an_expectation_names_its_file_and_number(text, message):
         (["json"], [Report("json", None)]),
         (["sarif=a.sarif", "junit=b.xml"], [Report("sarif", "a.sarif"), Report("junit", "b.xml")]),
         (["sarif=a=b"], [Report("sarif", "a=b")]),
+        (["sarif=-", "json=x"], [Report("sarif", None), Report("json", "x")]),
         (["text", "json=x"], [Report("text", None), Report("json", "x")]),
         ([f"{name}={name}.out" for name in FORMATS], [Report(name, f"{name}.out") for name in FORMATS]),
     ],
@@ -139,6 +140,7 @@ def test_a_report_is_a_format_with_or_without_a_path(texts, reports):
         (["=x"], "there is no report ''"),
         (["json="], "--report 'json=' has no path"),
         (["json", "text"], "two reports have the same target"),
+        (["json", "text=-"], "two reports have the same target"),
         (["json=x", "sarif=x"], "two reports have the same target"),
     ],
 )

@@ -64,6 +64,35 @@ def test_a_turn_of_codex_needs_its_end(tmp_path, capsys, end, found):
     assert incomplete(capsys, write(tmp_path, "r.jsonl", rollout(*STEPS, end=end))) == found
 
 
+def final_rollout(phase, *, after=""):
+    """Return a session file of Codex without the end of its turn, whose last message has a phase."""
+    text = rollout(*STEPS, end=None)
+    *others, last = text.splitlines(keepends=True)
+    record = json.loads(last)
+    record["payload"]["phase"] = phase
+    return "".join(others) + lines(record) + after
+
+
+@pytest.mark.parametrize(
+    ("phase", "after", "found"),
+    [
+        ("final_answer", "", []),
+        ("final_answer", event("token_count"), []),
+        ("commentary", "", [NO_TURN_END]),
+        ("final_answer", event("task_started"), [NO_TURN_END]),
+    ],
+)
+def test_a_final_answer_of_codex_ends_its_turn_before_the_record_of_the_end(tmp_path, capsys, phase, after, found):
+    assert incomplete(capsys, write(tmp_path, "r.jsonl", final_rollout(phase, after=after))) == found
+
+
+def test_a_final_answer_does_not_make_up_for_a_stream_without_its_end(tmp_path, capsys):
+    stream = codex_stream(*STEPS).splitlines(keepends=True)[:-1]
+    write(tmp_path, "stream.jsonl", "".join(stream))
+    session = write(tmp_path, "r.jsonl", final_rollout("final_answer"))
+    assert incomplete(capsys, tmp_path / "stream.jsonl", session) == [NO_TURN_END]
+
+
 def test_a_rollout_that_lost_lines_at_its_end_is_cut_off(tmp_path, capsys):
     kept = rollout(*STEPS).splitlines(keepends=True)
     for number in range(1, len(kept) - 4):

@@ -206,6 +206,33 @@ def test_what_an_earlier_line_unpacked_is_no_reason(line):
     assert [each.opaque for each in commands] == [None, None]
 
 
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("git log -3", None),
+        ("git -C /w ls-tree -r HEAD", None),
+        ("GIT_INDEX_FILE=i git -C /w ls-files --debug", None),
+        ("git show HEAD:a; git rev-parse HEAD", None),
+        ("git status", "git may run a hook that was written before"),
+        ("git -C /w commit -m log", "git may run a hook that was written before"),
+        ("git checkout log", "git may run a hook that was written before"),
+        ("git $verb", "the subcommand of git is computed by the shell"),
+    ],
+)
+def test_a_command_of_git_that_only_reads_runs_no_hook(line, reason):
+    files = Files()
+    parse_commands(f"printf {SCRIPT} > .git/hooks/post-index-change", "/w", files)
+    files.line += 1
+    assert {each.opaque for each in parse_commands(line, "/w", files)} == {reason}
+
+
+def test_a_command_of_git_that_reads_the_index_may_ask_a_monitor_that_was_written():
+    files = Files()
+    parse_commands(f"printf {SCRIPT} > .git/hooks/fsmonitor-watchman", "/w", files)
+    (command,) = parse_commands("git ls-files", "/w", files)
+    assert command.opaque == "git may run a hook that was written before"
+
+
 def test_most_lines_run_a_program_here(prepared, tmp_path):
     """The table would prove nothing if the programs refused its lines."""
     assert runs_mark(prepared, RUNS[0], tmp_path)

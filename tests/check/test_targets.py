@@ -11,6 +11,8 @@ import zipfile
 
 import pytest
 
+from scopes.cli.main import main
+from scopes.cli.table import TABLE
 from tests.check.headless_runs import codex_rollout, codex_stream
 from tests.check.sessions import run_check, write_session
 
@@ -79,10 +81,10 @@ def test_a_stream_and_the_session_file_below_a_narrowed_folder_are_one_run(folde
 
 
 def test_a_folder_that_is_not_there_yet_is_a_missing_run_and_no_mistake(folder, capsys):
-    code, output = run_check(capsys, "gone", "./gone", "--since", "1d")
-    assert code == 2  # `gone` could be a conversation
-    code, output = run_check(capsys, "./gone", "--since", "1d")
-    assert (code, "run/missing" in output) == (1, True)
+    assert run_check(capsys, "conv-009", "./gone", "--since", "1d")[0] == 2
+    for names in (["gone"], ["./gone"], ["gone", "./gone"]):
+        code, output = run_check(capsys, *names, "--since", "1d")
+        assert (code, "run/missing" in output) == (1, True)
 
 
 @pytest.mark.parametrize("others", [[], ["weird.json"]])
@@ -118,7 +120,7 @@ def zipped(data):
         (lambda data: data.decode().encode("utf-16-be").join([b"\xfe\xff", b""]), "it is UTF-16: convert it to UTF-8"),
         (lambda _: b'{"type": "us', "it begins like JSON; it may be cut off"),
         (lambda _: b"\xef\xbb\xbf [1", "it begins like JSON; it may be cut off"),
-        (lambda _: b"Reading prompt from stdin...\n", "unknown format\n"),
+        (lambda _: b"Reading prompt from stdin...\n", "unknown format: it is no transcript of claude-code, codex, "),
         (lambda _: b"", "the file is empty"),
     ],
     ids=["gzip", "bzip2", "xz", "zip", "utf-16", "utf-16-be", "half", "half array", "log", "empty"],
@@ -127,7 +129,7 @@ def test_a_file_that_is_no_transcript_says_what_it_may_be(folder, capsys, pack, 
     data = (folder / "named.jsonl").read_bytes()
     (folder / "agent.jsonl").write_bytes(pack(data))
     code, output = run_check(capsys, "agent.jsonl")
-    assert (code, reason in output) == (1, True), output
+    assert (code, reason in output, "(known: claude-code, " in output) == (1, True, "JSON" in reason), output
     code, output = run_check(capsys, "agent.jsonl", "named.jsonl")
     assert (code, reason in output) == (1, True), output
 
@@ -150,9 +152,55 @@ def test_what_is_no_check_takes_no_runs(folder, capsys, option):
     assert (code, f"{option[0]} takes no run: named.jsonl" in output) == (2, True)
 
 
-def test_an_empty_baseline_is_named_as_that(folder, capsys):
-    code, output = run_check(capsys, "named.jsonl", "--baseline", "")
-    assert (code, "--baseline is empty" in output) == (2, True)
+@pytest.mark.parametrize("option", ["--baseline", "--rules", "--rules-from"])
+def test_an_option_with_an_empty_variable_is_refused(folder, capsys, option):
+    """Another policy than the one that was meant would judge the run."""
+    code, output = run_check(capsys, "named.jsonl", option, "")
+    assert (code, f"{option} is empty" in output) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--compare", "named.jsonl", "logs/a.jsonl", "--report", "junit=j.xml"), "--report has no effect with --compare"),
+        (("--compare", "named.jsonl", "logs/a.jsonl", "--fail-on", "none"), "--fail-on has no effect with --compare"),
+        (("--test", "logs", "--report", "junit"), "--report has no effect with --test"),
+        (("--list", "--baseline", "b.sarif"), "--baseline has no effect with --list"),
+        (("--list", "--explain", "run/empty"), "--explain has no effect with --list"),
+        (("--explain", "run/empty", "--since", "yesterday"), "--since has no effect with --explain"),
+        (("named.jsonl", "--compare-mode", "subset"), "--compare-mode has no effect without --compare"),
+    ],
+)  # fmt: skip
+def test_an_option_without_effect_is_refused(folder, capsys, words, message):
+    code, output = run_check(capsys, *words)
+    assert (code, message in output) == (2, True), output
+
+
+@pytest.mark.parametrize("names", [("sessions",), ("named.jsonl", "sessions"), ("*.txt",), ("logs", "nothing*")])
+def test_a_word_that_is_neither_path_nor_conversation_is_a_missing_run(folder, capsys, names):
+    """The folder of an agent that did not run, or a pattern without a match, leaves a red report and no riddle."""
+    code, output = run_check(capsys, *names, "--report", "junit=j.xml")
+    assert (code, "there is no such file, folder or stored conversation" in output) == (1, True), output
+    assert (folder / "j.xml").exists()
+
+
+def test_a_conversation_with_a_name_of_its_own_is_judged(folder, capsys):
+    assert main(["new", "--id", "nightly"], TABLE) == 0
+    capsys.readouterr()
+    code, output = run_check(capsys, "nightly", "--json")
+    assert (code, names_of(output)) == (1, ["nightly"])
+
+
+def test_the_stored_conversations_of_a_project_are_named_as_in_a_list(folder, capsys, monkeypatch):
+    (folder / "shop" / ".git").mkdir()
+    assert main(["import", "logs"], TABLE) == 0
+    capsys.readouterr()
+    code, output = run_check(capsys, "--project", "shop", "--json")
+    assert (code, len(names_of(output)), "note: not judged: --project left out 1 conversation" in output) == (
+        0,
+        1,
+        True,
+    )
 
 
 @pytest.mark.parametrize(
@@ -166,3 +214,5 @@ def test_a_hook_refuses_options_of_a_check(folder, capsys, option):
     """Exit code 2 blocks the call in every agent: an option without effect must not look like one with an effect."""
     code, output = run_check(capsys, "--hook", "claude-code", *option)
     assert (code, "--hook takes --rules, --rules-from and --preset only" in output) == (2, True), output
+    assert ("hint: leave out named.jsonl" in output) is (option == ("named.jsonl",))
+    assert ("hint: set `fail_on`" in output) is (option[0] == "--fail-on")

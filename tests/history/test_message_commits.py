@@ -8,7 +8,13 @@ import pytest
 
 from scopes.conversation.new import new
 from scopes.errors import Invalid
-from scopes.history.messages import write_message_blob, write_message_commit, write_root_commit
+from scopes.history.messages import (
+    read_below,
+    write_message_blob,
+    write_message_commit,
+    write_message_over,
+    write_root_commit,
+)
 from scopes.model.conversation import Root
 from scopes.model.message import Author, FileTouch, Message, text_parts
 from tests.support.history import history, say
@@ -152,3 +158,17 @@ def test_a_message_that_is_nested_too_deep_is_refused(repository):
     with pytest.raises(Invalid) as refusal:
         write_message_blob(repository, message(extra={"deep": deep}))
     assert refusal.value.message
+
+
+def test_a_chain_that_knows_the_state_below_has_the_commits_of_one_that_reads_it(repository):
+    people = [Author("ada", "agent"), Author("ada", "human"), Author("bob", "agent"), Author("ada", "agent")]
+    read = known = write_root_commit(repository, ROOT, {})
+    below = read_below(repository, known)
+    for number, author in enumerate(people):
+        time = None if number % 2 else "1960-01-01T00:00:00Z"
+        stored = Message(id=f"{number:026}", author=author, parts=text_parts("x"), time=time)
+        blob = write_message_blob(repository, stored)
+        read = write_message_commit(repository, read, stored, blob)
+        known, below = write_message_over(repository, known, below, stored, blob)
+        assert known == read
+        assert below[:2] == read_below(repository, known)[:2]

@@ -77,6 +77,13 @@ def test_cyclic_links_end(tmp_path):
     assert (names(tmp_path), find_outside_links([str(tmp_path)])) == (["a/b.jsonl"], [])
 
 
+def test_a_link_that_vanishes_while_the_folder_is_read_is_left_out(tmp_path, monkeypatch):
+    (tmp_path / "a.jsonl").write_bytes(b"{}\n")
+    (tmp_path / "gone").symlink_to("/proc/1/exe")
+    monkeypatch.setattr(os, "readlink", lambda path, **_: (_ for _ in ()).throw(FileNotFoundError(2, "gone", path)))
+    assert (names(tmp_path), find_outside_links([str(tmp_path)])) == (["a.jsonl"], [])
+
+
 def test_a_link_out_of_the_folder_is_reported_and_not_followed(tmp_path):
     inside, outside = tree(tmp_path / "in", a=DEMO), tree(tmp_path / "out", b=DEMO)
     (inside / "c.jsonl").symlink_to(outside / "b.jsonl")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scopes import fast_json
 from scopes.errors import Invalid
 from scopes.model import encoding
-from scopes.model.encoding import MAX_DEPTH, Foreign, dump
+from scopes.model.encoding import MAX_DEPTH, Foreign, ForeignValues, dump
 
 pytest.importorskip("msgspec")
 
@@ -125,3 +125,10 @@ def test_without_the_library_documents_are_written_as_before(monkeypatch):
     fast_json.enable()
     assert fast_json.library is None
     assert dump({"b": 1, "a": 2}) == b'{"a":2,"b":1}\n'
+
+
+@given(VALUES, st.booleans())
+def test_a_foreign_value_that_is_encoded_once_has_the_same_bytes_in_every_document(value, fast):
+    foreign = ForeignValues()
+    for document in (lambda make: {"a": make(value)}, lambda make: [1, make(value), make(value)]):
+        assert result_of(document(foreign), fast=fast) == result_of(document(Foreign), fast=fast)

@@ -54,7 +54,7 @@ def check(
     """Check what agents did against rules.
 
     Paths are transcripts, or folders with some: --since and --project narrow folders and the stored conversations; what
-    is named is always checked.
+    is named is always checked. Without a path a word without a slash is the name of a project: --project shop.
 
     Every rule answers pass, fail or unknown for every run. A run that is missing, empty, cut off or failed never
     passes. Transcripts are read into a temporary store; nothing that they contain is executed.
@@ -102,10 +102,10 @@ def check(
     invocation: Invocation = context.obj
     request = CheckRequest(
         targets or (), unknown, baseline, agent_exit, report or (), since, project or (), listed, explain, test,
-        compare, compare_mode,
+        compare, compare_mode, fail_on,
     )  # fmt: skip
     if hook is not None:
-        refuse_others(request, fail_on)
+        refuse_others(request)
         return run_hook(invocation.environ, hook, rules, rules_from, preset, overrides=invocation.overrides)
     with reported_failures(invocation):
         only_shown = listed or explain is not None

@@ -7,14 +7,13 @@ from typing import Annotated
 
 import typer
 
-from scopes.cli.arguments import AllProjects, OfProjects, Since, Until, find_named_project, refuse_both_scopes
+from scopes.cli.arguments import AllProjects, OfProjects, Since, Until, find_project_or_name, refuse_both_scopes
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.conversation.list_cached import ConversationList, find_cached_list
 from scopes.conversation.list_filter import ListFilter, check_limit
 from scopes.errors import Invalid
 from scopes.loading import load
-from scopes.store.projects import Project
 
 _OTHER_LINES = 7  # of a screen: the frame of the table, its title and heading, the line below it, and the prompt
 _MIN_ROWS = 5
@@ -77,7 +76,7 @@ def list_(
         since=None if since is None else parse_date(since, now_nanoseconds()),
         until=None if until is None else parse_date(until, now_nanoseconds()),
         agent=agent, model=model, tag=tag, limit=check_limit(rows),
-        projects=tuple(_project(invocation, text) for text in project or ()),
+        projects=tuple(find_project_or_name(invocation, text) for text in project or ()),
     )  # fmt: skip
     result = _list(invocation, wanted, complete=terminal or data)
     options = load("scopes.render.view_options:ViewOptions")(
@@ -105,12 +104,6 @@ def _list(invocation: Invocation, wanted: ListFilter, *, complete: bool) -> Conv
             on_progress=on_progress,
         )
     return found
-
-
-def _project(invocation: Invocation, text: str) -> Project | str:
-    """Return the project of a path, or a word as the name of a project."""
-    is_path = os.sep in text or text in {".", ".."} or text.startswith("~")
-    return find_named_project(invocation, text) if is_path else text
 
 
 def _rows_on_screen(invocation: Invocation) -> int | None:

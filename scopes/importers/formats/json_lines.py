@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 from scopes.importers.formats.events import ByteRange
@@ -34,10 +34,11 @@ class Record(NamedTuple):
     problem: str | None = None
 
 
-def walk_records(stream: BinaryIO, size: int) -> Iterator[Record]:
+def walk_records(stream: BinaryIO, size: int, is_known: Callable[[bytes], bool] | None = None) -> Iterator[Record]:
     """Yield the records of the first `size` bytes of a stream; their spans are adjacent and cover all of it.
 
-    Blank lines belong to the previous record, at the beginning to the first one. Whitespace alone yields no record.
+    Blank lines belong to the previous record, at the beginning to the first one. Whitespace alone yields no record. A
+    line for which `is_known` returns True, which must be one document, becomes a record without a value.
     """
     held: Record | None = None
     start = offset = number = count = 0
@@ -48,7 +49,8 @@ def walk_records(stream: BinaryIO, size: int) -> Iterator[Record]:
         number += 1
         offset += length
         span = ByteRange(start, offset - start)
-        records = _parse_line(line, number, count, span)
+        known = is_known is not None and line is not None and is_known(line)
+        records = [Record(number, count, span)] if known else _parse_line(line, number, count, span)
         count += len(records)
         if held is not None and not records:
             held = held._replace(span=ByteRange(held.span.offset, offset - held.span.offset))

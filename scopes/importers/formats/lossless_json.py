@@ -69,6 +69,21 @@ def decode_fast(document: bytes) -> Any:
     return value
 
 
+def find_text_field(document: bytes, name: str) -> Any:
+    """Return a field of a JSON object that `decode` would return too, without decoding the rest.
+
+    Return None if there is none or it is no text, NOT_DECODED if that is not certain. A document that `decode` refuses
+    may have the field as well.
+    """
+    if fast_json.library is None:
+        return NOT_DECODED
+    try:
+        value = _field_decoder(name).decode(document)
+    except (ValueError, TypeError, RecursionError):
+        return NOT_DECODED
+    return value.found if isinstance(value.found, str) else None
+
+
 def decode_first(text: str, start: int) -> tuple[Any, int]:
     """Decode the document that begins at `start`; return it and its end. Raises the same as `decode`."""
     value, end = _DECODER.raw_decode(text, start)
@@ -108,6 +123,13 @@ def _is_deep(value: Any) -> bool:
 @cache
 def _fast_decoder() -> Any:
     return fast_json.library.Decoder(float_hook=_read_float)
+
+
+@cache
+def _field_decoder(name: str) -> Any:
+    """Return a decoder of objects with one field; msgspec reads over all others."""
+    fields = [("found", Any, load("msgspec:field")(default=None, name=name))]
+    return fast_json.library.Decoder(load("msgspec:defstruct")("OneField", fields))
 
 
 @cache

@@ -21,6 +21,9 @@ LARGEST_SHORT_OFFSET = 0x7FFF_FFFF  # the largest offset in 31 bits; larger ones
 
 _LEVEL = 4  # of zlib
 _FAST_LEVEL = 2  # of isal
+_STORED_BYTES = 96  # a tree of two entries; deflated it is 5 % smaller
+_STORED_HEAD = struct.Struct("<HH")
+_ADLER = struct.Struct(">I")
 _TYPES = {COMMIT: 1, TREE: 2, BLOB: 3}
 _KINDS = {number: kind for kind, number in _TYPES.items()}
 _PACK_MAGIC = b"PACK"
@@ -45,7 +48,13 @@ def format_entry(kind: str, data: bytes) -> bytes:
         byte = size & 0x7F
         size >>= 7
     header.append(byte)
-    return bytes(header) + _deflater()(data)
+    return bytes(header) + (_deflater()(data) if len(data) > _STORED_BYTES else _store(data))
+
+
+def _store(data: bytes) -> bytes:
+    """Format a zlib stream of one stored block: ids do not deflate, and setting up a deflater costs more than this."""
+    size = len(data)
+    return b"".join((b"\x78\x01\x01", _STORED_HEAD.pack(size, size ^ 0xFFFF), data, _ADLER.pack(zlib.adler32(data))))
 
 
 @cache

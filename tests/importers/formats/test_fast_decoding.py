@@ -18,6 +18,7 @@ from scopes.importers.formats.lossless_json import (
     RepeatedKeys,
     decode,
     decode_fast,
+    find_text_field,
 )
 
 pytest.importorskip("msgspec")
@@ -119,3 +120,27 @@ def test_an_inexact_number_in_a_compact_document_keeps_its_text():
 @pytest.mark.parametrize("document", [b'{"a":1,"a":1}', b'{"a": 1}', b'"\\u0061"', b"-0", b"NaN", b"\xff", b""])
 def test_a_document_that_would_lose_something_is_left_to_the_ordinary_decoder(document):
     assert decode_fast(document) is NOT_DECODED
+
+
+@given(BYTES)
+@example(b'{"a":"x","a":null}')
+@example(b'{"\\u0061":"x"}')
+@example(b'{"b":{"a":"x"}}')
+@example(b'{"a":"x"}{"a":"y"}')
+def test_a_field_found_without_decoding_the_rest_is_that_of_the_document(document):
+    found = find_text_field(document, "a")
+    try:
+        value = decode(document.decode())
+    except (ValueError, RecursionError):
+        return
+    if found is not NOT_DECODED:
+        assert isinstance(value, dict)
+        assert found == (value.get("a") if isinstance(value.get("a"), str) else None)
+
+
+def test_a_line_whose_content_is_known_keeps_its_place_among_the_records():
+    data = b'\n{"a":1}\n{"a":2}\n\n{"a":3}'
+    read = list(walk_records(BytesIO(data), len(data)))
+    skipped = list(walk_records(BytesIO(data), len(data), lambda line: b"2" in line))
+    assert [record.span for record in skipped] == [record.span for record in read]
+    assert [record.value for record in skipped] == [{"a": 1}, None, {"a": 3}]

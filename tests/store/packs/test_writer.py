@@ -152,7 +152,7 @@ def test_pygit2_reads_every_object_back(store):
     assert read_all(pygit2.Repository(store), written) == written
 
 
-@pytest.mark.parametrize("size", [0, 1, 15, 16, 17, 2047, 2048, 262_143, 262_144, 3_000_000])
+@pytest.mark.parametrize("size", [0, 1, 15, 16, 17, 96, 97, 2047, 2048, 262_143, 262_144, 3_000_000])
 def test_lengths_at_the_limits_of_the_varint_are_read_back(store, size):
     data = random.Random(size).randbytes(size)
     assert parse_entry(format_entry("blob", data)) == ("blob", data)

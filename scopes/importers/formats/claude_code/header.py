@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -18,6 +19,7 @@ from scopes.importers.formats.claude_code.record import NAME, is_message
 from scopes.importers.formats.events import Session
 from scopes.importers.formats.fields import object_field, text_field, time_field
 from scopes.importers.formats.json_lines import walk_records
+from scopes.importers.formats.lossless_json import find_text_field
 
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}  # most preferred first
 _AGENT_FILE = re.compile(r"(?:.*[/\\])?([^/\\]+)[/\\]subagents[/\\](?:.*[/\\])?agent-([^/\\]+)\.jsonl", re.DOTALL)
@@ -76,8 +78,9 @@ def _read_header(source: Source) -> Header:
     names: dict[str, None] = {}
     first: dict[str, Any] = {}
     created = cwd = version = None
+    known = _KnownNames()
     with source.open() as stream:
-        for record in walk_records(stream, source.size):
+        for record in walk_records(stream, source.size, known.has_all_of):
             if first and record.span.offset >= SNIFF_BYTES:
                 break
             value = record.value if isinstance(record.value, dict) else {}
@@ -86,6 +89,7 @@ def _read_header(source: Source) -> Header:
                 created, cwd = created or time_field(value), cwd or text_field(value, "cwd")
                 version = version or text_field(value, "version")
                 first = value if is_message(value) else first
+            known.names = names if first else {}
     session_id = text_field(first, "sessionId") or next(iter(names), None)
     sub_file = text_field(first, "agentId") if first.get("isSidechain") is True else None
     agent_file = _AGENT_FILE.fullmatch(source.path)
@@ -105,6 +109,20 @@ def _read_header(source: Source) -> Header:
     )
 
 
+class _KnownNames:
+    """The sessions that are known when only their names are still of interest."""
+
+    def __init__(self) -> None:
+        self.names: Collection[str] = ()
+
+    def has_all_of(self, line: bytes) -> bool:
+        """Return True if a line certainly names no other session."""
+        if not self.names:
+            return False
+        name = find_text_field(line, "sessionId")
+        return name is None or name in self.names
+
+
 class Titles:
     """The titles in a file; the last one of each kind counts."""
 
@@ -115,10 +133,11 @@ class Titles:
     def add(self, value: dict[str, Any]) -> None:
         """Add the title of a record, if it has one."""
         kind = text_field(value, "type")
-        leaf, summary = text_field(value, "leafUuid"), text_field(value, "summary")
-        if kind == "summary" and leaf is not None and summary is not None:
-            self._summaries.pop(leaf, None)
-            self._summaries[leaf] = summary
+        if kind == "summary":
+            leaf, summary = text_field(value, "leafUuid"), text_field(value, "summary")
+            if leaf is not None and summary is not None:
+                self._summaries.pop(leaf, None)
+                self._summaries[leaf] = summary
         elif kind in _TITLES and (title := text_field(value, _TITLES[kind])):
             self._titles[kind] = title
 

@@ -16,6 +16,7 @@ from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange
 from scopes.importers.formats.fields import object_field, text_field
 from scopes.importers.formats.json_lines import walk_records
+from scopes.importers.formats.lossless_json import NOT_DECODED, find_text_field
 
 _NO_LINK = object()
 _CLEARED = "SessionStart:clear"  # a hook event: the user cleared the context and went on
@@ -53,13 +54,16 @@ class ParentLinks:
 
     def resolve(self, value: dict[str, Any], *, cut: bool = False) -> ParentLink:
         """Return the message that a record follows; with `cut`, it starts a line of history in spite of its link."""
-        parent_uuid, logical = text_field(value, "parentUuid"), text_field(value, "logicalParentUuid")
+        followed = parent_uuid = text_field(value, "parentUuid")
         side = self._side_of(value, parent_uuid)
-        compacts = value.get("isCompactSummary") is True or value.get("subtype") == "compact_boundary"
-        if cut or (value.get("parentUuid", _NO_LINK) is None and logical is None and not compacts):
-            before = self._last.get(side) if not cut and _clears(value) else None
-            return ParentLink(before, side, cleared=before is not None)
-        followed = parent_uuid if parent_uuid is not None else logical
+        if cut:
+            return ParentLink(None, side)
+        if parent_uuid is None:
+            followed = text_field(value, "logicalParentUuid")
+            compacts = value.get("isCompactSummary") is True or value.get("subtype") == "compact_boundary"
+            if value.get("parentUuid", _NO_LINK) is None and followed is None and not compacts:
+                before = self._last.get(side) if _clears(value) else None
+                return ParentLink(before, side, cleared=before is not None)
         if followed not in self._messages:
             return ParentLink(self._last.get(side), side, parent_uuid)
         parent = self._messages[followed]
@@ -114,10 +118,18 @@ class DeferredRecords:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._spans: dict[str, list[ByteRange]] = {}
+        self._possible: frozenset[str] | None = None
         self._uuids: frozenset[str] | None = None
 
     def is_in_file(self, uuid: str) -> bool:
-        """Return True if any record of the file has this uuid; the first call reads the whole file."""
+        """Return True if any record of the file has this uuid; the first call reads the whole file.
+
+        Most parents that are asked for are in no record: that is found without decoding all of them.
+        """
+        if self._possible is None:
+            self._possible = frozenset(self._walk_possible())
+        if uuid not in self._possible:
+            return False
         if self._uuids is None:
             self._uuids = frozenset(self._walk_uuids())
         return uuid in self._uuids
@@ -141,6 +153,23 @@ class DeferredRecords:
             stream.seek(span.offset)
             data = stream.read(span.length)
         return next(record.value for record in walk_records(BytesIO(data), len(data)))
+
+    def _walk_possible(self) -> Iterator[str]:
+        """Yield the uuids of all records, and perhaps some of records that cannot be read."""
+        found: list[str] = []
+
+        def is_simple(line: bytes) -> bool:
+            uuid = find_text_field(line, "uuid")
+            if isinstance(uuid, str):
+                found.append(uuid)
+            return uuid is not NOT_DECODED
+
+        with self._source.open() as stream:
+            for record in walk_records(stream, self._source.size, is_simple):
+                uuid = text_field(record.value, "uuid") if isinstance(record.value, dict) else None
+                if uuid is not None:
+                    yield uuid
+        yield from found
 
     def _walk_uuids(self) -> Iterator[str]:
         with self._source.open() as stream:

@@ -63,10 +63,11 @@ class Reader:
 
     def _must_defer(self, value: dict[str, Any]) -> bool:
         """Return True if a record's parent comes later in the file."""
-        parent, uuid = text_field(value, "parentUuid"), text_field(value, "uuid")
-        if parent is None or parent == uuid or parent in self._links or uuid in self._links:
+        parent = text_field(value, "parentUuid")
+        if parent is None or parent in self._links:
             return False
-        return self._deferred.is_in_file(parent)
+        uuid = text_field(value, "uuid")
+        return parent != uuid and uuid not in self._links and self._deferred.is_in_file(parent)
 
     def _release(self, uuid: str | None) -> Iterator[Event]:
         """Read the records that were deferred for this one, and in turn those deferred for them."""
@@ -86,11 +87,12 @@ class Reader:
             self._links.set_transparent(value, link)
 
     def _add(self, span: ByteRange, value: dict[str, Any], link: ParentLink) -> Iterator[Event]:
-        if text_field(value, "uuid") in self._links and (is_message(value) or is_state(value)):
+        repeated, message = text_field(value, "uuid") in self._links, is_message(value)
+        if repeated and (message or is_state(value)):
             yield SessionRecord(key=f"repeated/{state_key(value)}", spans=(span,), value=value, time=time_field(value))
             return
-        if not is_message(value):
-            if text_field(value, "uuid") not in self._links:
+        if not message:
+            if not repeated:
                 self._links.set_transparent(value, link)
             yield self._state(span, value)
             return

@@ -54,9 +54,11 @@ def is_message(value: Mapping[str, Any]) -> bool:
 
     A prompt typed while the agent was working is stored only as an attachment.
     """
-    kind, attachment = text_field(value, "type"), object_field(value, "attachment")
-    queued = attachment.get("type") == "queued_command" and _blocks(attachment.get("prompt")) is not None
-    return kind in {"user", "assistant"} or (kind == "attachment" and queued)
+    kind = text_field(value, "type")
+    if kind != "attachment":
+        return kind in {"user", "assistant"}
+    attachment = object_field(value, "attachment")
+    return attachment.get("type") == "queued_command" and _blocks(attachment.get("prompt")) is not None
 
 
 def is_result(block: object) -> bool:

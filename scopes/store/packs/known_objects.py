@@ -1,0 +1,89 @@
+"""Look up whether a store has an object, for a process that writes many: most of them are new.
+
+libgit2 reads the directory of packs again for every object that it does not find.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from contextlib import suppress
+
+from scopes.ids import Oid
+from scopes.regular_file import open_regular
+from scopes.store.repository import Repository
+
+_FEW_OBJECTS = 5000
+_MAGIC = b"\xfftOc\0\0\0\x02"
+_COUNTS = struct.Struct(">256I")
+_NAMES = len(_MAGIC) + _COUNTS.size
+_NAME_BYTES = 20
+
+
+class KnownObjects:
+    """The packs and the loose objects of a store, listed again whenever a pack is added or removed."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._packs = os.path.join(repository.path, "objects", "pack")
+        self._names: dict[str, PackNames] = {}  # by file name of the index
+        self._loose: set[str] | None = None
+        self._listed_at = 0
+
+    def has(self, oid: Oid) -> bool:
+        """Return True if the store has an object; one that another process has just written may be missed."""
+        changed = os.stat(self._packs).st_mtime_ns
+        if changed != self._listed_at:
+            self._loose, self._listed_at = self._list(), changed
+        if self._loose is None:
+            return self._repository.has(oid)
+        name = bytes.fromhex(oid)
+        return oid in self._loose or any(name in names for names in self._names.values())
+
+    def _list(self) -> set[str] | None:
+        """List packs and loose objects; None if libgit2 must be asked: many loose objects, or files of another kind."""
+        directory = os.path.dirname(self._packs)
+        if os.path.lexists(os.path.join(directory, "info", "alternates")):
+            return None
+        with suppress(OSError, ValueError):
+            found = {name for name in os.listdir(self._packs) if name.endswith(".idx")}
+            self._names = {
+                name: self._names.get(name) or PackNames(os.path.join(self._packs, name))
+                for name in found
+                if os.path.isfile(os.path.join(self._packs, f"{name[:-4]}.pack"))
+            }
+            loose: set[str] = set()
+            for start in os.listdir(directory):
+                if len(start) == 2 and len(loose) <= _FEW_OBJECTS:
+                    loose |= {start + rest for rest in os.listdir(os.path.join(directory, start))}
+            return loose if len(loose) <= _FEW_OBJECTS else None
+        return None
+
+
+class PackNames:
+    """The names in the index of one pack, which is mapped into memory.
+
+    Raises:
+        ValueError: it is damaged, or not of version 2.
+        OSError: it cannot be read.
+    """
+
+    def __init__(self, path: str) -> None:
+        with open_regular(path) as file:
+            self._index = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        if not self._index[: len(_MAGIC)] == _MAGIC or len(self._index) < _NAMES:
+            raise ValueError(path)
+        self._ends = _COUNTS.unpack_from(self._index, len(_MAGIC))
+        if len(self._index) < _NAMES + _NAME_BYTES * self._ends[-1]:
+            raise ValueError(path)
+
+    def __contains__(self, name: bytes) -> bool:
+        """Return True if the pack has an object with this name of 20 bytes."""
+        first = name[0]
+        start = _NAMES + _NAME_BYTES * (self._ends[first - 1] if first else 0)
+        end = _NAMES + _NAME_BYTES * self._ends[first]
+        at = self._index.find(name, start, end)
+        while at >= 0 and (at - start) % _NAME_BYTES:  # across two names
+            at = self._index.find(name, at + 1, end)
+        return at >= 0
