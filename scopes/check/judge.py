@@ -71,7 +71,7 @@ class Judge:
             yield Note(f"the suppression of {each.rule} in {_place_of(each)} ended on {each.until.isoformat()}")
         for each in self._suppressions.unused() if self._runs else ():
             shown = self._suppressions.open_finding(each.rule)
-            hint = "remove it" if shown is None else _explain_difference(each, shown)
+            hint = "remove it if no other run needs it" if shown is None else _explain_difference(each, shown)
             yield Note(f"the suppression of {each.rule} in {_place_of(each)} covers no finding", hint)
 
         for name, patterns in self._paths.items() if self._edited else ():

@@ -34,6 +34,7 @@ _MANY = 50  # brackets of a line on which nesting can be too deep
 _LONG_NUMBER = compile_lazily(r"[0-9_]{4300}")
 _PLACE = compile_lazily(r" ?\(at line (\d+), column (\d+)\)")
 _DATE = compile_lazily(r"\b\d{4}-\d{1,2}-\d{1,2}\b")
+_UNQUOTED = compile_lazily(r"\s*\[\s*rules\s*\.\s*[\w-]+/")
 _EXTENDING = ("extend", "include", "import")
 PRESETS = ("recommended", "strict", "read-only")
 _OWN_RULE_KEYS = ("id", "level", "expect", "message", "match", "not_match", "scope")
@@ -303,6 +304,10 @@ class _Reader:
         levels: dict[str, Level] = {}
         known = (*self._known, *own)
         for rule, settings in self._own_tables.items():
+            if rule not in known and isinstance(settings, dict):
+                joined = next((f"{rule}/{key}" for key in settings if f"{rule}/{key}" in known), None)
+                if joined is not None:
+                    raise self.mistake(rule, f"there is no rule {rule!r}", f'did you mean [rules."{joined}"]?')
             self._require_known(rule, known, "there is no rule")
             self._read_rule(rule, settings, levels)
         return levels
@@ -327,11 +332,14 @@ class _Reader:
         found = _PLACE.search(text)
         line, column = (int(found[1]), int(found[2])) if found else (max(len(lines), 1), 1)
         written = lines[line - 1] if line <= len(lines) else ""
+        hint = "a policy is a TOML file, see: man scopes-check" if found is not None else None
+        if _UNQUOTED.match(written):
+            hint = 'put the name of the rule in quotes: [rules."order/tests-passed"]'
         date = _DATE.search(written)
         text = "the file ends in the middle of a value" if found is None else text[: found.start()].rstrip()
         if date is not None and date.start() <= column <= date.end() + 1:
             text, column = f"{date[0]} is no date", date.start() + 1
-        return Invalid(f"{self._path}:{line}:{column}: {text}")
+        return Invalid(f"{self._path}:{line}:{column}: {text}", hint=hint)
 
     def _read_extends(self, document: Mapping[str, Any]) -> tuple[str, ...]:
         value = document.get("extends", [])
@@ -342,7 +350,8 @@ class _Reader:
 
     def _read_rule(self, rule: str, settings: object, levels: dict[str, Level]) -> dict[str, Any]:
         if not isinstance(settings, dict):
-            raise self.mistake(rule, f"the settings of {rule} are not a table")
+            hint = f'write [rules."{rule}"] on a line of its own, and level = "off" below it, for example'
+            raise self.mistake(rule, f"the settings of {rule} are not a table", hint)
         known = {each.name: each for each in self._known.get(rule, ())}
         given = {}
         for key, value in settings.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from scopes.errors import Invalid
 from scopes.result import Result
 
 SUFFIX = ".expect.toml"
+_MISSING = "expected, and not found"
 STATUSES = ("ruleid", "ok", "todoruleid", "todook")  # the words of semgrep's rule tests
 
 
@@ -81,8 +82,10 @@ def find_rule_tests(directory: str) -> list[RuleTest]:
     The transcripts of `NAME.expect.toml` are `NAME` and the entries that begin with `NAME.`, next to it.
 
     Raises:
-        Invalid: there is no test, a test has no transcript, or a transcript has no expectations.
+        Invalid: there is no folder or no test, a test has no transcript, or a transcript has no expectations.
     """
+    if not os.path.isdir(directory):
+        raise Invalid(f"there is no folder {directory!a}", hint="give a folder of transcripts: --test tests/rules")
     tests = []
     for folder, folders, files in os.walk(directory):
         folders.sort()
@@ -155,6 +158,8 @@ def compare_expected(name: str, expected: Sequence[Expected], checked: Checked) 
         places = [key for key in found if key[0] == each.rule and (key[1] == each.at or _is_anywhere(each))]
         covered.update(places)
         result, text = _judge(each, found[places[0]] if places else None)
+        if text == _MISSING:
+            text += _tell_lines(line for rule, line in found if rule == each.rule)
         yield Case(name, each.rule, each.at, each.status, result, text)
     for (rule, line), message in found.items():
         if (rule, line) not in covered:
@@ -174,7 +179,13 @@ def _judge(expected: Expected, message: str | None) -> tuple[str, str]:
         return "todo", "no longer found, write ok" if message is None else f"still found: {message}"
     if expected.status == "ok":
         return ("pass", "nothing found") if message is None else ("fail", f"must not be found: {message}")
-    return ("pass", message) if message is not None else ("fail", "expected, and not found")
+    return ("pass", message) if message is not None else ("fail", _MISSING)
+
+
+def _tell_lines(found: Iterable[int | None]) -> str:
+    """Return where a rule has findings instead, as the end of a sentence; empty if it has none."""
+    places = ", ".join("one without `at`" if line is None else f"at = {line}" for line in found)
+    return f" there; the rule has {places}" if places else ""
 
 
 def find_uncovered(policy: Policy, expected: Sequence[Expected]) -> tuple[Uncovered, ...]:

@@ -30,6 +30,9 @@ def test_a_policy_sets_levels_parameters_and_test_commands():
     assert policy.parameters == {"order/tests-after-last-edit": {"paths": ["src/**"]}}
 
 
+TOML = "a policy is a TOML file, see: man scopes-check"
+
+
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
@@ -54,7 +57,23 @@ def test_a_policy_sets_levels_parameters_and_test_commands():
             "scopes-check.toml:1:1: fail_on = 'fatal' is not one of error, warning, note, none",
             None,
         ),
-        ("fail_on = \n", "scopes-check.toml:1:11: Invalid value", None),
+        ("fail_on = \n", "scopes-check.toml:1:11: Invalid value", TOML),
+        ("rules:\n  - run/empty: off\n", "scopes-check.toml:1:6: Expected '=' after a key in a key/value pair", TOML),
+        (
+            "[rules.run/empty]\n",
+            "scopes-check.toml:1:11: Expected ']' at the end of a table declaration",
+            'put the name of the rule in quotes: [rules."order/tests-passed"]',
+        ),
+        (
+            "[rules.run.empty]\nlevel = 'off'\n",
+            "scopes-check.toml:1:8: there is no rule 'run'",
+            'did you mean [rules."run/empty"]?',
+        ),
+        (
+            '[rules]\n"run/empty" = "off"\n',
+            "scopes-check.toml:2:2: the settings of run/empty are not a table",
+            'write [rules."run/empty"] on a line of its own, and level = "off" below it, for example',
+        ),
     ],
 )
 def test_a_mistake_names_its_place_and_the_nearest_word(text, message, hint):

@@ -75,7 +75,7 @@ def test_a_parameter_has_the_type_of_its_default(rule, parameter):
         ("rules = 1\n", "1:1: rules is not a table", None),
         ("rule = 1\n", "1:1: rule is not a list of tables: write [[rule]]", None),
         ('[suppress]\nrule = "x"\n', "1:2: suppress is not a list of tables: write [[suppress]]", None),
-        ('[rules]\n"run/empty" = 1\n', "2:2: the settings of run/empty are not a table", None),
+        ('[rules]\n"run/empty" = 1\n', "2:2: the settings of run/empty are not a table", 'write [rules."run/empty"] on a line of its own, and level = "off" below it, for example'),
         ('[rules."run/emty"]\n', "1:9: there is no rule 'run/emty'", "did you mean 'run/empty'?"),
         ('[rules."run/empty"]\nlevel = "high"\n', "2:1: level = 'high' is not one of error, warning, note, off", None),
         ('[rules."net/host"]\nhost = ["x"]\n', "2:1: net/host has no parameter 'host'", "did you mean 'hosts'?"),
@@ -111,7 +111,7 @@ def test_a_parameter_has_the_type_of_its_default(rule, parameter):
         ('[[tool_as_test]]\ntool = "x"\n', "2:1: a tool that runs tests has no key 'tool'", None),
         ("[[tool_as_test]]\n", "1:3: a tool that runs tests needs `name`", None),
         ('[[tool_as_test]]\nname = "a"\n[[tool_as_test]]\nname = 1\n', "3:3: a tool that runs tests needs `name`", None),
-        ("a = \n", "1:5: Invalid value", None),
+        ("a = \n", "1:5: Invalid value", "a policy is a TOML file, see: man scopes-check"),
     ],
 )  # fmt: skip
 def test_a_mistake_has_its_line_its_column_and_the_nearest_word(text, message, hint):

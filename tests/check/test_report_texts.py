@@ -47,7 +47,7 @@ def test_an_explanation_names_rule_match_wrapper_events_and_cure_in_this_order()
         "the call was refused: one level lower",
         "to allow it: wait",
     ]
-    assert list(explain(Row(checked().runs[0], Finding("ours/x", "note", "m")))) == ["note: ours/x: m"]
+    assert list(explain(Row(checked().runs[0], Finding("ours/x", "note", "m")))) == ["note: ours/x: m", "run: run"]
     failed = Finding("ours/x", "error", "m", outcome="failed", exit_code=2)
     assert list(explain(Row(checked().runs[0], failed)))[-1] == "the call ran and failed with exit 2"
 
@@ -208,6 +208,13 @@ def test_text_of_an_agent_is_no_markup_in_a_summary(text):
     assert [line.partition(" ")[0] for line in outside if line and not line.startswith("1 run")] == ["##", "###"]
     assert not re.search(r"(?<!\\)[`*_\[\]<>#|]", escape(text).replace("\\\\", ""))
     assert "\n" not in escape(text)
+
+
+def test_a_finding_about_a_whole_run_names_the_run():
+    """Of several runs, one may be over its budget: there is no event that shows which."""
+    whole = FINDING._replace(events=())
+    assert f"\nrun: {checked(whole).runs[0].name}\n" in write_markdown(checked(whole))
+    assert "\nrun: " not in write_markdown(checked(FINDING))
 
 
 @given(st.text(st.sampled_from("`a\n"), max_size=30))

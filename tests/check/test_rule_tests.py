@@ -119,6 +119,18 @@ def test_a_mistake_in_the_expectations_exits_with_2(rules, capsys, text, message
     assert message in out
 
 
+@pytest.mark.parametrize(("at", "place"), [("", "at = 4"), ("at = 2\n", "at = 4")])
+def test_an_expectation_at_another_place_names_the_lines_of_the_findings(rules, capsys, at, place):
+    add(rules, "push", FOUND.replace("at = 4\n", at), *PUSH)
+    assert f"expected, and not found there; the rule has {place}" in run_check(capsys, "--test", rules)[1]
+
+
+def test_a_folder_of_tests_that_does_not_exist_is_named_as_that(rules, capsys):
+    for path in (rules / "nope", rules / "a.jsonl"):
+        code, out = run_check(capsys, "--test", path)
+        assert (code, "error: there is no folder" in out) == (2, True)
+
+
 def test_nothing_to_test_is_no_success(rules, capsys):
     assert run_check(capsys, "--test", rules)[0] == 2
     write_session(rules / "lost.jsonl", "Done.")

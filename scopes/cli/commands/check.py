@@ -71,7 +71,8 @@ def check(
     written by themselves. Secrets are redacted in all of them.
 
     --test compares the findings in each transcript of DIR with its NAME.expect.toml, which has [[expect]] tables with
-    `rule`, `at` (line of the transcript) and `status`: ruleid, ok, todoruleid or todook. A failed test exits with 2.
+    `rule`, `at` (line of the transcript; a finding about the whole run has none) and `status`: ruleid, ok, todoruleid
+    or todook. A failed test exits with 2.
 
     --compare OLD NEW compares two runs of one task: tools, calls and their order, files, commands, tests, tokens, cost
     and time. They differ (exit code 1) if the calls are not the same in the same order; --compare-mode unordered

@@ -52,6 +52,8 @@ def explain(row: Row) -> Iterator[str]:
         yield f"matched: {finding.match}" + (f" (unwrapped from {finding.wrapper})" if finding.wrapper else "")
     for event in finding.events:
         yield f"{place_of(event)}: {event.text}"
+    if not finding.events and row.run.name:
+        yield f"run: {clean_text(row.run.name)}"
     if finding.directory is not None:
         yield f"directory: {finding.directory}"
     if finding.outcome in {"denied", "failed"}:
