@@ -24,6 +24,7 @@ class CallReader:
         self._next = 0
         self._files = Files()
         self._commands: dict[int, tuple[Command, ...]] = {}
+        self._own: set[tuple[int, str]] = set()  # calls and paths of files with texts of the run that they read
 
     def commands_of(self, call: Call) -> tuple[Command, ...]:
         """Return the commands of a shell call; empty for other calls."""
@@ -34,12 +35,19 @@ class CallReader:
         known = self._commands.get(id(call))
         return self._read(call) if known is None else known
 
+    def reads_own(self, call: Call, path: str) -> bool:
+        """Return True if a call that reads a file reads one that certainly has only texts of the run."""
+        self.commands_of(call)
+        return (id(call), path) in self._own
+
     def _read(self, call: Call) -> tuple[Command, ...]:
         files = self._files if call.outcome != "denied" else self._files.fork()
         files.line += 1
         for edit in call.edits if call.outcome != "denied" else ():
             if edit.op in FILE_WRITES:
                 self._note_edit(edit, call)
+            elif edit.op == "read" and files.is_own(resolve(edit.path, call.directory)):
+                self._own.add((id(call), edit.path))
         return () if call.shell is None else parse_commands(call.shell, call.directory, files)
 
     def _note_edit(self, edit: FileEdit, call: Call) -> None:
@@ -53,6 +61,7 @@ class CallReader:
         texts = before.texts if before is not None and before.is_known else ()
         after = apply_edit(edit, texts[0] if len(texts) == 1 else None)
         if after is not None and call.outcome == "ok":
-            self._files.put(path, Written((after,)))
+            is_made = apply_edit(edit, None) is not None or (before is not None and before.is_made)
+            self._files.put(path, Written((after,), is_made=is_made))
         else:
             self._files.write(path, after)

@@ -31,6 +31,9 @@ class CommandReader(Protocol):
     def commands_of(self, call: Call) -> tuple[Command, ...]:
         """Return the commands of a shell call; empty for other calls."""
 
+    def reads_own(self, call: Call, path: str) -> bool:
+        """Return True if a call that reads a file reads one that certainly has only texts of the run."""
+
 
 @dataclass(frozen=True)
 class Call:
@@ -71,6 +74,10 @@ class Call:
         A command that ran and failed may have done what it was to do, or a part of it; so may any other tool.
         """
         return self.outcome == "denied" or (self.outcome == "failed" and self.shell is None and bool(self.edits))
+
+    def reads_own(self, path: str) -> bool:
+        """Return True if it reads a file that certainly has only texts of the run."""
+        return self.reader is not None and self.reader.reads_own(self, path)
 
     @cached_property
     def commands(self) -> tuple[Command, ...]:

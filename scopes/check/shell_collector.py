@@ -65,6 +65,11 @@ def context_of(words: tuple[Word, ...], frame: Frame) -> Context:
     return Context(environment, (*settings, *frame.settings), reason)
 
 
+def _own_files(words: tuple[Word, ...], files: tuple[Redirection, ...], state: State) -> tuple[str, ...]:
+    named = (*(word.value for word in words), *(each.target for each in files if each.kind == "read"))
+    return tuple(each for each in named if each and state.files.is_own(resolve(state.directory, each)))
+
+
 class Collector:
     """The commands so far, and what the last one prints."""
 
@@ -122,6 +127,7 @@ class Collector:
             or (None if is_read else find_opaque_file(words, files, state, environment, settings))
             or unread_settings
         )
+        own_files = _own_files(words[1:], files, state) if state.files.written else ()
         self.output = known_output(list(words))
         if argv in {("cat",), ("cat", "-")} or argv[:1] == ("tee",):
             self.output = None if given is None else given.script
@@ -145,6 +151,7 @@ class Collector:
                 input="" if given is None or given.script is None else given.script.text,
                 changes=resolved,
                 settings=settings,
+                own_files=own_files,
             )
         )
         self._words = words

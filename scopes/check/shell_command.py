@@ -8,10 +8,14 @@ RedirectionKind: TypeAlias = Literal["read", "write", "append"]
 
 
 class Redirection(NamedTuple):
-    """A redirection from or to a file, as written, with `~` for $HOME; None if the target is computed."""
+    """A redirection from or to a file, as written, with `~` for $HOME; None if the target is computed.
+
+    text: a computed target with the unknown pieces as written: `/etc/$name`; else empty
+    """
 
     kind: RedirectionKind
     target: str | None
+    text: str = ""
 
 
 ChangeKind: TypeAlias = Literal["write", "copy", "link", "delete"]
@@ -59,6 +63,7 @@ class Command(NamedTuple):
     changes: the files that it writes, deletes or links by its arguments; links that were made before are followed
     settings: of git, from `-c`, `--config-env`, variables, and files that were written; the last one of a key wins
     input: the text of a heredoc, a here-string or a pipe that it reads, with the unknown pieces as written
+    own_files: its words and redirections that name files which certainly have only texts of the run
     """
 
     argv: tuple[str | None, ...]
@@ -74,6 +79,7 @@ class Command(NamedTuple):
     input: str = ""
     changes: tuple[Change, ...] = ()
     settings: tuple[Setting, ...] = ()
+    own_files: tuple[str, ...] = ()
 
     @property
     def program(self) -> str | None:

@@ -16,6 +16,7 @@ _MAX_LENGTH: Final = 20_000  # characters of a text
 _MAX_TOTAL: Final = 1 << 22
 _MAX_FOLLOWED: Final = 8  # links in one path
 _MAX_SAME: Final = 1000  # files with one name
+TEMPORARY: Final = ("/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/", "/dev/shm/")  # noqa: S108
 SITE_MODULES: Final = frozenset({"sitecustomize", "usercustomize"})  # python imports them at its start
 
 
@@ -25,6 +26,7 @@ class Written(NamedTuple):
     texts: every text that was written to it; which of them is in it when it is used is not decided
     is_unread: something else was written to it
     is_appended: the texts follow what the file had before
+    is_made: a tool wrote the whole file
     line: the number of the command line that wrote it last
     """
 
@@ -32,6 +34,7 @@ class Written(NamedTuple):
     is_unread: bool = False
     is_appended: bool = False
     line: int = 0
+    is_made: bool = False
 
     @property
     def is_known(self) -> bool:
@@ -140,6 +143,17 @@ class Files:
                     return True
             place = place.rpartition("/")[0]
         return False
+
+    def is_own(self, path: str | None) -> bool:
+        """Return True if a file certainly has only texts of the run.
+
+        What a shell wrote counts below directories for temporary files: elsewhere the command may not have run, as in
+        `test -f .env || echo A=1 > .env`.
+        """
+        name = "" if path is None else path.rpartition("/")[2]
+        found = self.find(path) if name in self.names or self.links else None
+        is_certain = found is not None and (found.is_made or (path or "").startswith(TEMPORARY))
+        return found is not None and found.is_known and bool(found.texts) and is_certain
 
     def find_name(self, name: str) -> tuple[str, ...]:
         """Return the files with a name."""

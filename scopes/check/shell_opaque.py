@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from scopes.check.shell_command import Change, Redirection
+from scopes.check.shell_files import TEMPORARY
 from scopes.check.shell_state import State, Word, resolve
 from scopes.check.shell_wrappers import is_abbreviation, program_of
 from scopes.lazy_patterns import compile_lazily
@@ -60,7 +61,6 @@ _PUBLISHERS: Final[Mapping[str, frozenset[str]]] = {  # programs that publish, a
 }  # fmt: skip
 _RECURSIVE: Final = compile_lazily(r"-[a-zA-Z]*[rR][a-zA-Z]*")
 _DELETING: Final = frozenset({"rm", "grm", "rimraf", "find", "gfind"})
-_TEMPORARY: Final = ("/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/", "/dev/shm/")  # noqa: S108
 _PATTERN: Final = compile_lazily(r"[*?]|\[[^\]/]+\]")
 _FIND_VALUED: Final = compile_lazily(
     r"-(?:i?l?name|i?path|i?wholename|i?regex|regextype|(?:max|min)depth|newer\w*|[acm](?:time|min)|[acm]newer|size|perm"
@@ -127,7 +127,7 @@ def _deleted(program: str, words: tuple[Word, ...]) -> list[str]:
 def _is_outside(target: str, place: str, start: str) -> bool:
     """Return True if a path is not below the directory in which the line began, nor below one for temporary files."""
     path = resolve(place, re.sub(r"(?:^|/)(?:\*\*?|\.\*)/?$", "", target) or ".")
-    return path is not None and not path.startswith((f"{start.rstrip('/')}/", *_TEMPORARY))
+    return path is not None and not path.startswith((f"{start.rstrip('/')}/", *TEMPORARY))
 
 
 def _is_recursive(option: str) -> bool:

@@ -18,7 +18,8 @@ _KINDS: dict[str, RedirectionKind] = {
     "<": "read", "<>": "read", ">": "write", ">|": "write", "&>": "write", ">&": "write",
     ">>": "append", "&>>": "append",
 }  # fmt: skip
-_IN_HOME = compile_lazily(r"\$(?:HOME|\{HOME\})(/[^$`]*)")
+_IN_HOME = compile_lazily(r"\$(?:HOME|\{HOME\})(/.*)", re.DOTALL)
+_COMPUTED = compile_lazily(r"[$`]")
 _TABS = compile_lazily(r"^\t+", re.MULTILINE)
 
 
@@ -67,8 +68,9 @@ def _add_file(node: Node, reader: WordReader, result: Redirections) -> Redirecti
     if target.programs and target.value is None and operator in {"<", "<>"}:
         return result
     in_home = _IN_HOME.fullmatch(target.text) if target.value is None else None
-    path = target.value if in_home is None else f"~{in_home[1]}"
-    return result._replace(files=(*result.files, Redirection(_KINDS[operator], path)))
+    text = target.text if in_home is None else f"~{in_home[1]}"
+    path = text if in_home is not None and not _COMPUTED.search(text) else target.value
+    return result._replace(files=(*result.files, Redirection(_KINDS[operator], path, text if path is None else "")))
 
 
 def _add_heredoc(node: Node, reader: WordReader, source: bytes, result: Redirections) -> Redirections:

@@ -137,7 +137,7 @@ def test_redirections_belong_to_the_command_that_has_them():
     assert only("a > b 2>> c < d 2>&1").redirections == (
         Redirection("write", "b"), Redirection("append", "c"), Redirection("read", "d"),
     )  # fmt: skip
-    assert only("a &> $x").redirections == (Redirection("write", None),)
+    assert only("a &> $x").redirections == (Redirection("write", None, "$x"),)
     assert [each.redirections for each in parse_commands("{ a; b; } > c")] == [(), (Redirection("write", "c"),)]
     assert only("cat <<EOF > b\nx\nEOF").redirections == (Redirection("write", "b"),)
     assert only("> b").redirections == (Redirection("write", "b"),)

@@ -88,7 +88,7 @@ def test_the_files_are_those_that_bash_writes(written, line):
     ],
 )
 def test_each_redirection_has_its_kind_and_its_file(line, redirections):
-    assert list(parse_commands(line, "/w")[-1].redirections) == redirections
+    assert [each[:2] for each in parse_commands(line, "/w")[-1].redirections] == redirections
 
 
 @pytest.mark.parametrize(
@@ -125,4 +125,10 @@ def test_the_file_of_a_compound_belongs_to_its_last_command():
 
 def test_a_redirection_without_a_command_is_a_command_without_words():
     (command,) = parse_commands("> b", "/w")
-    assert (command.argv, command.program, command.redirections) == ((), None, (("write", "b"),))
+    assert (command.argv, command.program, command.redirections) == ((), None, (("write", "b", ""),))
+
+
+@pytest.mark.parametrize(("target", "text"), [("/etc/$x", "/etc/$x"), ('"$HOME/a/$x"', "~/a/$x"), ("$x", "$x")])
+def test_a_computed_file_is_kept_as_it_is_written(target, text):
+    (redirection,) = parse_commands(f"a > {target}", "/w")[-1].redirections
+    assert redirection == ("write", None, text)

@@ -32,6 +32,7 @@ _OUTSIDE_ALLOWED = [
 ]  # fmt: skip
 _WORKTREE = compile_lazily(r"(?:.*/)?\.claude/worktrees/[^/]+/")
 _LOCK = compile_lazily(r"(?:.*/)?\.git/(?:.*/)?[\w.-]+\.lock")  # what a git that was killed leaves
+_COMPUTED = compile_lazily(r"[$`]")
 _CHANGING = frozenset(
     {"rm", "rmdir", "mv", "cp", "touch", "mkdir", "tee", "truncate", "ln", "chmod", "chown", "install", "patch"}
 )
@@ -60,8 +61,18 @@ def list_writes(run: Run) -> Iterator[Write]:
                     yield Write(call, edit.source, call.directory, edit, follows=False)
         for command in call.commands:
             for redirection in command.redirections:
-                if redirection.kind != "read" and redirection.target is not None:
-                    yield Write(call, redirection.target, command.directory)
+                target = redirection.target or _in_known_place(redirection.text, command.directory, run)
+                if redirection.kind != "read" and target is not None:
+                    yield Write(call, target, command.directory)
+
+
+def _in_known_place(target: str, directory: str | None, run: Run) -> str | None:
+    """Return a target of which the shell computes the last parts; None if its directory may be around a workspace."""
+    place, slash, _ = _COMPUTED.split(target, maxsplit=1)[0].rpartition("/")
+    resolved = resolve(place, directory) if slash and place not in {"", "~"} else None
+    if resolved is None or any(relative_to(each, resolved) is not None for each in run.workspaces):
+        return None
+    return target
 
 
 def _list_changes(run: Run) -> Iterator[Write]:
@@ -245,7 +256,8 @@ RULES = (
         "transcript begins; `cd` is followed. The root directory, a home, a directory of the system such as /tmp or "
         "/etc, and one around the checkout that the CI system states are no workspace: all is outside. Worktrees "
         "that the run adds with `git worktree add`, and directories in which the session is resumed, belong to the "
-        "workspace. It cannot see what other programs write. `allow` are patterns of absolute paths; temporary files, "
+        "workspace. Of a target such as `~/notes/$name` the directory counts. It cannot see what other programs write. "
+        "`allow` are patterns of absolute paths; temporary files, "
         "plans and notes of Claude Code are allowed.",
         _judge_outside,
         (Parameter("allow", _OUTSIDE_ALLOWED, "patterns of absolute paths that may be written"),),

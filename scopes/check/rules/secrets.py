@@ -58,6 +58,10 @@ _REVEALING: Final = [
     "vault read **", "op read **", "op item get **", "pass show **", "bw get password **", "heroku config **",
     "npm config get *_authToken **", "git credential fill **", "docker-credential-* get **", "doppler secrets **",
 ]  # fmt: skip
+_MADE: Final = compile_lazily(
+    r"(?:/private|/var)?/tmp/(?:[^/]+/)?[^/]*X{6,}/"
+)  # a directory that mktemp made on this line
+_STORE: Final = compile_lazily(r"store --file=/(?:[^/\s]+/)*[^/\s]*X{6,}/[^/\s]+$")
 _PUBLIC: Final = compile_lazily(r".*\.pub|known_hosts(?:\.old)?|authorized_keys", re.IGNORECASE)
 _SAMPLE_PASSWORD: Final = compile_lazily(r"(?:pass|passwd|password|secret|test)[0-9]{0,4}", re.IGNORECASE)
 _SAMPLE_HOST: Final = compile_lazily(
@@ -183,14 +187,15 @@ def _reads_of(call: Call, settings: Settings) -> Iterator[tuple[str, str, str | 
     """Yield the message, the matched text and the wrapper of each read of a call."""
     allowed: Sequence[str] = settings.parameters["allow"]
     for edit in call.edits:
-        if edit.op == "read" and not _is_directory(call) and _is_secret_file(edit.path, allowed):
+        is_read = edit.op == "read" and not _is_directory(call) and not call.reads_own(edit.path)
+        if is_read and _is_secret_file(edit.path, allowed):
             yield f"reads {edit.path}, which may hold secrets", edit.path, None
     for command in call.commands:
         if any(matches_command(pattern, command) for pattern in allowed):
             continue
         wrapper = " ".join(command.wrappers) or None
         for path in _files_of(command):
-            if _is_secret_file(path, allowed):
+            if path not in command.own_files and not _MADE.match(path) and _is_secret_file(path, allowed):
                 yield (
                     f"{command.program or 'the shell'} reads {path}, which may hold secrets",
                     match_of(command, call),
@@ -338,7 +343,7 @@ def _is_package(path: str) -> bool:
 
 def _revealed(command: Command, call: Call, patterns: Sequence[str]) -> str | None:
     """Return how a command prints secrets; None if it does not."""
-    if any(matches_command(pattern, command) for pattern in patterns):
+    if any(matches_command(pattern, command) for pattern in patterns) and not _has_no_helper(command):
         return None if _is_passed_on(command, call) else f"{' '.join(command.words[:3])} prints secrets"
     if command.program == "env" and _prints_environment(command):
         return None if _is_passed_on(command, call) else "env prints secrets"
@@ -352,6 +357,15 @@ def _revealed(command: Command, call: Call, patterns: Sequence[str]) -> str | No
     names = (match[1] or match[2] for word in texts for match in _VARIABLE.finditer(word))
     named = [name for name in names if _SECRET_NAME.search(name)]
     return f"prints {', '.join(dict.fromkeys(named))}" if named else None
+
+
+def _has_no_helper(command: Command) -> bool:
+    """Return True if git has no helper to ask for passwords but one whose file mktemp made: `-c credential.helper=`."""
+    helpers = [each.value for each in command.settings if each.key == "credential.helper"]
+    if command.argv[:2] != ("git", "credential") or "" not in helpers:
+        return False
+    left = helpers[len(helpers) - helpers[::-1].index("") :]
+    return all(each is not None and _STORE.match(each) and "X" * 6 in each for each in left)
 
 
 def _named(command: Command) -> list[str]:
@@ -419,8 +433,9 @@ RULES = (
         "No file with secrets is read",
         "Decided from the names of the files that read tools, and commands such as cat, grep, cp and source, name: "
         "`.env`, keys, credentials of tools; templates such as `.env.example` and public keys do not count. Also "
-        "commands that print secrets: `printenv`, `env`, `gh auth token`, `echo $API_KEY`. It cannot see what other "
-        "programs read, nor what a file contains. `allow` are patterns of paths and of commands.",
+        "commands that print secrets: `printenv`, `env`, `gh auth token`, `echo $API_KEY`. A file whose whole text the "
+        "run wrote is left out, and one in a directory that mktemp made. It cannot see what other programs read, nor "
+        "what a file contains. `allow` are patterns of paths and of commands.",
         _judge_read,
         (
             Parameter("allow", [], "patterns of paths and of commands that may be read or run"),
