@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scopes.errors import Conflicted, NotFound, Refused
+from scopes.history.complete_ids import resolve_messages
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import message_id_of
-from scopes.history.revisions import resolve_revision_anywhere
 from scopes.ids import Oid
 from scopes.merge.in_progress import require_resolved
 from scopes.merge.records import open_conflicts_at
@@ -27,7 +27,7 @@ from scopes.merge.replay_control import (
 )
 from scopes.merge.replay_plan import ReplayPlan, plan_picks
 from scopes.merge.replay_state import CHERRY_PICK, ReplayState, list_written, require_free
-from scopes.merge.rewrite import ReplayRules, Stop, rewrite_commits
+from scopes.merge.rewrite import ReplayRules, ReplayTarget, Stop, rewrite_commits
 from scopes.result import Note
 from scopes.store.graph import is_ancestor, list_new_commits, walk_newest_first
 from scopes.store.objects import Commit
@@ -95,8 +95,8 @@ def _resolve(
     conversation_id, name, tip = target.conversation.id, target.name, target.tip
     require_free(repository, conversation_id, name)
     require_resolved(repository, tip, f"the branch {name}")
-    oids = dict.fromkeys(resolve_revision_anywhere(repository, text, conversation_id).oid for text in messages)
-    commits = [read_commit(repository, oid) for oid in oids]
+    oids = resolve_messages(repository, messages, conversation_id)
+    commits = [read_commit(repository, oid) for oid in dict.fromkeys(oids)]
     for commit in commits:
         _require_pickable(repository, commit)
     known = {message_id_of(commit) for commit in walk_newest_first(repository, [tip])}
@@ -162,7 +162,7 @@ def _replay_on_appended(
     appended = list_new_commits(repository, current, state.original, (state.original,))
     picked = list_new_commits(repository, tip, state.original, (state.original,))
     with bulk_objects(repository) as objects:
-        result = rewrite_commits(objects, current, picked, rules, appended)
+        result = rewrite_commits(objects, ReplayTarget(current, appended), picked, rules)
         if result.stop is not None:
             raise Refused(f"messages appended to {where} meanwhile conflict with the picked ones", hint=hint)
     new_commits = {rewrite.old: rewrite.new for rewrite in result.moved}

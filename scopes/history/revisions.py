@@ -301,7 +301,7 @@ def find_copies(repository: Repository, text: str) -> list[Revision]:
     Raises:
         Ambiguous: it is a prefix of several ids.
     """
-    known = _latest_first(repository)
+    known = latest_first(repository)
     if not could_be_id(text) or any(conversation.startswith(text) for conversation in known):
         return []
     if find_latest_with_branch(repository, text) is not None:
@@ -312,7 +312,7 @@ def find_copies(repository: Repository, text: str) -> list[Revision]:
         return []
 
 
-def _latest_first(repository: Repository) -> list[ConversationId]:
+def latest_first(repository: Repository) -> list[ConversationId]:
     """Return all conversations, the latest one first, the others sorted."""
     known = conversation_ids(repository)
     latest = _resolve_latest(repository, 0) if known else None
@@ -343,7 +343,7 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
         return _resolve_inside(repository, rest if in_full else name, conversation)
     if not slash and could_be_id(name) and not any(c.startswith(name) for c in conversation_ids(repository)):
         try:
-            return _resolve_id(repository, name, _latest_first(repository))
+            return _resolve_id(repository, name, latest_first(repository))
         except NotFound:
             by_root = _find_by_root(repository, name, conversation_ids(repository))
             if by_root is not None:

@@ -15,7 +15,9 @@ from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo
 from scopes.errors import Conflicted, NotFound, Refused
+from scopes.history import complete_ids
 from scopes.history.revisions import list_branch_tips, read_active_branch
+from scopes.merge import replay_plan
 from scopes.merge.replay_control import ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.model.message import Author
 from tests.support.decisions import decide, decided
@@ -218,3 +220,23 @@ def test_a_message_with_a_conflict_resolved_later_cannot_be_picked_alone(reposit
     continue_cherry_pick(repository, "conv-001")
     with pytest.raises(Conflicted, match="a later message resolves them"):
         cherry_pick(repository, "conv-001", ["main~2"], branch="fix")
+
+
+def test_picking_many_messages_of_a_line_walks_each_history_once(repository, monkeypatch):
+    words = [f"w{number}" for number in range(12)]
+    drawn = history(repository, "main: a b", f"fix@a: {' '.join(words)}")
+    bases, walks = [], []
+    find = replay_plan.list_merge_bases
+    walk = complete_ids.walk_oldest_first
+    monkeypatch.setattr(replay_plan, "list_merge_bases", lambda *given: bases.append(given) or find(*given))
+    monkeypatch.setattr(complete_ids, "walk_oldest_first", lambda *given: walks.append(given) or walk(*given))
+    cherry_pick(repository, "conv-001", [drawn.ids[word] for word in words], branch="main")
+    assert texts(repository, "conv-001/main") == ["a", "b", *words]
+    assert (len(bases), len(walks)) == (1, 1)
+
+
+def test_messages_of_several_conversations_are_picked_by_their_ids(repository):
+    history(repository, "main: a")
+    other, third = history(repository, "main: b c"), history(repository, "main: d")
+    cherry_pick(repository, "conv-001", [third.ids["d"], other.ids["c"]], branch="main")
+    assert texts(repository, "conv-001/main") == ["a", "d", "c"]
