@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
 from scopes.lazy_patterns import compile_lazily
+from scopes.loading import load
 
 _GENERAL = frozenset({"assigned-secret", "auth-header", "url-password"})  # kinds that a more exact one replaces
 _MIN_DISTINCT = 10  # characters of a value behind a key such as `password =`
@@ -91,6 +93,9 @@ _RULES = (
     _rule("url-password", "://", r"://[^\s:/?#@'\"<>${}%]{1,64}:([^\s:/?#@'\"<>${}]{6,120})@"),
     _rule("auth-header", "Bearer Basic", r"(?:Bearer|Basic)\s{1,3}([A-Za-z0-9_+/=.-]{24,2000})(?![A-Za-z0-9_+/=.-])"),
 )  # fmt: skip
+_ANCHORS = tuple(dict.fromkeys(anchor for rule in _RULES for anchor in rule.anchors))
+_SHORT = 2000  # characters; of a shorter text a search for each anchor is as fast
+_LONG = 1 << 20  # of a longer text the list of places could take too much memory
 _KEY = compile_lazily(
     r"(?i)(?:api_?key|access_?key|account_?key|secret_?key|secret|auth_?token|access_?token|client_?secret|password|passwd)"
     r"\\?[\"']?[ \t]{0,3}(?:=|:)[ \t]{0,3}\\?[\"']?(?=[A-Za-z0-9_+/.-]{0,119}\d)(?=[A-Za-z0-9_+/.-]{0,119}[A-Za-z])"
@@ -209,16 +214,47 @@ def _walk_split(text: str) -> Iterator[Secret]:
 
 
 def _walk_prefixes(text: str) -> Iterator[Secret]:
+    places = _find_anchors(text)
     for rule in _RULES:
         for anchor in rule.anchors:
-            at = text.find(anchor)
-            while at >= 0:
-                match = _match_at(rule, text, at)
+            end = 0  # of the match before
+            for at in places.get(anchor, ()):
+                match = _match_at(rule, text, at) if at >= end else None
                 if match is not None:
-                    group = match.lastindex or 0
+                    end, group = match.end(), match.lastindex or 0
                     if not _is_placeholder(match[group]):
                         yield Secret(rule.kind, match.start(group), match.end(group))
-                at = text.find(anchor, max(at + len(anchor), match.end() if match is not None else 0))
+
+
+def _find_anchors(text: str) -> Mapping[str, Sequence[int]]:
+    """Return where each anchor that a text has occurs, in order; occurrences may overlap.
+
+    ahocorasick_rs, if it is installed, finds all of them in one pass, in an eighth of the time.
+    """
+    found: dict[str, list[int]] = {}
+    find_all = _matcher() if _SHORT < len(text) <= _LONG else None
+    if find_all is not None:
+        with suppress(UnicodeError):  # a lone surrogate
+            for number, start, _ in find_all(text, overlapping=True):
+                found.setdefault(_ANCHORS[number], []).append(start)
+            return found
+    for anchor in _ANCHORS:
+        at = text.find(anchor)
+        while at >= 0:
+            found.setdefault(anchor, []).append(at)
+            at = text.find(anchor, at + 1)
+    return found
+
+
+@cache
+def _matcher() -> Callable[..., list[tuple[int, int, int]]] | None:
+    """Return the function that finds all anchors as (number, start, end); None without ahocorasick_rs."""
+    try:
+        make = load("ahocorasick_rs:AhoCorasick")
+    except ImportError:
+        return None
+    find: Callable[..., list[tuple[int, int, int]]] = make(_ANCHORS).find_matches_as_indexes
+    return find
 
 
 @cache

@@ -45,7 +45,7 @@ def pytest_configure(config):
     # Without byte code every one of the hundreds of child processes compiles the program.
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    gc.set_threshold(50_000)  # as the program does: thousands of tests are collected, and none of them is garbage
+    gc.set_threshold(100_000)  # as the program does: thousands of tests are collected, and none of them is garbage
     if "PYTEST_DEBUG_TEMPROOT" not in os.environ and "TMPDIR" not in os.environ and _is_usable(MEMORY_DISK):
         os.environ["PYTEST_DEBUG_TEMPROOT"] = MEMORY_DISK
 

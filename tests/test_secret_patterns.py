@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scopes import secret_patterns
 from scopes.secret_patterns import find_secrets, redact
 
 LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAcDfGhJkLmNpQrStVwXyZ2345678901bCdE"
@@ -219,3 +220,22 @@ def test_redaction_takes_linear_time(piece):
     start = perf_counter()
     redact(text)
     assert perf_counter() - start < 5
+
+
+pieces = st.sampled_from(
+    [*secret_patterns._ANCHORS, *(secret for _, secret in SECRETS), "ASI", "AKI", " ", "\n", "é", "😀", "\ud800", "S"]
+)
+
+
+@given(st.lists(pieces, max_size=30).map("".join))
+def test_secrets_are_the_same_without_ahocorasick(text):
+    """The library finds anchors in long texts; both ways see each text here."""
+    pytest.importorskip("ahocorasick_rs")
+    found = []
+    for is_found in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(secret_patterns, "_SHORT", -1)
+            if not is_found:
+                patch.setattr(secret_patterns, "_matcher", lambda: None)
+            found.append(find_secrets(text))
+    assert found[0] == found[1]

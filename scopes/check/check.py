@@ -108,7 +108,8 @@ def check(
     fails if it is not 0, whatever its transcript says. `missing` are names and reasons of runs that are not there or
     cannot be read. Each is a finding of `run/missing`, and so is the absence of any run: nothing examined is never
     clean. `left_out` tells what filters left out. `empty` are runs that no conversation has, because their transcripts
-    have no message. `checkout` is the directory of the checkout, if the CI system of this job states it.
+    have no message. `checkout` is the directory of the checkout, if the CI system of this job states it. `on_progress`
+    is called with 1 for each run that was judged.
     """
     judge = Judge(policy)
     nothing = f"there is no run to check: {left_out}" if left_out else "there is no run to check"
@@ -122,13 +123,13 @@ def check(
 
     checked += [_checked(run, verdicts_of(run)) for run in empty]
     seen: Counter[str] = Counter(run.name for run in empty)
-    for number, (name, scope) in enumerate(scopes, 1):
+    for name, scope in scopes:
         run = _named(replace(read_run(repository, scope, name), checkout=checkout), name)
         seen[run.name] += 1
         run = run if seen[run.name] == 1 else replace(run, name=f"{run.name} (run {seen[run.name]})")
         checked.append(_checked(run, locate_events(repository, scope, verdicts_of(run))))
         if on_progress is not None:
-            on_progress(number)
+            on_progress(1)
     return Checked(
         runs=tuple(checked),
         fail_on=policy.fail_on,

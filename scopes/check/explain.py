@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 from scopes.check.findings import Level
 from scopes.check.judge import is_about_calls, level_of
 from scopes.check.policy import Policy
+from scopes.check.rules.base import Rule
 from scopes.check.rules.registry import RULES
 from scopes.errors import NotFound
 from scopes.result import Result
@@ -87,7 +89,9 @@ def _rows(policy: Policy) -> list[RuleRow]:
             RuleRow(
                 id=rule.id,
                 level=level_of(rule, policy),
-                summary=rule.summary,
+                summary=rule.summary
+                if _is_set(rule, given)
+                else f"{rule.summary} (off until `{rule.requires}` is set)",
                 explanation=rule.explanation,
                 parameters=tuple(
                     ParameterRow(each.name, given.get(each.name, each.default), each.summary)
@@ -109,6 +113,11 @@ def _rows(policy: Policy) -> list[RuleRow]:
         )
         for own in policy.own_rules
     ]
+
+
+def _is_set(rule: Rule, given: Mapping[str, Any]) -> bool:
+    """Return True if a rule has the parameter without which it never applies."""
+    return rule.requires is None or bool(given.get(rule.requires))
 
 
 def _place(policy: Policy, path: str | None, line: int | None) -> str | None:

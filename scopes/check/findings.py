@@ -40,7 +40,7 @@ class Finding(NamedTuple):
     attempted: the call certainly did nothing, since it was refused or is an edit that failed; the level is one lower
     outcome, exit_code: how the call of the first event ended; None for findings that are about no single call
     directory: where the matched command ran, relative to the workspace; None for the workspace itself
-    cure: how to allow it
+    cure: what to do about it: how to avoid it, or how to allow it
     ordinal, fingerprint: number among equal findings of the run, and their hash (for a baseline); set by the engine
     suppressed: the reason of the suppression that applies
     known: it is in the baseline

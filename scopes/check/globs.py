@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from scopes.check.shell_command import Command
@@ -20,9 +21,21 @@ def matches_command(pattern: str, command: Command) -> bool:
     `*` in a word matches characters of that word, the word `**` any number of words. The program is compared without
     its directory. A word that the shell computes matches `*` and `**` only.
     """
-    if command.program is None:
-        return False
-    return _match(_words(pattern), (command.program, *command.argv[1:]))
+    return matches_one((pattern,), command)
+
+
+def matches_one(patterns: Sequence[str], command: Command) -> bool:
+    """Return True if one of the patterns matches the words of a command, each as in `matches_command`."""
+    program = command.program
+    fitting = () if program is None else patterns_for(tuple(patterns), program)
+    return bool(fitting) and any(_match(each, (program, *command.argv[1:])) for each in fitting)
+
+
+@lru_cache(maxsize=4096)
+def patterns_for(patterns: tuple[str, ...], program: str) -> tuple[tuple[str, ...], ...]:
+    """Return the words of the patterns that commands of a program may match."""
+    split = map(str.split, patterns)
+    return tuple(tuple(words) for words in split if words and (words[0] == ANY or matches_word(words[0], program)))
 
 
 def matches_word(pattern: str, word: str) -> bool:
@@ -71,11 +84,6 @@ def _match(pattern: tuple[str, ...], words: tuple[str | None, ...]) -> bool:
 
 def _fits(pattern: str, word: str | None) -> bool:
     return pattern == "*" if word is None else matches_word(pattern, word)
-
-
-@lru_cache(maxsize=1024)
-def _words(pattern: str) -> tuple[str, ...]:
-    return tuple(pattern.split())
 
 
 @lru_cache(maxsize=1024)

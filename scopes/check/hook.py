@@ -225,12 +225,12 @@ def _run_of(wanted: HookInput) -> Run:
 
 
 def _explain(findings: list[Finding]) -> str:
-    """Return one line for each finding: the rule, what is wrong, the part that it matched, and how to allow it."""
+    """Return one line for each finding: the rule, what is wrong, the part that it matched, and what to do about it."""
     lines = []
     for finding in map(redacted, findings[:_MAX_FINDINGS]):
         match = f" [{finding.match}]" if finding.match and finding.match not in finding.message else ""
         wrapper = f" in {finding.wrapper}" if finding.wrapper else ""
-        cure = f"; to allow it: {finding.cure}" if finding.cure else ""
+        cure = f"; what to do: {finding.cure}" if finding.cure else ""
         lines.append(f"{finding.rule}: {finding.message}{match}{wrapper}{cure}")
     if len(findings) > _MAX_FINDINGS:
         lines.append(f"and {len(findings) - _MAX_FINDINGS} more")

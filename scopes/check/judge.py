@@ -103,6 +103,7 @@ class Judge:
                     rule.message or f"{breach.text}: {rule.expect}",
                     breach.events,
                     match=breach.events[0].text if breach.events else None,
+                    file=_find_edited(run, breach),
                     attempted=breach.attempted,
                     directory=breach.directory,
                     cure=f"see the rule in {rule.path or self._policy.path}, line {rule.line}",
@@ -113,6 +114,16 @@ class Judge:
         if not findings and unknown:
             return Verdict(rule.id, rule.level, "unknown", unknown)
         return Verdict(rule.id, rule.level, "fail" if findings else "pass", findings=findings)
+
+
+def _find_edited(run: Run, breach: Breach) -> str | None:
+    """Return the file that the first event of a breach writes, relative to the workspace; None if it writes none."""
+    event = breach.events[0] if breach.events else None
+    call = next((call for call in run.calls if event is not None and call.number == event.number), None)
+    if event is None or call is None or call.shell is not None:
+        return None
+    is_written = any(edit.path == event.text and edit.op in FILE_WRITES for edit in call.edits)
+    return path_in_workspaces(event.text, call.directory, run.workspaces) if is_written else None
 
 
 def _judge(rule: Rule, run: Run, policy: Policy) -> Verdict:

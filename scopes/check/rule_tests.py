@@ -130,7 +130,10 @@ def parse_expected(text: str, path: str, policy: Policy) -> tuple[Expected, ...]
     if unknown is not None or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise Invalid(f"{path}: it must have [[expect]] tables only", hint="for example: [[expect]] rule = ..., at = 3")
     known = [*RULES, *(rule.id for rule in policy.own_rules)]
-    return tuple(_read_expected(row, f"{path}: expectation {number}", known) for number, row in enumerate(rows, 1))
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if line.lstrip().startswith("[[expect")]
+    places = [f"{path}:{line}" for line in lines] if len(lines) == len(rows) else [path] * len(rows)
+    numbered = enumerate(zip(places, rows, strict=True), 1)
+    return tuple(_read_expected(row, f"{place}: expectation {number}", known) for number, (place, row) in numbered)
 
 
 def _read_expected(row: dict[str, Any], where: str, known: Sequence[str]) -> Expected:

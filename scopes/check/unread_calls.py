@@ -33,6 +33,7 @@ _CALLS = frozenset({
     "customtoolcall", "functioncall", "localshellcall", "mcptoolcall", "mcptooluse", "servertooluse", "toolcall",
     "tooluse",
 })  # fmt: skip
+_CALL_FIELDS = frozenset({"action", "function", "functionCall", "name", "tool", "tool_name"})  # each call has one
 _NOT_LETTERS = compile_lazily(r"[^a-z]")
 _NESTED = frozenset({  # fields that hold what a tool was given or returned, or what was read before
     "args", "arguments", "functionResponse", "input", "output", "parameters", "rawOutput", "replacement_history",
@@ -178,7 +179,7 @@ def _read_parts(value: object, *, sub_agent: bool = False) -> Iterator[tuple[Par
     if not isinstance(value, dict):
         return
     sub_agent = sub_agent or value.get("type") == "progress" or value.get("isSidechain") is True
-    call = _read_call(value)
+    call = None if _CALL_FIELDS.isdisjoint(value) else _read_call(value)
     if call is not None:
         yield call, sub_agent
         return

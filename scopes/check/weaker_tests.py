@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 from scopes.lazy_patterns import compile_lazily
@@ -34,6 +35,7 @@ _DISABLED = compile_lazily(
     r"|^\s*(?:xit|xdescribe|xtest|fit|fdescribe)\(|\bt\.Skip(?:f|Now)?\(|#\[ignore|@(?:Disabled|Ignore)\b|\bGTEST_SKIP\b"
 )
 _FUNCTION = compile_lazily(r"^\s*(?:async\s+)?(?:def|func|fn)\s+(?:\([^)]*\)\s*)?(\w+)|^\s*(?:it|test)(?:\.\w+)*\(")
+_CALL = compile_lazily(r"(?<!\w)(\w+\.)?(\w+)\(")
 _TEST_NAME = compile_lazily(r"(?i)test\w*")
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -51,8 +53,22 @@ class Changes(NamedTuple):
         return self.removed.total() - self.added.total()
 
 
-def read_changes(edits: Iterable[FileEdit]) -> Changes:
-    """Add up the edits of one test file. A test that the same edit adds does not count as disabled."""
+def find_removed_functions(edits: Iterable[FileEdit]) -> frozenset[str]:
+    """Return the names of the functions that edits remove, and that none of them defines again."""
+    removed: set[str] = set()
+    added: set[str] = set()
+    for edit in edits:
+        for old, new in pieces_of_edit(edit):
+            removed |= _defined(line[1:] for line in old if line[:1] == "-")
+            added |= _defined(line[1:] for line in new if line[:1] == "+")
+    return frozenset(removed - added)
+
+
+def read_changes(edits: Iterable[FileEdit], gone: frozenset[str] = frozenset()) -> Changes:
+    """Add up the edits of one test file. A test that the same edit adds does not count as disabled.
+
+    gone: functions that the run removes; a removed test that calls one of them is no loss
+    """
     removed: Counter[str] = Counter()
     added: Counter[str] = Counter()
     disabled = 0
@@ -60,7 +76,7 @@ def read_changes(edits: Iterable[FileEdit]) -> Changes:
         for old, new in pieces_of_edit(edit):
             removed_lines = [line[1:] for line in old if line[:1] == "-"]
             added_lines = [line[1:] for line in new if line[:1] == "+"]
-            lost = Counter(_assertions(_without_kept(removed_lines, added_lines)))
+            lost = Counter(_assertions(_without_kept(_without_tests_of(gone, removed_lines), added_lines)))
             gained = Counter(_assertions(added_lines))
             removed.update(lost)
             added.update(gained)
@@ -102,6 +118,27 @@ def _without_kept(removed_lines: list[str], added_lines: list[str]) -> Iterator[
             is_checked = False
         else:
             yield line
+
+
+def _defined(lines: Iterable[str]) -> set[str]:
+    return {match[1] for line in lines if (match := _FUNCTION.match(line)) is not None and match[1]}
+
+
+def _without_tests_of(gone: frozenset[str], lines: list[str]) -> list[str]:
+    """Return removed lines without the tests that call a function which the run removes.
+
+    Of `x.name(...)` the test must have the name too: `t.Run(...)` calls no function of the run.
+    """
+    starts = [number for number, line in enumerate(lines) if gone and _FUNCTION.match(line)]
+    kept = lines[: starts[0]] if starts else lines
+    for start, end in pairwise([*starts, len(lines)]):
+        match, body = _FUNCTION.match(lines[start]), lines[start + 1 : end]
+        is_test = match is not None and (match[1] is None or _TEST_NAME.match(match[1]) is not None)
+        title = lines[start].lower()
+        called = {found for line in body for found in _CALL.findall(line)} if is_test else set()
+        is_gone = any(name in gone and (not owner or name.lower() in title) for owner, name in called)
+        kept = kept if is_gone else kept + lines[start:end]
+    return kept
 
 
 def _joined(lost: Counter[str], gained: Counter[str]) -> Counter[str]:

@@ -9,28 +9,37 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scopes import __version__
 from scopes.check.check import Checked
 from scopes.cli.invocation import Invocation
 from scopes.errors import Inaccessible, Invalid, ScopesError
 from scopes.exporters.atomic_save import write_file
+from scopes.loading import deferred, load
 from scopes.render.dispatch import render_text
-from scopes.render.json_line import result_line
-from scopes.render.reports.github import annotate_failure, stop_commands, write_github
-from scopes.render.reports.gitlab import write_gitlab
-from scopes.render.reports.junit import write_junit
-from scopes.render.reports.markdown import write_failure, write_markdown
-from scopes.render.reports.sarif import write_sarif
 from scopes.render.view import PlainView
 from scopes.sanitize import escape_runner_commands, is_read_by_runner
 
+if TYPE_CHECKING:
+    from scopes.render.reports.github import annotate_failure, stop_commands, write_github
+    from scopes.render.reports.markdown import write_failure, write_markdown
+else:
+    annotate_failure = deferred("scopes.render.reports.github:annotate_failure")
+    stop_commands = deferred("scopes.render.reports.github:stop_commands")
+    write_github = deferred("scopes.render.reports.github:write_github")
+    write_failure = deferred("scopes.render.reports.markdown:write_failure")
+    write_markdown = deferred("scopes.render.reports.markdown:write_markdown")
+
 FORMATS = ("text", "json", "sarif", "junit", "github", "gitlab", "markdown")
-_WRITERS: dict[str, Callable[[Checked], str]] = {
-    "json": result_line, "junit": write_junit, "github": write_github, "gitlab": write_gitlab,
-    "markdown": write_markdown,
-}  # fmt: skip
+_WRITERS = {  # loaded when a report is asked for
+    "json": "scopes.render.json_line:result_line",
+    "junit": "scopes.render.reports.junit:write_junit",
+    "github": "scopes.render.reports.github:write_github",
+    "gitlab": "scopes.render.reports.gitlab:write_gitlab",
+    "markdown": "scopes.render.reports.markdown:write_markdown",
+    "sarif": "scopes.render.reports.sarif:write_sarif",
+}
 _AS_JSON = ("json", "sarif", "gitlab")
 _WORKFLOW = re.compile(r"([^/@]+/[^/@]+)/(\.github/workflows/[\w.-]+)@.+")
 _CONFIGURATION = re.compile(r"[\w.-]+(?:/[\w.-]+)*\.ya?ml")  # and not an address, or a file of another project
@@ -172,13 +181,12 @@ def _capture(invocation: Invocation, checked: Checked) -> str:
 
 
 def _render(name: str, checked: Checked) -> str:
-    if name == "sarif":
-        return write_sarif(checked, __version__)
     if name == "text":
         text = io.StringIO()
         render_text(checked, PlainView(text.write))
         return text.getvalue()
-    return _WRITERS[name](checked)
+    write: Callable[..., str] = load(_WRITERS[name])
+    return write(checked, __version__) if name == "sarif" else write(checked)
 
 
 def _append_summary(environ: Mapping[str, str], checked: Checked) -> Iterator[ScopesError]:

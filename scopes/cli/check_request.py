@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from scopes.check.compare import MODES
-from scopes.check.explain import explain_rule, list_rules
 from scopes.check.hook import AGENTS
 from scopes.check.policy import FAIL_ON, PRESETS, Policy
 from scopes.check.rules.base import FILE_NAME
 from scopes.cli.arguments import find_named_project, find_project_or_name
-from scopes.cli.check_compare import compare_targets
 from scopes.cli.check_reports import FORMATS, parse_reports, refuse_overwriting, show_checked
-from scopes.cli.check_rule_tests import run_rule_tests
 from scopes.cli.check_runner import CheckOptions, check_runs
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.conversation.list_filter import ListFilter
 from scopes.errors import Invalid
+from scopes.loading import deferred
 from scopes.store.projects import Project
+
+if TYPE_CHECKING:
+    from scopes.check.explain import explain_rule, list_rules
+    from scopes.cli.check_compare import compare_targets
+    from scopes.cli.check_rule_tests import run_rule_tests
+else:
+    explain_rule = deferred("scopes.check.explain:explain_rule")
+    list_rules = deferred("scopes.check.explain:list_rules")
+    compare_targets = deferred("scopes.cli.check_compare:compare_targets")
+    run_rule_tests = deferred("scopes.cli.check_rule_tests:run_rule_tests")
 
 Targets = Annotated[
     list[str] | None,
-    typer.Argument(metavar="PATH|CONV", help="Transcripts, folders or stored conversations (default: all stored)"),
+    typer.Argument(
+        metavar="PATH|CONV",
+        help="Transcripts (-: standard input), folders or stored conversations (default: all stored)",
+    ),
 ]
 Rules = Annotated[str | None, typer.Option("--rules", metavar="FILE", help=f"The policy (default: {FILE_NAME} here)")]
 RulesFrom = Annotated[

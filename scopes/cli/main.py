@@ -30,7 +30,7 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
     if argv is None:
         _use_utf8()
     # Imports create many objects and no garbage, so collect rarely.
-    gc.set_threshold(50_000)
+    gc.set_threshold(100_000)
     arguments = sys.argv[1:] if argv is None else argv
     table = table or TABLE
     if arguments[:1] == ["__complete"]:

@@ -15,6 +15,7 @@ from scopes.cli.invocation import Invocation
 from scopes.cli.suggestion import did_you_mean, nearest
 from scopes.cli.table import TABLE
 from scopes.errors import Invalid, NotFound
+from scopes.loading import load
 from scopes.render.template import known_field, template_fields
 
 SCHEMAS_FILE = os.path.join(os.path.dirname(__file__), "schemas.json")
@@ -93,9 +94,10 @@ def check_fields(path: tuple[str, ...], invocation: Invocation) -> None:
         invocation.template_of_fields = not columns or not set(names) <= set(columns)
         if not names:
             example = " ".join(f"{{{name}}}" for name in _example_names(rows))
-            raise Invalid(
-                f"the template {invocation.template!a} names no field", hint=f"for example: --format '{example}'"
-            )
+            hint = f"for example: --format '{example}'"
+            if path[-1] == "check" and invocation.template in load("scopes.cli.check_reports:FORMATS"):
+                hint = f"for a report: --report {invocation.template}"
+            raise Invalid(f"the template {invocation.template!a} names no field", hint=hint)
         for name in names:
             known_field(name, rows.names)
 

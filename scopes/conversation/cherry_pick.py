@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scopes.errors import Conflicted, NotFound, Refused
-from scopes.history.complete_ids import resolve_messages
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import message_id_of
+from scopes.history.revisions import resolve_all_anywhere
 from scopes.ids import Oid
 from scopes.merge.in_progress import require_resolved
 from scopes.merge.records import open_conflicts_at
@@ -95,8 +95,8 @@ def _resolve(
     conversation_id, name, tip = target.conversation.id, target.name, target.tip
     require_free(repository, conversation_id, name)
     require_resolved(repository, tip, f"the branch {name}")
-    oids = resolve_messages(repository, messages, conversation_id)
-    commits = [read_commit(repository, oid) for oid in dict.fromkeys(oids)]
+    oids = dict.fromkeys(each.oid for each in resolve_all_anywhere(repository, messages, conversation_id))
+    commits = [read_commit(repository, oid) for oid in oids]
     for commit in commits:
         _require_pickable(repository, commit)
     known = {message_id_of(commit) for commit in walk_newest_first(repository, [tip])}

@@ -7,12 +7,15 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from scopes.clock import new_id
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
-from scopes.exporters.export import Exported
 from scopes.ids import ConversationId
 from scopes.result import Result
+
+if TYPE_CHECKING:
+    from scopes.exporters.export import Exported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ User text is never passed to the revision parser of libgit2: that has had memory
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -132,7 +132,9 @@ def _resolve_latest(repository: Repository, position: int) -> ConversationId:
     if not latest:
         hint = "start one: scopes new, or import: scopes import"
         raise NotFound("there is no conversation in this store", hint=hint)
-    raise NotFound(f"there is no conversation @{{{position}}}", hint=f"there are {len(latest)}; the latest is @")
+    name = "@-" if position == 1 else f"@{{{position}}}"
+    known = "there is only one: @" if len(latest) == 1 else f"there are {len(latest)}; the latest is @"
+    raise NotFound(f"there is no conversation {name}", hint=known)
 
 
 def _belongs_to(repository: Repository, conversation: ConversationId, project: Project) -> bool:
@@ -274,6 +276,23 @@ def resolve_revision_anywhere(repository: Repository, text: str, conversation: C
             raise error from None
 
 
+def resolve_all_anywhere(repository: Repository, texts: Sequence[str], conversation: ConversationId) -> list[Revision]:
+    """Resolve revisions as `resolve_revision_anywhere` does, all complete message ids in one walk over the store."""
+    wanted = {text for text in texts if is_message_id(text)}
+    inside = [*list_branch_tips(repository, conversation), *read_metadata(repository, conversation).tags]
+    wanted = {text for text in wanted if not any(name.startswith(text) for name in inside)}
+    found: dict[str, Revision] = {}
+    if len(wanted) > 1:
+        tips = _tips_by_conversation(repository)
+        for each in dict.fromkeys([conversation, *_latest_first(repository)]):
+            for head in map(header_of, walk_oldest_first(repository, tips.get(each, []))):
+                if head.id in wanted and head.id not in found:
+                    found[head.id] = Revision(each, None, head.oid)
+            if len(found) == len(wanted):
+                break
+    return [found.get(text) or resolve_revision_anywhere(repository, text, conversation) for text in texts]
+
+
 def resolve_with_latest(repository: Repository, text: str) -> Revision:
     """Resolve a revision that need not name its conversation: `main~2` for `@/main~2`.
 
@@ -301,7 +320,7 @@ def find_copies(repository: Repository, text: str) -> list[Revision]:
     Raises:
         Ambiguous: it is a prefix of several ids.
     """
-    known = latest_first(repository)
+    known = _latest_first(repository)
     if not could_be_id(text) or any(conversation.startswith(text) for conversation in known):
         return []
     if find_latest_with_branch(repository, text) is not None:
@@ -312,7 +331,7 @@ def find_copies(repository: Repository, text: str) -> list[Revision]:
         return []
 
 
-def latest_first(repository: Repository) -> list[ConversationId]:
+def _latest_first(repository: Repository) -> list[ConversationId]:
     """Return all conversations, the latest one first, the others sorted."""
     known = conversation_ids(repository)
     latest = _resolve_latest(repository, 0) if known else None
@@ -343,7 +362,7 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
         return _resolve_inside(repository, rest if in_full else name, conversation)
     if not slash and could_be_id(name) and not any(c.startswith(name) for c in conversation_ids(repository)):
         try:
-            return _resolve_id(repository, name, latest_first(repository))
+            return _resolve_id(repository, name, _latest_first(repository))
         except NotFound:
             by_root = _find_by_root(repository, name, conversation_ids(repository))
             if by_root is not None:
@@ -411,11 +430,7 @@ def _resolve_id(repository: Repository, prefix: str, conversations: Iterable[Con
 def _resolve_ids(repository: Repository, prefix: str, conversations: Iterable[ConversationId]) -> list[Revision]:
     """Resolve the message whose id, or the commit whose object id, has the prefix, in each conversation that has it."""
     found: dict[str, list[Revision]] = {}
-    tips: dict[ConversationId, list[Oid]] = {}
-    for ref, oid in repository.list_refs(refs.HEADS).items():
-        pair = refs.split_branch_ref(ref)
-        if pair is not None:
-            tips.setdefault(pair[0], []).append(Oid(oid))
+    tips = _tips_by_conversation(repository)
     for conversation in conversations:
         for head in map(header_of, walk_oldest_first(repository, tips.get(conversation, []))):
             name = next((name for name in (head.id, head.oid) if name.startswith(prefix)), None)
@@ -426,6 +441,15 @@ def _resolve_ids(repository: Repository, prefix: str, conversations: Iterable[Co
         if found and is_message_id(prefix):
             break
     return found[match_prefix(prefix, found, "message", "see: scopes log")]
+
+
+def _tips_by_conversation(repository: Repository) -> dict[ConversationId, list[Oid]]:
+    tips: dict[ConversationId, list[Oid]] = {}
+    for ref, oid in repository.list_refs(refs.HEADS).items():
+        pair = refs.split_branch_ref(ref)
+        if pair is not None:
+            tips.setdefault(pair[0], []).append(Oid(oid))
+    return tips
 
 
 def _resolve_time(repository: Repository, revision: Revision, text: str) -> Revision:

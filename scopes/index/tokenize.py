@@ -47,8 +47,24 @@ def is_single(word: str) -> bool:
 
 
 def searchable(text: str) -> str:
-    """Prepare a text for SQLite's `ascii` tokenizer, which folds and splits ASCII by itself."""
-    return text if text.isascii() else _BEYOND_ASCII.sub(_split_match, fold(text))
+    """Prepare a text for SQLite's `ascii` tokenizer, which folds and splits ASCII by itself.
+
+    Only other characters are folded, each run with the ASCII character before it, which an accent may follow.
+    """
+    if text.isascii():
+        return text
+    pieces: list[str] = []
+    done = 0
+    for run in _BEYOND_ASCII.finditer(text):
+        start = max(run.start() - 1, done)
+        pieces += (text[done:start], _searchable_run(text[start : run.end()]))
+        done = run.end()
+    return "".join([*pieces, text[done:]])
+
+
+@lru_cache(maxsize=1000)
+def _searchable_run(run: str) -> str:
+    return _BEYOND_ASCII.sub(_split_match, fold(run))
 
 
 def _split_match(run: re.Match[str]) -> str:

@@ -20,6 +20,9 @@ _DELETE_TEXT = """
     VALUES ('delete', ?, ?, ?, ?, ?)"""
 
 
+_MAX_REMEMBERED = 10_000
+
+
 class IndexDocument(NamedTuple):
     """One message; `texts` are in the order of `schema.COLUMNS`, `time` is in seconds since 1970, None if unknown.
 
@@ -55,23 +58,36 @@ class Writer:
         self._connection = connection
         self._describe = describe
         self._values: dict[tuple[str, str], int] = {}
+        self._folded: dict[tuple[str, str], int] = {}  # as `_values`, by texts that are not folded
+        self._recent: dict[Oid, int] = {}  # numbers of the commits added last
 
     def __contains__(self, oid: object) -> bool:
         """Return True if a commit is in the index."""
+        if oid in self._recent:
+            return True
         return self._connection.execute("SELECT 1 FROM commits WHERE oid = ?", (oid,)).fetchone() is not None
 
     def number_of(self, oid: Oid) -> int:
         """Return the number of a commit that is in the index."""
+        recent = self._recent.get(oid)
+        if recent is not None:
+            return recent
         return int(self._connection.execute("SELECT number FROM commits WHERE oid = ?", (oid,)).fetchone()[0])
 
     def value_number(self, field: str, text: str) -> int:
         """Return the number of a value of a field; add it if it is new. Values except conversation ids are folded."""
+        known = self._folded.get((field, text))
+        if known is not None:
+            return known
         key = (field, text if field == "conversation" else fold(text).encode("utf-8", "replace").decode())
         number = self._values.get(key)
         if number is None:
             self._connection.execute("INSERT OR IGNORE INTO value (field, text) VALUES (?, ?)", key)
             found = self._connection.execute("SELECT number FROM value WHERE field = ? AND text = ?", key).fetchone()
             number = self._values[key] = int(found[0])
+        if len(self._folded) >= _MAX_REMEMBERED:
+            self._folded.clear()
+        self._folded[field, text] = number
         return number
 
     def add(self, commit: Commit) -> None:
@@ -86,7 +102,10 @@ class Writer:
         """Add a commit whose parents are in the index; `document` is None if it has no message that can be read."""
         message = None if document is None else self._add_message(document)
         row = (oid, message)
-        number = self._connection.execute("INSERT INTO commits (oid, message) VALUES (?, ?)", row).lastrowid
+        number = int(self._connection.execute("INSERT INTO commits (oid, message) VALUES (?, ?)", row).lastrowid or 0)
+        if len(self._recent) >= _MAX_REMEMBERED:
+            self._recent.clear()
+        self._recent[oid] = number
         edges = [(number, self.number_of(parent)) for parent in dict.fromkeys(parents)]
         self._connection.executemany("INSERT INTO edge VALUES (?, ?)", edges)
 

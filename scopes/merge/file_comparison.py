@@ -280,7 +280,7 @@ def _compare_unknown(
     misfit = any(side.text is None and side.hunks is not None for side in sides)
     if misfit and base is not None and base in first:
         return shape(outcome="unknown", note=_ONE_UNKNOWN)
-    return _compare_hunks(shape, *sides)
+    return _compare_hunks(shape, *sides, later=(is_later(*steps), is_later(steps[1], steps[0])))
 
 
 def _compare_continued(
@@ -432,8 +432,13 @@ def _why_unknown(unknown: Mapping[str, str]) -> str:
     return f"{NOT_RECORDED} on either side: {named}"
 
 
-def _compare_hunks(shape: partial[FileComparison], target: FileSide, source: FileSide) -> FileComparison:
-    """Compare sides whose texts are not all known by the lines that their patches changed."""
+def _compare_hunks(
+    shape: partial[FileComparison], target: FileSide, source: FileSide, *, later: tuple[bool, bool] = (False, False)
+) -> FileComparison:
+    """Compare sides whose texts are not all known by the lines that their patches changed.
+
+    `later` says of each side whether it began after the other one had ended, and may have gone on with its text.
+    """
     if target.hunks is None or source.hunks is None:
         sides = {"target": target, "source": source}
         unknown = {name: side.unknown or "" for name, side in sides.items() if side.text is None and side.hunks is None}
@@ -446,7 +451,15 @@ def _compare_hunks(shape: partial[FileComparison], target: FileSide, source: Fil
     common = here.shown.keys() & there.shown.keys()
     # Claude Code writes tabs as blanks
     if any("".join(here.shown[line].split()) != "".join(there.shown[line].split()) for line in common):
-        return shape(outcome="unknown", note="the patches are of different texts, which are not recorded")
+        # the first patch is of the text that a side began with; the file may have changed before the next one
+        started = join_patches(target.hunks[:1]), join_patches(source.hunks[:1])
+        note = "the patches are of different texts, which are not recorded"
+        continued = {
+            "the target edited the text of the source": later[0] and started[0] and started[0].began_with(there),
+            "the source edited the text of the target": later[1] and started[1] and started[1].began_with(here),
+        }
+        found = next((name for name, is_proven in continued.items() if is_proven), None)
+        return shape(outcome="unknown" if found is None else "compatible", note=found or note)
     known = {**here.shown, **there.shown}
     groups = group_changes(here.changes, there.changes)
     lines = partial(here.read_lines, known=known), partial(there.read_lines, known=known)

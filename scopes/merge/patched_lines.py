@@ -16,6 +16,7 @@ from scopes.store.text_merge import LineChange
 _MAX_LINE = 1 << 40
 _NO_NEWLINE = "\n\\"  # ends a line at the end of a file without a newline: no other line has it
 _ALL_LINES = 1 << 60  # of the first text, whose length is unknown
+_ENOUGH_LINES = 2  # with words; one line may be equal by chance
 
 
 class _Piece(NamedTuple):
@@ -51,6 +52,21 @@ class PatchedText:
             first += part.size
             index += 1
         return found
+
+    def began_with(self, other: PatchedText) -> bool:
+        """Return True if these patches were made to the text that other ones lead to.
+
+        They show at least two lines with words that the other ones added, and every known line of that text as it is.
+        """
+        found = 0
+        for number, line in self.shown.items():
+            (known,) = other.read_lines(number, number, other.shown)
+            if isinstance(known, str):
+                if known.split() != line.split():
+                    return False
+                added = not isinstance(other.read_lines(number, number, {})[0], int)
+                found += added and any(map(str.isalnum, line))
+        return found >= _ENOUGH_LINES
 
 
 def join_patches(edits: Sequence[Sequence[Hunk]]) -> PatchedText | None:

@@ -253,10 +253,16 @@ def parse_tip(oid: Oid, data: bytes) -> CommitStub:
 
 def one_line(text: str, limit: int | None = SUBJECT_LENGTH) -> str:
     r"""Put a text on one line: collapse blanks, escape control characters as `\xNN`, cut at `limit` code points."""
-    if limit is not None and len(text) > 20 * limit:
-        text = text[: 20 * limit]
-    line = _UNSAFE_IN_SUBJECT.sub(_visible, _BLANKS.sub(" ", text).strip())
-    return line if limit is None else line[:limit].rstrip()
+    if limit is None:
+        return _escape(text)
+    line = _escape(text[: 2 * limit])
+    if len(line) < limit < len(text):  # many blanks
+        line = _escape(text[: 20 * limit])
+    return line[:limit].rstrip()
+
+
+def _escape(text: str) -> str:
+    return _UNSAFE_IN_SUBJECT.sub(_visible, _BLANKS.sub(" ", text).strip())
 
 
 def _visible(match: re.Match[str]) -> str:

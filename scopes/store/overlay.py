@@ -16,10 +16,12 @@ from scopes.store.error_translation import translated
 from scopes.store.init import create_store
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import LOCK_FILE, TURNSTILE_FILE
+from scopes.store.recent_objects import RecentObjects
 from scopes.store.repository import Repository, open_repository, open_unchecked
 
 _PACKS = ("objects", "pack")
 _NOT_SYNCED = {"scopes.durability": Setting("scopes.durability", "fast", "flag")}
+_MEMORY_BYTES = 32 << 20  # what is imported into an empty store is read next
 _NOT_LINKED = {"objects", LOCK_FILE, TURNSTILE_FILE}
 
 
@@ -55,7 +57,9 @@ def empty_store() -> Iterator[Repository]:
         path = os.path.join(directory, "store")
         create_store(path, durable=False)
         try:
-            yield open_repository(path, _NOT_SYNCED)
+            repository = open_repository(path, _NOT_SYNCED)
+            repository.recent = RecentObjects(_MEMORY_BYTES, keeps_packed=True)
+            yield repository
         finally:
             pygit2.settings.enable_fsync_gitdir(True)  # the setting belongs to the process
 

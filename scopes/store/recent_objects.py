@@ -19,12 +19,13 @@ class RecentObjects:
     """Kind and bytes of objects by id; when there are more than `max_bytes`, the older half is dropped.
 
     `find` returns kind and bytes of an object, None if it is not in memory; it is a method of a dict, because every
-    read of an object calls it.
+    read of an object calls it. With `keeps_packed` objects that are written into packs are kept too.
     """
 
     find: Callable[[Oid], tuple[str, bytes] | None]
 
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, max_bytes: int = MAX_BYTES, *, keeps_packed: bool = False) -> None:
+        self.keeps_packed = keeps_packed
         self._max_bytes = self._bytes_left = max_bytes
         self._objects: dict[Oid, tuple[str, bytes]] = {}
         self.find = self._objects.get

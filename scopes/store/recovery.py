@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from scopes.ids import Oid
+from scopes.loading import load
 from scopes.model.operation import Operation, RefChange
 from scopes.regular_file import read_regular
 from scopes.store import refs
@@ -26,6 +27,7 @@ from scopes.store.repository import Repository, read_commit, read_operation
 
 _ORPHAN_AFTER_SECONDS = 1.0
 _TRIES = 5
+_MANY_REFS = 100  # in an operation, that are worth to rewrite `packed-refs`
 _MAX_REFLOG_BYTES = 256 << 20  # about a million appends
 
 
@@ -60,6 +62,8 @@ def move_refs(repository: Repository, operation: Operation, commit: str) -> None
     """
     reason = f"{operation.kind}: {operation.summary}"
     waiting = _copy_reflogs(repository, operation)
+    if len(operation.changes) >= _MANY_REFS:
+        load("scopes.store.many_refs:move_many")(repository, operation.changes, reason)
     for change in sorted(operation.changes, key=lambda change: change.new is not None):
         if change.new is not None and change.ref in waiting:
             _write_saved_reflog(repository, change.ref)

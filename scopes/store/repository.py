@@ -86,7 +86,7 @@ class Repository:
         self._odb = git.odb
         self._objects = os.path.join(path, "objects")
         self._packs = _open_packs(self._objects)
-        self._recent = RecentObjects()
+        self.recent = RecentObjects()
         self._last_was_packed = True
         self._pack_sizes: PackSizes | None = None
         self._unpacked: set[str] = set()
@@ -102,7 +102,7 @@ class Repository:
         self.__dict__.pop("walker", None)
         self.__dict__.pop("commit_graph", None)
         del self._odb, self._packs
-        self._recent.clear()
+        self.recent.clear()
         self.git.free()
         self._odb = self.git.odb
         self._packs = _open_packs(self._objects)
@@ -145,11 +145,11 @@ class Repository:
             NotFound: the store has no such object.
             Corrupt: the object is damaged.
         """
-        found = self._recent.find(oid)
+        found = self.recent.find(oid)
         if found is None:
             found = self._read_from_disk(oid)
             if found[0] != BLOB:
-                self._recent.add(oid, found)
+                self.recent.add(oid, found)
         return found
 
     def _read_from_disk(self, oid: Oid) -> tuple[str, bytes]:
@@ -191,11 +191,11 @@ class Repository:
     @contextlib.contextmanager
     def from_disk(self) -> Iterator[None]:
         """Read every object from disk, for commands that verify the store; the copies in memory are dropped."""
-        self._recent = RecentObjects(0)
+        self.recent = RecentObjects(0)
         try:
             yield
         finally:
-            self._recent = RecentObjects()
+            self.recent = RecentObjects()
 
     @contextlib.contextmanager
     def limit_packed(self) -> Iterator[None]:
@@ -229,7 +229,7 @@ class Repository:
                 if not (tries_left and is_missing(error)):
                     raise refusal("write to the store", self.path, error, writing=True) from error
             else:
-                self._recent.add(oid, (kind, data))
+                self.recent.add(oid, (kind, data))
                 return oid
         raise AssertionError  # not reached: the last try returns or raises
 

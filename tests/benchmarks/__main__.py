@@ -149,5 +149,5 @@ def _processor() -> str:
 
 
 if __name__ == "__main__":
-    gc.set_threshold(50_000)  # as the command line does
+    gc.set_threshold(100_000)  # as the command line does
     sys.exit(main())

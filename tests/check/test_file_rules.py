@@ -278,6 +278,30 @@ def test_assertions_that_move_to_another_test_file_are_not_lost(repository):
     assert verdict_of(checked, WEAKENED) == ("fail", "a_test.go: 1 assertion fewer")
 
 
+GO_TEST = 'func TestSum(t *testing.T) {\n\tif sum(1) != 1 {\n\t\tt.Error("wrong")\n\t}\n}\n'
+PY_TEST = "def test_total():\n    assert total(1) == 1\n"
+
+
+@pytest.mark.parametrize(
+    ("test", "old", "new", "status"),
+    [
+        (GO_TEST, "func sum(a int) int {\n\treturn a\n}\n", "", "pass"),
+        (GO_TEST, "func (s *S) sum(a int) int {\n\treturn a\n}\n", "", "pass"),
+        (GO_TEST.replace("sum(1)", "shop.sum(1)"), "func sum(a int) int {\n\treturn a\n}\n", "", "pass"),
+        (GO_TEST, "func Error(a int) int {\n\treturn a\n}\n", "", "fail"),
+        (GO_TEST, "func sum(a int) int {", "func sum(a, b int) int {", "fail"),
+        (GO_TEST, "func other(a int) int {\n\treturn a\n}\n", "", "fail"),
+        (PY_TEST, "def total(a):\n    return a\n", "", "pass"),
+        (PY_TEST, "    return total(a)\n", "", "fail"),
+        (f"{PY_TEST}\n\ndef test_more():\n    assert more\n", "def total(a):\n    return a\n", "", "fail"),
+        ("    assert total(1) == 1\n", "def total(a):\n    return a\n", "", "fail"),
+    ],
+)
+def test_the_test_of_a_function_that_the_run_removes_goes_with_it(repository, test, old, new, status):
+    steps = replaced("src/a.py", old, new), replaced("tests/test_a.py", f"x\n{test}", "x\n")
+    assert verdict_of(judge(repository, in_workspace(repository, *steps)), WEAKENED)[0] == status
+
+
 def test_one_added_assertion_accounts_for_one_lost_assertion(repository):
     lost = [replaced(f"{name}_test.go", 't.Errorf("a")\n', "") for name in "ab"]
     once, twice = (replaced("c_test.go", "x\n", 't.Errorf("a")\n' * count) for count in (1, 2))

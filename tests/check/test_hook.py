@@ -45,7 +45,7 @@ def test_a_finding_of_level_error_denies_the_call_with_rule_match_and_cure():
     assert decision.action == "deny"
     assert decision.reason.startswith("shell/force-push: ")
     assert "[git push --force origin main]" in decision.reason
-    assert "; to allow it: push without force" in decision.reason
+    assert "; what to do: push without force" in decision.reason
 
 
 @pytest.mark.parametrize(

@@ -191,3 +191,20 @@ def test_the_message_of_a_rule_replaces_the_text_of_its_form_and_the_cure_names_
     assert (plain.message, worded.message) == ("this must not happen: never run(a)", "do not")
     assert (plain.level, plain.match) == ("note", "a")
     assert plain.cure == "see the rule in scopes-check.toml, line 2"
+
+
+@pytest.mark.parametrize(
+    ("step", "file"),
+    [
+        (edit("/home/dev/shop/src/a.py"), "src/a.py"),
+        (edit("src/a.py"), "src/a.py"),
+        (edit("/etc/a.py"), None),
+        (read("src/a.py"), None),
+        (shell("touch src/a.py"), None),
+    ],
+)
+def test_a_finding_about_an_edit_is_shown_at_the_edited_file(step, file):
+    """Otherwise a report shows it at the rule in the policy, which nobody has changed."""
+    policy = parse('[[rule]]\nid = "ours/x"\nexpect = "never edit(**.py) | read(**.py) | run(touch **)"\n')
+    (finding,) = judge("ours/x", make_run(step), policy).findings
+    assert finding.file == file

@@ -45,7 +45,7 @@ def test_an_explanation_names_rule_match_wrapper_events_and_cure_in_this_order()
         "message sd7mnkyn: pytest",
         "directory: web",
         "the call was refused: one level lower",
-        "to allow it: wait",
+        "what to do: wait",
     ]
     assert list(explain(Row(checked().runs[0], Finding("ours/x", "note", "m")))) == ["note: ours/x: m", "run: run"]
     failed = Finding("ours/x", "error", "m", outcome="failed", exit_code=2)

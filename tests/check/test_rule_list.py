@@ -58,3 +58,14 @@ def test_each_explanation_says_more_than_the_summary(rule):
     row = explain_rule(Policy(), rule).rule
     assert len(row.explanation) > len(row.summary)
     assert all(each.summary for each in row.parameters)
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES.values() if rule.requires is not None], ids=lambda rule: rule.id
+)
+def test_a_rule_without_the_parameter_that_it_needs_is_listed_as_off(rule):
+    """`budget/cost  error` looks like a limit that there is not."""
+    off = f"{rule.summary} (off until `{rule.requires}` is set)"
+    assert explain_rule(Policy(), rule.id).rule.summary == off
+    given = Policy(parameters={rule.id: {rule.requires: ["Bash"] if rule.requires == "allow" else 1}})
+    assert explain_rule(given, rule.id).rule.summary == rule.summary

@@ -97,19 +97,24 @@ def test_expectations_are_read_from_tables(text, expected):
     [
         ("expect = 1", "t.toml: it must have [[expect]] tables only"),
         ("[[expected]]", "t.toml: it must have [[expect]] tables only"),
-        ("[[expect]]\n[[expect]]", "t.toml: expectation 1: there is no rule None"),
-        ('[[expect]]\nrule = "ours/z"', "t.toml: expectation 1: there is no rule 'ours/z'"),
-        ('[[expect]]\nrule = "ours/x"\nline = 3', "t.toml: expectation 1 has no key 'line'"),
-        ('[[expect]]\nrule = "ours/x"\nat = 0', "t.toml: expectation 1: `at` is a line number from 1"),
-        ('[[expect]]\nrule = "ours/x"\nat = true', "t.toml: expectation 1: `at` is a line number from 1"),
+        ("[[expect]]\n[[expect]]", "t.toml:1: expectation 1: there is no rule None"),
+        ('[[expect]]\nrule = "ours/z"', "t.toml:1: expectation 1: there is no rule 'ours/z'"),
+        ('[[expect]]\nrule = "ours/x"\nline = 3', "t.toml:1: expectation 1 has no key 'line'"),
+        ('[[expect]]\nrule = "ours/x"\nat = 0', "t.toml:1: expectation 1: `at` is a line number from 1"),
+        ('[[expect]]\nrule = "ours/x"\nat = true', "t.toml:1: expectation 1: `at` is a line number from 1"),
         (
             '[[expect]]\nrule = "ours/x"\nstatus = "bad"',
-            "t.toml: expectation 1: status = 'bad' is not one of ruleid, ok, todoruleid, todook",
+            "t.toml:1: expectation 1: status = 'bad' is not one of ruleid, ok, todoruleid, todook",
         ),
+        (
+            '[[expect]]\nrule = "ours/x"\n\n[[expect]]\nrule = "ours/z"',
+            "t.toml:4: expectation 2: there is no rule 'ours/z'",
+        ),
+        ('expect = [{rule = "ours/z"}]', "t.toml: expectation 1: there is no rule 'ours/z'"),
         ("[[expect", "t.toml: "),
     ],
 )
-def test_a_mistake_in_an_expectation_names_its_file_and_number(text, message):
+def test_a_mistake_in_an_expectation_names_its_file_its_line_and_its_number(text, message):
     with pytest.raises(Invalid) as caught:
         parse_expected(text, "t.toml", POLICY)
     assert caught.value.message.startswith(message)

@@ -10,7 +10,10 @@ import pytest
 from scopes.check.check import check
 from scopes.check.explain import explain_rule, list_rules
 from scopes.check.policy import Policy, Suppression
+from scopes.history.conversations import resolve_scope
 from tests.check.headless_runs import codex_stream, gemini_stream, lines
+from tests.check.made_runs import STREAM, make_run
+from tests.check.made_runs import judge as judge_rule
 from tests.check.runs import judge, run_of, shell, verdict_of
 from tests.check.sessions import run_check, write_session
 
@@ -165,3 +168,17 @@ def test_a_stream_that_goes_on_after_its_end_needs_another_end(tmp_path, monkeyp
     (tmp_path / "stream.jsonl").write_text(text)
     code, output = run_check(capsys, "stream.jsonl")
     assert ("run/incomplete" in output, code) == (not is_complete, int(not is_complete)), output
+
+
+@pytest.mark.parametrize(("name", "folder"), [("codex", ", below ~/.codex/sessions"), ("pi", "")])
+def test_a_stream_alone_names_where_the_agent_keeps_its_session_files(name, folder):
+    (finding,) = judge_rule("run/lossy", make_run("Done.", sources=(STREAM._replace(format=name),))).findings
+    assert finding.cure == f"check the session file that the agent kept as well{folder}"
+
+
+def test_progress_is_the_number_of_runs_that_were_judged_since_the_last_call(repository):
+    """The bar of a terminal stood at its end while most runs were still to be judged."""
+    counts: list[int] = []
+    scopes = [(name, resolve_scope(repository, name)) for name in (run_of(repository, "Done.") for _ in range(3))]
+    check(repository, scopes, Policy(), on_progress=counts.append)
+    assert counts == [1, 1, 1]

@@ -146,5 +146,7 @@ def test_notes_name_own_rules_and_suppressions_that_never_applied_in_any_run():
     judge = Judge(policy)
     judge.verdicts(make_run(shell("ls")))
     judge.verdicts(make_run(edit("a.py")))
-    assert [note.text for note in judge.notes()] == ["the suppression of shell/force-push in line 1 covers no finding"]
+    (note,) = judge.notes()
+    assert note.text == "the suppression of shell/force-push in line 1 covers no finding"
+    assert note.hint == "remove it if no other run needs it"
     assert list(Judge(policy).notes()) == []

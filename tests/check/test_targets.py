@@ -152,9 +152,9 @@ def test_what_is_no_check_takes_no_runs(folder, capsys, option):
     assert (code, f"{option[0]} takes no run: named.jsonl" in output) == (2, True)
 
 
-@pytest.mark.parametrize("option", ["--baseline", "--rules", "--rules-from"])
+@pytest.mark.parametrize("option", ["--baseline", "--rules", "--rules-from", "--project"])
 def test_an_option_with_an_empty_variable_is_refused(folder, capsys, option):
-    """Another policy than the one that was meant would judge the run."""
+    """Another policy than the one that was meant would judge the run, or another project would be meant."""
     code, output = run_check(capsys, "named.jsonl", option, "")
     assert (code, f"{option} is empty" in output) == (2, True)
 
@@ -216,3 +216,17 @@ def test_a_hook_refuses_options_of_a_check(folder, capsys, option):
     assert (code, "--hook takes --rules, --rules-from and --preset only" in output) == (2, True), output
     assert ("hint: leave out named.jsonl" in output) is (option == ("named.jsonl",))
     assert ("hint: set `fail_on`" in output) is (option[0] == "--fail-on")
+
+
+def test_older_sessions_of_a_runner_that_keeps_its_home_are_left_out_as_the_readme_says(folder, capsys, monkeypatch):
+    """A red session of another job would make every later job red."""
+    monkeypatch.chdir(folder / "shop")
+    steps = (("run", "pytest -q", 0), ("text", "Done."))
+    (folder / "shop" / "agent.jsonl").write_text(codex_stream(*steps))
+    rollout = codex_rollout(*steps).replace("/home/dev/project", str(folder / "shop"))
+    (folder / "logs" / "rollout-1.jsonl").write_text(rollout)
+    (folder / "logs" / "a.jsonl").unlink()
+    write_session(folder / "logs" / "c.jsonl", ("Bash", {"command": "pytest"}, 1), directory=str(folder / "other"))
+    assert run_check(capsys, "agent.jsonl", "../logs")[0] == 1
+    code, output = run_check(capsys, "agent.jsonl", "../logs", "--project", ".", "--since", "1d", "--json")
+    assert (code, len(names_of(output))) == (0, 1), output

@@ -126,7 +126,7 @@ def test_the_exit_code_of_the_agent_is_shown_without_the_words_of_the_agent(tmp_
     path = write_session(tmp_path / "s.jsonl", "The tests pass.")
     code, output = run_check(capsys, path, "--agent-exit", "1")
     assert (code, "the agent's exit code is 1" in output, "The tests pass" in output) == (1, True, False)
-    assert "to allow it: see why the agent failed" in output
+    assert "what to do: see why the agent failed" in output
 
 
 @pytest.mark.parametrize("width", [80, 200])
@@ -151,3 +151,15 @@ def test_a_transcript_is_named_relative_to_the_current_directory_in_all_reports(
     (run,) = json.loads((tmp_path / "s.sarif").read_text())["runs"]
     assert run["artifacts"][0]["location"]["uri"] == "logs/agent.jsonl"
     assert len(run["artifacts"][0]["hashes"]["sha-256"]) == 64
+
+
+def test_on_a_narrow_terminal_the_text_of_a_finding_hangs_below_its_rule():
+    lines = text_of(with_relative_paths(checked_runs(), "/home/dev/shop"), width=50).splitlines()
+    assert lines[1:3] == [
+        "  error    order/tests-after-last-edit  the last",
+        "           test run is before the last edit",
+    ]
+    assert lines[5:7] == [
+        "      what to do: run the tests after the last",
+        "        edit, or limit `paths` to the files that",
+    ]

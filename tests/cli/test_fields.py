@@ -138,6 +138,8 @@ def test_search_hits_have_the_names_of_the_columns_in_json(conversation):
 def test_a_template_without_a_field_is_refused_with_an_example(conversation):
     error = conversation.run_refused("log", conversation.id, "--format", "%h %s", code=2)
     assert error["message"] == "the template '%h %s' names no field"
+    for word, hint in (("junit", "for a report: --report junit"), ("xml", "for example: --format '{id} {kind}'")):
+        assert conversation.run_refused("check", "--format", word, code=2)["hint"] == hint
     assert error["hint"] == "for example: --format '{id} {subject}'"
 
 

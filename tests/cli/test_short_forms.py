@@ -43,6 +43,9 @@ def test_the_latest_conversation_has_a_name_and_is_the_default(conversation):
     assert conversation.run("show", "@-", "--json")["id"] == other
     assert conversation.run("show", "@{1}", "--json")["id"] == other
     assert conversation.run_refused("show", "@{2}", code=4)["message"] == "there is no conversation @{2}"
+    conversation.run("delete", other)
+    refused = conversation.run_refused("show", "@-", code=4)
+    assert (refused["message"], refused["hint"]) == ("there is no conversation @-", "there is only one: @")
 
 
 def test_the_latest_conversation_begins_revisions(conversation):

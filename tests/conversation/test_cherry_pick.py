@@ -15,7 +15,7 @@ from scopes.conversation.rewind import rewind
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo
 from scopes.errors import Conflicted, NotFound, Refused
-from scopes.history import complete_ids
+from scopes.history import revisions
 from scopes.history.revisions import list_branch_tips, read_active_branch
 from scopes.merge import replay_plan
 from scopes.merge.replay_control import ReplayConflicted, Replayed, ReplayUpToDate
@@ -73,6 +73,26 @@ def test_a_message_of_another_conversation_can_be_picked(repository):
     cherry_pick(repository, "conv-001", [other.ids["y"]], branch="main")
     assert texts(repository, "conv-001/main") == ["a", "y"]
     assert show(repository, "conv-001").participants == ("carol", "dave")
+
+
+def test_many_messages_of_another_conversation_are_found_in_one_walk(repository, monkeypatch):
+    history(repository, "main: a")
+    other = history(repository, "main: x y z", author="dave")
+    history(repository, "main: later")
+    walked = []
+    walk = revisions.walk_oldest_first
+    monkeypatch.setattr(revisions, "walk_oldest_first", lambda at, tips: (walked.append(tips), walk(at, tips))[1])
+    cherry_pick(repository, "conv-001", [other.ids[word] for word in "zxy"], branch="main")
+    assert texts(repository, "conv-001/main") == ["a", "z", "x", "y"]
+    assert len(walked) <= 3  # of three conversations
+
+
+def test_among_many_picked_messages_a_copy_in_the_conversation_itself_comes_first(repository):
+    drawn = history(repository, "main: a", "fix@a: c d")
+    copy = history(repository, "main: x")
+    cherry_pick(repository, copy.conversation, [drawn.ids["c"], drawn.ids["d"]])
+    done = cherry_pick(repository, "conv-001", [drawn.ids["c"], drawn.ids["d"]], branch="main")
+    assert [each.old for each in done.replayed] == [drawn.oids["c"], drawn.oids["d"]]
 
 
 def test_a_branch_with_a_picked_message_can_be_merged_with_the_one_it_came_from(repository):
@@ -222,17 +242,15 @@ def test_a_message_with_a_conflict_resolved_later_cannot_be_picked_alone(reposit
         cherry_pick(repository, "conv-001", ["main~2"], branch="fix")
 
 
-def test_picking_many_messages_of_a_line_walks_each_history_once(repository, monkeypatch):
+def test_picks_of_a_line_are_compared_with_the_target_once(repository, monkeypatch):
     words = [f"w{number}" for number in range(12)]
     drawn = history(repository, "main: a b", f"fix@a: {' '.join(words)}")
-    bases, walks = [], []
+    bases = []
     find = replay_plan.list_merge_bases
-    walk = complete_ids.walk_oldest_first
     monkeypatch.setattr(replay_plan, "list_merge_bases", lambda *given: bases.append(given) or find(*given))
-    monkeypatch.setattr(complete_ids, "walk_oldest_first", lambda *given: walks.append(given) or walk(*given))
     cherry_pick(repository, "conv-001", [drawn.ids[word] for word in words], branch="main")
     assert texts(repository, "conv-001/main") == ["a", "b", *words]
-    assert (len(bases), len(walks)) == (1, 1)
+    assert len(bases) == 1
 
 
 def test_messages_of_several_conversations_are_picked_by_their_ids(repository):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from scopes.index import tokenize as tokenize_module
 from scopes.index.tokenize import fold, is_single, searchable, tokenize
 
 
@@ -48,3 +49,18 @@ def test_sqlite_and_tokenize_find_the_same_words(text):
     seen = [word for (word,) in connection.execute('SELECT term FROM v ORDER BY "offset"')]
     connection.close()
     assert seen == tokenize(text)
+
+
+@given(
+    st.text(
+        st.sampled_from(
+            "aZ e\u0301\u0345\u00c5\u212b\ufb01\u1100\u1161\u11a8\uac00\u03a3\u03c3\u4e2d\U0001f600\u2460-=0\ud800\n"
+        )
+    )
+    | st.text()
+)
+@example("E\u0301cole Z\u0301")
+@example("\u1100A\u1161")
+def test_folding_the_runs_beyond_ascii_gives_the_words_of_folding_the_whole_text(text):
+    whole = tokenize_module._BEYOND_ASCII.sub(tokenize_module._split_match, fold(text))
+    assert searchable(text).encode("utf-8", "surrogatepass").lower() == whole.encode("utf-8", "surrogatepass").lower()

@@ -174,3 +174,32 @@ def test_lines_to_which_both_sides_gave_the_same_text_are_not_listed(repository)
         edit(repository, where, "line 3\n", "three\n", TEXT)
         edit(repository, where, "line 9\n", f"{where}\n", changed(TEXT, 3, "three"))
     assert compared(repository).ranges == (LineRange((9, 9), (9, 9), (9, 9)),)
+
+
+FIRST_PATCH = "@@ -4,2 +4,5 @@\n line 4\n+func added() {\n+\treturn 1\n+}\n line 5\n"
+NEXT_PATCH = "@@ -3,4 +3,5 @@\n line 3\n line 4\n+other\n func added() {\n   return 1\n"
+
+
+def test_patches_that_show_what_the_other_side_added_are_of_its_text(repository):
+    """Real sessions: Claude went on with a file that Codex had patched; no whole text is recorded."""
+    forked(repository)
+    patch(repository, "alt", FIRST_PATCH)
+    patch(repository, "main", NEXT_PATCH)
+    patch(repository, "main", "@@ -9,1 +9,1 @@\n-changed between the patches\n+main\n")
+    file = compared(repository)
+    assert (file.outcome, file.note) == ("compatible", "the target edited the text of the source")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (NEXT_PATCH, FIRST_PATCH),  # the side that shows the lines was earlier
+        (FIRST_PATCH, NEXT_PATCH.replace("return 1", "return 2")),
+        (FIRST_PATCH, "@@ -3,3 +3,4 @@\n line 3\n line 4\n+other\n func added() {\n"),
+    ],
+)
+def test_patches_that_may_show_another_text_are_not_compared(repository, first, second):
+    forked(repository)
+    patch(repository, "alt", first)
+    patch(repository, "main", second)
+    assert compared(repository).outcome == "unknown"

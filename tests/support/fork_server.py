@@ -200,19 +200,21 @@ def _answer(connection: socket.socket, program: str) -> None:
 
 
 _servers: dict[int, tuple[socket.socket, subprocess.Popen]] = {}
+_start = threading.Lock()
 
 
 def _server() -> socket.socket:
     """Return the connection to the server of this process; it ends with this process."""
-    if os.getpid() not in _servers:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        path = os.pathsep.join(filter(None, (ROOT, os.environ.get("PYTHONPATH"))))
-        with theirs:
-            process = subprocess.Popen(
-                [sys.executable, "-m", __name__, str(theirs.fileno())],
-                pass_fds=[theirs.fileno()], env={**os.environ, "PYTHONPATH": path}, cwd=ROOT, stdin=DEVNULL,
-            )  # fmt: skip
-        _servers[os.getpid()] = ours, process
+    with _start:  # threads of one test ask at the same moment
+        if os.getpid() not in _servers:
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            path = os.pathsep.join(filter(None, (ROOT, os.environ.get("PYTHONPATH"))))
+            with theirs:
+                process = subprocess.Popen(
+                    [sys.executable, "-m", __name__, str(theirs.fileno())],
+                    pass_fds=[theirs.fileno()], env={**os.environ, "PYTHONPATH": path}, cwd=ROOT, stdin=DEVNULL,
+                )  # fmt: skip
+            _servers[os.getpid()] = ours, process
     return _servers[os.getpid()][0]
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from scopes.check.calls import Call
 from scopes.check.findings import Finding
-from scopes.check.globs import matches_command, matches_word
+from scopes.check.globs import matches_one, patterns_for
 from scopes.check.rules.base import Judge, Parameter, Settings, event_of, place_of
 from scopes.check.run import Run
 from scopes.check.shell_command import Command
@@ -95,23 +94,15 @@ def match_of(command: Command, call: Call) -> str:
 
 def matches_any(patterns: Sequence[str], command: Command) -> bool:
     """Return True if a pattern matches a command, with or without the options before its first operand."""
-    name = command.program
-    fitting = () if name is None else _patterns_of(tuple(patterns), name)
-    if not fitting:
-        return False
-    if any(matches_command(pattern, command) for pattern in fitting):
+    if matches_one(patterns, command):
         return True
+    if command.program is None or not patterns_for(tuple(patterns), command.program):
+        return False
     start = next((n for n, word in enumerate(command.argv[1:], 1) if word is None or not word.startswith("-")), 1)
     if start == 1:
         return False
     shorter = (command._replace(argv=(command.argv[0], *command.argv[n:])) for n in (start, start + 1))
-    return any(matches_command(pattern, each) for each in shorter for pattern in fitting)
-
-
-@lru_cache(maxsize=4096)
-def _patterns_of(patterns: tuple[str, ...], program: str) -> tuple[str, ...]:
-    """Return the patterns whose first word matches a program."""
-    return tuple(each for each in patterns if each.split() and matches_word(each.split()[0], program))
+    return any(matches_one(patterns, each) for each in shorter)
 
 
 def is_given(options: Iterable[str], *names: str) -> bool:
@@ -129,13 +120,12 @@ def matches_verb(patterns: Sequence[str], command: Command) -> bool:
         return False
     if re.fullmatch(r"python[\d.]*|pypy3?", name) and (module := _module_of(command)) is not None:
         return matches_verb(patterns, command._replace(argv=module))
-    fitting = _patterns_of(tuple(patterns), name)
-    if not fitting:
+    if not patterns_for(tuple(patterns), name):
         return False
     known = tuple("$" if word is None else word for word in command.argv[1:])
     starts = (len(known) - len(each) + 1 for each in verb_candidates(known))
     forms = [command._replace(argv=(name, *command.argv[start:])) for start in starts]
-    return any(matches_command(pattern, each) for pattern in fitting for each in forms)
+    return any(matches_one(patterns, each) for each in forms)
 
 
 def _module_of(command: Command) -> tuple[str | None, ...] | None:

@@ -10,7 +10,7 @@ from scopes.check.findings import Finding
 from scopes.check.globs import matches_path
 from scopes.check.rules.base import FILE_NAME, Parameter, Rule, Settings, Unknown, event_of
 from scopes.check.run import Run
-from scopes.check.weaker_tests import count_lost, read_changes
+from scopes.check.weaker_tests import count_lost, find_removed_functions, read_changes
 from scopes.check.workspace import is_outside, path_in_workspaces, relative_to, resolve
 from scopes.lazy_patterns import compile_lazily
 from scopes.model.file_edits import FileEdit
@@ -136,11 +136,15 @@ def _judge_protected(run: Run, settings: Settings) -> Iterable[Finding] | Unknow
 def _judge_weakened(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
     """Add up the edits of each test file, those that were refused or failed by themselves."""
     files: dict[tuple[str, bool], list[Write]] = {}
+    others: list[FileEdit] = []
     for write in list_writes(run):
         path = _relative(write, run)
         if write.edit is not None and any(matches_path(pattern, path) for pattern in settings.parameters["paths"]):
             files.setdefault((path, write.call.attempted), []).append(write)
-    changes = {key: read_changes(write.edit for write in writes if write.edit) for key, writes in files.items()}
+        elif write.edit is not None and not write.call.attempted:
+            others.append(write.edit)
+    gone = find_removed_functions(others) if files else frozenset()
+    changes = {key: read_changes((each.edit for each in writes if each.edit), gone) for key, writes in files.items()}
     lost = {
         attempted: count_lost({key: each for key, each in changes.items() if key[1] == attempted})
         for attempted in (False, True)
@@ -149,7 +153,7 @@ def _judge_weakened(run: Run, settings: Settings) -> Iterable[Finding] | Unknown
     for (path, attempted), writes in files.items():
         what = _weakened(writes, changes[path, attempted].disabled, lost[attempted][path, attempted])
         if what is not None:
-            first = next(filter(_is_weaker, writes), writes[-1])
+            first = next((each for each in writes if _is_weaker(each, gone)), writes[-1])
             cure = "see whether the change is right; a suppression with a reason accepts it"
             found.append(_finding(WEAKENED, settings, first, f"{path}: {what}", cure=cure, path=path))
     return found
@@ -180,9 +184,9 @@ def _weakened(writes: Sequence[Write], disabled: int, lost: int) -> str | None:
     return f"{lost} assertion{'s' if lost > 1 else ''} fewer" if lost > 0 else None
 
 
-def _is_weaker(write: Write) -> bool:
+def _is_weaker(write: Write, gone: frozenset[str]) -> bool:
     """Return True if a write by itself makes its test file weaker."""
-    changes = read_changes([] if write.edit is None else [write.edit])
+    changes = read_changes([] if write.edit is None else [write.edit], gone)
     return _weakened([write], changes.disabled, changes.lost) is not None
 
 
@@ -280,8 +284,9 @@ RULES = (
         "Tests are not made weaker",
         "Reports a test file whose edits together remove more assertions than they add, or add a skip or an `only`, "
         "and the deletion of a test file. Assertions that move to another test file are not lost, and a new test may "
-        "be skipped; an equality of a whole value replaces checks of its parts. It cannot see that other assertions "
-        "replace several, nor an edit whose change is not recorded. A suppression with a reason accepts it.",
+        "be skipped; an equality of a whole value replaces checks of its parts, and the test of a function that the "
+        "run removes goes with it. It cannot see that other assertions replace several, nor an edit whose change is "
+        "not recorded. A suppression with a reason accepts it.",
         _judge_weakened,
         (Parameter("paths", _TEST_FILES, "patterns of test files, relative to the workspace"),),
         strict="error",

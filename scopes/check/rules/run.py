@@ -64,9 +64,15 @@ def _judge_lossy(run: Run, settings: Settings) -> Iterable[Finding] | Unknown:
     if not run.is_stream_only:
         return []
     message = "there is only an event stream, which may lack calls: rules that need all calls are unknown"
-    return [Finding(LOSSY.id, settings.level, message, cure="check the session file that the agent kept as well")]
+    folder = next((_SESSION_FOLDERS[each.format] for each in run.sources if each.format in _SESSION_FOLDERS), None)
+    where = "" if folder is None else f", below {folder}"
+    return [
+        Finding(LOSSY.id, settings.level, message, cure=f"check the session file that the agent kept as well{where}")
+    ]
 
 
+# Where an agent keeps its session files, unless it is configured otherwise.
+_SESSION_FOLDERS = {"codex": "~/.codex/sessions", "claude-code": "~/.claude/projects", "gemini": "~/.gemini/tmp"}
 EMPTY = Rule(
     "run/empty",
     "error",

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from scopes.check.calls import Call
 from scopes.check.findings import Event, Finding
-from scopes.check.globs import matches_command, matches_path, matches_word
+from scopes.check.globs import matches_one, matches_path, matches_word
 from scopes.check.rules.base import Parameter, Rule, Settings, event_of
 from scopes.check.rules.commands import match_of, read_flags
 from scopes.check.run import Run, RunPart
@@ -191,7 +191,7 @@ def _reads_of(call: Call, settings: Settings) -> Iterator[tuple[str, str, str | 
         if is_read and _is_secret_file(edit.path, allowed):
             yield f"reads {edit.path}, which may hold secrets", edit.path, None
     for command in call.commands:
-        if any(matches_command(pattern, command) for pattern in allowed):
+        if matches_one(allowed, command):
             continue
         wrapper = " ".join(command.wrappers) or None
         for path in _files_of(command):
@@ -343,7 +343,7 @@ def _is_package(path: str) -> bool:
 
 def _revealed(command: Command, call: Call, patterns: Sequence[str]) -> str | None:
     """Return how a command prints secrets; None if it does not."""
-    if any(matches_command(pattern, command) for pattern in patterns) and not _has_no_helper(command):
+    if matches_one(patterns, command) and not _has_no_helper(command):
         return None if _is_passed_on(command, call) else f"{' '.join(command.words[:3])} prints secrets"
     if command.program == "env" and _prints_environment(command):
         return None if _is_passed_on(command, call) else "env prints secrets"

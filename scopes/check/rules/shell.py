@@ -7,7 +7,7 @@ from typing import Final
 
 from scopes.check.calls import Call, has_unread_command
 from scopes.check.findings import Finding
-from scopes.check.globs import matches_command
+from scopes.check.globs import matches_one
 from scopes.check.rules.base import Parameter, Rule, Settings, Unknown, event_of
 from scopes.check.rules.commands import ALLOW, judge_commands, matches_any
 from scopes.check.rules.publish import PUBLISH
@@ -88,7 +88,7 @@ def _decide_opaque(command: Command, _: Call, __: Run, settings: Settings) -> st
     if command.opaque is None:
         return None
     as_written = command._replace(argv=command.words)
-    return None if any(matches_command(each, as_written) for each in settings.parameters["allow"]) else command.opaque
+    return None if matches_one(settings.parameters["allow"], as_written) else command.opaque
 
 
 _judge_unread = judge_commands("shell/opaque", _decide_opaque, "write the commands out, or add the command to `allow`")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from scopes.check.calls import Call
 from scopes.check.exit_status import read_status
-from scopes.check.globs import matches_command
+from scopes.check.globs import matches_one
 from scopes.check.rules.base import Settings
 from scopes.check.run import Run
 from scopes.check.runner_summaries import has_failed
@@ -38,13 +38,13 @@ def is_test(call: Call, settings: Settings) -> bool:
     """Return True if a call runs tests, or would have."""
     if call.name in settings.tools_as_test:
         return True
-    return any(matches_command(pattern, command) for command in call.commands for pattern in settings.tests)
+    return any(matches_one(settings.tests, command) for command in call.commands)
 
 
 def judge_test(call: Call, settings: Settings) -> CheckedTest:
     """Return whether the tests of a call passed, which is not always its own outcome: `pytest | tail` is unknown."""
     passed = {"failed": False, "ok": True}.get(call.outcome) if call.exit_code is None else call.exit_code == 0
-    tests = [each for each in call.commands if any(matches_command(pattern, each) for pattern in settings.tests)]
+    tests = [each for each in call.commands if matches_one(settings.tests, each)]
     if passed is None or call.shell is None or not tests:
         return CheckedTest(call, passed, NO_CODE if passed is None else "")
     status = read_status(call.shell, [each.text for each in tests], pipefail=_has_pipefail(call))
@@ -69,7 +69,7 @@ def _has_pipefail(call: Call) -> bool:
 def _is_last_of_its_shell(call: Call, settings: Settings) -> bool:
     """Return True unless a command follows the last test in the same `bash -c`, or reads its output there."""
     commands = call.commands
-    position = max(n for n, each in enumerate(commands) if any(matches_command(p, each) for p in settings.tests))
+    position = max(n for n, each in enumerate(commands) if matches_one(settings.tests, each))
     wrappers = commands[position].wrappers
     is_shell = any(each.split()[0] in {"bash", "sh", "zsh", "eval", "ssh", "su"} for each in wrappers if each)
     return not is_shell or not any(each.wrappers == wrappers for each in commands[position + 1 :])

@@ -45,7 +45,7 @@ def clean(finding: Finding) -> Finding:
 
 
 def explain(row: Row) -> Iterator[str]:
-    """Yield the lines that explain a finding: what, where, the events in order, and how to allow it."""
+    """Yield the lines that explain a finding: what, where, the events in order, and what to do about it."""
     finding = row.finding
     yield f"{finding.level}: {finding.rule}: {finding.message}"
     if finding.match is not None:
@@ -59,7 +59,7 @@ def explain(row: Row) -> Iterator[str]:
     if finding.outcome in {"denied", "failed"}:
         yield f"the call {how_it_ended(finding)}" + (": one level lower" if finding.attempted else "")
     if finding.cure and finding.counts:
-        yield f"to allow it: {finding.cure}"
+        yield f"what to do: {finding.cure}"
 
 
 def place_of(event: Event) -> str:

@@ -65,12 +65,12 @@ def _write_finding(finding: Finding, path: str | None, view: View) -> None:
         tail = f" (accepted: {finding.suppressed})"
     elif finding.known:
         tail = " (in the baseline)"
-    view.sentence(level, " ", Span(finding.rule, "key"), f"  {finding.message}{tail}", indent=2)
+    view.hanging(Span(finding.rule, "key"), f"  {finding.message}{tail}", start=(level, " "), indent=2)
     for event in finding.events:
         place = f"line {event.line}" if event.path == path else f"{event.path}:{event.line}"
-        view.sentence(Span(place if event.path else event.message, "dim"), f"  {event.text}", indent=6)
+        view.hanging(f"  {event.text}", start=(Span(place if event.path else event.message, "dim"),), hang=2, indent=6)
     if finding.cure and finding.counts:
-        view.sentence(Span(f"to allow it: {finding.cure}", "dim"), indent=6)
+        view.hanging(Span(f"what to do: {finding.cure}", "dim"), hang=2, indent=6)
 
 
 def _write_unknown(result: Checked, view: View) -> None:

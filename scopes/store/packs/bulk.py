@@ -24,6 +24,7 @@ class BulkObjects:
         self._writer = writer
         self._directory = directory
         self._keep = keep
+        self._recent = repository.recent
 
     def read(self, oid: Oid) -> tuple[str, bytes]:
         """Return kind and bytes of an object, or raise NotFound or Corrupt."""
@@ -31,7 +32,10 @@ class BulkObjects:
 
     def write(self, kind: str, data: bytes) -> Oid:
         """Add an object to the pack, unless it is already in the store."""
-        return self._writer.write(kind, data)
+        oid = self._writer.write(kind, data)
+        if self._recent.keeps_packed and self._keep:
+            self._recent.add(oid, (kind, data))
+        return oid
 
     def finish(self) -> None:
         """Add the objects to the store before the end of the block, unless they are to be discarded.

@@ -1,0 +1,156 @@
+"""Create or delete many refs by one rewrite of `packed-refs`; libgit2 writes and syncs a file for each.
+
+This is an optimization of `recovery.move_refs`, which moves whatever is left here by itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Container, Iterable, Sequence
+
+from scopes.clock import wall_nanoseconds
+from scopes.errors import Corrupt, NotFound
+from scopes.ids import Oid
+from scopes.model.operation import RefChange
+from scopes.store.init import sync
+from scopes.store.objects import COMMIT
+from scopes.store.packed_refs import parse_packed_refs, read_packed_refs
+from scopes.store.refs import SYMBOLIC
+from scopes.store.repository import Repository
+
+MIN_REFS = 100  # fewer are moved one by one
+_HEADER = b"# pack-refs with: peeled fully-peeled sorted \n"
+_NULL = "0" * 40
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+_KEPT_FOLDERS = 2  # refs, and heads or scopes
+
+
+def move_many(repository: Repository, changes: Sequence[RefChange], reason: str) -> None:
+    """Make those of the changes that create a ref to a commit, or delete one that has no file of its own.
+
+    Nothing is done if these are few, if another program has locked `packed-refs`, or if the disk fails. The caller
+    holds the exclusive lock and has checked the files of the refs.
+    """
+    wanted = [c for c in changes if _is_direct(c.new) and _is_direct(c.old) and (c.old is None) != (c.new is None)]
+    if len(wanted) < MIN_REFS or not _logs_all(repository):
+        return
+    target = os.path.join(repository.path, "packed-refs")
+    with contextlib.suppress(OSError), contextlib.ExitStack() as unless_renamed:
+        descriptor = os.open(f"{target}.lock", _CREATE, 0o666)
+        unless_renamed.callback(_remove, f"{target}.lock")
+        with open(descriptor, "wb") as file:
+            content = read_packed_refs(repository.path)
+            if not content:
+                content = _HEADER
+            if not content.startswith(_HEADER) or b"\n^" in content:  # of an older git, or with tags
+                return
+            before = parse_packed_refs(content, ("refs/",))
+            after = _apply(repository, before, wanted, reason)
+            if after == before or content.count(b"\n") != len(before) + 1:
+                return
+            if repository.durable:
+                _sync_logs(repository, after.keys() - before.keys())
+            file.write(_HEADER)
+            lines = ((name.encode("utf-8", "surrogateescape"), value.encode()) for name, value in after.items())
+            file.writelines(b"%s %s\n" % (value, name) for name, value in sorted(lines))
+            file.flush()
+            if repository.durable:
+                os.fsync(file.fileno())
+        os.rename(f"{target}.lock", target)
+        unless_renamed.pop_all()
+        for name in before.keys() - after.keys():
+            _delete_log(repository, name)
+        if repository.durable:
+            sync(repository.path)
+
+
+def _apply(repository: Repository, before: dict[str, str], wanted: Iterable[RefChange], reason: str) -> dict[str, str]:
+    """Return the packed refs after the changes; write the reflogs of new refs."""
+    after = dict(before)
+    folders = {folder for name in before for folder in _folders(name)}
+    created = []
+    for change in wanted:
+        if os.path.lexists(os.path.join(repository.path, change.ref)):
+            continue  # a file of its own, or an empty directory in its place
+        if change.new is None:
+            if after.get(change.ref) == change.old:
+                del after[change.ref]
+        elif change.ref not in before and change.ref not in folders and _has_room(repository, change.ref, before):
+            created.append(change)
+    for change in created:
+        if _is_commit(repository, str(change.new)) and _write_log(repository, change.ref, str(change.new), reason):
+            after[change.ref] = str(change.new)
+    return after
+
+
+def _is_direct(value: str | None) -> bool:
+    return value is None or not value.startswith(SYMBOLIC)
+
+
+def _is_commit(repository: Repository, oid: str) -> bool:
+    try:
+        return repository.read(Oid(oid))[0] == COMMIT
+    except (Corrupt, NotFound):
+        return False
+
+
+def _folders(name: str) -> list[str]:
+    parts = name.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts))]
+
+
+def _has_room(repository: Repository, name: str, before: Container[str]) -> bool:
+    """Return True if no folder in the name of a ref is itself a ref."""
+    path = repository.path
+    return not any(folder in before or os.path.isfile(f"{path}/{folder}") for folder in _folders(name))
+
+
+def _logs_all(repository: Repository) -> bool:
+    """Return True if git writes a reflog for every ref, as the stores of scopes are set up."""
+    try:
+        return repository.git.config["core.logallrefupdates"] == "always"
+    except KeyError:
+        return False
+
+
+def _write_log(repository: Repository, ref: str, oid: str, reason: str) -> bool:
+    """Write the reflog of a new ref as libgit2 does; return False if it has one or that failed."""
+    name, email = repository.git.ident
+    seconds = wall_nanoseconds() // 1_000_000_000
+    hours, minutes = divmod(abs(time.localtime(seconds).tm_gmtoff) // 60, 60)
+    sign = "-" if time.localtime(seconds).tm_gmtoff < 0 else "+"
+    message = " ".join(reason.splitlines()).strip()
+    line = f"{_NULL} {oid} {name} <{email}> {seconds} {sign}{hours:02d}{minutes:02d}\t{message}\n"
+    path = os.path.join(repository.path, "logs", ref)
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(os.open(path, _CREATE, 0o666), "wb") as file:
+            file.write(line.encode("utf-8", "surrogateescape"))
+    except OSError:
+        return False
+    return True
+
+
+def _sync_logs(repository: Repository, names: Iterable[str]) -> None:
+    """Sync reflogs after all of them were written: the first sync brings most of the others to the disk."""
+    for name in names:
+        descriptor = os.open(os.path.join(repository.path, "logs", name), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _delete_log(repository: Repository, ref: str) -> None:
+    """Delete the reflog of a ref, and the folders that this leaves empty."""
+    with contextlib.suppress(OSError):
+        os.unlink(os.path.join(repository.path, "logs", ref))
+        for folder in reversed(_folders(ref)[_KEPT_FOLDERS:]):
+            os.rmdir(os.path.join(repository.path, "logs", folder))
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)

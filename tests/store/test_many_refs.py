@@ -1,0 +1,102 @@
+"""Many refs created or deleted by one operation: one rewrite of `packed-refs`, with the same result as one by one."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+from scopes.model.operation import RefChange
+from scopes.store import many_refs
+from scopes.store.recovery import set_ref
+from scopes.store.reflog import identify_actor, walk_moves
+from scopes.store.refs import ACTIVE, HEADS
+from tests.support.store import git, write_chain
+
+NAMES = [f"{HEADS}conv-{number}/main" for number in range(many_refs.MIN_REFS)]
+
+
+@pytest.fixture
+def tip(repository):
+    identify_actor(repository)
+    return write_chain(repository, "one")[0]
+
+
+def create(repository, tip, *names):
+    many_refs.move_many(repository, [RefChange(name, None, tip) for name in names], "import: all")
+
+
+def is_loose(repository, name):
+    return os.path.exists(os.path.join(repository.path, name))
+
+
+def reflog(repository, name):
+    with open(os.path.join(repository.path, "logs", name), encoding="utf-8") as file:
+        return re.sub(r"> \d+ [+-]\d{4}\t", "> TIME\t", file.read())
+
+
+def test_many_new_refs_are_packed_and_have_the_reflogs_that_git_writes(repository, tip):
+    create(repository, tip, *NAMES)
+    assert repository.list_refs(HEADS) == dict.fromkeys(sorted(NAMES), tip)
+    assert not any(is_loose(repository, name) for name in NAMES)
+    set_ref(repository, RefChange(f"{HEADS}loose/main", None, tip), "import: all")
+    assert reflog(repository, NAMES[7]) == reflog(repository, f"{HEADS}loose/main")
+    assert [(move.new, move.reason, move.actor) for move in walk_moves(repository, NAMES[7])] == [
+        (tip, "import: all", repository.caller.actor)
+    ]
+    assert git(repository, "fsck", "--strict") == ""
+    assert len(git(repository, "for-each-ref", HEADS).splitlines()) == len(NAMES) + 1
+
+
+def test_many_packed_refs_are_deleted_with_their_reflogs(repository, tip):
+    create(repository, tip, *NAMES, f"{HEADS}kept/main")
+    many_refs.move_many(repository, [RefChange(name, tip, None) for name in NAMES], "undo")
+    assert repository.list_refs(HEADS) == {f"{HEADS}kept/main": tip}
+    assert os.listdir(os.path.join(repository.path, "logs", HEADS)) == ["kept"]
+
+
+def test_a_ref_that_exists_or_conflicts_is_left_alone(repository, tip):
+    (other,) = write_chain(repository, "other")
+    set_ref(repository, RefChange(NAMES[0], None, other), "before")
+    set_ref(repository, RefChange(f"{HEADS}flat", None, other), "before")
+    create(repository, tip, *NAMES, f"{HEADS}flat/below", f"{HEADS}conv-0")
+    assert repository.list_refs(HEADS) == {
+        **dict.fromkeys(NAMES, tip), NAMES[0]: other, f"{HEADS}flat": other,
+    }  # fmt: skip
+
+
+def test_a_deleted_ref_must_have_the_old_value_and_no_file_of_its_own(repository, tip):
+    (other,) = write_chain(repository, "other")
+    create(repository, tip, *NAMES)
+    set_ref(repository, RefChange(NAMES[0], tip, other), "moved")
+    changes = [RefChange(name, other if name == NAMES[1] else tip, None) for name in NAMES]
+    many_refs.move_many(repository, changes, "undo")
+    assert repository.list_refs(HEADS) == {NAMES[0]: other, NAMES[1]: tip}
+
+
+@pytest.mark.parametrize("reason", ["few", "locked", "not logged", "tags"])
+def test_nothing_is_done_where_git_would_do_something_else(repository, tip, reason):
+    names, packed = NAMES, os.path.join(repository.path, "packed-refs")
+    if reason == "few":
+        names = NAMES[:-1]
+    elif reason == "locked":
+        with open(f"{packed}.lock", "wb"):
+            pass
+    elif reason == "not logged":
+        repository.git.config["core.logAllRefUpdates"] = "false"
+    else:
+        git(repository, "tag", "-m", "x", "annotated", tip)
+        git(repository, "pack-refs", "--all")
+    create(repository, tip, *names)
+    assert repository.list_refs(HEADS) == {}
+    assert not os.path.exists(os.path.join(repository.path, "logs", HEADS, "conv-1"))
+    assert os.path.exists(f"{packed}.lock") == (reason == "locked")
+
+
+def test_symbolic_refs_and_refs_to_other_objects_are_left_alone(repository, tip):
+    blob = repository.write("blob", b"x")
+    changes = [RefChange(name, None, tip) for name in NAMES]
+    changes += [RefChange(f"{ACTIVE}conv-1", None, f"ref: {NAMES[1]}"), RefChange("refs/scopes/odd", None, blob)]
+    many_refs.move_many(repository, changes, "import")
+    assert set(repository.list_refs("refs/")) == set(NAMES)
