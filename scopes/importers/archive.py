@@ -7,6 +7,7 @@ A record is a tree that depends on the source's bytes alone: `chunks/` cut at re
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, BinaryIO
 
@@ -132,12 +133,20 @@ def _description(record: SourceRecord) -> dict[str, Any]:
 
 
 def _write_segment(segment: Segment) -> bytes:
+    if segment.state is not None and segment.kind == "state" and segment.unparsed is None and not segment.native_ids:
+        return b'{"length":%d,"offset":%d,"state":%s}\n' % (*segment.span[::-1], _encode_key(segment.state))
     outcome = {"message": segment.message, "state": segment.state, "unparsed": segment.unparsed}
     document: dict[str, Any] = {key: value for key, value in outcome.items() if value is not None}
     document |= {"offset": segment.span.offset, "length": segment.span.length}
     if segment.native_ids:
         document["native"] = list(segment.native_ids)
     return encoding.dump(document)
+
+
+@lru_cache(maxsize=256)
+def _encode_key(text: str) -> bytes:
+    """Encode the key of a state record; a source has few of them."""
+    return encoding.dump(text).rstrip(b"\n")
 
 
 def _read_segment(line: bytes) -> Segment:

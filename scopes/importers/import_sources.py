@@ -31,6 +31,7 @@ from scopes.importers.stale_copy import use_stored_source
 from scopes.importers.streams import name_streams
 from scopes.importers.targets import ImportTarget, ImportTargets
 from scopes.importers.work_queue import QueuedSource, drop_older, open_sources
+from scopes.importers.worker_pool import rare_garbage_collection
 from scopes.loading import load
 from scopes.result import Note, plural
 from scopes.store.overlay import overlay_of
@@ -78,6 +79,7 @@ class _BrokenSources(Exception):
         self.skipped = skipped
 
 
+@rare_garbage_collection()
 def import_sources(
     repository: Repository,
     sources: Sequence[Source],

@@ -18,7 +18,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -46,6 +46,17 @@ def count_workers(repository: Repository) -> int:
     if asked or sys.platform != "linux":  # macOS does not recommend to fork
         return min(max(asked, 1), _MAX_ASKED)
     return min(len(os.sched_getaffinity(0)), _MAX_WORKERS)
+
+
+@contextmanager
+def rare_garbage_collection() -> Iterator[None]:
+    """Collect garbage as seldom as the workers do; import makes very many objects."""
+    before = gc.get_threshold()
+    gc.set_threshold(*GARBAGE_THRESHOLDS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 @dataclass(frozen=True, slots=True)

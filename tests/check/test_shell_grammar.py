@@ -46,7 +46,10 @@ def test_words_behind_a_heredoc_are_an_error_only_before_the_text_is_mended(text
         ("a 2>&1 | b -8\nc d 2>&1 | e", ["a", "b -8", "c d", "e"]),
         ("a 2>&1 | b | c -1\nd\n\ne f 2>&1 | g -2\nh", ["a", "b", "c -1", "d", "e f", "g -2", "h"]),
         ("a 2>&1 | b \\\n -8\nc", ["a", "b -8", "c"]),
-        ("if x 2>&1; then\na | b -8\n\nelse\nc\nfi\nd", ["x", "a", "b -8", "c", "d"]),
+        (
+            "if x; then\n  if y; then\n    a -r | c | e -30\n\n  else\n    f -e\n    a 2>/dev/null | e -20 || f i\n  fi\nelse\n  j 2>&1 | k\nfi",
+            ["x", "y", "a -r", "c", "e -30", "f -e", "a", "e -20", "f i", "j", "k"],
+        ),
     ],
 )
 def test_lines_after_a_pipeline_with_a_copied_descriptor_are_commands_of_their_own(text, lines):

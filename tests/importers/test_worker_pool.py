@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ import time
 import pytest
 
 from scopes.errors import CannotImport, Inaccessible
-from scopes.importers.worker_pool import WorkerPool
+from scopes.importers.worker_pool import WorkerPool, rare_garbage_collection
 
 
 def ignore(*arguments):
@@ -166,3 +167,16 @@ def test_signals_are_delivered_again_after_the_start_and_pipes_are_closed():
         assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
         list(pool.run(range(2), ignore))
     assert len(os.listdir("/dev/fd")) == descriptors
+
+
+def test_garbage_is_collected_as_before_after_an_import_that_failed():
+    before = gc.get_threshold()
+
+    @rare_garbage_collection()
+    def fail():
+        assert gc.get_threshold() != before
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert gc.get_threshold() == before

@@ -1,0 +1,31 @@
+"""The lines of segments in the record of a source."""
+
+from __future__ import annotations
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from scopes.importers.archive import _read_segment, _write_segment
+from scopes.importers.formats.events import ByteRange
+from scopes.importers.session_commits import Segment
+from scopes.model import encoding
+
+TEXTS = st.none() | st.text(st.characters(exclude_categories=()))
+
+
+@given(st.integers(0, 2**40), TEXTS, TEXTS, st.lists(st.text("ab"), max_size=2).map(tuple))
+@example(7, "file-history-snapshot", None, ())
+@example(7, "", "", ())
+@example(7, 'progress/"\n\ud83d', None, ())
+def test_a_segment_is_canonical_json_and_is_read_back(offset, state, unparsed, native):
+    segment = Segment(ByteRange(offset, offset + 1), None, state, unparsed, native)
+    line = _write_segment(segment)
+    fields = {
+        "offset": offset,
+        "length": offset + 1,
+        "state": state,
+        "unparsed": unparsed,
+        "native": list(native) or None,
+    }
+    assert line == encoding.dump({name: value for name, value in fields.items() if value is not None})
+    assert _read_segment(line).span == segment.span
