@@ -148,6 +148,18 @@ def new_uuid() -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
+def parse_window(since: str | None, until: str | None, now_nanoseconds: int) -> tuple[int | None, int | None]:
+    """Parse the two ends of a span of time, as `parse_date` does; None for an open end.
+
+    Raises:
+        Invalid: one is not a time, or the span ends before it begins.
+    """
+    start, end = (None if text is None else parse_date(text, now_nanoseconds) for text in (since, until))
+    if start is not None and end is not None and start > end:
+        raise Invalid(f"--since {since!a} is after --until {until!a}", hint="exchange them")
+    return start, end
+
+
 def parse_date(text: str, now_nanoseconds: int) -> int:
     """Parse a time into nanoseconds since 1970; a month is 30 days, a year 365, and `last week` is `1 week ago`.
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
+from scopes.cli.arguments import find_conversation
 from scopes.cli.invocation import Invocation
 from scopes.conversation.conflicts import ConflictView, find_conflict_anywhere, show_conflict
 from scopes.conversation.resolve import require_open_conflict, resolve_conflict
@@ -61,8 +62,15 @@ def split_conflict(repository: Repository, first: str, conflict: str | None) -> 
 
     Raises:
         NotFound, Ambiguous: no conversation or several have a conflict that is named alone.
-        Invalid: a conversation is named alone.
+        Invalid: a conversation is named alone, or behind the conflict.
     """
+    if (
+        conflict is not None
+        and find_conversation(repository, conflict)
+        and find_conversation(repository, first) is None
+    ):
+        right = f"scopes conflicts show {conflict} {first}"
+        raise Invalid(f"the conversation comes first: {first!a} was given before it", hint=f"for example: {right}")
     return (find_conflict_anywhere(repository, first), first) if conflict is None else (first, conflict)
 
 

@@ -24,6 +24,8 @@ _GIT_COMMANDS = {
     "fsck": "verify",
     "prune": "gc",
     "grep": "search",
+    "find": "search",
+    "ls": "list",
     "mv": "rename",
     "fork": "branch",
     "resume": "context",
@@ -45,6 +47,8 @@ def unknown_word(table: Table, line: CommandLine) -> Invalid:
         return Invalid(f"unknown global option {word!r}", hint=did_you_mean(near, "see: scopes help"))
     group = table.spelling(line.path) if line.path else "scopes"
     hint = f"see: scopes help {' '.join(line.path)}".rstrip()
+    if word.startswith("conv-") and (*line.path, "list") in table.commands:
+        return Invalid(f"{group} has no command {word!r}", hint=f"did you mean {group} list {word}?")
     return Invalid(
         f"{group} has no command {word!r}", hint=did_you_mean(_nearest_commands(table, line.path, word), hint)
     )

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 
-from scopes.context.assemble import FENCE, Assembled, assemble
+from scopes.context.assemble import FENCE, OVER_BUDGET, Assembled, assemble
 from scopes.context.calibrate import calibrate
 from scopes.context.collect import MERGE_NOTICE, Collected, ReadLimits, active_branch_notes, collect, resolve_revisions
 from scopes.context.context_cache import ContextCache, key_of, stat_files
@@ -58,6 +58,10 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
             cache.add(key, unfenced, stat_files(os.path.join(request.project, path) for path in paths))
     result = _with_limits(repository, revisions[-1], _with_fence(unfenced, request.mark), request)
     notes = [Note(warning) for warning in result.warnings]
+    if request.task is None and request.work_item is None and result.left_out[OVER_BUDGET]:
+        notes.append(
+            Note("the newest messages are kept, not the first prompts", "to keep what a task needs: --task TEXT")
+        )
     if request.where is not None and request.at is None:
         notes += active_branch_notes(repository, revisions[-1], request.where, "context")
     if any(file.reason == OUTSIDE for file in result.files_skipped):
@@ -77,6 +81,8 @@ def _project_notes(repository: Repository, revision: Revision, project: str) -> 
     if not directory or (top is not None and os.path.join(os.path.realpath(directory), "").startswith(top)):
         return []
     text = f"the project of {revision.conversation} is not the current directory: it is {directory}"
+    if not os.path.isdir(directory):
+        return [Note(f"{text}, which is not on this machine")]
     return [Note(text, f"to include its files, run the command there: cd {shlex.quote(directory)}")]
 
 

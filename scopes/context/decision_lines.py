@@ -26,8 +26,9 @@ _MAX_NAMED = 20  # topics in a warning
 class ContextDecision(NamedTuple):
     """A decision in effect at the revision of a context; `kept` is False if the section had no room for it.
 
-    `number` is that of the newest message that states it. `resolved_by` and `reason` are set if that message resolved a
-    conflict. It is `disputed` while a merge in progress has an open conflict about its topic.
+    `number` is that of the newest message that states it; of a decision that a resolution took, that of the decision.
+    `resolved_by` and `reason` are set if a conflict about it was resolved. It is `disputed` while a merge in progress
+    has an open conflict about its topic.
     """
 
     topic: str
@@ -83,7 +84,7 @@ def in_effect(conversation: str, stated: Sequence[StatedDecision]) -> list[Conte
                 disputed=each.disputed,
             )  # fmt: skip
         elif each.resolved_by is None and before.resolved_by is not None and before.author == before.resolved_by:
-            found[key] = before._replace(author=author)  # who made the decision that a resolution took
+            found[key] = before._replace(author=author, number=each.number)  # the decision that it took
     return list(found.values())
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from scopes.errors import Invalid, NotFound
 from scopes.history.messages import MessageHeader, header_of, read_message, read_root, with_subject
-from scopes.history.revisions import Revision, read_active_branch, resolve_revision
+from scopes.history.revisions import Revision, list_branch_tips, read_active_branch, resolve_revision
 from scopes.history.tool_calls import TOOL_RESULTS, find_call_message
-from scopes.ids import Oid
+from scopes.ids import BranchName, Oid
 from scopes.merge.apply_resolution import BOTH
 from scopes.merge.attribution import blame_paths, blob_at, claim_value
 from scopes.merge.conflict_keys import agent_of, comparable_key, decoded_key, folded, key_of_path
@@ -67,14 +67,34 @@ def blame(repository: Repository, where: str, *, key: str | None = None, file: s
     if not matching:
         name = key if key is not None else file
         hint = _keys_of_name(claims, name or "") or _similar_files(claims, file) or _available_groups(claims)
-        shown = where
-        if where.startswith("@"):
-            shown = f"{where} ({revision.conversation})"
-            hint += f"\nname a conversation: scopes blame CONV {name}" if file is not None else ""
+        shown = _shown_revision(where, revision)
+        if where.startswith("@") and file is not None:
+            hint += f"\nname a conversation: scopes blame CONV {name}"
+        elsewhere = [] if key is None else _branches_with(repository, revision, key)
+        if elsewhere:
+            hint = (
+                f"{elsewhere[0]} has it: scopes blame {revision.conversation}/{elsewhere[0]} --key {quote(key or '')}"
+            )
         raise NotFound(f"the state of {shown} has no {name!a}", hint=hint)
     rows = (_with_call(repository, row) for row in _walk_rows(repository, revision.oid, matching))
     active = read_active_branch(repository, revision.conversation)
     return BlameList(revision=revision, rows=tuple(rows), on_active_branch=revision.branch == active)
+
+
+def _shown_revision(where: str, revision: Revision) -> str:
+    """Return the words for a revision, with the conversation that `@` means, and the branch that is active."""
+    if where.startswith("@"):
+        return f"{where} ({revision.conversation})"
+    return where if revision.branch is None or where != revision.conversation else f"{where}/{revision.branch}"
+
+
+def _branches_with(repository: Repository, revision: Revision, key: str) -> list[BranchName]:
+    """Return the other branches whose state has a key."""
+    tips = list_branch_tips(repository, revision.conversation)
+    states = ((name, state_of(repository, tip)) for name, tip in tips.items() if name != revision.branch)
+    return [
+        name for name, state in states if state is not None and _match_key(dict(walk_blobs(repository, state)), key)
+    ]
 
 
 def _walk_rows(repository: Repository, tip: Oid, claims: Mapping[str, Oid]) -> Iterator[BlameRow]:

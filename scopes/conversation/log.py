@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from scopes.clock import now_nanoseconds, parse_date
+from scopes.clock import now_nanoseconds, parse_window
 from scopes.conversation.log_lanes import LaneFinder
 from scopes.errors import Invalid, check_not_negative
 from scopes.history.amendments import read_claims
@@ -296,8 +296,7 @@ def _filter(
     kinds = parse_kinds(_as_names(only.kind))
     authors = {header_safe(name).casefold() for name in _as_names(only.author)}  # the form of names in commit headers
     now = now_nanoseconds()
-    since = None if only.since is None else parse_date(only.since, now) // 1_000_000_000
-    until = None if only.until is None else parse_date(only.until, now) // 1_000_000_000
+    since, until = (None if end is None else end // 1_000_000_000 for end in parse_window(only.since, only.until, now))
     path, body = only.path, only.body
 
     def matches(head: MessageHeader) -> bool:

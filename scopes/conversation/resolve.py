@@ -15,10 +15,10 @@ from scopes.conversation.cherry_pick import continue_cherry_pick
 from scopes.conversation.merge import continue_merge
 from scopes.conversation.rebase import continue_rebase
 from scopes.errors import Invalid, Refused
-from scopes.history.messages import check_author, write_commit_over, write_message_blob
+from scopes.history.messages import check_author, read_message, write_commit_over, write_message_blob
 from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import Transaction, same_command
-from scopes.ids import BranchName, ConversationId, MessageId, OperationId, parse_agent_name
+from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId, parse_agent_name
 from scopes.merge.automatic_resolution import CHOICE_OF_STRATEGY, choice_of, resolve, resolve_as_before
 from scopes.merge.conflict_keys import decoded_key, group_of
 from scopes.merge.conflict_list import list_earlier, read_conflict
@@ -37,6 +37,8 @@ from scopes.model.claims import MESSAGES, participant_claim
 from scopes.model.conflicts import Conflict, EarlierResolution, encode_conflict, resolution_document
 from scopes.model.message import Author, Message, text_parts
 from scopes.result import Note, Result, plural
+from scopes.store.operation_log import walk_operations
+from scopes.store.refs import branch_ref
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange, update_tree
@@ -187,10 +189,23 @@ def _read_open_conflict(repository: Repository, in_progress: InProgress, conflic
         raise Refused(text, hint=hint)
     record = list_conflicts_at(repository, in_progress.tip).get(conflict.id, conflict)
     if record.status == "resolved":
-        command = f", or continue: scopes {in_progress.kind} {in_progress.conversation} --continue"
-        hint = "undo that: scopes undo" + (command if in_progress.kind != HELD else "")
-        raise Refused(f"conflict {record.id} is resolved already", hint=hint)
+        raise Refused(f"conflict {record.id} is resolved already", hint=_resolved_hint(repository, in_progress, record))
     return record
+
+
+def _resolved_hint(repository: Repository, in_progress: InProgress, conflict: Conflict) -> str:
+    """Return how to see a resolution, and while its merge or replay is in progress, to undo it or to continue."""
+    if in_progress.kind == HELD:
+        return f"show it: scopes conflicts show {in_progress.conversation} {conflict.id[:8]}"
+    onward = f"continue: scopes {in_progress.kind} {in_progress.conversation} --continue"
+    ref = branch_ref(in_progress.conversation, in_progress.branch)
+    for _, operation in walk_operations(repository):
+        for change in operation.changes if operation.kind == "resolve" else ():
+            if change.ref == ref and change.new is not None and repository.has(Oid(change.new)):
+                match read_message(repository, Oid(change.new)).extra.get("conflict"):
+                    case {"id": str(found)} if found == conflict.id:
+                        return f"undo that: scopes undo {operation.id[:8]}, or {onward}"
+    return onward
 
 
 def _read_earlier(repository: Repository, in_progress: InProgress, conflict: Conflict) -> EarlierResolution:

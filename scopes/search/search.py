@@ -11,7 +11,7 @@ from itertools import islice
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from scopes.clock import format_seconds, now_nanoseconds, parse_date
+from scopes.clock import format_seconds, now_nanoseconds, parse_window
 from scopes.conversation.list import list_conversations
 from scopes.conversation.list_cached import find_cached_list
 from scopes.conversation.list_filter import ListFilter
@@ -158,8 +158,7 @@ def search(
     if any_word:
         parsed = with_any_phrase(parsed)
     times = [Field(name, date, 0) for name, date in (("after", since), ("before", until)) if date is not None]
-    for field in times:
-        parse_date(field.value, now_nanoseconds())
+    window = parse_window(since, until, now_nanoseconds())
     parsed = And((*(parsed.items if isinstance(parsed, And) else (parsed,)), *times)) if times else parsed
     plan = compile_query(query, parsed, conversation_id, _names_in(repository))
     request = _Request(
@@ -171,7 +170,6 @@ def search(
         found = _with_index(repository, directory, describe, lambda index: _run(repository, index, request))
     if regex or conversation_id is not None or not limit:
         return found
-    window = tuple(None if date is None else parse_date(date, now_nanoseconds()) for date in (since, until))
     titles = _find_titles(repository, index_directory, query, window, any_word=any_word)
     coverage = replace(found.coverage, titles=titles[:limit])
     return replace(found, items=(*found.hits, coverage), coverage=coverage)

@@ -123,6 +123,31 @@ def test_a_resolved_conflict_is_not_resolved_again(stopped):
         assert "scopes undo" in error["hint"]
 
 
+def test_the_hint_about_a_resolved_conflict_takes_back_its_resolution_alone(stopped):
+    """It was `scopes undo`, which takes back whatever came last, in any conversation."""
+    stopped.resolve(stopped.decision, "--take", "source")
+    stopped.append("main", "an unrelated note")
+    hint = stopped.run_refused("conflicts", "resolve", stopped.id, "2", "--take", "target", code=1)["hint"]
+    operation = hint.removeprefix("undo that: scopes undo ").partition(",")[0]
+    assert stopped.run("undo", operation, "--json")["target"]["kind"] == "resolve"
+    assert len(stopped.list_conflicts()) == 2
+
+
+def test_a_conflict_that_a_finished_merge_resolved_is_shown_and_not_undone(stopped):
+    for conflict in stopped.list_conflicts():
+        stopped.resolve(conflict, "--take", "source")
+    stopped.run("merge", stopped.id, "--continue")
+    identity = stopped.decision["id"]
+    hint = stopped.run_refused("conflicts", "resolve", stopped.id, identity, "--take", "target", code=1)["hint"]
+    assert hint == f"show it: scopes conflicts show {stopped.id} {identity[:8]}"
+
+
+def test_a_conflict_before_its_conversation_is_put_behind_it(stopped):
+    error = stopped.run_refused("conflicts", "resolve", "2", stopped.id, "--take", "source", code=2)
+    assert error["message"] == "the conversation comes first: '2' was given before it"
+    assert error["hint"] == f"for example: scopes conflicts show {stopped.id} 2"
+
+
 def test_the_editor_is_not_opened_for_an_aborted_conflict(stopped):
     """`--edit` called it resolved, `--take` aborted."""
     stopped.run("conv", "merge", stopped.id, "--abort")

@@ -50,7 +50,7 @@ def test_json_has_the_counts(store):
         (("diff", "conv-001"), 2, "name two revisions"),
         (("diff", "conv-001", "main..nowhere"), 4, "nowhere"),
         (("blame", "conv-001"), 2, "name a key or a file"),
-        (("blame", "conv-001", "--key", "decisions/none"), 4, "the state of conv-001 has no"),
+        (("blame", "conv-001", "--key", "decisions/none"), 4, "the state of conv-001/main has no"),
     ],
 )
 def test_an_impossible_comparison_is_one_error_line(store, words, code, text):

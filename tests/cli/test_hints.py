@@ -196,6 +196,13 @@ def test_the_hint_about_a_missing_store_keeps_the_given_path(tmp_path):
         ("amend conv-001 fix", 2, "for example: scopes amend conv-001 fix 'the new text'"),
         ("blame nothing.go", 4, "the state of @ (conv-001) has no 'nothing.go'"),
         ("blame nothing.go", 4, "name a conversation: scopes blame CONV nothing.go"),
+        ("branch conv-001 --from main", 2, "scopes branch conv-001 NAME --from main, or give --purpose or --agent"),
+        ("search tea --since 2026-02-28 --until 2026-02-01", 2, "--since '2026-02-28' is after --until '2026-02-01'"),
+        ("list --since 2026-02-28 --until 2026-02-01", 2, "--since '2026-02-28' is after --until '2026-02-01'"),
+        ("log --since 2026-02-28 --until 2026-02-01", 2, "--since '2026-02-28' is after --until '2026-02-01'"),
+        ("find tea", 2, "did you mean scopes search?"),
+        ("conflicts conv-001", 2, "did you mean scopes conv conflicts list conv-001?"),
+        ("files src/a.py", 4, "to find who touched it: scopes search file:src/a.py, or scopes blame src/a.py"),
     ],
 )
 def test_a_word_too_few_or_in_the_wrong_place_has_the_ready_command(conversation, words, code, text):

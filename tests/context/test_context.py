@@ -59,7 +59,10 @@ def test_the_newest_turns_are_kept_without_a_gap_oldest_first(repository, exact,
     assert kept == list(range(kept[0], 41))
     assert f"### {kept[-1]}. Assistant (bot)" in result.formatted_history
     assert result.warnings[0] == f"Session history limited: {kept[0] - 1} older messages excluded due to token budget"
-    assert [note.text for note in result.notes] == list(result.warnings)
+    assert [note.text for note in result.notes] == [
+        *result.warnings,
+        "the newest messages are kept, not the first prompts",
+    ]
 
 
 def test_a_newest_turn_that_does_not_fit_is_truncated(repository, exact, tmp_path):

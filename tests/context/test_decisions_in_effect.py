@@ -96,7 +96,8 @@ def test_a_resolution_names_who_decided_who_resolved_and_why(repository, exact, 
     continue_merge(repository, "conv-001")
     result = built(repository, exact, tmp_path, "conv-001/main")
     (line,) = section(result)
-    assert line.startswith("- db: SQLite (message ")
+    (stated,) = [turn.number for turn in result.messages if turn.text.endswith("decision: SQLite · topic: db")]
+    assert line.startswith(f"- db: SQLite (message {stated}, by reviewer")
     assert line.endswith(", by reviewer; resolved by lead: it was measured)")
     assert sorted(marked(result)) == ["[superseded by SQLite]", "decision: SQLite · topic: db"]
     decide(repository, "db", "Redis", "conv-001/main")

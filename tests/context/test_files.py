@@ -239,8 +239,13 @@ def test_a_link_with_a_secret_name_is_not_embedded(repository, exact, tmp_path):
 
 
 def test_a_note_names_the_project_of_a_conversation_from_another_directory(repository, exact, tmp_path):
-    new(repository, directory="/elsewhere")
-    touch(repository, "/elsewhere/a.py")
+    elsewhere = tmp_path / "elsewhere"
+    new(repository, directory=str(elsewhere))
+    touch(repository, str(elsewhere / "a.py"))
+    (gone,) = [note for note in built(repository, exact, tmp_path).notes if "the project of" in note.text]
+    assert gone.text.endswith(f"is not the current directory: it is {elsewhere}, which is not on this machine")
+    assert gone.hint is None
+    elsewhere.mkdir()
     (note,) = [note for note in built(repository, exact, tmp_path).notes if "the project of" in note.text]
-    assert note.text.startswith("the project of conv-001 is not the current directory: it is /")
-    assert note.hint.startswith("to include its files, run the command there: cd /")
+    assert note.text == f"the project of conv-001 is not the current directory: it is {elsewhere}"
+    assert note.hint == f"to include its files, run the command there: cd {elsewhere}"

@@ -42,8 +42,7 @@ def branch(
     """Create a branch, or list the branches.
 
     The new branch starts at the tip of the active branch, of CONV/BRANCH, or at --from, and becomes the active branch.
-    Without a name it is named after its purpose and agent. With none of name, --purpose, --agent and --from, the
-    branches are listed.
+    Without a name it is named after --purpose and --agent. With none of these and no --from, the branches are listed.
 
     Examples:
       scopes conv branch conv-001
@@ -63,6 +62,9 @@ def branch(
         conversation, start = split_branch(conversation, None)
     if branch_name is None and purpose is None and agent is None and start is None:
         return invocation.show(list_branches(invocation.repository(), conversation, include_hidden=include_hidden))
+    if branch_name is None and purpose is None and agent is None:
+        form = f"scopes branch {conversation} NAME --from {start}"
+        raise Invalid("the new branch has no name", hint=f"{form}, or give --purpose or --agent")
     return invocation.show(
         run_branch(
             invocation.repository(),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+
 import typer
 
 from scopes.cli.arguments import LATEST, ScopeOrLatestArgument
 from scopes.cli.invocation import Invocation
 from scopes.conversation.files import files as run_files
+from scopes.errors import NotFound
 
 
 def files(context: typer.Context, where: ScopeOrLatestArgument = LATEST) -> int:
@@ -22,4 +26,13 @@ def files(context: typer.Context, where: ScopeOrLatestArgument = LATEST) -> int:
       scopes conv files conv-001 --json
     """
     invocation: Invocation = context.obj
-    return invocation.show(run_files(invocation.repository(), where))
+    repository = invocation.repository()
+    try:
+        return invocation.show(run_files(repository, where))
+    except NotFound as error:
+        if "." not in os.path.basename(where):
+            raise
+        search, blame = shlex.join(["scopes", "search", f"file:{where}"]), shlex.join(["scopes", "blame", where])
+        search, blame = shlex.join(["scopes", "search", f"file:{where}"]), shlex.join(["scopes", "blame", where])
+        hint = f"to find who touched it: {search}, or {blame}"
+        raise NotFound(f"{where!a} is a file, and no conversation", hint=hint) from error

@@ -9,7 +9,7 @@ import typer
 
 from scopes.cli.arguments import AllProjects, OfProjects, Since, Until, find_project_or_name, refuse_both_scopes
 from scopes.cli.invocation import Invocation
-from scopes.clock import now_nanoseconds, parse_date
+from scopes.clock import now_nanoseconds, parse_window
 from scopes.conversation.list_cached import ConversationList, find_cached_list
 from scopes.conversation.list_filter import ListFilter, check_limit
 from scopes.errors import Invalid
@@ -72,9 +72,9 @@ def list_(
         raise Invalid("--all cannot be combined with -n", hint="leave out one of them")
     on_screen = limit is None and terminal and not data and not include_all
     rows = _rows_on_screen(invocation) if on_screen else limit
+    start, end = parse_window(since, until, now_nanoseconds())
     wanted = ListFilter(
-        since=None if since is None else parse_date(since, now_nanoseconds()),
-        until=None if until is None else parse_date(until, now_nanoseconds()),
+        since=start, until=end,
         agent=agent, model=model, tag=tag, limit=check_limit(rows),
         projects=tuple(find_project_or_name(invocation, text) for text in project or ()),
     )  # fmt: skip
