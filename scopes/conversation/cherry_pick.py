@@ -27,7 +27,7 @@ from scopes.merge.replay_control import (
 )
 from scopes.merge.replay_plan import ReplayPlan, plan_picks
 from scopes.merge.replay_state import CHERRY_PICK, ReplayState, list_written, require_free
-from scopes.merge.rewrite import ReplayRules, Stop, rewrite_commits
+from scopes.merge.rewrite import ReplayRules, ReplayTarget, Stop, rewrite_commits
 from scopes.result import Note
 from scopes.store.graph import is_ancestor, list_new_commits, walk_newest_first
 from scopes.store.objects import Commit
@@ -162,7 +162,7 @@ def _replay_on_appended(
     appended = list_new_commits(repository, current, state.original, (state.original,))
     picked = list_new_commits(repository, tip, state.original, (state.original,))
     with bulk_objects(repository) as objects:
-        result = rewrite_commits(objects, current, picked, rules, appended)
+        result = rewrite_commits(objects, ReplayTarget(current, appended), picked, rules)
         if result.stop is not None:
             raise Refused(f"messages appended to {where} meanwhile conflict with the picked ones", hint=hint)
     new_commits = {rewrite.old: rewrite.new for rewrite in result.moved}

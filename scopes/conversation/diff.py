@@ -28,7 +28,7 @@ from scopes.merge.attribution import claim_value
 from scopes.merge.conflict_keys import agent_of, key_of_path
 from scopes.merge.divergence import state_of
 from scopes.merge.plans_and_answers import ANSWER_MARKS, find_answer_conflicts
-from scopes.merge.side_calls import read_side_calls
+from scopes.merge.side_calls import ToolMessages, read_side_calls
 from scopes.merge.spellings import group_by_topic
 from scopes.model import encoding
 from scopes.model.claims import CONFLICTS, PARTICIPANTS, content_of
@@ -225,7 +225,8 @@ def _changed_answers(
     """Return the questions that the user answered differently on the two sides, as claims of both."""
     if not (left and right):
         return []
-    sides = (read_side_calls(repository, commits, bases, _may_have_answers) for commits in (left, right))
+    messages = ToolMessages(repository)
+    sides = (read_side_calls(messages, commits, bases, _may_have_answers)[0] for commits in (left, right))
     return [
         ChangedClaim(
             key=conflict.key,

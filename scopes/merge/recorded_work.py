@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from scopes.history.activity import CheckRun, find_test_command, read_test_run
 from scopes.history.messages import MessageHeader, header_of
@@ -21,7 +21,7 @@ from scopes.merge.divergence import Divergence, find_divergence
 from scopes.merge.file_claims import FileClaims, list_file_claims
 from scopes.merge.file_comparison import FileComparison, compare_files, names_of_files
 from scopes.merge.plans_and_answers import MARKS, PlanDivergence, compare_plans, find_answer_conflicts, has_plan
-from scopes.merge.side_calls import SideCall, read_side_calls
+from scopes.merge.side_calls import SideCall, ToolMessages, read_side_calls
 from scopes.merge.unclaimed_changes import find_unclaimed_changes, may_touch
 from scopes.model import encoding
 from scopes.model.agent_tools import COMMANDS
@@ -56,6 +56,17 @@ class Alternatives(NamedTuple):
     source: MessageHeader
 
 
+_BySide: TypeAlias = tuple[list[SideCall], list[SideCall]]
+"""Calls of target and source."""
+
+
+class _Calls(NamedTuple):
+    """Calls that may run tests, set a plan or ask the user, and calls that may touch files without a claim."""
+
+    work: _BySide = ([], [])
+    touching: _BySide = ([], [])
+
+
 class RecordedWork:
     """Reads the work of both sides of a divergence; `conversations` are those of target and source."""
 
@@ -70,6 +81,7 @@ class RecordedWork:
         self._objects = objects
         self._divergence = divergence
         self._conversations = conversations
+        self._messages = ToolMessages(objects)
 
     def compare_files(self, disagreements: Iterable[Disagreement]) -> tuple[FileComparison, ...]:
         """Compare the files among disagreements; empty if there are none."""
@@ -97,23 +109,24 @@ class RecordedWork:
         if not (self._divergence.target.commits and self._divergence.source.commits):
             return []
         known = {comparable_key(each.key, self._divergence.directory) for each in disagreements}
-        return find_unclaimed_changes(self._divergence, self._read_calls(may_touch), known)
+        return find_unclaimed_changes(self._divergence, self._calls.touching, known)
 
     def list_tests(self) -> SideTests:
         """Return the last run of each test command on each side, in the order of these runs."""
-        return SideTests(*(tuple(_last_runs(calls)) for calls in self._calls))
+        return SideTests(*(tuple(_last_runs(calls)) for calls in self._calls.work))
 
     def compare_plans(self) -> tuple[PlanDivergence, ...]:
         """Return the steps of plans to which both sides gave another status."""
-        target, source = self._calls
+        target, source = self._calls.work
         if not (has_plan(target) and has_plan(source)):
             return ()
         commits = list(islice(walk_newest_first(self._objects, self._divergence.bases), MAX_COMMITS_BEFORE))
-        return compare_plans(target, source, read_side_calls(self._objects, reversed(commits), (), _is_work))
+        before = read_side_calls(self._messages, reversed(commits), (), _is_work)[0]
+        return compare_plans(target, source, before)
 
     def find_answer_conflicts(self) -> list[tuple[Disagreement, Conflict]]:
         """Return the conflicts between answers of the user to one question."""
-        return find_answer_conflicts(*self._calls)
+        return find_answer_conflicts(*self._calls.work)
 
     def find_alternatives(self) -> Alternatives | None:
         """Return the answers with which both sides begin, if the merge base is a prompt; else None."""
@@ -128,27 +141,28 @@ class RecordedWork:
         return Alternatives(prompt, target, source)
 
     @cached_property
-    def _calls(self) -> tuple[list[SideCall], list[SideCall]]:
-        """The calls of both sides that may run tests, set a plan or ask the user; none unless both have commits."""
+    def _calls(self) -> _Calls:
+        """The calls of both sides; none unless both have commits."""
         if not (self._divergence.target.commits and self._divergence.source.commits):
-            return [], []
-        return self._read_calls(_is_work)
+            return _Calls()
+        work, touching = self._read_calls(_is_work, may_touch)
+        return _Calls(work, touching)
 
-    def _read_calls(self, wanted: Callable[[bytes], bool]) -> tuple[list[SideCall], list[SideCall]]:
-        """Return the calls of target and source in messages whose stored bytes are wanted."""
-        target, source = self._divergence.target, self._divergence.source
-        return (
-            read_side_calls(self._objects, target.commits, self._divergence.bases, wanted),
-            read_side_calls(self._objects, source.commits, self._divergence.bases, wanted),
+    def _read_calls(self, *wanted: Callable[[bytes], bool]) -> list[_BySide]:
+        """Return, for each `wanted`, the calls of target and source in messages whose stored bytes are wanted."""
+        sides = self._divergence.target, self._divergence.source
+        target, source = (
+            read_side_calls(self._messages, side.commits, self._divergence.bases, *wanted) for side in sides
         )
+        return list(zip(target, source, strict=True))
 
-    def _read_calls_about(self, names: Collection[str]) -> tuple[list[SideCall], list[SideCall]]:
+    def _read_calls_about(self, names: Collection[str]) -> _BySide:
         """Return the calls of target and source that mention a name."""
-        return self._read_calls(_Mentions(names))
+        return self._read_calls(_Mentions(names))[0]
 
     def _read_calls_before(self, names: Collection[str]) -> list[SideCall]:
         """Return the calls before the fork that mention a name, oldest first."""
-        return read_side_calls(self._objects, self._commits_before, (), _Mentions(names))
+        return read_side_calls(self._messages, self._commits_before, (), _Mentions(names))[0]
 
     def _read_claims_before(self) -> tuple[Sequence[Commit], FileClaims]:
         """Return the commits before the fork, oldest first, and their claims about files."""

@@ -64,8 +64,8 @@ class OwnMessages(NamedTuple):
     and the resolutions of their conflicts.
     """
 
-    replayed: frozenset[MessageId] = frozenset()
-    written: frozenset[MessageId] = frozenset()
+    replayed: Container[MessageId] = frozenset()
+    written: Container[MessageId] = frozenset()
 
 
 NO_MESSAGES: Final = OwnMessages()
@@ -89,20 +89,13 @@ class ReplayResult:
     notes: tuple[Note, ...] = ()
 
 
-def rewrite_commits(  # noqa: PLR0917 - where to write, what moves where, and against what
-    objects: Objects,
-    onto: Oid,
-    commits: Sequence[Commit],
-    rules: ReplayRules,
-    new_in_target: Sequence[Commit],
-    own: OwnMessages = NO_MESSAGES,
+def rewrite_commits(
+    objects: Objects, target: ReplayTarget, commits: Sequence[Commit], rules: ReplayRules
 ) -> ReplayResult:
-    """Replay commits one after the other on top of `onto`; a commit whose parent is the tip already is kept.
+    """Replay commits one after the other on top of the target; a commit whose parent is the tip already is kept.
 
-    `new_in_target` are the commits of `onto` that the replayed ones do not have, oldest first; they name the authors of
-    conflicting claims. Only objects are written.
+    Only objects are written. The last replayed commit becomes the tip of the target.
     """
-    target = _Target(onto, new_in_target, own)
     moved: list[Rewrite] = []
     resolved: list[Conflict] = []
     notes: dict[Note, None] = {}
@@ -125,22 +118,29 @@ def rewrite_commits(  # noqa: PLR0917 - where to write, what moves where, and ag
     return ReplayResult(tip=target.tip, moved=tuple(moved), conflicts=tuple(resolved), notes=tuple(notes))
 
 
-class _Target:
+class ReplayTarget:
     """The commit that the next message is replayed on, and the commits below it that the message does not have.
 
-    What others than `own` stated counts until a conflict about it is resolved.
+    `new_commits` are oldest first; they name the authors of conflicting claims. What others than `own` stated counts
+    until a conflict about it is resolved.
     """
 
-    def __init__(self, tip: Oid, new_commits: Sequence[Commit], own: OwnMessages) -> None:
+    def __init__(self, tip: Oid, new_commits: Iterable[Commit], own: OwnMessages = NO_MESSAGES) -> None:
         self.tip = tip
         self.new_commits = list(new_commits)
-        self.known = {message_id_of(commit) for commit in new_commits}
+        self.known = {message_id_of(commit) for commit in self.new_commits}
+        self._topics: dict[Oid, set[str]] = {}
+        self.begin(own)
+
+    def begin(self, own: OwnMessages) -> None:
+        """Begin another replay on the tip: what was replayed before is an ordinary part of the target."""
         self._own = own
         self._stating: dict[str, list[Commit]] | None = None
         self._resolved: set[str] = set()
         self._resolved_before: set[str] = set()  # by notices that the same replay wrote before it stopped
 
     def advance(self, objects: Objects, tip: Oid, resolved: Iterable[Conflict]) -> None:
+        """Continue on a replayed commit, whose replay resolved these conflicts."""
         self.tip = tip
         self.new_commits.append(read_commit(objects, tip))
         self._resolved |= {comparable_key(conflict.key) for conflict in resolved}
@@ -173,7 +173,7 @@ class _Target:
             message = message_id_of(commit)
             is_written = message in self._own.written
             is_resolution = is_written and commit.trailers.get(KIND_TRAILER) == "notice"
-            topics = stated_topics(objects, commit) if can_state(commit) else set[str]()
+            topics = self._read_topics(objects, commit)
             for topic in topics | retracted.get(commit.oid, set()):
                 if is_resolution or (message in self._own.replayed and not is_written):
                     by_topic.pop(topic, None)
@@ -181,6 +181,14 @@ class _Target:
                 elif not is_written:
                     by_topic.setdefault(topic, []).append(commit)
         return by_topic
+
+    def _read_topics(self, objects: Objects, commit: Commit) -> set[str]:
+        """Return the comparable keys that a commit states; it is read once."""
+        if not can_state(commit):
+            return set()
+        if commit.oid not in self._topics:
+            self._topics[commit.oid] = stated_topics(objects, commit)
+        return self._topics[commit.oid]
 
     def _find_retracted_topics(self, objects: Objects) -> dict[Oid, set[str]]:
         """Return the comparable keys that a retracted message had stated, by the commit that retracts it."""
@@ -191,13 +199,13 @@ class _Target:
         for commit in walk_newest_first(objects, [self.tip]) if missing else ():
             if (message := message_id_of(commit)) in missing:
                 missing.discard(message)
-                topics[message] = stated_topics(objects, commit) if can_state(commit) else set()
+                topics[message] = self._read_topics(objects, commit)
             if not missing:
                 break
         return {oid: topics[message] for oid, message in retracting.items() if message in topics}
 
 
-def _replay(objects: Objects, target: _Target, commit: Commit, rules: ReplayRules) -> tuple[Oid, MergePlan]:
+def _replay(objects: Objects, target: ReplayTarget, commit: Commit, rules: ReplayRules) -> tuple[Oid, MergePlan]:
     """Write one message on top of the target; keys with open conflicts keep the value of the target."""
     message = read_message(objects, commit.oid)
     # Reading the new commits is slow: do it only if they can conflict by message, or to name the authors of conflicts.
@@ -209,7 +217,9 @@ def _replay(objects: Objects, target: _Target, commit: Commit, rules: ReplayRule
     return _rewrite(objects, target.tip, commit, state), plan
 
 
-def _plan(objects: Objects, target: _Target, commit: Commit, rules: ReplayRules, *, with_commits: bool) -> MergePlan:
+def _plan(
+    objects: Objects, target: ReplayTarget, commit: Commit, rules: ReplayRules, *, with_commits: bool
+) -> MergePlan:
     new_commits = target.new_commits if with_commits else ()
     stating = target.find_stating(objects, commit)
     divergence = divergence_of(

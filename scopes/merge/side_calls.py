@@ -22,8 +22,9 @@ from scopes.store.repository import Objects, read_commit
 
 MAX_COMMITS = 10_000  # of a side, the newest
 _MAX_ABOVE = 64  # commits below the fork point that are searched for the call of a result
-_TOOL_PARTS = (b'"tool_call"', b'"tool_result"')
+_CALL, _RESULT = b'"tool_call"', b'"tool_result"'
 _MAY_CHANGE_DIRECTORY = re.compile(rb"(?:\b|\\[nrt])(?:cd|pushd|popd)\b")
+_MOVES = (b"cd", b"pushd", b"popd")  # words of the pattern above: they are found much faster
 _MAY_REMOVE = re.compile(r"\b(?:rm|mv|sed)\b")  # only for these commands the history is read
 _STREAM = "stream"  # field of a message of an event stream, which states only the directory in which the run began
 
@@ -61,54 +62,105 @@ class SideCall(NamedTuple):
         return found if isinstance(found, dict) else {}
 
 
-def read_side_calls(
-    objects: Objects, commits: Iterable[Commit], bases: Sequence[Oid], wanted: Callable[[bytes], bool]
-) -> list[SideCall]:
-    """Return the answered calls in commits, oldest first; only messages whose stored bytes are `wanted` are decoded.
+class ToolMessages:
+    """Reads the stored bytes of messages with tool calls or results.
 
-    The results of such calls are decoded too. The call of the first results may be in the history of the bases.
+    It remembers which messages have none, and in which no call changes the directory of a shell, so that these are read
+    once, however often a history is searched.
+    """
+
+    def __init__(self, objects: Objects) -> None:
+        self.objects = objects
+        self._without: set[Oid] = set()
+        self._without_moves: set[Oid] = set()
+
+    def find(self, commit: Commit) -> bytes | None:
+        """Return the stored bytes of a message with tool calls or results; None of any other one."""
+        if commit.oid in self._without:
+            return None
+        if not is_root(commit):
+            data = read_message_bytes_at(self.objects, commit.tree)
+            has_calls = _CALL in data
+            if not (has_calls and any(word in data for word in _MOVES)):
+                self._without_moves.add(commit.oid)
+            if has_calls or _RESULT in data:
+                return data
+        self._without.add(commit.oid)
+        return None
+
+    def find_moving(self, commit: Commit) -> bytes | None:
+        """Return the stored bytes of a message with a call that may change the directory; None of any other one."""
+        data = None if commit.oid in self._without_moves else self.find(commit)
+        if data is None or commit.oid in self._without_moves:
+            return None
+        return data if _MAY_CHANGE_DIRECTORY.search(data) is not None else None
+
+
+def read_side_calls(
+    messages: ToolMessages,
+    commits: Iterable[Commit],
+    bases: Sequence[Oid],
+    *wanted: Callable[[bytes], bool],
+) -> list[list[SideCall]]:
+    """Return the answered calls in commits, oldest first, for each `wanted`; every message is read once for all.
+
+    Only messages whose stored bytes are wanted are decoded, and the results of their calls. The call of the first
+    results may be in the history of the bases.
     """
     newest = list(commits)[-MAX_COMMITS:]
+    moves = _DirectoryMoves(messages, bases, newest)
+    found = [_CallList(messages, bases, moves, each) for each in wanted]
+    before = dict.fromkeys(bases).keys() - {commit.oid for commit in newest}
+    for commit in [*(read_commit(messages.objects, base) for base in dict.fromkeys(bases)), *newest]:
+        data = messages.find(commit)
+        interested = [] if data is None else [each for each in found if each.wants(data)]
+        message = _decode(data) if data is not None and interested else None
+        if message is not None:
+            for each in interested:
+                each.add(message, is_before=commit.oid in before)
+    return [each.calls for each in found]
 
-    def is_wanted(data: bytes) -> bool:
-        return wanted(data) or any(name in data for name in unanswered)
 
-    calls: dict[str, tuple[Part, Message]] = {}
-    found: list[SideCall] = []
-    unanswered: set[bytes] = set()  # calls whose results need not be wanted by themselves
-    searched = False
-    moves = _DirectoryMoves(objects, bases, newest)
-    own = {commit.oid for commit in newest}
-    for commit in [*(read_commit(objects, base) for base in dict.fromkeys(bases)), *newest]:
-        message = _read(objects, commit, is_wanted)
-        if message is None:
-            continue
+class _CallList:
+    """Collects the answered calls in messages that are wanted, and the results of the calls in them."""
+
+    def __init__(
+        self, messages: ToolMessages, bases: Sequence[Oid], moves: _DirectoryMoves, wanted: Callable[[bytes], bool]
+    ) -> None:
+        self.calls: list[SideCall] = []
+        self._messages = messages
+        self._bases = bases
+        self._moves = moves
+        self._wanted = wanted
+        self._made: dict[str, tuple[Part, Message]] = {}
+        self._unanswered: set[bytes] = set()  # calls whose results need not be wanted by themselves
+        self._searched = False
+
+    def wants(self, data: bytes) -> bool:
+        """Return True if a message with these stored bytes is to be added."""
+        return self._wanted(data) or (bool(self._unanswered) and any(name in data for name in self._unanswered))
+
+    def add(self, message: Message, *, is_before: bool) -> None:
+        """Add the calls and results of a message; `is_before` is a merge base, whose calls may be answered after it."""
         called = calls_by_id(message.parts)
-        calls |= {call_id: (part, message) for call_id, part in called.items()}
-        unanswered.update(call_id.encode("utf-8", "surrogatepass") for call_id in called)
-        if commit.oid not in own:
-            continue  # a merge base, whose calls may be answered after it
-        for part in message.parts:
+        self._made |= {call_id: (part, message) for call_id, part in called.items()}
+        self._unanswered.update(call_id.encode("utf-8", "surrogatepass") for call_id in called)
+        for part in () if is_before else message.parts:
             call_id = part.fields.get("call_id")
-            if part.type != "tool_result" or not isinstance(call_id, str):
-                continue
-            if call_id not in calls and not searched:
-                searched = True
-                calls = {**dict(_walk_calls_before(objects, bases)), **calls}
-            unanswered.discard(call_id.encode("utf-8", "surrogatepass"))
-            call, caller = calls.get(call_id, (None, message))
-            directory = _find_directory(call, caller, moves)
-            found.append(SideCall(call, part, message.id, caller.author.name, caller.id, message.time, directory))
-    return found
+            if part.type == "tool_result" and isinstance(call_id, str):
+                self._add_result(message, part, call_id)
+
+    def _add_result(self, message: Message, part: Part, call_id: str) -> None:
+        if call_id not in self._made and not self._searched:
+            self._searched = True
+            self._made = {**dict(_walk_calls_before(self._messages, self._bases)), **self._made}
+        self._unanswered.discard(call_id.encode("utf-8", "surrogatepass"))
+        call, caller = self._made.get(call_id, (None, message))
+        directory = _find_directory(call, caller, self._moves)
+        self.calls.append(SideCall(call, part, message.id, caller.author.name, caller.id, message.time, directory))
 
 
-def _read(objects: Objects, commit: Commit, wanted: Callable[[bytes], bool]) -> Message | None:
-    """Return a message with tool calls or results that is wanted, else None."""
-    if is_root(commit):
-        return None
-    data = read_message_bytes_at(objects, commit.tree)
-    if not any(mark in data for mark in _TOOL_PARTS) or not wanted(data):
-        return None
+def _decode(data: bytes) -> Message | None:
     try:
         return decode(data)
     except Corrupt:
@@ -118,8 +170,8 @@ def _read(objects: Objects, commit: Commit, wanted: Callable[[bytes], bool]) -> 
 class _DirectoryMoves:
     """Finds agents that changed the directory of their shell; the history is read at the first question."""
 
-    def __init__(self, objects: Objects, bases: Sequence[Oid], commits: Sequence[Commit]) -> None:
-        self._objects = objects
+    def __init__(self, messages: ToolMessages, bases: Sequence[Oid], commits: Sequence[Commit]) -> None:
+        self._messages = messages
         self._bases = bases
         self._commits = commits
         self._positions: dict[MessageId, int] = {}
@@ -136,10 +188,11 @@ class _DirectoryMoves:
         return first != position or _may_begin_elsewhere(caller, call)
 
     def _find_first(self) -> dict[str, int]:
-        before = list(islice(walk_newest_first(self._objects, self._bases), MAX_COMMITS))
+        before = list(islice(walk_newest_first(self._messages.objects, self._bases), MAX_COMMITS))
         found: dict[str, int] = {}
         for position, commit in enumerate((*reversed(before), *self._commits)):
-            message = _read(self._objects, commit, lambda data: _MAY_CHANGE_DIRECTORY.search(data) is not None)
+            data = self._messages.find_moving(commit)
+            message = None if data is None else _decode(data)
             self._positions[message_id_of(commit)] = position
             if message is not None and _changes_directory(message):
                 found.setdefault(message.author.name, position)
@@ -183,10 +236,11 @@ def _may_begin_elsewhere(message: Message, call: Part) -> bool:
     return any((command := command_of(each)) is not None and changes_directory(command) for each in calls)
 
 
-def _walk_calls_before(objects: Objects, bases: Iterable[Oid]) -> Iterator[tuple[str, tuple[Part, Message]]]:
+def _walk_calls_before(messages: ToolMessages, bases: Iterable[Oid]) -> Iterator[tuple[str, tuple[Part, Message]]]:
     """Yield the calls in the last messages of the bases, the oldest first."""
-    commits = list(islice(walk_newest_first(objects, bases), _MAX_ABOVE))
+    commits = list(islice(walk_newest_first(messages.objects, bases), _MAX_ABOVE))
     for commit in reversed(commits):
-        message = _read(objects, commit, lambda _: True)
+        data = messages.find(commit)
+        message = None if data is None else _decode(data)
         if message is not None:
             yield from ((call_id, (part, message)) for call_id, part in calls_by_id(message.parts).items())

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scopes.errors import Corrupt
 from scopes.ids import Oid
@@ -195,12 +195,13 @@ def parse_commit(oid: Oid, data: bytes) -> Commit:
     usual = _USUAL_COMMIT.fullmatch(text)
     if usual is None:
         return _parse_any_commit(oid, text)
-    tree, first, second, who, seconds, subject, message, kind, to = usual.groups()
+    fields: Any = usual.groups()  # every call in this function counts: histories are long
+    tree, first, second, who, seconds, subject, message, kind, to = fields
     trailers = {"Scopes-Kind": kind} if message is None else {"Scopes-Message": message, "Scopes-Kind": kind}
     if to is not None:
         trailers["Scopes-To"] = to
-    parents = () if first is None else (Oid(first),) if second is None else (Oid(first), Oid(second))
-    return Commit(oid, Oid(tree), parents, _parse_identity(who), int(seconds), subject, trailers)
+    parents = () if first is None else (first,) if second is None else (first, second)
+    return Commit(oid, tree, parents, _parse_identity(who), int(seconds), subject, trailers)
 
 
 def _parse_any_commit(oid: Oid, text: str) -> Commit:

@@ -6,7 +6,6 @@ The cache of `packs/writer` differs: it has objects that are not in the store ye
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 
 from scopes.ids import Oid
@@ -17,7 +16,7 @@ _OVERHEAD_BYTES = 300  # of the id, the tuple and the entry of the dict
 
 
 class RecentObjects:
-    """Kind and bytes of objects by id; the oldest is dropped when there are more than `max_bytes`.
+    """Kind and bytes of objects by id; when there are more than `max_bytes`, the older half is dropped.
 
     `find` returns kind and bytes of an object, None if it is not in memory; it is a method of a dict, because every
     read of an object calls it. With `keeps_packed` objects that are written into packs are kept too.
@@ -29,21 +28,27 @@ class RecentObjects:
         self.keeps_packed = keeps_packed
         self._max_bytes = self._bytes_left = max_bytes
         self._objects: dict[Oid, tuple[str, bytes]] = {}
-        self._order: deque[Oid] = deque()  # the first key of a dict is slow to find after many deletions
         self.find = self._objects.get
 
     def clear(self) -> None:
         """Drop all objects."""
         self._objects.clear()
-        self._order.clear()
         self._bytes_left = self._max_bytes
 
     def add(self, oid: Oid, found: tuple[str, bytes]) -> None:
         """Keep an object unless it is large."""
-        if len(found[1]) > MAX_OBJECT_BYTES or oid in self._objects:
+        size = len(found[1])
+        if size > MAX_OBJECT_BYTES or oid in self._objects:
             return
         self._objects[oid] = found
-        self._order.append(oid)
-        self._bytes_left -= len(found[1]) + _OVERHEAD_BYTES
-        while self._bytes_left < 0:
-            self._bytes_left += len(self._objects.pop(self._order.popleft())[1]) + _OVERHEAD_BYTES
+        self._bytes_left -= size + _OVERHEAD_BYTES
+        if self._bytes_left < 0:
+            self._drop_older_half()
+
+    def _drop_older_half(self) -> None:
+        """Drop objects until half of the bytes are left; one by one would be slow, with a dict's deleted entries."""
+        objects = self._objects
+        for oid in list(objects):
+            self._bytes_left += len(objects.pop(oid)[1]) + _OVERHEAD_BYTES
+            if self._bytes_left >= self._max_bytes // 2:
+                break

@@ -139,7 +139,7 @@ class Repository:
             )
 
     def read(self, oid: Oid) -> tuple[str, bytes]:
-        """Return kind and bytes of an object; small ones are kept in memory.
+        """Return kind and bytes of an object; small trees and commits are kept in memory, which are read again.
 
         Raises:
             NotFound: the store has no such object.
@@ -148,7 +148,8 @@ class Repository:
         found = self.recent.find(oid)
         if found is None:
             found = self._read_from_disk(oid)
-            self.recent.add(oid, found)
+            if found[0] != BLOB:
+                self.recent.add(oid, found)
         return found
 
     def _read_from_disk(self, oid: Oid) -> tuple[str, bytes]:

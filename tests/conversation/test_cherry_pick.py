@@ -17,6 +17,7 @@ from scopes.conversation.undo import undo
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history import revisions
 from scopes.history.revisions import list_branch_tips, read_active_branch
+from scopes.merge import replay_plan
 from scopes.merge.replay_control import ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.model.message import Author
 from tests.support.decisions import decide, decided
@@ -239,3 +240,21 @@ def test_a_message_with_a_conflict_resolved_later_cannot_be_picked_alone(reposit
     continue_cherry_pick(repository, "conv-001")
     with pytest.raises(Conflicted, match="a later message resolves them"):
         cherry_pick(repository, "conv-001", ["main~2"], branch="fix")
+
+
+def test_picks_of_a_line_are_compared_with_the_target_once(repository, monkeypatch):
+    words = [f"w{number}" for number in range(12)]
+    drawn = history(repository, "main: a b", f"fix@a: {' '.join(words)}")
+    bases = []
+    find = replay_plan.list_merge_bases
+    monkeypatch.setattr(replay_plan, "list_merge_bases", lambda *given: bases.append(given) or find(*given))
+    cherry_pick(repository, "conv-001", [drawn.ids[word] for word in words], branch="main")
+    assert texts(repository, "conv-001/main") == ["a", "b", *words]
+    assert len(bases) == 1
+
+
+def test_messages_of_several_conversations_are_picked_by_their_ids(repository):
+    history(repository, "main: a")
+    other, third = history(repository, "main: b c"), history(repository, "main: d")
+    cherry_pick(repository, "conv-001", [third.ids["d"], other.ids["c"]], branch="main")
+    assert texts(repository, "conv-001/main") == ["a", "d", "c"]

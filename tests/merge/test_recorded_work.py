@@ -13,9 +13,11 @@ from scopes.conversation.new import new
 from scopes.conversation.resolve import resolve_conflict
 from scopes.errors import Refused
 from scopes.history.activity import CheckRun
+from scopes.merge import side_calls
 from scopes.merge.plans_and_answers import PlanStep
 from scopes.model.message import Author
 from scopes.store.config import Setting
+from scopes.store.repository import read_commit
 from tests.support.history import say
 from tests.support.store import FAST, open_store
 from tests.support.tool_calls import REFUSED, call_tool
@@ -420,3 +422,16 @@ def test_after_the_merge_the_same_branches_have_no_alternatives_any_more(forked)
     for where in ("main", "alt"):
         say(forked, f"conv-001/{where}", "more", author="claude", kind="answer")
     assert merge(forked, "conv-001", "alt", target="main", dry_run=True).alternatives is None
+
+
+def test_a_merge_reads_each_message_without_tool_calls_once(forked, monkeypatch):
+    run(forked, "main", "rm -f built.txt")
+    run(forked, "alt", "pytest -q", output="3 passed")
+    talk = [say(forked, f"conv-001/{side}", "hello", author="claude").oid for side in ("main", "alt", "main")]
+    trees = [read_commit(forked, oid).tree for oid in talk]
+    read, real = [], side_calls.read_message_bytes_at
+    monkeypatch.setattr(
+        side_calls, "read_message_bytes_at", lambda objects, tree: read.append(tree) or real(objects, tree)
+    )
+    merge(forked, "conv-001", "alt", target="main", dry_run=True)
+    assert [read.count(tree) for tree in trees] == [1, 1, 1]

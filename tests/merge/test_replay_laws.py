@@ -191,6 +191,19 @@ print(finish(repository, rebase(repository, "conv-001", branch="fix", onto="main
 """
 
 
+@laws
+@given(on_main=SPEECH, on_fix=SPEECH, order=st.randoms(use_true_random=False))
+def test_picks_of_a_line_are_those_of_commits_that_are_each_compared_with_the_target(on_main, on_fix, order):
+    with tempfile.TemporaryDirectory() as directory:
+        repository = drawn(directory, on_main, on_fix)
+        picked = [identity for identity, _ in ids_and_texts(repository, "conv-001/fix")[1:]]
+        order.shuffle(picked)
+        together = cherry_pick(repository, "conv-001", picked, branch="main", dry_run=True)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("scopes.merge.replay_plan._Line.reach", lambda *_: False)
+            assert cherry_pick(repository, "conv-001", picked, branch="main", dry_run=True) == together
+
+
 def test_a_rebase_does_not_depend_on_the_hash_seed(tmp_path):
     tips = set()
     for seed in ("1", "2"):

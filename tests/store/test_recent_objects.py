@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import accumulate
 
 import pytest
 from hypothesis import given
@@ -58,13 +59,15 @@ def test_a_large_object_is_not_kept():
 
 
 @given(st.lists(st.integers(0, 30), max_size=60), st.integers(0, 5000))
-def test_the_newest_objects_stay_within_the_limit(added, limit):
+def test_the_newest_objects_stay_and_half_of_the_limit_is_always_used(added, limit):
     recent, order = RecentObjects(limit), []
     for number in added:
         if recent.find(str(number)) is None:
             order.append(number)
             recent.add(str(number), (BLOB, bytes(number * 13)))
-    room = limit
-    for number in dict.fromkeys(reversed(order)):  # by the last time that each was added, newest first
-        room -= number * 13 + 300
-        assert (recent.find(str(number)) is not None) == (room >= 0)
+    newest = list(dict.fromkeys(reversed(order)))  # by the last time that each was added
+    sizes = list(accumulate(number * 13 + 300 for number in newest))
+    kept = [recent.find(str(number)) is not None for number in newest]
+    assert kept == sorted(kept, reverse=True)  # no older object without all newer ones
+    assert all(size <= limit for size, is_kept in zip(sizes, kept, strict=True) if is_kept)
+    assert all(is_kept for size, is_kept in zip(sizes, kept, strict=True) if size <= limit / 2)
