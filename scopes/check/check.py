@@ -16,6 +16,7 @@ from scopes.check.rules.missing import CURE, MISSING
 from scopes.check.rules.run import AGENT_EXIT
 from scopes.check.run import Run, RunSource
 from scopes.check.run_reader import read_run
+from scopes.check.transcripts import Sources
 from scopes.history.conversations import Scope
 from scopes.ids import ConversationId
 from scopes.importers.formats.events import RunEnd
@@ -123,11 +124,12 @@ def check(
 
     checked += [_checked(run, verdicts_of(run)) for run in empty]
     seen: Counter[str] = Counter(run.name for run in empty)
+    imported = Sources(repository)
     for name, scope in scopes:
-        run = _named(replace(read_run(repository, scope, name), checkout=checkout), name)
+        run = _named(replace(read_run(repository, scope, name, imported), checkout=checkout), name)
         seen[run.name] += 1
         run = run if seen[run.name] == 1 else replace(run, name=f"{run.name} (run {seen[run.name]})")
-        checked.append(_checked(run, locate_events(repository, scope, verdicts_of(run))))
+        checked.append(_checked(run, locate_events(repository, scope, verdicts_of(run), imported)))
         if on_progress is not None:
             on_progress(1)
     return Checked(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scopes.check.findings import Finding, Verdict
-from scopes.check.transcripts import walk_sources
+from scopes.check.transcripts import Sources
 from scopes.history.conversations import Scope
 from scopes.history.revisions import find_root_commit
 from scopes.history.sources import walk_chunks, walk_spans
@@ -13,11 +13,13 @@ from scopes.ids import MessageId, Oid
 from scopes.store.repository import Repository
 
 
-def locate_events(repository: Repository, scope: Scope, verdicts: Iterable[Verdict]) -> list[Verdict]:
+def locate_events(
+    repository: Repository, scope: Scope, verdicts: Iterable[Verdict], imported: Sources
+) -> list[Verdict]:
     """Return the verdicts with path and line of each event whose message was imported; lines count from 1."""
     verdicts = list(verdicts)
     wanted = {event.message for verdict in verdicts for finding in verdict.findings for event in finding.events}
-    places = _find_places(repository, scope, wanted) if wanted else {}
+    places = _find_places(repository, scope, wanted, imported) if wanted else {}
     return [
         verdict._replace(findings=tuple(_located(finding, places) for finding in verdict.findings))
         for verdict in verdicts
@@ -34,10 +36,12 @@ def _located(finding: Finding, places: dict[MessageId, tuple[str, int]]) -> Find
     return finding._replace(events=events)
 
 
-def _find_places(repository: Repository, scope: Scope, wanted: set[MessageId]) -> dict[MessageId, tuple[str, int]]:
+def _find_places(
+    repository: Repository, scope: Scope, wanted: set[MessageId], imported: Sources
+) -> dict[MessageId, tuple[str, int]]:
     root = find_root_commit(repository, scope.conversation)
     places: dict[MessageId, tuple[str, int]] = {}
-    for source, record in walk_sources(repository, root):
+    for source, record in imported.of(root):
         starts: dict[str, int] = {}
         for offset, _, message in sorted(walk_spans(repository, source, wanted - places.keys())):
             starts.setdefault(message, offset)

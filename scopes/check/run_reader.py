@@ -9,7 +9,7 @@ from typing import Any, Literal
 from scopes.check.calls import Call, Outcome, command_line_of, edits_of
 from scopes.check.run import Run, RunPart, RunSource, Text
 from scopes.check.session_files import find_unfinished
-from scopes.check.transcripts import Transcripts, find_session_directory, read_transcripts
+from scopes.check.transcripts import Sources, Transcripts, find_session_directory, read_transcripts
 from scopes.check.unread_calls import FoundPart, find_orphans, find_reused_ids, find_unread
 from scopes.history.conversations import Scope, walk_messages
 from scopes.history.messages import MessageHeader
@@ -31,18 +31,19 @@ from scopes.store.repository import Repository
 _Entry = tuple[MessageHeader, Message]
 
 
-def read_run(repository: Repository, scope: Scope, name: str | None = None) -> Run:
+def read_run(repository: Repository, scope: Scope, name: str | None = None, imported: Sources | None = None) -> Run:
     """Read all messages of a conversation, or of one branch, as one run; each message and each call counts once.
 
     Of an event stream that has a session file, the archived bytes tell how the run ended, and results that the file
     lacks; messages that were written before the file was there count only where they have calls of their own.
     """
-    transcripts = read_transcripts(repository, scope)
+    imported = imported or Sources(repository)
+    transcripts = read_transcripts(repository, scope, imported)
     has_session = any(source.kind == "session" for source in transcripts.sources)
     messages = list(walk_messages(repository, scope))
     messages.sort(key=lambda entry: _stream_number(entry[1], transcripts, has_session=has_session))
     entries = _in_order(messages)
-    directory = find_directory(repository, scope.conversation) or find_session_directory(repository, scope)
+    directory = find_directory(repository, scope.conversation) or find_session_directory(repository, scope, imported)
     of_file = [message for (_, message), _ in entries if not (has_session and STREAM in message.extra)]
     known = KnownCalls()
     for part in (part for message in of_file for part in message.parts if part.type == "tool_call"):

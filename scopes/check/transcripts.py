@@ -5,10 +5,10 @@ The archived bytes of a stream are read again each time, because nothing of them
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
-from weakref import WeakKeyDictionary
 
 from scopes.check.run import RunSource
 from scopes.check.session_files import SessionFile, find_damage, find_other_sessions, read_session_file
@@ -30,7 +30,6 @@ from scopes.importers.streams import content_key, is_stream_part
 from scopes.model.message import Part
 from scopes.store.repository import Repository, read_commit
 
-_RECORDS: WeakKeyDictionary[Repository, dict[Oid, SourceRecord]] = WeakKeyDictionary()
 _LINKED = frozenset({"claude-code", "qwen"})  # formats whose records name their session and the record before them
 _ONE_DOCUMENT = "openai-messages"  # a format of files that hold many conversations, without records
 _Result = tuple[Part, Part]  # a call and its result
@@ -104,7 +103,27 @@ class Transcripts:
         return completed
 
 
-def read_transcripts(repository: Repository, scope: Scope) -> Transcripts:
+class Sources:
+    """The sources that were imported into a store, by conversation; they are read once, for a check of many runs."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+
+    @cached_property
+    def _by_root(self) -> Mapping[Oid, Sequence[tuple[Oid, SourceRecord]]]:
+        found: dict[Oid, list[tuple[Oid, SourceRecord]]] = {}
+        for _, value in sorted(self._repository.list_refs(SOURCES).items()):
+            record = read_source_record(self._repository, Oid(value))
+            for root in dict.fromkeys((record.root, *record.more_roots)):
+                found.setdefault(root, []).append((Oid(value), record))
+        return found
+
+    def of(self, root: Oid | None) -> Sequence[tuple[Oid, SourceRecord]]:
+        """Return the sources of the conversation with this root, as commits and records."""
+        return () if root is None else self._by_root.get(root, ())
+
+
+def read_transcripts(repository: Repository, scope: Scope, imported: Sources) -> Transcripts:
     """Read the transcripts that were imported into a conversation, and its event streams again."""
     root = find_root_commit(repository, scope.conversation)
     sources: list[RunSource] = []
@@ -112,7 +131,7 @@ def read_transcripts(repository: Repository, scope: Scope) -> Transcripts:
     files: list[SessionFile] = []
     damage: dict[str, list[str]] = {"stream": [], "session": []}
     records: list[SourceRecords] = []
-    for commit, record in walk_sources(repository, root):
+    for commit, record in imported.of(root):
         kind: Literal["stream", "session"] = "stream" if is_stream_part(record.part) else "session"
         sources.append(RunSource(record.path, record.format, kind, record.digest))
         segments = sorted(walk_segments(repository, commit), key=lambda segment: segment.span.offset)
@@ -161,25 +180,9 @@ def _read_records_of(
         return read_source_records(source, record.size, segments, name, is_linked=is_linked, others=others)
 
 
-def walk_sources(repository: Repository, root: Oid | None) -> Iterator[tuple[Oid, SourceRecord]]:
-    """Yield the sources that were imported into the conversation with this root, as commits and records."""
-    for _, value in sorted(repository.list_refs(SOURCES).items()):
-        record = _read_record(repository, Oid(value))
-        if root is not None and root in {record.root, *record.more_roots}:
-            yield Oid(value), record
-
-
-def _read_record(repository: Repository, commit: Oid) -> SourceRecord:
-    """Read the record of a source once: a check of many runs asks each time which sources belong to the run."""
-    records = _RECORDS.setdefault(repository, {})
-    if commit not in records:
-        records[commit] = read_source_record(repository, commit)
-    return records[commit]
-
-
-def find_session_directory(repository: Repository, scope: Scope) -> str | None:
+def find_session_directory(repository: Repository, scope: Scope, imported: Sources) -> str | None:
     """Return the working directory of the first session file; the root of a stream that came first does not have it."""
-    for commit, record in walk_sources(repository, find_root_commit(repository, scope.conversation)):
+    for commit, record in imported.of(find_root_commit(repository, scope.conversation)):
         chosen = None if is_stream_part(record.part) else _find_format(record)
         if chosen is not None:
             session = read_session(chosen, StoredCopy(record.path, record.size, repository, commit))

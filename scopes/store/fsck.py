@@ -145,6 +145,12 @@ def _references(oid: Oid, kind: str, data: bytes) -> list[Oid]:
     return [entry.oid for entry in parse_tree(data).values()] if kind == TREE else []
 
 
+def _find_moving(repository: Repository) -> set[str]:
+    """Return the refs of a pending operation, and the log: it has no ref yet if that is the first one of a store."""
+    pending = repository.find_pending(repository.raw_ref(refs.PENDING), repository.raw_ref(refs.OPERATIONS))
+    return set() if pending is None else {refs.OPERATIONS, *(change.ref for change in pending[1].changes)}
+
+
 def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator[RefDefect]:
     """Compare the refs with operation log and reflogs: packed-refs has no checksum, so a ref can get lost.
 
@@ -155,8 +161,7 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
     has_expired = False
     moving: set[str] = set()
     try:
-        pending = repository.find_pending(repository.raw_ref(refs.PENDING), repository.raw_ref(refs.OPERATIONS))
-        moving = {change.ref for change in pending[1].changes} if pending is not None else moving
+        moving = _find_moving(repository)
         for _, operation in walk_operations(repository):
             has_expired |= operation.kind == EXPIRE
             log_begins = None if operation.kind == EXPIRE else seconds_of(operation.time)

@@ -37,7 +37,14 @@ def parse_packed_names(content: bytes, prefixes: tuple[str, ...]) -> list[str]:
 
 
 def _choose_lines(content: bytes, prefixes: tuple[str, ...]) -> list[str]:
-    if not any(b" " + prefix.encode("utf-8", "surrogateescape") in content for prefix in prefixes):
-        return []  # by far faster than to look at every line
-    *lines, _ = content.decode("utf-8", "surrogateescape").split("\n")
+    """Return the lines with refs that begin with a prefix; only those from the first to the last one are looked at.
+
+    The file is sorted, so that few others are between them: a store has thousands of refs, a conversation a few.
+    """
+    marks = [b" " + prefix.encode("utf-8", "surrogateescape") for prefix in prefixes]
+    places = [place for mark in marks for place in (content.find(mark), content.rfind(mark)) if place >= 0]
+    if not places:
+        return []
+    end = content.find(b"\n", max(places)) + 1 or content.rfind(b"\n") + 1  # the last line may be incomplete
+    *lines, _ = content[content.rfind(b"\n", 0, min(places)) + 1 : end].decode("utf-8", "surrogateescape").split("\n")
     return [line for line in lines if line.startswith(prefixes, _NAME_START)]

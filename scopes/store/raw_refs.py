@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from scopes.errors import Corrupt
@@ -99,6 +100,7 @@ def list_ref_names(store: str, prefixes: tuple[str, ...]) -> set[str]:
     return names
 
 
+@lru_cache(maxsize=1)  # a command that reads many refs checks the same content again and again
 def _check_packed(packed: bytes) -> None:
     if not _PACKED.fullmatch(packed):
         raise Corrupt("a ref of the store is damaged", hint="see: scopes verify")

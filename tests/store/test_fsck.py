@@ -26,11 +26,13 @@ from tests.support.store import (
     files_of,
     git,
     loose_path,
+    make_store,
     move,
     open_store,
     read_bytes,
     run,
     write_bytes,
+    write_chain,
 )
 
 REPAIR = """
@@ -326,6 +328,16 @@ def test_leftovers_and_a_pending_operation_are_warnings(repository):
     assert {severity for severity, *_ in found} == {"warning"}
     assert {where for _, where, *_ in found} == {f"{MAIN}.lock", "objects/pack/tmp_pack_x", refs.PENDING}
     assert verify(open_store(repository)).sound
+
+
+def test_a_first_operation_that_is_pending_is_no_defect_of_the_log(tmp_path, monkeypatch):
+    """Its log was called unsorted in packed-refs, since it has no ref yet."""
+    repository = make_store(tmp_path / "first.git")
+    (tip,) = write_chain(repository, "one")
+    monkeypatch.setattr(transactions, "move_refs", raising(Inaccessible("the disk is full")))
+    move(repository, (MAIN, None, tip))
+    assert repository.raw_ref(refs.OPERATIONS) is None
+    assert not [finding for finding in findings(repository) if refs.OPERATIONS in finding]
 
 
 def test_a_store_copied_during_an_operation_has_no_errors(repository, monkeypatch):

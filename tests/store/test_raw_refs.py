@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes.errors import Corrupt
+from scopes.store.packed_refs import parse_packed_refs
 from scopes.store.raw_refs import read_ref_files
 from tests.support.examples import examples
 from tests.support.store import HEADS, MAIN, files_of, git, write_bytes, write_chain, write_message
@@ -157,3 +158,25 @@ def test_the_names_of_refs_are_listed_loose_packed_and_damaged(repository):
     assert repository.list_ref_names("refs/heads/conv-00", "refs/none/") == expected
     assert repository.list_ref_names("refs/none/") == set()
     assert {*repository.list_refs("refs/heads/")} == expected - {"refs/heads/conv-001/other"}
+
+
+packed_names = st.sampled_from(
+    ["refs/a", "refs/a/b", "refs/ab", "refs/b", "refs/b/a/x", "refs/heads/conv-001/main", "refs/\u00e9"]
+)
+packed_lines = st.sampled_from(
+    ["# pack-refs with: peeled fully-peeled sorted", f"^{'1' * 40}", "", f"{'2' * 40} refs/z"]
+)
+
+
+@given(
+    st.lists(packed_names.map(lambda name: f"{'3' * 40} {name}") | packed_lines, max_size=12),
+    st.booleans(),
+    st.sets(packed_names),
+)
+def test_packed_refs_with_a_prefix_are_those_that_every_line_shows(lines, whole, prefixes):
+    """Only the lines between the first and the last name are looked at, in any order of the lines."""
+    text = "".join(f"{line}\n" for line in lines)
+    content = (text if whole else text[:-1]).encode()
+    *complete, _ = [*content.decode().split("\n")]
+    expected = {line[41:]: line[:40] for line in complete if line.startswith(tuple(prefixes), 41)}
+    assert parse_packed_refs(content, tuple(prefixes)) == expected
