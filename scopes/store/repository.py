@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 
 KINDS = {code: kind for kind, code in CODES.items()}
 OPERATION_FILE = "operation.json"
-_OID_LENGTH = 40
-_TRIES = 5
+_OID_LENGTH, _TRIES = 40, 5
 _PRIORITY_ABOVE_LIBGIT2 = 3
 # Otherwise libgit2 prefers a repository `.git` inside the store.
 _OPEN_EXACTLY_HERE = pygit2.enums.RepositoryOpenFlag.NO_SEARCH | pygit2.enums.RepositoryOpenFlag.NO_DOTGIT

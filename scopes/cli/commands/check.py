@@ -109,6 +109,5 @@ def check(
         refuse_others(request)
         return run_hook(invocation.environ, hook, rules, rules_from, preset, overrides=invocation.overrides)
     with reported_failures(invocation):
-        only_shown = listed or explain is not None
-        policy = read_policy(invocation, rules, rules_from, fail_on, preset, only_shown=only_shown)
+        policy = read_policy(invocation, rules, rules_from, fail_on, preset, only_shown=listed or explain is not None)
         return answer_request(invocation, policy, request)
