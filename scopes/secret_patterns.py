@@ -94,7 +94,7 @@ _RULES = (
     _rule("auth-header", "Bearer Basic", r"(?:Bearer|Basic)\s{1,3}([A-Za-z0-9_+/=.-]{24,2000})(?![A-Za-z0-9_+/=.-])"),
 )  # fmt: skip
 _ANCHORS = tuple(dict.fromkeys(anchor for rule in _RULES for anchor in rule.anchors))
-_SHORT = 2000  # characters; of a shorter text a search for each anchor is as fast
+_SHORT = 400  # characters; of a shorter text a search for each anchor is as fast
 _LONG = 1 << 20  # of a longer text the list of places could take too much memory
 _KEY = compile_lazily(
     r"(?i)(?:api_?key|access_?key|account_?key|secret_?key|secret|auth_?token|access_?token|client_?secret|password|passwd)"

@@ -7,10 +7,12 @@ A record is a tree that depends on the source's bytes alone: `chunks/` cut at re
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any, BinaryIO
 
+from scopes import fast_json
 from scopes.errors import CannotImport, Corrupt
 from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, SEGMENTS, SourceRecord
 from scopes.ids import MessageId, Oid
@@ -150,7 +152,7 @@ def _encode_key(text: str) -> bytes:
 
 
 def _read_segment(line: bytes) -> Segment:
-    match encoding.load(line):
+    match _decode(line):
         case {"offset": int(offset), "length": int(length), **rest}:
             message, native = rest.get("message"), rest.get("native")
             return Segment(
@@ -161,6 +163,14 @@ def _read_segment(line: bytes) -> Segment:
                 tuple(str(name) for name in native) if isinstance(native, list) else (),
             )
     raise Corrupt("a segment of an imported source is damaged", hint="run: scopes verify")
+
+
+def _decode(line: bytes) -> object:
+    """Decode a segment, which we wrote: it has small numbers and no key twice, so that every library reads it alike."""
+    if fast_json.library is not None:
+        with suppress(ValueError, RecursionError):  # damaged: `encoding.load` tells how
+            return fast_json.library.decode(line)
+    return encoding.load(line)
 
 
 def _text(value: object) -> str | None:
