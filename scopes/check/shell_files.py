@@ -45,7 +45,17 @@ class Written(NamedTuple):
 class Files:
     """Files, symbolic links, and settings of git that commands made; paths are resolved."""
 
-    __slots__ = ("_length", "is_full", "line", "links", "modules", "names", "settings", "written")
+    __slots__ = (
+        "_length",
+        "has_unread_settings",
+        "is_full",
+        "line",
+        "links",
+        "modules",
+        "names",
+        "settings",
+        "written",
+    )
 
     def __init__(self) -> None:
         self.written: dict[str, Written] = {}
@@ -53,6 +63,7 @@ class Files:
         self.modules: dict[str, set[str]] = {}  # of python that hide those of its library, by directory
         self.links: dict[str, str | None] = {}  # what they refer to; None if that is not known
         self.settings: dict[tuple[str, str | None], None] = {}  # of git: key and value
+        self.has_unread_settings = False  # of git: there are too many, or their sections were renamed
         self.is_full = False  # there are too many files: any path may be one
         self.line = 0
         self._length = 0
@@ -115,6 +126,7 @@ class Files:
         other.names = {name: dict(paths) for name, paths in self.names.items()}
         other.modules = {place: set(stems) for place, stems in self.modules.items()}
         other.is_full, other.line, other._length = self.is_full, self.line, self._length
+        other.has_unread_settings = self.has_unread_settings
         return other
 
     def link(self, path: str, target: str | None) -> None:
@@ -181,3 +193,5 @@ class Files:
         """Remember a setting of git."""
         if len(self.settings) < MAX_LINKS:
             self.settings[key, value] = None
+        else:
+            self.has_unread_settings = True

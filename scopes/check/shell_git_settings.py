@@ -31,7 +31,7 @@ _HARMFUL_KEY: Final = compile_lazily(
     r"|diff\.external|gpg\.program|commit\.template|init\.templatedir"
 )
 _VALUED: Final = ("--file", "--blob", "--type", "--default", "--comment", "--value")
-_READING: Final = frozenset({"get", "list", "unset", "edit", "rename-section", "remove-section"})
+_READING: Final = frozenset({"get", "list", "unset", "edit", "remove-section"})
 
 
 def parse_settings(text: str) -> Iterator[tuple[str, str]]:
@@ -89,6 +89,9 @@ def note_settings(words: tuple[Word, ...], files: Files) -> None:
     operands = split_options(words[2:], "f", _VALUED).operands
     given = [word.text for word in words[2:] if word.text.startswith("--")]
     options = {text[2:].partition("=")[0].removesuffix("-all") for text in given}
+    if "rename-section" in options or (operands and operands[0].text == "rename-section"):
+        files.has_unread_settings = True
+        return
     if operands and operands[0].text in {"set", "add"}:
         operands = split_options(operands[1:], "f", ("--file", "--value", "--comment")).operands
     elif (operands and operands[0].text in _READING) or options & _READING:
@@ -104,10 +107,10 @@ def find_settings(
 
     environment: the variables of the command
     """
-    if not (environment or files.written or files.settings or files.is_full):
+    if not (environment or files.written or files.settings or files.is_full or files.has_unread_settings):
         return (), None
     pairs = list(files.settings)
-    reason = None
+    reason = "git reads settings that were changed" if files.has_unread_settings else None
     for path in _read_files(files, directory, environment):
         written = files.find(path)
         if written is None:

@@ -109,7 +109,8 @@ def unwrap(
 
 
 def _unwrap_eval(words: tuple[Word, ...]) -> list[Step]:
-    return [Step("eval", script=join(words[1:]))] if len(words) > 1 else []
+    texts = words[2:] if len(words) > 1 and words[1].value == "--" else words[1:]
+    return [Step("eval", script=join(texts))] if texts else []
 
 
 def _unwrap_trap(words: tuple[Word, ...]) -> list[Step]:

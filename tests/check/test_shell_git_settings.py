@@ -95,6 +95,10 @@ def test_an_alias_of_a_file_is_what_it_stands_for(line, programs):
         "GIT_CONFIG_GLOBAL=team.config git log",
         "GIT_CONFIG_SYSTEM=$x git log",
         "cd .git; mv ../x config; cd ..; git log",
+        "git config foo.z 'push --force'; git config --rename-section foo alias; git z",
+        "git config color.z 'push --force'; git config rename-section color alias; git z",
+        "; ".join(f"git config alias.a{number} status" for number in range(100))
+        + "; git config alias.z 'push -f'; git z",
     ],
 )
 def test_git_is_opaque_with_settings_that_nobody_can_read(line):

@@ -55,6 +55,7 @@ def test_the_text_that_a_shell_is_given_is_read(line, lines):
         ("eval 'a b; c'", ["a b", "c"]),
         ("eval a '$x'", ["a ?"]),
         ("eval", ["eval"]),
+        ("eval -- a b", ["a b"]),
         ("eval 'eval \"a b\"'", ["a b"]),
         ("trap 'a b' EXIT", ["a b"]),
         ("trap 'a; b' INT TERM", ["a", "b"]),
