@@ -59,7 +59,7 @@ class Links:
         return place or "/"
 
     def _read(self, path: str) -> str | None:
-        """Return the target of a link; None if a path is no link, or nothing."""
+        """Return the target of a symbolic link; None if the path is not one, or does not exist."""
         if path not in self._targets:
             if len(self._targets) >= _MAX_LOOKUPS:
                 raise Invalid("the call has too many paths to follow their links")

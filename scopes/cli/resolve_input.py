@@ -66,8 +66,8 @@ def split_conflict(repository: Repository, first: str, conflict: str | None) -> 
     """
     if (
         conflict is not None
-        and find_conversation(repository, conflict)
         and find_conversation(repository, first) is None
+        and find_conversation(repository, conflict) is not None
     ):
         right = f"scopes conflicts show {conflict} {first}"
         raise Invalid(f"the conversation comes first: {first!a} was given before it", hint=f"for example: {right}")

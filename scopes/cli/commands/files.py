@@ -33,6 +33,5 @@ def files(context: typer.Context, where: ScopeOrLatestArgument = LATEST) -> int:
         if "." not in os.path.basename(where):
             raise
         search, blame = shlex.join(["scopes", "search", f"file:{where}"]), shlex.join(["scopes", "blame", where])
-        search, blame = shlex.join(["scopes", "search", f"file:{where}"]), shlex.join(["scopes", "blame", where])
         hint = f"to find who touched it: {search}, or {blame}"
         raise NotFound(f"{where!a} is a file, and no conversation", hint=hint) from error
