@@ -113,7 +113,7 @@ def test_a_merge_message_with_an_invalid_id_of_a_conflict_is_read(repository, mo
         resolved = [{**document, "id": identity} for document in message.extra.get("merge", {}).get("resolved", ())]
         return replace(message, extra={"merge": {"resolved": resolved}}) if resolved else message
 
-    monkeypatch.setattr("scopes.merge.ended_conflicts.read_message", read_forged)
+    monkeypatch.setattr("scopes.merge.ended_conflicts.read_body", read_forged)
     assert list_conflicts(repository, "conv-001", include_all=True).conflicts == ()
 
 
