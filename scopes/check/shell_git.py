@@ -11,7 +11,7 @@ from scopes.check.shell_git_settings import Environment, option_settings
 from scopes.check.shell_state import Word
 from scopes.check.shell_wrappers import Step, is_abbreviation, join, program_of, split_options
 from scopes.lazy_patterns import compile_lazily
-from scopes.loading import load
+from scopes.model.quoted_words import split_quoted
 
 _VALUED: Final = ("--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env")
 _PROGRAM_KEY: Final = compile_lazily(
@@ -185,7 +185,7 @@ def _alias_step(inner: tuple[Word, ...], values: Sequence[str]) -> Step | None:
     if value.startswith("!"):
         return Step("git alias", script=join((Word(value[1:], value[1:]), *inner[1:])))
     try:
-        pieces = load("shlex:split")(value)
+        pieces = split_quoted(value)
     except ValueError:
         pieces = value.split()
     if pieces[:1] == [inner[0].text]:

@@ -29,12 +29,18 @@ _SUFFIXES = (".json", ".jsonl", ".log", ".zst")
 _NAMES = ("conv-", "@")
 _MAX_NAMES = 5
 _EMPTY = "the file is empty"
+_UTF_32 = "it is UTF-32: convert it to UTF-8"
 # The first bytes of files that hold a transcript in another form, and what they are.
 _PACKED = {
     b"\x1f\x8b": "it is packed with gzip: unpack it",
     b"BZh": "it is packed with bzip2: unpack it",
     b"\xfd7zXZ": "it is packed with xz: unpack it",
     b"PK\x03\x04": "it is a zip archive: unpack it",
+    b"\xff\xfe\0\0": _UTF_32,
+    b"\0\0\xfe\xff": _UTF_32,
+    b"{\0\0\0": _UTF_32,
+    b"[\0\0\0": _UTF_32,
+    b"\0\0\0": _UTF_32,
     b"\xff\xfe": "it is UTF-16: convert it to UTF-8",
     b"\xfe\xff": "it is UTF-16: convert it to UTF-8",
 }

@@ -197,6 +197,9 @@ class Invocation:
             opened.caller = opened.caller._replace(
                 actor=actor, command=command, find_project=lambda: find_project(self.cwd, self.home)
             )
+            opened.open_commit_chunks = lambda: load("scopes.index.commit_cache:CommitCache")(
+                self.index_directory, path
+            )
             self._repository = opened
             if self.at_operation is not None:
                 note: Note | None = load("scopes.history.past:show_past")(opened, self.at_operation)

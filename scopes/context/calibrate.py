@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from itertools import accumulate, islice
 
 from scopes.context.part_text import texts_of
-from scopes.history.messages import read_message, walk_headers_newest_first
+from scopes.history.messages import read_body, walk_headers_newest_first
 from scopes.history.revisions import Revision
 from scopes.history.usage import tokens_of
 from scopes.model.message import Message
@@ -39,7 +39,7 @@ def calibrate(repository: Repository, revision: Revision, choice: TokenizerChoic
     if not isinstance(scaled, ScaledTokenizer) or scaled.fixed:
         return choice
     newest = islice(walk_headers_newest_first(repository, [revision.oid]), _MAX_MESSAGES)
-    messages = [read_message(repository, head.oid) for head in newest][::-1]
+    messages = [read_body(repository, head) for head in newest][::-1]
     steps = [(growth, text) for growth, text in _walk_steps(messages, scaled.family) if text]
     counter = scaled.counter
     counter.prepare(text for _, text in steps)

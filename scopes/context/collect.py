@@ -17,7 +17,7 @@ from scopes.history.amendments import Amendment, find_amendments, latest
 from scopes.history.messages import (
     MessageHeader,
     headers_of,
-    read_message,
+    read_body,
     read_message_at,
     read_message_bytes,
     walk_headers_newest_first,
@@ -194,7 +194,7 @@ def _add_conversation(
     start = 0
     root = None if limits.include_all else _find_context_root(repository, revision.oid, heads)
     if root is not None:
-        collected.summary = for_prompt(read_message(repository, heads[root].oid).text)
+        collected.summary = for_prompt(read_body(repository, heads[root]).text)
         start = root + 1
     start = max(start, _replace_by_summary(repository, heads, start, limits.verbatim, collected))
     older = [position for position in range(start) if position != root]
@@ -320,7 +320,7 @@ def _replace_by_summary(
         return start
     for position in reversed(range(start, len(heads))):
         if heads[position].kind == "summary":
-            text = for_prompt(read_message(repository, heads[position].oid).text)
+            text = for_prompt(read_body(repository, heads[position]).text)
             collected.summary = "\n\n".join(filter(None, (collected.summary, text)))
             return min(position, len(heads) - verbatim)
     return start
@@ -358,7 +358,7 @@ def _note_files(message: Message, number: int, files: dict[str, TouchedFile]) ->
 def _add_file_states(repository: Repository, revision: Revision, collected: Collected) -> None:
     """Set the content that the files had at a revision, as far as it was recorded."""
     heads = walk_headers_oldest_first(repository, [revision.oid])
-    states = file_states(read_message(repository, head.oid) for head in heads)
+    states = file_states(read_body(repository, head) for head in heads)
     collected.files = [file._replace(content=states.get(file.path)) for file in collected.files]
     if any(file.content is not None for file in collected.files):
         collected.notes.append(

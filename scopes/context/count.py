@@ -8,7 +8,7 @@ from itertools import islice
 
 from scopes.context.calibrate import calibrate
 from scopes.context.part_text import CATEGORIES, texts_of
-from scopes.history.messages import read_message, walk_headers_newest_first
+from scopes.history.messages import read_body, walk_headers_newest_first
 from scopes.history.revisions import resolve_revision
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
@@ -60,7 +60,7 @@ def count_conversation(repository: Repository, where: str, choice: TokenizerChoi
         heads = walk_headers_newest_first(repository, [revision.oid])
         while batch := list(islice(heads, _BATCH)):
             messages += len(batch)
-            texts = [each for head in batch for each in texts_of(read_message(repository, head.oid))]
+            texts = [each for head in batch for each in texts_of(read_body(repository, head))]
             tokenizer.prepare(text for _, text in texts)
             for category, text in texts:
                 parts[category] += tokenizer.count(text)

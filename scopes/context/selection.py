@@ -115,7 +115,9 @@ def relax_cuts(
     for _ in range(_MAX_WIDENINGS):
         if guess <= low:
             break
-        wider = [replace(t, content=content_of(t.message, guess)) if t.clipped_at(TOOL_LIMIT) else t for t in turns]
+        wider = [
+            replace(t, known_content=content_of(t.message, guess)) if t.clipped_at(TOOL_LIMIT) else t for t in turns
+        ]
         all_kept = _keep_all(wider, room, count, selection.mark_tokens)
         if all_kept is None:
             high = guess
@@ -124,6 +126,11 @@ def relax_cuts(
             best = wider, all_kept
         guess = isqrt(low * high)
     return best
+
+
+def _widen(turn: Turn, limit: int) -> Turn:
+    """Return a turn with its tool results clipped at another limit."""
+    return replace(turn, known_content=content_of(turn.message, limit))
 
 
 def _fill(selection: TurnSelection, turns: Sequence[Turn], position: int, room: int, count: Count) -> None:

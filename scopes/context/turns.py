@@ -43,9 +43,9 @@ class Turn:
     head: MessageHeader
     message: Message
     role: str
-    content: str
+    known_content: str | None = None  # `content`, once it is known: most turns are never looked at
     named: bool = False  # True if the heading includes the conversation
-    longest: int = 0  # characters of the longest tool call or result, in terms of the limit for results
+    known_longest: int | None = None
     results: tuple[NumberedHeader, ...] = ()
     lanes: tuple[int, ...] = ()  # of merged branches, the outermost first; they are positions in `Collected.lanes`
 
@@ -53,6 +53,20 @@ class Turn:
     def messages(self) -> int:
         """Return how many messages are in the turn."""
         return 1 + len(self.results)
+
+    @property
+    def content(self) -> str:
+        """Return the text of the message for a model, tool results clipped at the usual limit."""
+        if self.known_content is None:
+            self.known_content = content_of(self.message, TOOL_LIMIT)
+        return self.known_content
+
+    @property
+    def longest(self) -> int:
+        """Return the characters of the longest tool call or result, in terms of the limit for results."""
+        if self.known_longest is None:
+            self.known_longest = max(map(_tool_length, self.message.parts), default=0)
+        return self.known_longest
 
     def clipped_at(self, limit: int) -> bool:
         """Return True if a tool call or result is clipped at this limit for results."""
@@ -79,11 +93,8 @@ def block_of(turn: Turn, content: str) -> str:
 
 def make_turn(number: int, conversation: str, head: MessageHeader, message: Message) -> Turn | None:
     """Return the turn of a message; None if it has no content for a model, or was injected by a program."""
-    if not may_be_turn(head):
-        return None
-    content = content_of(message, TOOL_LIMIT)
-    longest = max(map(_tool_length, message.parts), default=0)
-    return Turn(number, conversation, head, message, role_of(head), content, longest=longest) if content else None
+    is_turn = may_be_turn(head) and has_content(message)
+    return Turn(number, conversation, head, message, role_of(head)) if is_turn else None
 
 
 def may_be_turn(head: MessageHeader) -> bool:

@@ -9,7 +9,7 @@ from shlex import quote
 from typing import Any
 
 from scopes.errors import Invalid, NotFound
-from scopes.history.messages import MessageHeader, header_of, read_message, read_root, with_subject
+from scopes.history.messages import MessageHeader, header_of, read_body, read_root, with_subject
 from scopes.history.revisions import Revision, list_branch_tips, read_active_branch, resolve_revision
 from scopes.history.tool_calls import TOOL_RESULTS, find_call_message
 from scopes.ids import BranchName, Oid
@@ -121,9 +121,9 @@ def _with_call(repository: Repository, row: BlameRow) -> BlameRow:
     call_message = find_call_message(repository, row.head) if row.head.kind == TOOL_RESULTS else None
     if call_message is None:
         return row
-    results = [part for part in read_message(repository, row.head.oid).parts if part.type == "tool_result"]
+    results = [part for part in read_body(repository, row.head).parts if part.type == "tool_result"]
     answered = {part.fields.get("call_id") for part in results}
-    parts = read_message(repository, call_message.oid).parts
+    parts = read_body(repository, call_message).parts
     calls = [part for part in parts if part.type == "tool_call" and part.fields.get("call_id") in answered]
     path = decoded_key(row.key).partition("/")[2]
     for name in (path, path.rpartition("/")[2], ""):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.history.messages import MessageHeader, message_id_of, read_message
+from scopes.history.messages import MessageHeader, message_id_of, read_body
 from scopes.history.revisions import conversation_ids, resolve_conversation
 from scopes.ids import ConversationId, Oid
 from scopes.merge.conflict_keys import group_of
@@ -173,7 +173,7 @@ def _read_texts(repository: Repository, in_progress: InProgress, conflict: Confl
         message = message_id_of(commit)
         if message in missing:
             missing.discard(message)
-            found[message] = read_message(repository, commit.oid).text
+            found[message] = read_body(repository, commit).text
     return found
 
 

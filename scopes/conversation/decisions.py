@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from scopes.history.amendments import find_claim
 from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.history.handles import ConversationHandle
-from scopes.history.messages import MessageHeader, read_message, subject_of
+from scopes.history.messages import MessageHeader, read_body, subject_of
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.conflict_keys import comparable_key, decoded_key, group_of, key_of_path
 from scopes.merge.divergence import state_of
@@ -98,7 +98,7 @@ def decisions_at(
     for number, head in enumerate(heads, 1):
         if head.kind != "decision" and (head.kind != "notice" or head.author_kind == "system"):
             continue
-        message = read_message(repository, head.oid)
+        message = read_body(repository, head)
         withdrawn = withdrawn_topic(message.extra)
         if withdrawn is not None:
             notices.append((withdrawn, head.oid))

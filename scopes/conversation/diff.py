@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from scopes.errors import Invalid, NotFound
-from scopes.history.messages import NO_TEXT, MessageHeader, header_of, is_root, read_message
+from scopes.history.messages import NO_TEXT, MessageHeader, header_of, is_root, read_body
 from scopes.history.name_syntax import LATEST
 from scopes.history.revisions import (
     Revision,
@@ -195,12 +195,12 @@ def _read_details(repository: Repository, heads: Sequence[MessageHeader]) -> dic
     for head in heads:
         if head.subject != NO_TEXT and len(head.subject) < SUBJECT_LENGTH:
             continue
-        message = read_message(repository, head.oid)
+        message = read_body(repository, head)
         details[head.oid] = MessageDetail(message)
         call = find_call_message(repository, head) if head.kind == TOOL_RESULTS else None
         if call is None or call.oid not in own:
             continue
-        calling = details.get(call.oid) or MessageDetail(read_message(repository, call.oid))
+        calling = details.get(call.oid) or MessageDetail(read_body(repository, call))
         results = tuple(part for part in message.parts if part.type == "tool_result")
         called = {part.fields.get("call_id") for part in calling.message.parts if part.type == "tool_call"}
         silent = not message.text.strip() and all(part.type in {"text", "tool_result"} for part in message.parts)
@@ -214,7 +214,7 @@ def _changed_messages(
     repository: Repository, pairs: Iterable[tuple[MessageHeader, MessageHeader]]
 ) -> Iterator[ChangedMessage]:
     for left_head, right_head in pairs:
-        left, right = read_message(repository, left_head.oid), read_message(repository, right_head.oid)
+        left, right = read_body(repository, left_head), read_body(repository, right_head)
         if content_of(left) != content_of(right):
             yield ChangedMessage(head=left_head, left=left, right=right)
 

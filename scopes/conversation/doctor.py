@@ -15,11 +15,12 @@ from scopes.result import Result
 from scopes.store.containment import list_program_keys
 from scopes.store.git_program import find_git
 from scopes.store.init import FORMAT_VERSION
+from scopes.store.libgit2 import library_versions
 from scopes.store.locks import StoreLock
 from scopes.store.maintenance import DEFAULT_PACK_THRESHOLD, estimate_loose_objects
 from scopes.store.recovery import list_leftovers, list_orphans
 from scopes.store.refs import PENDING
-from scopes.store.repository import Repository, library_versions
+from scopes.store.repository import Repository
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,8 +111,8 @@ def newest_first(summaries: Iterable[ConversationRow]) -> list[ConversationRow]:
     rows = sorted(summaries, key=attrgetter("id"))
     if any(row.moment is not None for row in rows):
         rows.sort(key=lambda row: row.moment or 0, reverse=True)
-    rows.sort(key=lambda row: (row.activity or "").removesuffix("Z"), reverse=True)
-    return rows
+    times = [((row.recorded_at or row.last_activity) or "").removesuffix("Z") for row in rows]
+    return [rows[position] for position in sorted(range(len(rows)), key=times.__getitem__, reverse=True)]
 
 
 def _with_valid_activity(row: ConversationRow) -> ConversationRow:

@@ -17,7 +17,7 @@ from scopes.history.messages import (
     author_kind_of,
     is_root,
     message_id_of,
-    read_message,
+    read_body,
     read_root,
     read_root_of,
 )
@@ -179,7 +179,7 @@ def read_moment(repository: Repository, tips: Iterable[Oid]) -> int | None:
     commits = [read_commit(repository, oid) for oid in set(tips)]
     newest = max(commit.time for commit in commits)
     times = [
-        read_root(repository, commit, None).created if is_root(commit) else read_message(repository, commit.oid).time
+        read_root(repository, commit, None).created if is_root(commit) else read_body(repository, commit).time
         for commit in commits
         if commit.time == newest
     ]

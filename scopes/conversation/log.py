@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +20,7 @@ from scopes.history.messages import (
     headers_of,
     is_root,
     message_id_of,
+    read_body,
     read_message,
     shown_author,
     walk_headers_newest_first,
@@ -30,7 +30,7 @@ from scopes.history.name_syntax import MIN_PREFIX_LENGTH
 from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import list_branch_tips, resolve_revision, resolve_with_latest
 from scopes.history.staleness import SUMMARY, is_news
-from scopes.history.tool_calls import BETWEEN_CALL_AND_RESULT, MAX_RESULTS, TOOL_RESULTS, find_call_message
+from scopes.history.tool_calls import TOOL_RESULTS, ToolResultTracker, find_call_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import KINDS, Message, MessageKind, Part
 from scopes.result import Note, Result, Stream, few
@@ -41,7 +41,7 @@ from scopes.store.repository import Repository, read_commit
 if TYPE_CHECKING:
     from scopes.merge.lane_marks import LaneMark
 
-_CACHED_BODIES = 32  # enough to read tool results once: a walk meets them just before their call
+_KEPT_BODIES = 32
 _MAX_PREFIXED = 5_000  # messages; more would delay the first row
 
 
@@ -163,7 +163,7 @@ def log(
         heads = _record_parents((header_of(commit) for commit in commits if not is_root(commit)), parents_of)
     else:
         heads = headers_of(commits)
-    read = lru_cache(maxsize=_CACHED_BODIES)(partial(read_message, repository))
+    read = _BodyReader(repository)
     heads = map(RecordedTimes(repository).add_to, heads)
     counted = _count_newer(heads, of_branch=len(tips) == 1 and tips[0] in branches)
     seen: set[tuple[str, str]] = set()
@@ -215,23 +215,6 @@ def touches_file(message: Message, path: str) -> bool:
     if absolute:
         return any(f"{name}/".startswith(f"{path}/") for name in touched)
     return path != "" and any(f"/{path}/" in f"/{name}/" for name in touched)
-
-
-class ToolResultTracker:
-    """Finds the results of tool calls in a walk from children to parents, in which results come before their calls."""
-
-    def __init__(self) -> None:
-        self._results_after: dict[Oid, tuple[Oid, ...]] = {}
-
-    def visit(self, head: MessageHeader) -> tuple[Oid, ...]:
-        """Visit the next message; return the messages with the results of its calls, nearest first, at most 64."""
-        results = self._results_after.pop(head.oid, ())
-        if head.kind not in BETWEEN_CALL_AND_RESULT:
-            return results
-        pending = (head.oid, *results) if head.kind == TOOL_RESULTS else results
-        for parent in head.parents[:1]:
-            self._results_after[parent] = (*pending, *self._results_after.get(parent, ()))[:MAX_RESULTS]
-        return ()
 
 
 def _check_options(limit: int | None, *, graph: bool, oldest_first: bool) -> None:
@@ -289,9 +272,7 @@ def _read_labels(repository: Repository, conversation: ConversationId, *, copies
     return _Labels(branches, tags, by_message)
 
 
-def _filter(
-    only: LogFilter, read: Callable[[Oid], Message], seen: set[tuple[str, str]]
-) -> Callable[[MessageHeader], bool]:
+def _filter(only: LogFilter, read: _BodyReader, seen: set[tuple[str, str]]) -> Callable[[MessageHeader], bool]:
     """Return the filter as a predicate, which adds author and kind of a message to `seen`; refuse a bad date."""
     kinds = parse_kinds(_as_names(only.kind))
     authors = {header_safe(name).casefold() for name in _as_names(only.author)}  # the form of names in commit headers
@@ -307,8 +288,8 @@ def _filter(
             and (until is None or time <= until)
             and (not kinds or head.kind in kinds)
             and (not authors or shown_author(head).casefold() in authors or head.author.casefold() in authors)
-            and (path is None or touches_file(read(head.oid), path))
-            and (body is None or body(read(head.oid)))
+            and (path is None or touches_file(read(head), path))
+            and (body is None or body(read(head)))
         )
 
     return matches
@@ -380,7 +361,7 @@ class _ResultFolder:
     def __init__(
         self,
         repository: Repository,
-        read: Callable[[Oid], Message],
+        read: _BodyReader,
         matches: Callable[[MessageHeader], bool],
         tips: Container[Oid],
         hidden: Container[Oid],
@@ -398,8 +379,8 @@ class _ResultFolder:
         call = find_call_message(self._repository, head)
         if call is None or call.oid in self._hidden or not self._matches(call):
             return False
-        called = {part.fields.get("call_id") for part in self._read(call.oid).parts if part.type == "tool_call"}
-        parts = self._read(head.oid).parts
+        called = {part.fields.get("call_id") for part in self._read(call).parts if part.type == "tool_call"}
+        parts = self._read(head).parts
         return bool(parts) and all(p.type == "tool_result" and p.fields.get("call_id", "") in called for p in parts)
 
 
@@ -427,21 +408,56 @@ def _with_prefixes(entries: Iterable[LogEntry], lengths: Mapping[str, int]) -> I
         yield replace(entry, prefix=lengths.get(entry.head.id))
 
 
+class _BodyReader:
+    """Reads messages and keeps the last ones: tool results, which a walk meets before their call, are read once."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._kept: dict[Oid, Message] = {}
+
+    def __call__(self, head: MessageHeader) -> Message:
+        """Return the message of a header."""
+        return self._kept.get(head.oid) or self._keep(head.oid, read_body(self._repository, head))
+
+    def read_at(self, oid: Oid) -> Message:
+        """Return the message of a commit."""
+        return self._kept.get(oid) or self._keep(oid, read_message(self._repository, oid))
+
+    def _keep(self, oid: Oid, message: Message) -> Message:
+        if len(self._kept) == _KEPT_BODIES:
+            del self._kept[next(iter(self._kept))]
+        self._kept[oid] = message
+        return message
+
+
 def _read_bodies(
-    entries: Iterable[LogEntry], read: Callable[[Oid], Message], *, read_all: bool, results: bool
+    entries: Iterable[LogEntry], read: _BodyReader, *, read_all: bool, results: bool
 ) -> Iterator[LogEntry]:
     """Add bodies as the entries are iterated: all, or only those of messages whose commit has no subject text."""
     for entry in entries:
         yield _with_body(entry, read, results=results) if read_all or entry.head.subject == NO_TEXT else entry
 
 
-def _with_body(entry: LogEntry, read: Callable[[Oid], Message], *, results: bool) -> LogEntry:
-    message = read(entry.head.oid)
+def _with_body(entry: LogEntry, read: _BodyReader, *, results: bool) -> LogEntry:
+    message = read(entry.head)
     parts: tuple[Part, ...] = ()
     if results and any(part.type == "tool_call" for part in message.parts):
-        answers = (message, *map(read, entry.answered_by))
+        answers = (message, *map(read.read_at, entry.answered_by))
         parts = tuple(part for answer in answers for part in answer.parts if part.type == "tool_result")
-    return replace(entry, message=message, results=parts)
+    return LogEntry(  # `replace` takes three times as long, and a log makes one for each message
+        head=entry.head,
+        message=message,
+        branches=entry.branches,
+        tags=entry.tags,
+        parents=entry.parents,
+        answered_by=entry.answered_by,
+        results=parts,
+        newer=entry.newer,
+        prefix=entry.prefix,
+        lanes=entry.lanes,
+        retracted=entry.retracted,
+        amended=entry.amended,
+    )
 
 
 def _record_parents(heads: Iterable[MessageHeader], parents_of: dict[Oid, tuple[Oid, ...]]) -> Iterator[MessageHeader]:

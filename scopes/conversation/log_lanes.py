@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from scopes.history.amendments import Amendment, find_amendments, latest
-from scopes.history.messages import MessageHeader, read_message
+from scopes.history.messages import MessageHeader, read_body
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.loading import load
 from scopes.model.message import Message
@@ -71,4 +71,4 @@ class LaneFinder:
         if self._amendments is None:
             heads = () if self._lanes is None else self._lanes.heads
             self._amendments = find_amendments(self._repository, self._tips[0], heads)
-        return latest(read_message(self._repository, head.oid), self._amendments)
+        return latest(read_body(self._repository, head), self._amendments)

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from scopes.conversation.diff_lines import diff_lines
 from scopes.conversation.pair_messages import Content, pair_messages, read_content, similarity
 from scopes.errors import Invalid
-from scopes.history.messages import NO_TEXT, MessageHeader, header_of, is_root, read_message, subject_of
+from scopes.history.messages import NO_TEXT, MessageHeader, header_of, is_root, read_body, subject_of
 from scopes.history.revisions import Revision, resolve_conversation, resolve_revision, resolve_revision_anywhere
 from scopes.ids import ConversationId, Oid
 from scopes.model.claims import content_of
@@ -160,7 +160,7 @@ def _read_range(repository: Repository, named: _Range) -> list[_Entry]:
     heads: dict[str, MessageHeader] = {}
     for head in (header_of(commit) for commit in commits if not is_root(commit) and len(commit.parents) < 2):
         heads[head.id] = head
-    messages = [(head, read_message(repository, head.oid)) for head in heads.values()]
+    messages = [(head, read_body(repository, head)) for head in heads.values()]
     return [_Entry(head, message, read_content(message)) for head, message in messages]
 
 

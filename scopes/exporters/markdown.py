@@ -22,7 +22,7 @@ from scopes.exporters.markdown_escape import code_block, code_span, escape_block
 from scopes.exporters.selection import BranchSlice, ExportSelection
 from scopes.history.amendments import Amendment, find_amendments, latest
 from scopes.history.lanes import lane_changes
-from scopes.history.messages import MessageHeader, read_message
+from scopes.history.messages import MessageHeader, read_body
 from scopes.ids import BranchName, MessageId, Oid
 from scopes.model.message import FileTouch, Message, Part
 from scopes.model.tool_calls import is_refused
@@ -62,7 +62,7 @@ def write_markdown(repository: Repository, selection: ExportSelection) -> Iterat
             before, lanes = lanes, branch_slice.lanes.lanes_of(head.oid)
             for mark in _walk_marks(repository, branch_slice, before, lanes, transcript):
                 yield utf8(visible(mark))
-            yield utf8(visible(_message_section(head, read_message(repository, head.oid), transcript)))
+            yield utf8(visible(_message_section(head, read_body(repository, head), transcript)))
         for mark in _walk_marks(repository, branch_slice, lanes, (), transcript):
             yield utf8(visible(mark))
 
@@ -157,7 +157,7 @@ def _walk_marks(
     """Yield the headings between two messages where merged branches end, innermost first, and where others begin."""
 
     def read(head: MessageHeader) -> Message | None:
-        return latest(read_message(repository, head.oid), transcript.amendments)
+        return latest(read_body(repository, head), transcript.amendments)
 
     left, entered = lane_changes(before, after)
     for lane in left:

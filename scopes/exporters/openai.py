@@ -16,7 +16,7 @@ from typing import Any
 from scopes.exporters.json_export import json_text, utf8
 from scopes.exporters.selection import ExportSelection
 from scopes.history.amendments import find_amendments, latest
-from scopes.history.messages import read_message
+from scopes.history.messages import read_body
 from scopes.model.message import Message, Part, payload_key
 from scopes.store.repository import Repository
 
@@ -52,7 +52,7 @@ def _walk_current(repository: Repository, selection: ExportSelection) -> Iterato
     known = set(selection.ids.values())
     retracted_calls: set[object] = set()  # their results are left out
     for head in selection.heads:
-        message = read_message(repository, head.oid)
+        message = read_body(repository, head)
         if message.amends in known or message.retracts in known:
             continue
         current = latest(message, amendments)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from scopes.errors import Refused
-from scopes.history.messages import STATE_DIRECTORY, MessageHeader, read_message, walk_headers_oldest_first
+from scopes.history.messages import STATE_DIRECTORY, MessageHeader, read_body, walk_headers_oldest_first
 from scopes.history.revisions import list_branch_tips, resolve_branch_name, resolve_conversation
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.model.message import Message
@@ -65,7 +65,7 @@ def resolve_scope(repository: Repository, text: str) -> Scope:
 def walk_messages(repository: Repository, scope: Scope) -> Iterator[tuple[MessageHeader, Message]]:
     """Yield all messages of the branches of a scope with their bodies, each once, oldest first."""
     heads = walk_headers_oldest_first(repository, _sort_by_time(repository, scope.tips.values()))
-    return ((head, read_message(repository, head.oid)) for head in heads)
+    return ((head, read_body(repository, head)) for head in heads)
 
 
 def list_tips_by_time(repository: Repository, conversation: ConversationId) -> list[Oid]:

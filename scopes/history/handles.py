@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from scopes.errors import NotFound
-from scopes.history.messages import MessageHeader, read_message, walk_headers_newest_first
+from scopes.history.messages import MessageHeader, read_body, walk_headers_newest_first
 from scopes.history.metadata import Metadata, read_metadata
 from scopes.history.revisions import (
     MAIN,
@@ -143,4 +143,4 @@ class BranchHandle:
 
     def messages(self) -> Iterator[Message]:
         """Yield the messages, newest first."""
-        return (read_message(self.repository, head.oid) for head in self.headers())
+        return (read_body(self.repository, head) for head in self.headers())

@@ -73,8 +73,8 @@ class MessageHeader(NamedTuple):
 
     `time` is in whole seconds since 1970, `subject` is the start of the first line. `recorded` is when the message was
     written, if that is known and it has another time, and `title` what to show for a merge of scopes, with the names of
-    its branches: see `recorded_times`. It is a named tuple because a log makes one
-    for each message, and that takes a third of the time of a dataclass.
+    its branches: see `recorded_times`. `tree` is that of the commit, if known: `read_body` need not read the commit for
+    it. It is a named tuple because a log makes one for each message, and that takes a third of the time of a dataclass.
     """
 
     id: MessageId
@@ -88,6 +88,7 @@ class MessageHeader(NamedTuple):
     to: tuple[str, ...]
     recorded: int | None = None
     title: str | None = None
+    tree: Oid | None = None
 
     @property
     def shown_subject(self) -> str:
@@ -115,6 +116,7 @@ def header_of(commit: Commit) -> MessageHeader:
         commit.time,
         commit.subject,
         tuple(to.split(", ")) if to else (),
+        tree=commit.tree,
     )
 
 
@@ -158,7 +160,7 @@ def with_subject(objects: Objects, head: MessageHeader) -> MessageHeader:
     """Return the header of a message; of a typed message without text with its document as the subject."""
     if head.subject != NO_TEXT or head.kind not in TYPED_KINDS:
         return head
-    return head._replace(subject=subject_of(head, read_message(objects, head.oid))[:SUBJECT_LENGTH])
+    return head._replace(subject=subject_of(head, read_body(objects, head))[:SUBJECT_LENGTH])
 
 
 def message_id_of(commit: Commit) -> MessageId:
@@ -207,6 +209,11 @@ def read_message(objects: Objects, oid: Oid) -> Message:
         Corrupt, NotFound: the message is damaged or missing.
     """
     return decode(read_message_bytes(objects, oid))
+
+
+def read_body(objects: Objects, head: MessageHeader | Commit) -> Message:
+    """Read the message of a header or commit that was read already; raises as `read_message` does."""
+    return read_message(objects, head.oid) if head.tree is None else read_message_at(objects, head.tree)
 
 
 def read_message_at(objects: Objects, tree: Oid) -> Message:

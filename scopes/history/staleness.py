@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from scopes.history.amendments import is_retracted
-from scopes.history.messages import NO_TEXT, MessageHeader, read_message, walk_headers_newest_first
+from scopes.history.messages import NO_TEXT, MessageHeader, read_body, walk_headers_newest_first
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.message import Message
@@ -23,7 +23,7 @@ def walk_compactions(
     """Yield the compactions among the messages of a branch, newest first, without retracted ones."""
     for head in heads_newest_first:
         if head.kind in SUMMARIES:
-            message = read_message(repository, head.oid)
+            message = read_body(repository, head)
             is_compaction = message.kind == "compaction" or message.extra.get("context_root") is True
             if is_compaction and not is_retracted(repository, tip, head.id):
                 yield head, message

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from scopes.history.messages import header_of, read_message
+from scopes.history.messages import header_of, read_body
 from scopes.ids import AgentName
 from scopes.model.message import Message
 from scopes.store.objects import Commit
@@ -36,7 +36,7 @@ def find_sub_agent(objects: Objects, newest_first: Iterable[Commit]) -> SubAgent
     commits = list(newest_first)
     if not commits:
         return None
-    first = read_message(objects, commits[-1].oid)
+    first = read_body(objects, commits[-1])
     if not is_spawned(first):
         return None
     heads = map(header_of, commits)  # the first messages may be copies of other authors' messages

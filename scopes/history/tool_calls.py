@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from scopes.errors import Corrupt, NotFound
-from scopes.history.messages import NO_TEXT, MessageHeader, header_of, read_message, subject_of
+from scopes.history.messages import NO_TEXT, MessageHeader, header_of, read_body, subject_of
 from scopes.ids import Oid
 from scopes.model.file_edits import touches_of_call
 from scopes.model.message import Message, Part
@@ -19,6 +19,23 @@ TOOL_RESULTS = "tool-results"
 BETWEEN_CALL_AND_RESULT = frozenset({TOOL_RESULTS, "system", "meta", "notice", "error"})  # kinds of message
 MAX_RESULTS = 64
 _TOOL = "tool"  # kind of author
+
+
+class ToolResultTracker:
+    """Finds the results of tool calls in a walk from children to parents, in which results come before their calls."""
+
+    def __init__(self) -> None:
+        self._results_after: dict[Oid, tuple[Oid, ...]] = {}
+
+    def visit(self, head: MessageHeader) -> tuple[Oid, ...]:
+        """Visit the next message; return the messages with the results of its calls, nearest first, at most 64."""
+        results = self._results_after.pop(head.oid, ())
+        if head.kind not in BETWEEN_CALL_AND_RESULT:
+            return results
+        pending = (head.oid, *results) if head.kind == TOOL_RESULTS else results
+        for parent in head.parents[:1]:
+            self._results_after[parent] = (*pending, *self._results_after.get(parent, ()))[:MAX_RESULTS]
+        return ()
 
 
 def find_call_message(objects: Objects, results: MessageHeader) -> MessageHeader | None:
@@ -40,7 +57,7 @@ def with_summary(objects: Objects, head: MessageHeader) -> MessageHeader:
     """
     if head.subject != NO_TEXT:
         return head
-    message = read_message(objects, head.oid)
+    message = read_body(objects, head)
     subject = subject_of(head, message)
     if subject == NO_TEXT:
         subject = summarize_calls(message) or _summarize_answered(objects, head, message) or NO_TEXT
@@ -53,7 +70,7 @@ def _summarize_answered(objects: Objects, head: MessageHeader, message: Message)
     call = find_call_message(objects, head) if answered else None
     if call is None:
         return ""
-    calls = read_message(objects, call.oid)
+    calls = read_body(objects, call)
     parts = tuple(part for part in calls.parts if part.fields.get("call_id") in answered)
     summary = summarize_calls(replace(calls, parts=parts))
     return f"result of {summary}" if summary else ""
@@ -81,7 +98,7 @@ def with_touched_files(objects: Objects, tip: Oid, message: Message) -> Message:
         if successful.keys() <= calls.keys() or not above.parents:
             break
         with suppress(Corrupt, NotFound):  # a commit of another program
-            calls = {**calls_by_id(read_message(objects, above.oid).parts), **calls}
+            calls = {**calls_by_id(read_body(objects, above).parts), **calls}
         above = read_commit(objects, above.parents[0])
     touches = [
         touch

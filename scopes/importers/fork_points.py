@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from scopes.history.messages import is_root, message_id_of, read_message
+from scopes.history.messages import is_root, message_id_of, read_body
 from scopes.ids import MessageId, Oid
 from scopes.importers.archive import walk_segments
 from scopes.importers.formats.events import Session
@@ -37,7 +37,7 @@ def stored_parent(objects: Objects, tips: Sequence[Oid], record: Oid | None) -> 
     found: Commits = {}
     for tip in tips:
         for commit in walk_newest_first(objects, [tip]):
-            if is_root(commit) or OPEN not in read_message(objects, commit.oid).extra:
+            if is_root(commit) or OPEN not in read_body(objects, commit).extra:
                 break
             found[message_id_of(commit), commit.parents[0]] = commit.oid
     return ParentSession(tips, record, open=found)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from scopes.history.messages import is_root, read_message
+from scopes.history.messages import is_root, read_body
 from scopes.history.sources import SOURCES, SourceRecord, read_source_record
 from scopes.ids import Oid
 from scopes.importers.formats.base import Format, read_session
@@ -123,7 +123,7 @@ def is_contained(run: ImportRun, match: TargetMatch, events: Iterable[Event]) ->
     known = KnownCalls()
     for commit in walk_newest_first(run.objects, tips):
         if not is_root(commit):
-            for part in read_message(run.objects, commit.oid).parts:
+            for part in read_body(run.objects, commit).parts:
                 if part.type == "tool_call":
                     known.add(part)
     drafts = (event for event in events if isinstance(event, Draft))

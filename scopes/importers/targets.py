@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scopes.clock import format_seconds
-from scopes.history.messages import is_root, message_id_of, read_message, write_root_commit
+from scopes.history.messages import is_root, message_id_of, read_body, write_root_commit
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, conversation_ids, list_branch_tips
 from scopes.history.sources import SOURCES, TRACKING, SourceRecord, read_source_record
@@ -229,7 +229,7 @@ class ImportTargets:
         for commit in walk_oldest_first(self._objects, tips, target.walked):
             target.walked.add(commit.oid)
             if commit.parents and not is_root(commit):
-                message = read_message(self._objects, commit.oid)
+                message = read_body(self._objects, commit)
                 target.known.add_calls(message.parts, message_id_of(commit), sub_agent_fields)
                 if OPEN not in message.extra:
                     target.known.commits.setdefault((message_id_of(commit), commit.parents[0]), commit.oid)

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from scopes.history.activity import CHANGED, ENDED, Activity
-from scopes.history.messages import read_message, walk_headers_newest_first
+from scopes.history.messages import read_body, walk_headers_newest_first
 from scopes.ids import AgentName, MessageId
 from scopes.memory.entry import DEFAULT_IMPORTANCE, ActionItem, MemoryEntry, Sources
 from scopes.memory.keywords import walk_words
@@ -254,7 +254,7 @@ def _read_sources(repository: Repository, sources: Sources) -> Iterator[SourceMe
     for head in walk_headers_newest_first(repository, [sources.tip]):
         if head.id in wanted:
             wanted.discard(head.id)
-            yield SourceMessage(head, read_message(repository, head.oid))
+            yield SourceMessage(head, read_body(repository, head))
         if not wanted:
             return
 

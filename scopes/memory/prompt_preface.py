@@ -13,7 +13,7 @@ from typing import NamedTuple
 from scopes.fence import fenced
 from scopes.history.amendments import find_amendments, latest
 from scopes.history.handles import StoreHandle
-from scopes.history.messages import MessageHeader, read_message, walk_headers_newest_first
+from scopes.history.messages import MessageHeader, read_body, walk_headers_newest_first
 from scopes.history.staleness import is_news
 from scopes.ids import ConversationId, Oid
 from scopes.memory.context import LIMIT, MAX_CHARACTERS, context
@@ -101,6 +101,6 @@ def _walk_exchanges(repository: Repository, conversation: ConversationId) -> Ite
 def _read(repository: Repository, heads: list[MessageHeader]) -> Iterator[tuple[MessageHeader, Message]]:
     """Yield the messages with news, except amendments and retractions."""
     for head in filter(is_news, heads):
-        message = read_message(repository, head.oid)
+        message = read_body(repository, head)
         if message.amends is None and message.retracts is None:
             yield head, message

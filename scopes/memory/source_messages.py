@@ -13,6 +13,7 @@ from scopes.history.amendments import is_retracted
 from scopes.history.messages import (
     STATE_DIRECTORY,
     MessageHeader,
+    read_body,
     read_message,
     walk_headers_newest_first,
     walk_headers_oldest_first,
@@ -73,7 +74,7 @@ def read_source_messages(
     """
     sources: dict[MessageId, SourceMessage] = {}
     for head in heads:
-        message = read_message(repository, head.oid)
+        message = read_body(repository, head)
         on_message(message)
         for replaced in (message.amends, message.retracts):
             if replaced is not None:

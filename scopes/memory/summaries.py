@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from scopes.clock import format_seconds
 from scopes.history.amendments import is_retracted
 from scopes.history.handles import StoreHandle
-from scopes.history.messages import MessageHeader, read_message, walk_headers_newest_first
+from scopes.history.messages import MessageHeader, read_body, walk_headers_newest_first
 from scopes.history.staleness import SUMMARIES, is_news
 from scopes.ids import BranchName, ConversationId, MessageId
 from scopes.memory.source_messages import headers_since_summary, read_amended, read_source_messages, source_ids
@@ -65,7 +65,7 @@ def list_summaries(repository: Repository, branch: str) -> SummaryList:
     for head in walk_headers_newest_first(repository, [tip]):
         newer += is_news(head)
         if head.kind in SUMMARIES and not is_retracted(repository, tip, head.id):
-            message = read_message(repository, head.oid)
+            message = read_body(repository, head)
             sources = source_ids(message.extra.get("summarizes"))
             sources_of[head.id] = sources
             method = str(message.extra.get("method", "unknown"))

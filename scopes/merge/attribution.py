@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from scopes.history.messages import KIND_TRAILER, header_of, message_id_of, read_message
+from scopes.history.messages import KIND_TRAILER, header_of, message_id_of, read_body, read_message
 from scopes.history.tool_calls import find_call_message
 from scopes.ids import Oid
 from scopes.merge.conflict_keys import group_of, key_of_path, value_field
@@ -66,7 +66,7 @@ def _key_with_side_taken(objects: Objects, commit: Commit) -> str | None:
     """Return the key of the conflict that a commit resolved with the value of a side or of the base, or None."""
     if commit.trailers.get(KIND_TRAILER) != "notice":
         return None
-    match read_message(objects, commit.oid).extra.get("conflict"):
+    match read_body(objects, commit).extra.get("conflict"):
         case {"status": "resolved", "choice": "source" | "target" | "base" | "value", "key": str(key)}:
             return key
     return None

@@ -14,7 +14,7 @@ from scopes.history.messages import (
     STATE_DIRECTORY,
     TO_TRAILER,
     MessageHeader,
-    read_message,
+    read_body,
     walk_headers_newest_first,
 )
 from scopes.history.recorded_times import RecordedTimes
@@ -78,7 +78,7 @@ class _ConflictTimes:
     def _walk_notices(self, tip: Oid) -> Iterator[tuple[str, Commit]]:
         for commit in walk_newest_first(self._repository, [tip]):
             if commit.trailers.get(KIND_TRAILER) == "notice":
-                match read_message(self._repository, commit.oid).extra.get("conflict"):
+                match read_body(self._repository, commit).extra.get("conflict"):
                     case {"id": str(conflict), "status": "resolved"}:
                         yield conflict, commit
 
@@ -202,7 +202,7 @@ def find_addressee(repository: Repository, tip: Oid, conflict: str) -> str | Non
     """Return whom a conflict was escalated to last, from the messages of a history."""
     for commit in walk_newest_first(repository, [tip]):
         if commit.trailers.get(KIND_TRAILER) == "notice" and commit.trailers.get(TO_TRAILER):
-            match read_message(repository, commit.oid):
+            match read_body(repository, commit):
                 case Message(extra={"conflict": {"id": str(found), "status": "escalated"}}, to=(addressee, *_)):
                     if found == conflict:
                         return addressee

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds
-from scopes.history.messages import KIND_TRAILER, message_id_of, read_message
+from scopes.history.messages import KIND_TRAILER, message_id_of, read_body
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, Oid
 from scopes.merge.conflict_keys import comparable_key, folded, group_of, per_agent, value_field
@@ -146,7 +146,7 @@ class EarlierResolutions:
         for commit in walk_newest_first(self._repository, self._tips):
             if commit.trailers.get(KIND_TRAILER) != "notice":
                 continue
-            match read_message(self._repository, commit.oid).extra.get("conflict"):
+            match read_body(self._repository, commit).extra.get("conflict"):
                 case {"id": str(identity), "status": "resolved"} if identity in ids:
                     blob = find_blob(self._repository, commit.tree, f"state/{leaf(CONFLICTS, identity)}")
                     record = None if blob is None else decode_conflict(blob)

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from scopes.clock import known_seconds
-from scopes.history.messages import KIND_TRAILER, read_message
+from scopes.history.messages import KIND_TRAILER, read_body
 from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import find_directory, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
@@ -199,7 +199,7 @@ def _at_time(in_progress: InProgress, time: str) -> InProgress:
 
 def _resolved_by_merge(repository: Repository, conversation: ConversationId, commit: Commit) -> list[Conflict]:
     """Return the conflicts that a merge resolved by itself, from its message; both sides are computed again."""
-    match read_message(repository, commit.oid).extra.get("merge"):
+    match read_body(repository, commit).extra.get("merge"):
         case {"resolved": list(documents)} if len(commit.parents) == 2:
             target, source = commit.parents
             directory = find_directory(repository, conversation)

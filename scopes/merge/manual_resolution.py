@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from scopes.errors import Invalid
-from scopes.history.messages import message_id_of, read_message
+from scopes.history.messages import message_id_of, read_body
 from scopes.history.revisions import find_directory
 from scopes.ids import Oid
 from scopes.merge.apply_resolution import BOTH, apply_choice, set_value
@@ -88,7 +88,7 @@ def _claim_of_position(repository: Repository, tip: Oid, key: str, position: Pos
     if group_of(key) == MESSAGES and isinstance(value, str):
         for commit in walk_newest_first(repository, [tip]):
             if message_id_of(commit) == position.message:
-                message = read_message(repository, commit.oid)
+                message = read_body(repository, commit)
                 return None if message.amends is None else {"amended": content_hash(message)}
         return None
     return value

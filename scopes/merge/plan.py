@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from scopes.errors import Refused
-from scopes.history.messages import is_root, message_id_of, read_message
+from scopes.history.messages import is_root, message_id_of, read_body
 from scopes.history.revisions import find_directory
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.merge.apply_resolution import BOTH, apply_choice, apply_resolution
@@ -148,7 +148,7 @@ def adds_nothing(objects: Objects, plan: MergePlan) -> bool:
     copies = {message_id_of(commit): commit for commit in plan.divergence.target.commits}
     for commit in plan.divergence.source.commits:
         copy = copies.get(message_id_of(commit))
-        if copy is None or content_of(read_message(objects, copy.oid)) != content_of(read_message(objects, commit.oid)):
+        if copy is None or content_of(read_body(objects, copy)) != content_of(read_body(objects, commit)):
             return False
     return write_state(objects, plan) == plan.divergence.target.state
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from scopes.history.messages import KIND_TRAILER, STATE_DIRECTORY, message_id_of, read_message
+from scopes.history.messages import KIND_TRAILER, STATE_DIRECTORY, message_id_of, read_body
 from scopes.ids import MessageId, Oid
 from scopes.merge.automatic_resolution import Policy
 from scopes.merge.conflict_keys import comparable_key, file_spellings, key_of_path, value_field
@@ -193,7 +193,7 @@ class ReplayTarget:
     def _find_retracted_topics(self, objects: Objects) -> dict[Oid, set[str]]:
         """Return the comparable keys that a retracted message had stated, by the commit that retracts it."""
         notices = [each for each in self.new_commits if each.trailers.get(KIND_TRAILER) == "notice"]
-        retracting = {each.oid: read_message(objects, each.oid).retracts for each in notices}
+        retracting = {each.oid: read_body(objects, each).retracts for each in notices}
         missing = {message for message in retracting.values() if message is not None}
         topics: dict[str, set[str]] = {}
         for commit in walk_newest_first(objects, [self.tip]) if missing else ():
@@ -207,7 +207,7 @@ class ReplayTarget:
 
 def _replay(objects: Objects, target: ReplayTarget, commit: Commit, rules: ReplayRules) -> tuple[Oid, MergePlan]:
     """Write one message on top of the target; keys with open conflicts keep the value of the target."""
-    message = read_message(objects, commit.oid)
+    message = read_body(objects, commit)
     # Reading the new commits is slow: do it only if they can conflict by message, or to name the authors of conflicts.
     concerns_others = message.retracts is not None or message.id in target.known
     plan = _plan(objects, target, commit, rules, with_commits=concerns_others)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-import shlex
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+from scopes.model.quoted_words import split_quoted
 
 _SPECIAL = re.compile(r"[*?\[\]{}$`~!;&|<>()\\#\n\r]")  # what a shell would expand, or begin another command with
 _AND = " && "
@@ -46,7 +47,7 @@ def split_plain(command: str) -> list[list[str]] | None:
     if len(command) > MAX_COMMAND or any(_SPECIAL.search(piece) for piece in pieces):
         return None
     try:
-        return [shlex.split(piece) for piece in pieces]
+        return [split_quoted(piece) for piece in pieces]
     except ValueError:
         return None
 
@@ -85,7 +86,7 @@ def _operands(words: Sequence[str], name: Sequence[str], options: Iterable[str])
 def is_repeatable(command: str) -> bool:
     """Return True for a `sed -i` that makes the same text of the same text: it only replaces what is in its script."""
     try:
-        words = shlex.split(command) if command[:3] == "sed" and len(command) <= MAX_COMMAND else []
+        words = split_quoted(command) if command[:3] == "sed" and len(command) <= MAX_COMMAND else []
     except ValueError:
         return False
     plain = all(_SPECIAL.search(word) is None for word in words[3:])

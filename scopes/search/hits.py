@@ -13,7 +13,7 @@ from scopes.history.messages import (
     NO_TEXT,
     MessageHeader,
     header_of,
-    read_message,
+    read_body,
     summarize_payload,
     walk_headers_oldest_first,
 )
@@ -224,7 +224,7 @@ class HitReader:
         if head.subject != NO_TEXT:
             return Neighbor(head, None)
         try:
-            return Neighbor(head, read_message(self._repository, head.oid))
+            return Neighbor(head, read_body(self._repository, head))
         except (NotFound, Corrupt):
             return Neighbor(head, None)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from types import MappingProxyType
 from typing import Final
 
 from scopes.errors import NotFound
 from scopes.ids import Oid, is_oid
+from scopes.store.commit_reader import reader_of
 from scopes.store.error_translation import refusal
 from scopes.store.libgit2 import pygit2
 from scopes.store.objects import Commit
@@ -29,8 +30,9 @@ def walk_newest_first(
     pending = list(dict.fromkeys(tips))
     if len(pending) == 1 and pending[0] not in hidden:
         oid: Oid | None = pending[0]
+        read = reader_of(objects)
         while oid is not None and oid not in hidden:
-            commit = known.get(oid) or read_commit(objects, oid)
+            commit = known.get(oid) or read(oid)
             if len(commit.parents) > 1:
                 break
             yield commit
@@ -53,18 +55,21 @@ def _oldest_first(
     The linear end of a history with one tip is read without a search.
     """
     line: list[Commit] = []
+    read = reader_of(objects)
     while len(tips) == 1 and tips[0] not in hidden:
-        commit = known.get(tips[0]) or read_commit(objects, tips[0])
+        commit = known.get(tips[0]) or read(tips[0])
         if len(commit.parents) > 1:
             break
         line.append(commit)
         tips = list(commit.parents)
-    order = _search(objects, tips, hidden, known) if tips else []
+    order = _search(read, tips, hidden, known) if tips else []
     order.extend(reversed(line))
     return order
 
 
-def _search(objects: Objects, tips: list[Oid], hidden: Container[Oid], known: Mapping[Oid, Commit]) -> list[Commit]:
+def _search(
+    read: Callable[[Oid], Commit], tips: list[Oid], hidden: Container[Oid], known: Mapping[Oid, Commit]
+) -> list[Commit]:
     done: set[Oid] = set()
     order: list[Commit] = []
     stack: list[tuple[Oid, Commit | None]] = [(tip, None) for tip in reversed(tips)]
@@ -74,7 +79,7 @@ def _search(objects: Objects, tips: list[Oid], hidden: Container[Oid], known: Ma
             order.append(commit)
         elif oid not in done and oid not in hidden:
             done.add(oid)
-            commit = known.get(oid) or read_commit(objects, oid)
+            commit = known.get(oid) or read(oid)
             stack.append((oid, commit))
             stack.extend((parent, None) for parent in reversed(commit.parents) if parent not in done)
     return order
@@ -194,8 +199,9 @@ def _read_line(repository: Repository, tip: Oid, bases: Sequence[Oid]) -> tuple[
     """Return the commits above a base up to the tip, oldest first; None if a merge or a root is among them."""
     line: list[Commit] = []
     oid = tip
+    read = reader_of(repository)
     while oid not in bases:
-        commit = read_commit(repository, oid)
+        commit = read(oid)
         if len(commit.parents) != 1:
             return None
         line.append(commit)

@@ -12,7 +12,7 @@ import sys
 from types import ModuleType
 from typing import NamedTuple
 
-__all__ = ["pygit2", "skip_unreadable_home"]
+__all__ = ["library_versions", "pygit2", "skip_unreadable_home"]
 
 
 class DefaultVerifyPaths(NamedTuple):
@@ -41,3 +41,8 @@ def skip_unreadable_home() -> None:
     home = pygit2.settings.search_path[level]
     if any(part and os.path.isdir(part) and not os.access(part, os.X_OK) for part in home.split(os.pathsep)):
         pygit2.settings.search_path[level] = ""
+
+
+def library_versions() -> str:
+    """Return the names and versions of the git libraries."""
+    return f"pygit2 on libgit2 {pygit2.LIBGIT2_VERSION}"

@@ -32,6 +32,7 @@ from scopes.store.raw_refs import RefFiles, list_ref_names, read_loose_ref, read
 from scopes.store.recent_objects import RecentObjects
 
 if TYPE_CHECKING:
+    from scopes.store.commit_chunks import CommitChunks
     from scopes.store.commit_graph import CommitGraph
     from scopes.store.packs.sizes import PackSizes
 
@@ -67,6 +68,7 @@ class Objects(Protocol):
 class Repository:
     """One open store.
 
+    `open_commit_chunks` opens the kept chunks of commits that long walks use; None: there are none.
     `committed` describes the last commit, for the message after an interrupt. `command_operations` are the operations
     of the present command that the next one belongs to; `history.transaction.same_command` sets them.
     """
@@ -86,6 +88,7 @@ class Repository:
         self._objects = os.path.join(path, "objects")
         self._packs = _open_packs(self._objects)
         self.recent = RecentObjects()
+        self.open_commit_chunks: Callable[[], CommitChunks] | None = None
         self._last_was_packed = True
         self._pack_sizes: PackSizes | None = None
         self._unpacked: set[str] = set()
@@ -190,11 +193,11 @@ class Repository:
     @contextlib.contextmanager
     def from_disk(self) -> Iterator[None]:
         """Read every object from disk, for commands that verify the store; the copies in memory are dropped."""
-        self.recent = RecentObjects(0)
+        chunks, self.open_commit_chunks, self.recent = self.open_commit_chunks, None, RecentObjects(0)
         try:
             yield
         finally:
-            self.recent = RecentObjects()
+            self.open_commit_chunks, self.recent = chunks, RecentObjects()
 
     @contextlib.contextmanager
     def limit_packed(self) -> Iterator[None]:
@@ -493,8 +496,3 @@ def _value(reference: pygit2.Reference) -> str:
 def _with_pending(values: dict[str, str], new: dict[str, str | None], prefixes: tuple[str, ...]) -> dict[str, str]:
     merged: dict[str, str | None] = {**values, **{k: v for k, v in new.items() if k.startswith(prefixes or ("refs/",))}}
     return {name: value for name, value in sorted(merged.items()) if value is not None}
-
-
-def library_versions() -> str:
-    """Return the names and versions of the git libraries."""
-    return f"pygit2 on libgit2 {pygit2.LIBGIT2_VERSION}"

@@ -17,6 +17,7 @@ from scopes.context.request import Request
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.count_cache import FILE
 from scopes.tokens.rank_files import RankFilePaths
+from tests.benchmarks.stores import open_as_command
 from tests.benchmarks.timing import Row, Samples, by_turns, process_wall, wall
 from tests.benchmarks.workspace import Workspace
 from tests.support.store import FULL, open_store
@@ -80,5 +81,5 @@ def _row(
 
 def _build(store: str, cache: str, packages: tuple[str, ...]) -> int:
     chosen = choose_tokenizer(RankFilePaths(cache, None, packages))
-    made = context(open_store(store, FULL), Request(where="conv-001", max_tokens=8000, project=cache), chosen, cache)
+    made = context(open_as_command(store), Request(where="conv-001", max_tokens=8000, project=cache), chosen, cache)
     return made.tokens_used

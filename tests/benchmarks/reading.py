@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 
 from scopes.conversation.log import log
 from scopes.conversation.show import show
 from tests.benchmarks.libgit2_reads import read_chain
+from tests.benchmarks.stores import open_as_command
 from tests.benchmarks.timing import Row, by_turns, wall
 from tests.benchmarks.workspace import Workspace
 from tests.support.store import FULL, open_store
@@ -31,6 +33,8 @@ def measure(work: Workspace) -> Iterator[Row]:
         yield row_against_git(
             work, f"log of {amount:,} without", lambda s=store: read_log(s, bodies=False), store, commits
         )
+        first = lambda s=store: (shutil.rmtree(f"{s}-index", ignore_errors=True), read_show(s))  # noqa: E731
+        yield row_against_git(work, f"show of {amount:,}, the first time", first, store, commits)
         yield row_against_git(work, f"show of {amount:,}", lambda s=store: read_show(s), store, commits, budget=1.0)
         yield row_against_git(work, bare, lambda s=store, t=tip: read_chain(s, t, bodies=False), store, commits)
     yield _last(work)
@@ -69,12 +73,12 @@ def _last(work: Workspace) -> Row:
 
 def read_log(store: str, name: str = "conv-001", *, limit: int | None = None, bodies: bool = True) -> int:
     """Open the store and read a log to its end; return the number of its messages."""
-    return sum(1 for _ in log(open_store(store, FULL), name, limit=limit, bodies=bodies).items)
+    return sum(1 for _ in log(open_as_command(store), name, limit=limit, bodies=bodies).items)
 
 
 def read_show(store: str, name: str = "conv-001") -> int:
     """Open the store and describe the conversation; return the number of its messages."""
-    return show(open_store(store, FULL), name).messages
+    return show(open_as_command(store), name).messages
 
 
 def _print_objects(work: Workspace, store: str, names: list[str]) -> None:

@@ -12,15 +12,16 @@ from scopes import clock
 from scopes.history.messages import plain_message, write_message_blob, write_message_commit, write_root_commit
 from scopes.history.metadata import branch_change, write_metadata
 from scopes.ids import BranchName, Oid
+from scopes.index.commit_cache import CommitCache
 from scopes.model.conversation import BranchEntry, Root
 from scopes.model.message import Message
 from scopes.store import refs as names
 from scopes.store.init import create_store
 from scopes.store.maintenance import pack
 from scopes.store.packs.bulk import bulk_objects
-from scopes.store.repository import Objects
+from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write
-from tests.support.store import open_store
+from tests.support.store import FULL, open_store
 
 START_SECONDS = 1_767_225_600  # 2026-01-01T00:00:00Z
 AGENTS = ("planner", "coder", "reviewer", "tester", "researcher", "writer", "lead", "carol")
@@ -147,3 +148,10 @@ def size_bytes(path: str) -> int:
 def _write(path: str, lines: Iterable[str]) -> None:
     with open(path, "w", encoding="ascii") as file:
         file.writelines(lines)
+
+
+def open_as_command(store: str) -> Repository:
+    """Open a store as a command does that finds the commits which an earlier one kept, in `<store>-index`."""
+    repository = open_store(store, FULL)
+    repository.open_commit_chunks = lambda: CommitCache(f"{store}-index", store)
+    return repository

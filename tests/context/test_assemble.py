@@ -12,7 +12,8 @@ from scopes.context.project_files import ReadableFolder, TouchedFile
 from scopes.context.request import TIGHT_BELOW, Request, check_request
 from scopes.context.turns import Turn
 from scopes.fence import fenced
-from tests.context.test_turns import content, head, text
+from scopes.model.message import Author, Message
+from tests.context.test_turns import head, text
 
 
 class Words:
@@ -31,7 +32,8 @@ class Words:
 
 
 def turn(number, words, conversation="conv-001"):
-    return Turn(number, conversation, head(), content(text("x")), "User", "word " * words)
+    message = Message(id="m1", author=Author("carol"), parts=(text("x"),))
+    return Turn(number, conversation, head(), message, "User", "word " * words)
 
 
 def collected(*lengths, summary=None, files=()):

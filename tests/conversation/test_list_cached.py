@@ -194,6 +194,7 @@ def test_a_modified_index_is_rebuilt_with_a_note(two, directory):
     fill(two, directory)
     with contextlib.closing(sqlite3.connect(os.path.join(directory, "conversations.sqlite"))) as connection, connection:
         connection.execute("UPDATE conversation SET title = 'false'")
+        connection.execute("UPDATE list SET rows = (SELECT rows FROM list WHERE name = 'complete')")
     assert find_cached_list(two.path, directory, complete=False) is None
     found = list_conversations(two, directory)
     assert [note.text for note in found.notes] == ["the index of conversations was damaged"]

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from scopes import clock
 from scopes.conversation.append import append
 from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.log import LogFilter, ToolResultTracker, log, touches_file
+from scopes.conversation.log import LogFilter, log, touches_file
 from scopes.conversation.new import new
 from scopes.conversation.tag import tag
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.history.messages import MessageHeader, plain_message
 from scopes.history.revisions import resolve_revision
+from scopes.history.tool_calls import ToolResultTracker
 from scopes.ids import AgentName, MessageId, Oid
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.result import Note

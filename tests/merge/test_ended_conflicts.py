@@ -15,7 +15,7 @@ from scopes.conversation.rebase import abort_rebase, rebase
 from scopes.conversation.resolve import escalate_conflict, resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
-from scopes.history.messages import read_message
+from scopes.history.messages import read_body
 from scopes.merge import ended_conflicts
 from scopes.merge.replay_control import ReplayConflicted, Replayed
 from scopes.model.message import Author
@@ -108,12 +108,12 @@ def test_a_merge_message_with_an_invalid_id_of_a_conflict_is_read(repository, mo
     fork(repository)
     merge(repository, "conv-001", "fix", target="main", options=MergeOptions(strategy="ours"))
 
-    def read_forged(objects, oid):
-        message = read_message(objects, oid)
+    def read_forged(objects, head):
+        message = read_body(objects, head)
         resolved = [{**document, "id": identity} for document in message.extra.get("merge", {}).get("resolved", ())]
         return replace(message, extra={"merge": {"resolved": resolved}}) if resolved else message
 
-    monkeypatch.setattr("scopes.merge.ended_conflicts.read_message", read_forged)
+    monkeypatch.setattr("scopes.merge.ended_conflicts.read_body", read_forged)
     assert list_conflicts(repository, "conv-001", include_all=True).conflicts == ()
 
 

@@ -6,7 +6,6 @@ counts are those of the whole thread up to the end of the turn; they belong to n
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -21,6 +20,7 @@ from scopes.importers.formats.lossless_json import lossless_field
 from scopes.importers.formats.run_builder import ANSWER, ERROR, RESULTS, TOOL, RunBuilder
 from scopes.importers.formats.stream_documents import digest_of_record, first_records, name_stream, walk_stream
 from scopes.model.message import Author, Part
+from scopes.model.quoted_words import split_quoted
 
 _AGENT = Author(NAME, "agent")
 _HARNESS = Author(NAME, "system")
@@ -194,7 +194,7 @@ def _read_command(item: Mapping[str, Any]) -> _Read:
 def _unwrap(command: str) -> str:
     """Return the script of a command that Codex runs in a shell; other commands unchanged."""
     try:
-        words = shlex.split(command)
+        words = split_quoted(command)
     except ValueError:
         return command
     return words[2] if len(words) == _SHELL_WORDS and words[1] in _SHELL_FLAGS else command

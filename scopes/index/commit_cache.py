@@ -1,0 +1,165 @@
+"""The cache of parsed commits: chunks of long histories, which walks keep and read again (`store/commit_reader`).
+
+A chunk is a row with a key, its commits and a checksum. Nothing here raises: if the file is missing, locked, damaged,
+of another store, another layout or another Python, no chunk is found, and the next one that is added replaces the file.
+Commits never change, so that a chunk is never outdated; `gc --expire` deletes the file with the rest of the index.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import marshal
+import os
+import sqlite3
+import sys
+from collections.abc import Sequence
+from typing import Final
+from zlib import crc32
+
+from scopes.ids import Oid
+from scopes.index.database import (
+    READ_ERRORS,
+    Layout,
+    UnusableIndex,
+    connect,
+    create_tables,
+    identity_of,
+    is_damage,
+    is_empty,
+    is_ours,
+    remove,
+)
+from scopes.store.objects import Commit, Identity
+
+LAYOUT: Final = Layout(
+    "commits.sqlite",
+    version=1,
+    tables="CREATE TABLE chunk (key BLOB PRIMARY KEY, checksum INTEGER NOT NULL, commits BLOB NOT NULL) STRICT",
+)
+MAX_BYTES: Final = 128 << 20  # about half a million commits
+_BUSY_SECONDS: Final = 0.05  # without the lock a chunk is not kept, and the next walk tries again
+_MARSHAL: Final = f"{sys.implementation.cache_tag}-{marshal.version}"  # the bytes of marshal belong to one Python
+_FAILURES: Final = (*READ_ERRORS, OSError, UnusableIndex, EOFError, TypeError, ValueError)
+
+
+class CommitCache:
+    """The chunks of one store, for one walk; the file is closed with the object."""
+
+    def __init__(self, directory: str, store: str) -> None:
+        self._directory = directory
+        self._store = store
+        self._connection: sqlite3.Connection | None = None
+        self._keys: set[Oid] = set()
+        if os.path.lexists(os.path.join(directory, LAYOUT.file)):
+            self._open()
+
+    def __del__(self) -> None:
+        """Close the file."""
+        self._close()
+
+    def __contains__(self, key: object) -> bool:
+        """Return True if there is a chunk with this key."""
+        return key in self._keys
+
+    def find(self, key: Oid) -> Sequence[Commit]:
+        """Return the commits of a chunk, none if it is not there or damaged."""
+        if self._connection is None:
+            return ()
+        try:
+            found = self._connection.execute(
+                "SELECT checksum, commits FROM chunk WHERE key = ?", (bytes.fromhex(key),)
+            ).fetchone()
+            return () if found is None else _unpack(key, *found)
+        except _FAILURES as error:
+            self._drop(error)
+            return ()
+
+    def add(self, commits: Sequence[Commit]) -> None:
+        """Keep a chunk; its first commit is the key."""
+        if self._connection is None:
+            self._open(create=True)
+        if self._connection is None:
+            return
+        key = commits[0].oid
+        try:
+            self._connection.execute("INSERT OR REPLACE INTO chunk VALUES (?, ?, ?)", _pack(key, commits))
+            self._keys.add(key)
+        except _FAILURES as error:
+            self._drop(error)
+
+    def _open(self, *, create: bool = False) -> None:
+        """Open the file and read its keys; with `create` make it, or replace one that cannot be used."""
+        try:
+            with contextlib.ExitStack() as stack:
+                connection = stack.enter_context(contextlib.closing(connect(self._directory, LAYOUT, _BUSY_SECONDS)))
+                _prepare(connection, f"{identity_of(self._store)} {_MARSHAL}")
+                if os.path.getsize(os.path.join(self._directory, LAYOUT.file)) > MAX_BYTES:
+                    raise UnusableIndex(None)
+                self._keys = {Oid(key.hex()) for (key,) in connection.execute("SELECT key FROM chunk")}
+                self._connection = connection
+                stack.pop_all()
+        except _FAILURES as error:
+            self._drop(error)
+            if create and isinstance(error, UnusableIndex):
+                self._open()
+
+    def _drop(self, error: Exception) -> None:
+        """Close the file after an error, and delete it if it cannot be used any more."""
+        self._close()
+        self._keys.clear()
+        if not isinstance(error, OSError) and (isinstance(error, UnusableIndex) or is_damage(error)):
+            remove(self._directory, LAYOUT)
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+
+
+def _prepare(connection: sqlite3.Connection, identity: str) -> None:
+    """Create the table if the file is new.
+
+    Raises:
+        UnusableIndex: the file is of another store, layout or Python.
+    """
+    connection.execute("PRAGMA synchronous = OFF")  # a lost chunk costs time only, and damage is detected
+    connection.execute("PRAGMA journal_mode = MEMORY")
+    if is_empty(connection):
+        connection.execute("BEGIN IMMEDIATE")
+        with connection:
+            if is_empty(connection):  # no other process has created it in the meantime
+                create_tables(connection, LAYOUT, identity)
+    if not is_ours(connection, LAYOUT, identity):
+        raise UnusableIndex(None)
+
+
+def _pack(key: Oid, commits: Sequence[Commit]) -> tuple[bytes, int, bytes]:
+    """Return the row of a chunk: the fields of its commits as lists, each author once."""
+    authors = list(dict.fromkeys(commit.author for commit in commits))
+    numbers = {author: number for number, author in enumerate(authors)}
+    data = marshal.dumps((
+        list(map(tuple, authors)),
+        [commit.oid for commit in commits],
+        [commit.tree for commit in commits],
+        [commit.parents for commit in commits],
+        [numbers[commit.author] for commit in commits],
+        [commit.time for commit in commits],
+        [commit.subject for commit in commits],
+        [dict(commit.trailers) for commit in commits],
+    ))  # fmt: skip
+    name = bytes.fromhex(key)
+    return name, crc32(data, crc32(name)), data
+
+
+def _unpack(key: Oid, checksum: int, data: bytes) -> Sequence[Commit]:
+    """Return the commits of a row.
+
+    Raises:
+        UnusableIndex: the checksum is wrong.
+    """
+    if crc32(data, crc32(bytes.fromhex(key))) != checksum:
+        raise UnusableIndex("was damaged")
+    names, oids, trees, parents, numbers, times, subjects, trailers = marshal.loads(data)  # noqa: S302 - our own file
+    authors = [Identity(*name) for name in names]
+    who = [authors[number] for number in numbers]
+    return list(map(Commit._make, zip(oids, trees, parents, who, times, subjects, trailers, strict=True)))
