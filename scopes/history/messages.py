@@ -21,6 +21,7 @@ from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.objects import (
     BLOB,
     COMMIT,
+    DIRECTORY_MODE,
     EMPTY_TREE,
     FILE_MODE,
     TREE,
@@ -49,6 +50,7 @@ _PARTICIPANT = f"{PARTICIPANTS}/"
 NO_CHANGES: Mapping[str, BlobChange] = {}
 _DOMAIN = "s.scopes"
 _MESSAGE_ENTRY = b"%s %s\0" % (FILE_MODE, MESSAGE_FILE.encode())  # the first entry of a tree
+_STATE_ENTRY = b"%s %s\0" % (DIRECTORY_MODE, STATE_DIRECTORY.encode())  # the second one
 _MESSAGE_ENTRY_BYTES = len(_MESSAGE_ENTRY) + 20
 _DEFAULT_AUTHOR = "user"
 
@@ -351,14 +353,14 @@ def write_commit_over(
     objects: Objects, parents: Sequence[Oid], message: Message, blob: Oid, state: Oid | None, *, time: int
 ) -> Oid:
     """Write the commit of a message with the given parents and state; `time` is in seconds."""
-    entries = [TreeEntry(MESSAGE_FILE, blob, is_tree=False)]
+    tree = _MESSAGE_ENTRY + bytes.fromhex(blob)
     if state is not None and state != EMPTY_TREE:
-        entries.append(TreeEntry(STATE_DIRECTORY, state, is_tree=True))
+        tree += _STATE_ENTRY + bytes.fromhex(state)
     trailers = [(ID_TRAILER, message.id), (KIND_TRAILER, message.kind)]
     if message.to:
         trailers.append((TO_TRAILER, ", ".join(message.to)))
     data = format_commit(
-        tree=objects.write(TREE, format_tree(entries)),
+        tree=objects.write(TREE, tree),
         parents=parents,
         author=identity_of(message.author.name, message.author.kind),
         time=time,
@@ -384,9 +386,12 @@ def _next_state(
     def previous(path: str) -> bytes | None:
         return None if state is None else find_blob(objects, state, path)
 
-    claims: dict[str, BlobChange] = {**state_changes, **dict(claims_of(message, previous, base))}
+    claims: dict[str, BlobChange] = dict(claims_of(message, previous, base))
     if state_changes:
+        claims = {**state_changes, **claims}
         known = frozenset()
+    elif known.issuperset(claims.items()):
+        return state, known
     changes = {path: claim for path, claim in claims.items() if (path, claim) not in known and previous(path) != claim}
     added = [(p, claim) for p, claim in claims.items() if p.startswith(_PARTICIPANT) and isinstance(claim, bytes)]
     if not known.issuperset(added):

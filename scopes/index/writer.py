@@ -106,8 +106,8 @@ class Writer:
         if len(self._recent) >= _MAX_REMEMBERED:
             self._recent.clear()
         self._recent[oid] = number
-        edges = [(number, self.number_of(parent)) for parent in dict.fromkeys(parents)]
-        self._connection.executemany("INSERT INTO edge VALUES (?, ?)", edges)
+        for parent in dict.fromkeys(parents):
+            self._connection.execute("INSERT INTO edge VALUES (?, ?)", (number, self.number_of(parent)))
 
     def _add_message(self, document: IndexDocument) -> int:
         known = self.message_number(document.id)
@@ -125,9 +125,8 @@ class Writer:
             "INSERT INTO message (id, author, author_kind, kind, model, time) VALUES (?, ?, ?, ?, ?, ?)", row
         )
         number = int(cursor.lastrowid or 0)
-        self._connection.executemany(
-            "INSERT INTO touched VALUES (?, ?)", [(v, number) for v in self._touched(document)]
-        )
+        for value in self._touched(document):
+            self._connection.execute("INSERT INTO touched VALUES (?, ?)", (value, number))
         self._connection.execute(_INSERT_TEXT, (number, *map(searchable, document.texts)))
         return number
 

@@ -102,9 +102,11 @@ def _change_claim(entity: str, name: str, change: Any, agent: str) -> Iterator[t
 
 def _find_touch(part: Part) -> FileTouch | None:
     """Return the file touch of a `file_ref` part; None for any other part."""
+    if part.type != "file_ref":
+        return None
     fields = {key: part.fields.get(key) for key in ("path", "op", "content_hash", "from")}
     texts = {key: value for key, value in fields.items() if isinstance(value, str)}
-    if part.type != "file_ref" or not {"path", "op"} <= texts.keys():
+    if not {"path", "op"} <= texts.keys():
         return None
     return FileTouch(texts["path"], texts["op"], texts.get("content_hash"), texts.get("from"))
 

@@ -163,23 +163,34 @@ def _fast_encoder() -> Any:
 def _is_simple(value: Any, levels_left: int, *, in_foreign: bool = False) -> bool:
     """Return True if msgspec writes a value as `_write` does; a loop of one frame for each level, as in `_arrange`."""
     kind = type(value)
-    if kind is dict or kind is list:
-        items = value.values() if kind is dict else value
-        fits = levels_left > 0 and (kind is list or _TEXT.issuperset(map(type, value)))
-        if fits and not _SIMPLE.issuperset(map(type, items)):
-            for item in items:
-                if type(item) not in _SIMPLE and not _is_simple(item, levels_left - 1, in_foreign=in_foreign):
-                    return False
+    if kind is not dict and kind is not list:
+        return _is_simple_item(kind, value, in_foreign=in_foreign)
+    items = value.values() if kind is dict else value
+    fits = levels_left > 0 and (kind is list or _TEXT.issuperset(map(type, value)))
+    if not fits or _SIMPLE.issuperset(map(type, items)):
         return fits
-    match value:
-        case int():
-            return kind is bool or (kind is int and _SMALLEST <= value <= _LARGEST)
-        case float():
-            return kind is float and (value == 0 or _SHORT[0] <= abs(value) < _SHORT[1])
-        case Foreign():
-            known = value.encoded is not None and value.encoded is not _NOT_ENCODED
-            return not in_foreign and (known or _is_simple(value.value, MAX_DEPTH, in_foreign=True))
-    return kind in _SIMPLE
+    for item in items:
+        kind = type(item)
+        if kind is int:
+            fits = _SMALLEST <= item <= _LARGEST
+        elif kind not in _SIMPLE:
+            fits = _is_simple(item, levels_left - 1, in_foreign=in_foreign)
+        if not fits:
+            break
+    return fits
+
+
+def _is_simple_item(kind: type, value: Any, *, in_foreign: bool) -> bool:
+    """Return True if msgspec writes a value that is no dictionary and no list as `_write` does."""
+    fits = kind in _SIMPLE
+    if kind is Foreign:
+        known = value.encoded is not None and value.encoded is not _NOT_ENCODED
+        fits = not in_foreign and (known or _is_simple(value.value, MAX_DEPTH, in_foreign=True))
+    elif kind is int:
+        fits = _SMALLEST <= value <= _LARGEST
+    elif kind is float:
+        fits = value == 0 or _SHORT[0] <= abs(value) < _SHORT[1]
+    return fits
 
 
 def _write(value: Json) -> str:

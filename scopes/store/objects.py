@@ -38,7 +38,6 @@ _UNSAFE_IN_HEADER = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff]+")
 _TREE_LINE = re.compile(rb"([^ ]*) ([^\0]*)\0(.{20})", re.DOTALL)
 _UNSAFE_IN_SUBJECT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _SECONDS = re.compile(r"[0-9]{1,18}")
-_BLANKS = re.compile(r"\s+")
 _USUAL_COMMIT = re.compile(  # as `format_commit` writes the commit of a message; trailers in this order
     r"tree (?P<tree>[0-9a-f]{40})\n(?:parent (?P<first>[0-9a-f]{40})\n(?:parent (?P<second>[0-9a-f]{40})\n)?)?"
     r"(?P<who>author [^\n<>]*<[^\n<>]*)> (?P<seconds>[0-9]{1,18}) [^\n]*\ncommitter [^\n]*\n\n"
@@ -87,8 +86,10 @@ def format_tree(entries: Iterable[TreeEntry]) -> bytes:
     lines = [(entry.name.encode("utf-8", "surrogateescape"), entry) for entry in entries]
     lines.sort(key=lambda line: line[0] + b"/" if line[1].is_tree else line[0])
     return b"".join(
-        b"%s %s\0%s" % (DIRECTORY_MODE if entry.is_tree else FILE_MODE, name, bytes.fromhex(entry.oid))
-        for name, entry in lines
+        [
+            b"%s %s\0%s" % (DIRECTORY_MODE if entry.is_tree else FILE_MODE, name, bytes.fromhex(entry.oid))
+            for name, entry in lines
+        ]
     )
 
 
@@ -171,13 +172,11 @@ def format_commit(
     The time is clamped to the range of git. Names are cleaned so that they cannot forge a header line; subject and
     trailer values are put on one line.
     """
-    who = f"{header_safe(author.name)} <{header_safe(author.email)}> {clamp_time(time)} +0000"
-    lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents), f"author {who}", f"committer {who}", ""]
-    lines.append(one_line(subject))
-    trailer_lines = [f"{key}: {one_line(value, limit=None)}" for key, value in trailers]
-    if trailer_lines:
-        lines += ["", *trailer_lines]
-    return ("\n".join(lines) + "\n").encode()
+    who = f"{_safe_identity(author)} {clamp_time(time)} +0000"
+    above = "".join([f"parent {parent}\n" for parent in parents])
+    below = "".join([f"{key}: {_escape(value)}\n" for key, value in trailers])
+    gap = "\n" if below else ""
+    return f"tree {tree}\n{above}author {who}\ncommitter {who}\n\n{one_line(subject)}\n{gap}{below}".encode()
 
 
 def clamp_time(time: int) -> int:
@@ -262,7 +261,8 @@ def one_line(text: str, limit: int | None = SUBJECT_LENGTH) -> str:
 
 
 def _escape(text: str) -> str:
-    return _UNSAFE_IN_SUBJECT.sub(_visible, _BLANKS.sub(" ", text).strip())
+    line = " ".join(text.split())
+    return line if line.isprintable() else _UNSAFE_IN_SUBJECT.sub(_visible, line)
 
 
 def _visible(match: re.Match[str]) -> str:
@@ -274,6 +274,11 @@ def _visible(match: re.Match[str]) -> str:
 def header_safe(text: str) -> str:
     """Clean a name for a header line: git refuses `<`, `>`, newlines and empty names."""
     return _UNSAFE_IN_HEADER.sub(" ", text).strip(" .,:;\"'\\") or "unknown"
+
+
+@lru_cache(maxsize=1000)
+def _safe_identity(author: Identity) -> str:
+    return f"{header_safe(author.name)} <{header_safe(author.email)}>"
 
 
 def _parse_author(head: str) -> tuple[Identity, int]:

@@ -55,12 +55,14 @@ def test_sqlite_and_tokenize_find_the_same_words(text):
     st.text(
         st.sampled_from(
             "aZ e\u0301\u0345\u00c5\u212b\ufb01\u1100\u1161\u11a8\uac00\u03a3\u03c3\u4e2d\U0001f600\u2460-=0\ud800\n"
+            "\u2192\u0338"
         )
     )
     | st.text()
 )
 @example("E\u0301cole Z\u0301")
 @example("\u1100A\u1161")
+@example("1\u2192Zo\u00eb\u2192\u0338 2\u2192\u2192")
 def test_folding_the_runs_beyond_ascii_gives_the_words_of_folding_the_whole_text(text):
     whole = tokenize_module._BEYOND_ASCII.sub(tokenize_module._split_match, fold(text))
     assert searchable(text).encode("utf-8", "surrogatepass").lower() == whole.encode("utf-8", "surrogatepass").lower()

@@ -9,9 +9,10 @@ from typing import BinaryIO, Protocol
 from scopes.errors import CannotImport
 from scopes.importers.formats.compressed import SUFFIX, open_plain
 from scopes.importers.formats.events import Draft, Event, Session
-from scopes.regular_file import open_regular
+from scopes.regular_file import open_descriptor
 
 SNIFF_BYTES = 1 << 18
+_BUFFER_BYTES = 1 << 18
 UNKNOWN_FORMAT = "unknown format"
 
 
@@ -33,7 +34,9 @@ class Source:
             UnusableFile: it is not a regular file any more.
             OSError: it cannot be opened.
         """
-        return open_plain(self.path) if self.path.endswith(SUFFIX) else open_regular(self.path)
+        if self.path.endswith(SUFFIX):
+            return open_plain(self.path)
+        return open(open_descriptor(self.path), "rb", buffering=_BUFFER_BYTES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,9 @@ from scopes.loading import load
 
 MAX_DEPTH = 200  # as deep as a stored document may be
 NOT_DECODED = object()
+_KEPT_BYTES = 1 << 20
+_SHORT_BYTES = 1 << 12  # to count a byte takes longer than to find it, but for a short document
+_encoded = bytearray()  # of the last document: no new memory for each
 _EXACT = frozenset({str, int, float, bool, type(None)})
 _COMPACT = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
 
@@ -60,13 +63,13 @@ def decode_fast(document: bytes) -> Any:
         return NOT_DECODED
     try:
         value = _fast_decoder().decode(document)
-        if _fast_encoder().encode(value) != document:
-            return NOT_DECODED
+        _fast_encoder().encode_into(value, _encoded)
     except (ValueError, TypeError, RecursionError):  # ValueError includes the errors of msgspec
         return NOT_DECODED
-    if document.count(b"{") + document.count(b"[") > MAX_DEPTH and _is_deep(value):
-        return NOT_DECODED
-    return value
+    is_equal = _encoded == document
+    if len(_encoded) > _KEPT_BYTES:
+        _encoded.clear()
+    return value if is_equal and not (_may_be_deep(document) and _is_deep(value)) else NOT_DECODED
 
 
 def find_text_field(document: bytes, name: str) -> Any:
@@ -107,6 +110,13 @@ def _check_depth(value: Any, text: str, start: int, end: int) -> None:
     """Raise RecursionError over MAX_DEPTH levels: Python's own limit depends on the caller's stack depth."""
     if text.count("{", start, end) + text.count("[", start, end) > MAX_DEPTH and _is_deep(value):
         raise RecursionError
+
+
+def _may_be_deep(document: bytes) -> bool:
+    """Return False if a document has no more than MAX_DEPTH brackets that open a level."""
+    if len(document) <= _SHORT_BYTES:
+        return document.count(b"{") + document.count(b"[") > MAX_DEPTH
+    return sum(len(document.split(bracket, MAX_DEPTH + 1)) - 1 for bracket in (b"{", b"[")) > MAX_DEPTH
 
 
 def _is_deep(value: Any) -> bool:

@@ -11,7 +11,7 @@ import sys
 import zlib
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate
 
 from scopes.loading import load
@@ -22,6 +22,7 @@ LARGEST_SHORT_OFFSET = 0x7FFF_FFFF  # the largest offset in 31 bits; larger ones
 _LEVEL = 4  # of zlib
 _FAST_LEVEL = 2  # of isal
 _STORED_BYTES = 96  # a tree of two entries; deflated it is 5 % smaller
+_SHORT_HEAD_SIZES = 1 << 11  # nearly all trees and commits are smaller
 _STORED_HEAD = struct.Struct("<HH")
 _ADLER = struct.Struct(">I")
 _TYPES = {COMMIT: 1, TREE: 2, BLOB: 3}
@@ -40,15 +41,23 @@ def format_pack_header(count: int) -> bytes:
 def format_entry(kind: str, data: bytes) -> bytes:
     """Format an object as an entry of a pack: a varint of type and length, then the deflated data."""
     size = len(data)
+    head = _short_head(kind, size) if size < _SHORT_HEAD_SIZES else _entry_head(kind, size)
+    return head + (_deflater()(data) if size > _STORED_BYTES else _store(data))
+
+
+def _entry_head(kind: str, size: int) -> bytes:
     byte = _TYPES[kind] << 4 | size & 0x0F
     size >>= 4
-    header = bytearray()
+    head = bytearray()
     while size:
-        header.append(byte | 0x80)
+        head.append(byte | 0x80)
         byte = size & 0x7F
         size >>= 7
-    header.append(byte)
-    return bytes(header) + (_deflater()(data) if len(data) > _STORED_BYTES else _store(data))
+    head.append(byte)
+    return bytes(head)
+
+
+_short_head = lru_cache(maxsize=3 * _SHORT_HEAD_SIZES)(_entry_head)
 
 
 def _store(data: bytes) -> bytes:

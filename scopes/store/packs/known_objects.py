@@ -19,6 +19,7 @@ _MAGIC = b"\xfftOc\0\0\0\x02"
 _COUNTS = struct.Struct(">256I")
 _NAMES = len(_MAGIC) + _COUNTS.size
 _NAME_BYTES = 20
+_FEW_NAMES = 64  # are searched sooner than a smaller part of them is found
 
 
 class KnownObjects:
@@ -86,9 +87,25 @@ class PackNames:
     def __contains__(self, name: bytes) -> bool:
         """Return True if the pack has an object with this name of 20 bytes."""
         first = name[0]
-        start = _NAMES + _NAME_BYTES * (self._ends[first - 1] if first else 0)
-        end = _NAMES + _NAME_BYTES * self._ends[first]
+        low, high = self._ends[first - 1] if first else 0, self._ends[first]
+        if high - low > _FEW_NAMES:
+            low, high = self._narrow(name, low, high)
+        start, end = _NAMES + _NAME_BYTES * low, _NAMES + _NAME_BYTES * high
         at = self._index.find(name, start, end)
         while at >= 0 and (at - start) % _NAME_BYTES:  # across two names
             at = self._index.find(name, at + 1, end)
         return at >= 0
+
+    def _narrow(self, name: bytes, low: int, high: int) -> tuple[int, int]:
+        """Return a part of the names from `low` to `high` that has this name, if any of them is it: hashes are even."""
+        guess = low + ((high - low) * int.from_bytes(name[1:3], "big") >> 16)
+        first, last = max(low, guess - _FEW_NAMES // 2), min(high, guess + _FEW_NAMES // 2) - 1
+        if first > low and name < self._name(first):
+            return low, first
+        if last < high - 1 and name > self._name(last):
+            return last + 1, high
+        return first, last + 1
+
+    def _name(self, number: int) -> bytes:
+        start = _NAMES + _NAME_BYTES * number
+        return self._index[start : start + _NAME_BYTES]

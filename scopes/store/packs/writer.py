@@ -28,6 +28,7 @@ from scopes.store.packs.format import LARGEST_SHORT_OFFSET, format_entry, format
 DEFAULT_FLUSH_BYTES = 64 << 20
 
 _BLOCK_BYTES = 1 << 20
+_SMALL_BYTES = 1 << 12  # copied in less time than a second call for the hash takes
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 _SHA1 = hashlib.sha1(usedforsecurity=False)
 _PACK_PREFIX = "tmp_pack_"
@@ -80,7 +81,8 @@ class PackWriter:
         Raises:
             Inaccessible: the disk failed.
         """
-        self._refuse_when_stopped()
+        if self._stopped:
+            raise self._failure
         name = _name_object(kind, data)
         oid = Oid(name.hex())
         if name in self._index or (not self._refers_to_new(kind, data) and self._exists(oid)):
@@ -316,8 +318,13 @@ class _RecentObjects:
 
 def _name_object(kind: str, data: bytes) -> bytes:
     name = _SHA1.copy()  # twice as fast as a new hash
-    name.update(b"%s %d\0" % (kind.encode(), len(data)))
-    name.update(data)
+    size = len(data)
+    head = b"%s %d\0" % (kind.encode(), size)
+    if size <= _SMALL_BYTES:
+        name.update(head + data)
+    else:
+        name.update(head)
+        name.update(data)
     return name.digest()
 
 

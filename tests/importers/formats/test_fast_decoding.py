@@ -101,6 +101,19 @@ def test_the_limit_of_nesting_is_that_of_the_ordinary_decoder(levels, brackets):
     assert (decode_fast(document) is NOT_DECODED) == (levels > MAX_DEPTH)
 
 
+@pytest.mark.parametrize("levels", [MAX_DEPTH, MAX_DEPTH + 1])
+def test_a_large_document_has_the_same_limit_of_nesting(levels):
+    document = b'["%s",%s%s]' % (b"x" * 5000, b"[" * (levels - 1), b"]" * (levels - 1))
+    assert (decode_fast(document) is NOT_DECODED) == (levels > MAX_DEPTH)
+
+
+def test_a_document_after_a_large_one_is_compared_with_its_own_bytes():
+    large = b'["%s"]' % (b"x" * (2 << 20))
+    assert decode_fast(large) == ["x" * (2 << 20)]
+    assert decode_fast(b'{"a":[1,2]}') == {"a": [1, 2]}
+    assert decode_fast(b'{"a": 1}') is NOT_DECODED
+
+
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.text(),

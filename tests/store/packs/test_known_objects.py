@@ -10,6 +10,7 @@ import pytest
 from scopes.ids import Oid
 from scopes.store.init import create_store
 from scopes.store.overlay import overlay_of
+from scopes.store.packs.format import format_index
 from scopes.store.packs.known_objects import KnownObjects, PackNames
 from scopes.store.packs.writer import PackWriter
 from tests.support.store import FULL, open_store
@@ -75,6 +76,16 @@ def test_bytes_of_two_neighboring_names_are_no_name(store):
     starts = range(8 + 1024, 8 + 1024 + 20 * 1999, 20)
     assert all(data[at : at + 20] in names for at in starts)
     assert not any(data[at + 10 : at + 30] in names for at in starts)
+
+
+def test_names_that_are_not_even_are_found(tmp_path):
+    """As in an index that somebody made: all names begin alike, and are far from where even names would be."""
+    names = [b"\x07" + start + b"%018d" % number for start in (b"\0", b"\x7f", b"\xff") for number in range(300)]
+    index = format_index(names, range(900), [0] * 900, bytes(20))
+    (tmp_path / "x.idx").write_bytes(index)
+    known = PackNames(str(tmp_path / "x.idx"))
+    assert all(name in known for name in names)
+    assert not any(name[:-1] + b"x" in known for name in names)
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:500], lambda data: data[:2000], lambda data: b"x" + data[1:]])
