@@ -140,8 +140,8 @@ def test_the_ids_of_a_turn_with_many_calls_are_recorded_once(repository, tmp_pat
     for number in (20, 300):
         records = [command(n, f"echo {n}", 0) for n in range(number)]
         path = tmp_path / f"{number}.jsonl"
-        begun, ended = zip(*records, strict=True)
-        path.write_bytes(stream(*started(THREAD[:-3] + f"{number:03}"), *begun, *ended, completed()))
+        starts, ends = zip(*records, strict=True)
+        path.write_bytes(stream(*started(THREAD[:-3] + f"{number:03}"), *starts, *ends, completed()))
         import_paths(repository, path)
     records = repository.list_refs("refs/scopes/sources/").values()
     ids = [[len(each.native_ids) for each in walk_segments(repository, commit) if each.message] for commit in records]
