@@ -5,6 +5,7 @@ The archived bytes of a stream are read again each time, because nothing of them
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -91,7 +92,8 @@ class Transcripts:
         for call, reported in found:
             by_content.setdefault(content_key(call), []).append(reported)
         keys = [content_key(call) for call in calls] if found else []
-        same = {key: iter(by_content.get(key, [])) for key in keys if len(by_content.get(key, [])) == keys.count(key)}
+        numbers = Counter(keys)
+        same = {key: iter(reports) for key, reports in by_content.items() if len(reports) == numbers[key]}
         completed: list[Part | None] = list(results)
         for position, (part, key) in enumerate(zip(calls, keys, strict=False)):
             other = by_id.get(str(part.fields.get("call_id"))) or next(same.get(key, iter(())), None)

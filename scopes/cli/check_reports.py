@@ -142,16 +142,16 @@ def _write_files(checked: Checked, reports: Sequence[Report]) -> Iterator[Scopes
     for report in reports:
         if report.path is not None:
             try:
-                write_file(report.path, [_render(report.format, checked).encode("utf-8", "replace")], force=True)
+                write_file(
+                    report.path, [_render_for_logs(report.format, checked).encode("utf-8", "replace")], force=True
+                )
             except ScopesError as error:
                 yield error
 
 
 def _print_report(invocation: Invocation, checked: Checked, name: str) -> None:
-    text = _render(name, checked)
-    if is_read_by_runner(invocation.environ) and name != "github":
-        text = escape_runner_commands(text, as_json=name in _AS_JSON)
-    invocation.stdout.write(text)
+    render = _render_for_logs if is_read_by_runner(invocation.environ) else _render
+    invocation.stdout.write(render(name, checked))
     for note in checked.notes:
         invocation.output().note(note)
 
@@ -187,6 +187,12 @@ def _render(name: str, checked: Checked) -> str:
         return text.getvalue()
     write: Callable[..., str] = load(_WRITERS[name])
     return write(checked, __version__) if name == "sarif" else write(checked)
+
+
+def _render_for_logs(name: str, checked: Checked) -> str:
+    """Return a report in which no runner finds a command: jobs print the files of reports into their logs."""
+    text = _render(name, checked)
+    return text if name == "github" else escape_runner_commands(text, as_json=name in _AS_JSON)
 
 
 def _append_summary(environ: Mapping[str, str], checked: Checked) -> Iterator[ScopesError]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 OPEN = "open"
 _FORMAT_ERROR = "this is an error in the format that reads the file, not in the file; please report it"
 _MAX_OPEN = 2  # messages at the end of a source that later records may change: an answer and its tool results
+_MAX_REPEATED_IDS = 100  # of the source for one message: with more, only the segment of its first record has them
 
 Commits: TypeAlias = dict[tuple[MessageId, Oid], Oid]  # commits by message id and parent commit
 
@@ -190,7 +191,11 @@ def _write_draft(
     imported.known.add_calls(draft.parts, identity, imported.sub_agent_fields)
     imported.has_own = imported.has_own or draft.precision != COPIED
     imported.last = draft.key
-    imported.segments += [Segment(span, message=identity, native_ids=draft.native_ids) for span in draft.spans]
+    every_span_has_ids = len(draft.native_ids) <= _MAX_REPEATED_IDS
+    imported.segments += [
+        Segment(span, message=identity, native_ids=draft.native_ids if every_span_has_ids or not number else ())
+        for number, span in enumerate(draft.spans)
+    ]
 
 
 def _build_message(draft: Draft, identity: MessageId, imported: ImportedSession) -> Message:

@@ -119,6 +119,20 @@ def test_the_text_in_a_file_is_text_also_with_json_and_has_no_notes(store, tmp_p
     assert noted.stderr.count("rule ours/x matched no event") == 1
 
 
+@pytest.mark.parametrize("form", ["json", "sarif", "gitlab", "junit", "markdown", "text"])
+@pytest.mark.parametrize("environment", ["GITHUB_ACTIONS", "nowhere"])
+def test_a_job_may_print_the_file_of_a_report_into_its_log(store, tmp_path, monkeypatch, form, environment):
+    monkeypatch.delenv("GITHUB_ACTIONS")
+    monkeypatch.setenv(environment, "true")
+    store.run_main("check", store.id, "--report", f"{form}=report")
+    assert list_commands((tmp_path / "report").read_text()) == []
+
+
+def test_the_summary_of_a_step_holds_no_command(store, tmp_path):
+    store.run_main("check", store.id)
+    assert list_commands((tmp_path / "summary.md").read_text()) == []
+
+
 def test_outside_actions_nothing_is_escaped_and_no_summary_is_written(store, tmp_path, monkeypatch):
     monkeypatch.delenv("GITHUB_ACTIONS")
     done = store.run_main("check", store.id)

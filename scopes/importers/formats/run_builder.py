@@ -40,7 +40,7 @@ class OpenMessage:
     answer: str | None = None
     time: str | None = None
     parts: list[Part] = field(default_factory=list)
-    spans: list[ByteRange] = field(default_factory=list)
+    spans: dict[ByteRange, None] = field(default_factory=dict)
     native_ids: dict[str, None] = field(default_factory=dict)
     model: str | None = None
     usage: Mapping[str, Any] | None = None
@@ -165,8 +165,7 @@ class RunBuilder:
         message = self.open
         if message is None:
             raise AssertionError("there is no open message")
-        if record.span not in message.spans:
-            message.spans.append(record.span)
+        message.spans[record.span] = None
         for part in parts:
             self._add_part(message, part)
 

@@ -8,16 +8,17 @@ from collections.abc import Sequence
 from scopes.check.check import Checked
 from scopes.render.reports.common import Row, clean_text, explain, fenced, list_rows
 from scopes.result import plural
+from scopes.sanitize import escape_runner_commands
 
 _MAX_FINDINGS = 200
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@-])")
 
 
 def write_markdown(checked: Checked, limit: int | None = None) -> str:
-    """Return the report; with a limit in bytes the least severe findings are left out until it fits."""
+    """Return the report, which a runner may read; with a limit in bytes the least severe findings are left out."""
     rows = list_rows(checked, counting=True)[:_MAX_FINDINGS]
     while True:
-        text = _page(checked, rows)
+        text = escape_runner_commands(_page(checked, rows))
         if limit is None or len(text.encode("utf-8", "replace")) <= limit or not rows:
             return text
         rows = rows[: len(rows) // 2]
@@ -26,7 +27,7 @@ def write_markdown(checked: Checked, limit: int | None = None) -> str:
 def write_failure(message: str, hint: str | None) -> str:
     """Return the report of a check that stopped before it judged anything."""
     text = fenced("\n".join(clean_text(each) for each in (message, hint) if each))
-    return f"## scopes check stopped\n\nNothing was judged.\n\n{text}\n"
+    return escape_runner_commands(f"## scopes check stopped\n\nNothing was judged.\n\n{text}\n")
 
 
 def _page(checked: Checked, rows: Sequence[Row]) -> str:

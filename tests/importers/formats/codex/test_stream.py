@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from scopes.importers.archive import walk_segments
 from scopes.importers.formats.codex.format import Codex
 from scopes.importers.formats.events import Session
 from tests.importers.reading import drafts, events_of, states, unparsed
@@ -132,3 +133,18 @@ def test_the_workspace_is_that_of_the_session_file_whichever_came_first(reposito
         import_paths(repository, tmp_path / f"{name}.jsonl")
     (run,) = runs_of(repository)
     assert run.directory == "/home/dev/shop"
+
+
+def test_the_ids_of_a_turn_with_many_calls_are_recorded_once(repository, tmp_path):
+    """Else the record of a turn grows with the square of its calls."""
+    for number in (20, 300):
+        records = [command(n, f"echo {n}", 0) for n in range(number)]
+        path = tmp_path / f"{number}.jsonl"
+        starts, ends = zip(*records, strict=True)
+        path.write_bytes(stream(*started(THREAD[:-3] + f"{number:03}"), *starts, *ends, completed()))
+        import_paths(repository, path)
+    records = repository.list_refs("refs/scopes/sources/").values()
+    ids = [[len(each.native_ids) for each in walk_segments(repository, commit) if each.message] for commit in records]
+    short, long = sorted(ids, key=len)
+    assert set(short) == {20}
+    assert [number for number in long if number] == [300, 300]  # the first of the calls, and of their results
