@@ -18,8 +18,8 @@ from scopes.ids import ConversationId
 from scopes.importers.discovery import find_outside_links, find_sources, find_standard_folders, open_pipe, spool_stream
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
-from scopes.importers.import_sources import ImportOptions, import_sources
-from scopes.importers.repeated_import import prepare_repeated
+from scopes.importers.import_sources import ImportOptions, Remember, import_sources
+from scopes.importers.repeated_import import prepare_repeated, state_of_refs
 from scopes.importers.results import GroupedNote, Imported, Skipped
 from scopes.importers.work_queue import check_any
 from scopes.loading import load
@@ -139,7 +139,9 @@ def _sources_of_folder(folder: str, skipped: list[Skipped]) -> list[Source]:
         return []
 
 
-def import_all(invocation: Invocation, collected: CollectedSources, options: ImportOptions) -> Imported:
+def import_all(
+    invocation: Invocation, collected: CollectedSources, options: ImportOptions, remember: Remember | None = None
+) -> Imported:
     """Import the collected sources, with a progress bar on a terminal.
 
     If there is no store yet, first check that there is something to import, and only then create it.
@@ -155,7 +157,7 @@ def import_all(invocation: Invocation, collected: CollectedSources, options: Imp
             return preview
     elif repository is None:
         check_any(collected.sources, FORMATS)
-    return import_into(invocation, repository or invocation.repository(create=True), collected, options)
+    return import_into(invocation, repository or invocation.repository(create=True), collected, options, remember)
 
 
 def import_or_repeat(
@@ -168,24 +170,28 @@ def import_or_repeat(
     """
     repository = invocation.find_repository(create=True)
     known = None
-    if repository is not None and options == ImportOptions():
-        repository.require_writable()
+    if options == ImportOptions():
+        if repository is not None:
+            repository.require_writable()
         view = "json" if invocation.json else "text"
         known = prepare_repeated(
-            repository,
-            invocation.index_directory,
-            collected.sources,
-            collected.skipped,
-            collected.notes,
-            view=view,
+            invocation.index_directory, collected.sources, collected.skipped, collected.notes, view=view
         )
-    found = known.find() if known is not None and not reread else None
+    before = None if known is None or repository is None else state_of_refs(repository)
+    found = known.find(before) if known is not None and before is not None and not reread else None
     if found is not None:
         return found
+    repeated: list[tuple[Imported, str]] = []
     with explain_interrupt(invocation):
-        result = with_first_prompts(invocation, import_all(invocation, collected, options))
-    if known is not None:
-        known.save(result)
+        imported = import_all(invocation, collected, options, lambda *found: repeated.append(found))
+        result = with_first_prompts(invocation, imported)
+    if known is not None and repeated:
+        later, after = repeated[-1]
+        prompts = {row.id: row.first_prompt for row in result.conversations}
+        rows = tuple(replace(row, first_prompt=prompts[row.id]) for row in later.conversations)
+        known.save(replace(later, conversations=rows), after)
+    elif known is not None and before is not None:
+        known.save(result, before)
     return result
 
 
@@ -234,7 +240,11 @@ def import_made_up_conversation(invocation: Invocation) -> Result:
 
 
 def import_into(
-    invocation: Invocation, repository: Repository, collected: CollectedSources, options: ImportOptions
+    invocation: Invocation,
+    repository: Repository,
+    collected: CollectedSources,
+    options: ImportOptions,
+    remember: Remember | None = None,
 ) -> Imported:
     """Import the collected sources into a store, with a progress bar on a terminal.
 
@@ -252,4 +262,5 @@ def import_into(
             skipped=collected.skipped,
             notes=collected.notes,
             index_directory=None if options.dry_run else invocation.index_directory,
+            remember=remember,
         )

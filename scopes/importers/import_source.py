@@ -23,6 +23,8 @@ from scopes.importers.streams import is_contained, take_session, without_message
 from scopes.importers.targets import UNDATED, CommittedSession, JoinPoint, StoredRecord, TargetMatch
 from scopes.importers.work_queue import QueuedSource
 
+COPIES = "{} files are copies of others"
+
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
@@ -68,7 +70,7 @@ def import_source(run: ImportRun, queued: QueuedSource) -> None:
         run.copies.append(skipped)
         if copy.named:
             text = f"{skipped.path} is {skipped.reason}"
-            run.notes.append(GroupedNote(text, "{} files are copies of others"))
+            run.notes.append(GroupedNote(text, COPIES))
 
 
 def count_bytes(source: Source, format_name: str, segments: Sequence[Segment], *, new: bool) -> SourceImported:

@@ -22,8 +22,9 @@ from scopes.importers.fork_points import number_groups
 from scopes.importers.formats.base import Format, Source
 from scopes.importers.identity import source_key_of
 from scopes.importers.import_groups import import_groups, skip_broken
-from scopes.importers.import_source import refuse_unparsed
+from scopes.importers.import_source import COPIES, refuse_unparsed
 from scopes.importers.project_filter import ProjectFilter
+from scopes.importers.repeated_import import is_repeatable, repeat_of, state_of_refs
 from scopes.importers.results import ConversationImported, GroupedNote, Imported, SessionJoined, Skipped, group_notes
 from scopes.importers.run_state import ImportRun
 from scopes.importers.shared_prefix import find_joins
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from scopes.importers.index_feed import IndexFeed
 
 OnProgress = Callable[[int], None]
+Remember = Callable[[Imported, str], None]
 _ATTEMPTS = 5
 INDEXED_BYTES = 4 << 20  # of sources
 
@@ -90,13 +92,15 @@ def import_sources(
     skipped: Sequence[Skipped] = (),
     notes: Sequence[Note | GroupedNote] = (),
     index_directory: str | None = None,
+    remember: Remember | None = None,
 ) -> Imported:
     """Import sources; a run that finds nothing new writes nothing.
 
     If there is much to import, the search index in `index_directory` gets the messages too. `on_progress` is called
     with the size of each finished source. `skipped` and `notes` come first in the result. If
     another process imports one of the sources meanwhile, the run starts again. A source that turns out to be unusable
-    is skipped: the run starts again without it, so that nothing of it is in the store.
+    is skipped: the run starts again without it, so that nothing of it is in the store. `remember` is called with the
+    result that the same import would have now, and the state of all refs, if something was new and that is certain.
 
     Raises:
         CannotImport, Inaccessible: no source can be imported, or a strict import found a problem.
@@ -112,14 +116,22 @@ def import_sources(
     if options.since is not None:
         queue = drop_older(queue, options.since, all_notes)
     older = count - len(queue)
+
+    def complete(result: Imported) -> Imported:
+        return replace(result, other_sessions=len(project_filter.left_out), older_sources=older)
+
+    def remember_complete(result: Imported, state: str) -> None:
+        if remember is not None:
+            remember(complete(result), state)
+
     while True:
         notes_now = [*all_notes, *_notes_of(all_skipped)]
         try:
             result = _import_queue(
                 repository, queue, formats, options, all_skipped, notes=notes_now, on_progress=on_progress,
-                index_directory=index_directory,
+                index_directory=index_directory, remember=remember_complete,
             )  # fmt: skip
-            return replace(result, other_sessions=len(project_filter.left_out), older_sources=older)
+            return complete(result)
         except _BrokenSources as broken:
             queue = [queued for position, queued in enumerate(queue) if position not in broken.skipped]
             found = list(broken.skipped.values())
@@ -140,6 +152,7 @@ def _import_queue(
     notes: Sequence[Note | GroupedNote],
     on_progress: OnProgress,
     index_directory: str | None,
+    remember: Remember,
 ) -> Imported:
     """Import the queue as one operation; again if another process imports one of its sources meanwhile."""
     if options.dry_run:
@@ -156,7 +169,7 @@ def _import_queue(
             result = None
             with exclusive_write(repository):
                 if not run.is_overtaken():
-                    result = _update_refs(run, skipped, options)
+                    result = _update_refs(run, skipped, options, notes, remember)
             if result is not None:
                 note = None if feed is None else feed.finish()
                 return result if note is None else replace(result, notes=(*result.notes, note))
@@ -289,6 +302,7 @@ def _import_all(
             hint = "name one transcript, or set titles with: scopes rename CONV --title TEXT"
             raise Invalid(f"one title for {count} conversations", hint=hint)
 
+    run.is_repeatable = is_repeatable(readable)
     found = import_groups(run, readable, on_progress=lambda place: on_progress(sizes[places[place]]), check=check)
     broken |= {places[place]: skipped for place, skipped in found.items()}
     if broken:
@@ -322,8 +336,17 @@ def _ignore_progress(_: int) -> None:
     """Report no progress: a further attempt would count the sources twice."""
 
 
-def _update_refs(run: ImportRun, skipped: Sequence[Skipped], options: ImportOptions) -> Imported:
+def _update_refs(
+    run: ImportRun,
+    skipped: Sequence[Skipped],
+    options: ImportOptions,
+    notes: Sequence[Note | GroupedNote],
+    remember: Remember,
+) -> Imported:
     """Move the refs and record the operation. Needs the exclusive lock."""
+    sessions = sum(len(target.sessions) for target in run.targets)
+    one_each = sessions == sum(source.new for source in run.sources)
+    is_repeatable = run.is_repeatable and one_each and all(map(_is_new_or_unchanged, run.targets))
     with bulk_objects(run.repository) as objects:
         conversations, tx = collect_changes(run, objects, options.title)
     operation = None
@@ -331,7 +354,17 @@ def _update_refs(run: ImportRun, skipped: Sequence[Skipped], options: ImportOpti
         sources, count = len(run.sources), len(conversations)
         summary = f"import {sources} {plural(sources, 'source')} into {count} {plural(count, 'conversation')}"
         operation = tx.commit("import", summary).id
-    return _build_result(run, conversations, skipped, operation, options)
+    result = _build_result(run, conversations, skipped, operation, options)
+    if is_repeatable and operation is not None and len(conversations) == len(list(run.targets)):
+        copies = [note for note in run.notes if isinstance(note, GroupedNote) and note.several == COPIES]
+        again = [*_note_unparsed(run), *notes, *copies, *_note_missing_parents(run)]
+        remember(repeat_of(result, again), state_of_refs(run.repository))
+    return result
+
+
+def _is_new_or_unchanged(target: ImportTarget) -> bool:
+    """Return True if a conversation is new, before it has an id, or all its sources of the run are unchanged."""
+    return not (target.sessions if target.conversation is not None else target.unchanged)
 
 
 def _update_branches(run: ImportRun, conversation: ConversationId, target: ImportTarget, *, new: bool) -> BranchUpdates:

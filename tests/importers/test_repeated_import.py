@@ -64,15 +64,37 @@ def entries(folder):
 
 
 @pytest.mark.parametrize("json", [False, True])
-def test_the_third_import_reads_no_source_and_has_the_same_result(folder, reads, json):
-    run(folder, json=json)
+def test_the_second_import_reads_no_source_and_has_the_result_of_one_that_does(folder, reads, json):
+    first = run(folder, json=json)
+    assert first.operation is not None
+    assert len(reads) == 1
     second = run(folder, json=json)
-    assert second.operation is None
-    assert len(second.sources) == len(second.conversations) == 4
+    assert len(reads) == 1
+    assert (second.operation, len(second.sources), len(second.conversations)) == (None, 4, 4)
     assert second.skipped
+    assert run(folder, json=json, reread=True) == second == run(folder, json=json)
+    assert len(reads) == 2
+
+
+def test_after_new_files_the_next_import_reads_no_source(folder, reads):
+    run(folder)
+    add(folder)
+    assert run(folder).operation is not None
     before = len(reads)
-    assert run(folder, json=json) == second
+    second = run(folder)
     assert len(reads) == before
+    assert run(folder, reread=True) == second
+
+
+def test_after_a_file_has_grown_the_next_import_reads_once_more(folder, reads):
+    """How many messages and branches its conversation has then is left to that one."""
+    run(folder)
+    grow(folder)
+    assert run(folder).operation is not None
+    before = len(reads)
+    second = run(folder)
+    assert run(folder) == second
+    assert len(reads) == before + 1
 
 
 def test_reread_reads_all_sources(folder, reads):
@@ -441,10 +463,9 @@ def test_an_import_that_could_not_read_a_file_is_not_kept(folder, reads, monkeyp
         finally:
             os.rename(folder / "away", folder / "2.jsonl")
 
-    run(folder)
     with monkeypatch.context() as patched:
         patched.setattr(import_sources, "open_sources", open_sources)
-        for _ in range(2):
+        for _ in range(3):
             assert [found.path for found in run(folder).skipped if found.error]
     assert entries(folder) == []
 

@@ -61,9 +61,9 @@ def import_(
     (claude -p, codex exec --json, gemini -p, opencode run, qwen -p, pi --mode json). Such a stream and the session file
     of the same run are one conversation, in any order, and each call counts once. A record that cannot be read is kept
     and counted. Nothing is imported twice: of a transcript that has grown since, only the new part is imported.
-    Transcripts are never modified. --since compares the time of the last message of a session. If nothing was new
-    last time, files with unchanged size, times and inode are skipped; --reread reads them. -v lists all notes of one
-    kind.
+    Transcripts are never modified. --since compares the time of the last message of a session. If the store, and the
+    size, times and inode of each file, are as after the last import, no file is read; --reread reads them. -v lists all
+    notes of one kind.
 
     The store of a project, which `scopes init` makes in a git repository, takes only the sessions that were recorded in
     that repository or its worktrees; a note counts the others. --all-projects imports them as well, --project those of
