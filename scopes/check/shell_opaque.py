@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from scopes.check.shell_arithmetic import has_quoted_subscript, runs_in_subscript
 from scopes.check.shell_command import Change, Redirection
 from scopes.check.shell_files import TEMPORARY
 from scopes.check.shell_state import State, Word, resolve
@@ -216,8 +217,6 @@ def _shown(word: Word) -> str:
     return "a computed word" if "$__" in word.text else " ".join(word.text.split())[:60]
 
 
-_SUBSCRIPT: Final = compile_lazily(r"\w+\[[^\]]{0,9}(?:\$\(|`)")
-_QUOTED_SUBSCRIPT: Final = compile_lazily(r"'\w+\[[^'\]]{0,9}(?:\$\(|`)")
 _PROMPT: Final = compile_lazily(r"PS4=\S{0,99}(?:\$\(|`)")
 _SPECIAL: Final = compile_lazily(r"(?:BASH_ENV|PROMPT_COMMAND|BASH_ALIASES)(?:\[[^\]]{0,99}\])?\+?=")
 _SUBSCRIPT_READERS: Final = frozenset(
@@ -241,7 +240,7 @@ def find_opaque_code(words: tuple[Word, ...], text: str) -> str | None:
         return "${...@P} runs the substitutions in a value"
     values = [word.value for word in words[1:] if word.value is not None]
     takes_names = name in _SUBSCRIPT_READERS or (name == "printf" and values[:1] == ["-v"])
-    if takes_names and any(_SUBSCRIPT.match(value.partition("=")[2] or value) for value in values):
+    if takes_names and any(map(runs_in_subscript, values)):
         return "a subscript runs commands"
     if any(re.match(rf"-\w*[{_CALLBACKS[name]}]", value) for value in values) if name in _CALLBACKS else False:
         return f"{name} runs a text as code"
@@ -252,7 +251,7 @@ def find_opaque_assignment(text: str) -> str | None:
     """Return why an assignment, a declaration or a test may run a text that is not read; None if it does not."""
     if _REFERENCE.match(text):
         return "a variable refers to another one"
-    if _QUOTED_SUBSCRIPT.search(text):
+    if has_quoted_subscript(text):
         return "arithmetic may run a value as code"
     if _SPECIAL.match(text.removeprefix("export ")) or _PROMPT.search(text):
         return "a variable holds code that shells run"

@@ -104,6 +104,7 @@ class Reader:
         elif node.named_child_count:
             self._sequence(node, frame)
             if frame.source.startswith(b"((", node.start_byte):
+                self._check_assigned(node, frame)
                 forget_changed(text_of(node, frame.source), frame.state)
         self._log.attach(start, tail.files, frame)
 

@@ -24,6 +24,7 @@ _WITH_BRACES = {"word", "concatenation", "brace_expression", "command_name"}
 _COMPUTED = compile_lazily(r"[$`]")
 _SUBSTITUTIONS = {"command_substitution", "process_substitution"}
 _BACKQUOTED = compile_lazily(rb"(?:[^`\\]|\\.)+|`((?:[^`\\]|\\.)*)`", re.DOTALL)
+_IN_BACKQUOTES = compile_lazily(rb"[\\`$]")
 _IN_QUOTES = compile_lazily(r'\\([\\"$`])|\\\n')
 _IN_HEREDOC = compile_lazily(r"\\([\\$`])|\\\n")
 _BARE = compile_lazily(r"\\(?:\n|(.))", re.DOTALL)
@@ -253,6 +254,8 @@ class WordReader:
         programs: tuple[str, ...] = ()
         for found in _find_substitutions(node):
             programs += self._substitute(found).programs
+        for leaf in _find_patterns(node):
+            programs += self._substitute(_IN_BACKQUOTES.sub(rb"\\\g<0>", b': "' + leaf + b'"')).programs
         if not programs and node.type == "expansion":  # the grammar knows no backquotes in `${x:-...}`
             for match in _BACKQUOTED.finditer(self._source, node.start_byte, node.end_byte):
                 programs += self._substitute(match[1]).programs if match[1] is not None else ()
@@ -323,6 +326,14 @@ def _find_substitutions(node: Node) -> Iterator[Node]:
             yield current
         else:
             pending.extend(reversed(current.children))
+
+
+def _find_patterns(node: Node) -> Iterator[bytes]:
+    """Yield the patterns of an expansion with command substitutions in them, which the grammar reads as plain text."""
+    for child in node.children if node.type == "expansion" else ():
+        text = child.text or b""
+        if child.type == "regex" and b"$(" in text:
+            yield text
 
 
 def _split(word: Word) -> list[Word]:

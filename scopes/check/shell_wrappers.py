@@ -371,8 +371,10 @@ def program_of(words: tuple[Word, ...]) -> str:
 
 @lru_cache(maxsize=1024)
 def _name_of(word: Word) -> str:
-    name = word.text.rsplit("/", 1)[-1]
-    return name if word.value is not None or not re.search(r"[$`(]", name) else ""
+    if word.value is not None:
+        return word.text.rsplit("/", 1)[-1]
+    name = re.sub(r"\$\{[^}]*\}?", "$", word.text).rsplit("/", 1)[-1]  # `${a/b/c}` has slashes of its own
+    return "" if re.search(r"[$`(}]", name) else name
 
 
 def join(words: tuple[Word, ...]) -> Word:
