@@ -6,6 +6,7 @@ A record is a tree that depends on the source's bytes alone: `chunks/` cut at re
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
@@ -27,6 +28,7 @@ from scopes.store.trees import BlobChange, read_blob, update_tree, walk_blobs
 
 CHUNK_BYTES = 1 << 20
 PAGE_SEGMENTS = 1000
+_PLAIN_NAMES = re.compile(r"[0-9A-Za-z_-]*")  # JSON writes them as they are
 
 
 def write_source_record(
@@ -137,6 +139,11 @@ def _description(record: SourceRecord) -> dict[str, Any]:
 def _write_segment(segment: Segment) -> bytes:
     if segment.state is not None and segment.kind == "state" and segment.unparsed is None and not segment.native_ids:
         return b'{"length":%d,"offset":%d,"state":%s}\n' % (*segment.span[::-1], _encode_key(segment.state))
+    names = "".join(segment.native_ids)
+    if segment.message and segment.state is segment.unparsed is None and _PLAIN_NAMES.fullmatch(names):
+        native = '"native":["{}"],'.format('","'.join(segment.native_ids)) if segment.native_ids else ""
+        span = segment.span
+        return f'{{"length":{span.length},"message":"{segment.message}",{native}"offset":{span.offset}}}\n'.encode()
     outcome = {"message": segment.message, "state": segment.state, "unparsed": segment.unparsed}
     document: dict[str, Any] = {key: value for key, value in outcome.items() if value is not None}
     document |= {"offset": segment.span.offset, "length": segment.span.length}

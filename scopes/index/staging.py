@@ -52,7 +52,7 @@ class StagedIndex:
         self._directory = directory
         self._old = old  # inode
         self._describe = describe
-        self._writer = Writer(connection, describe)
+        self._writer = Writer(connection, describe, is_empty=old is None)
         self._repeated: set[MessageId] = set()
 
     def add(self, oid: Oid, parents: Iterable[Oid], document: IndexDocument | None) -> None:
@@ -113,6 +113,7 @@ class StagedIndex:
         if lacks_more_than(_MAX_LACKING, self._connection, repository, refs, self._describe):
             raise NotStaged
         self._update(repository)
+        self._writer = Writer(self._connection, self._describe)  # it is not empty any more
 
     def _update(self, repository: Repository) -> None:
         refs = repository.list_refs(HEADS)

@@ -52,19 +52,22 @@ class Describe(Protocol):
 
 
 class Writer:
-    """Writes through one connection, in the current transaction."""
+    """Writes through one connection, in the current transaction; `is_empty` if the index has no entry yet."""
 
-    def __init__(self, connection: sqlite3.Connection, describe: Describe) -> None:
+    def __init__(self, connection: sqlite3.Connection, describe: Describe, *, is_empty: bool = False) -> None:
         self._connection = connection
         self._describe = describe
         self._values: dict[tuple[str, str], int] = {}
         self._folded: dict[tuple[str, str], int] = {}  # as `_values`, by texts that are not folded
         self._recent: dict[Oid, int] = {}  # numbers of the commits added last
+        self._hashes: set[int] | None = set() if is_empty else None  # of all ids in the index; None if unknown
 
     def __contains__(self, oid: object) -> bool:
         """Return True if a commit is in the index."""
         if oid in self._recent:
             return True
+        if self._hashes is not None and hash(oid) not in self._hashes:
+            return False
         return self._connection.execute("SELECT 1 FROM commits WHERE oid = ?", (oid,)).fetchone() is not None
 
     def number_of(self, oid: Oid) -> int:
@@ -106,6 +109,8 @@ class Writer:
         if len(self._recent) >= _MAX_REMEMBERED:
             self._recent.clear()
         self._recent[oid] = number
+        if self._hashes is not None:
+            self._hashes.add(hash(oid))
         for parent in dict.fromkeys(parents):
             self._connection.execute("INSERT INTO edge VALUES (?, ?)", (number, self.number_of(parent)))
 
@@ -113,6 +118,8 @@ class Writer:
         known = self.message_number(document.id)
         if known is not None:
             return known
+        if self._hashes is not None:
+            self._hashes.add(hash(document.id))
         row = (
             document.id,
             self.value_number("author", document.author),
@@ -132,6 +139,8 @@ class Writer:
 
     def message_number(self, message_id: MessageId) -> int | None:
         """Return the number of a message; None if it is not in the index."""
+        if self._hashes is not None and hash(message_id) not in self._hashes:
+            return None
         found = self._connection.execute("SELECT number FROM message WHERE id = ?", (message_id,)).fetchone()
         return None if found is None else int(found[0])
 

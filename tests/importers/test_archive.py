@@ -13,16 +13,25 @@ from scopes.model import encoding
 TEXTS = st.none() | st.text(st.characters(exclude_categories=()))
 
 
-@given(st.integers(0, 2**40), TEXTS, TEXTS, st.lists(st.text("ab"), max_size=2).map(tuple))
-@example(7, "file-history-snapshot", None, ())
-@example(7, "", "", ())
-@example(7, 'progress/"\n\ud83d', None, ())
-def test_a_segment_is_canonical_json_and_is_read_back(offset, state, unparsed, native):
-    segment = Segment(ByteRange(offset, offset + 1), None, state, unparsed, native)
+MESSAGES = st.none() | st.text("abcdefghijklmnopqrstuvwxyz234567", min_size=26, max_size=26)
+NAMES = st.text("aZ9_-") | st.text(st.characters(exclude_categories=()))
+
+
+@given(st.integers(0, 2**40), MESSAGES, TEXTS, TEXTS, st.lists(NAMES, max_size=3).map(tuple))
+@example(7, None, "file-history-snapshot", None, ())
+@example(7, None, "", "", ())
+@example(7, None, 'progress/"\n\ud83d', None, ())
+@example(7, "a" * 26, None, None, ())
+@example(7, "a" * 26, None, None, ("msg_01", "0f-1"))
+@example(7, "a" * 26, None, None, ("", "a\n"))
+@example(7, "a" * 26, "", None, ("a",))
+def test_a_segment_is_canonical_json_and_is_read_back(offset, message, state, unparsed, native):
+    segment = Segment(ByteRange(offset, offset + 1), message, state, unparsed, native)
     line = _write_segment(segment)
     fields = {
         "offset": offset,
         "length": offset + 1,
+        "message": message,
         "state": state,
         "unparsed": unparsed,
         "native": list(native) or None,

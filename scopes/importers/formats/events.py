@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from scopes.model.message import Author, FileTouch, Part
 
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 STREAM = "stream"  # `details.line` of a session that was read from an event stream, and the sub file of the first one
 EndStatus: TypeAlias = Literal["success", "error", "limit"]
 
@@ -70,8 +72,7 @@ class Session:
         return self.details.get("line") == STREAM
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class Draft(NamedTuple):
     """A complete message without an id.
 
     key: unique within the session; `str(record.number)` is, but `record.line` is not
@@ -106,11 +107,10 @@ class Draft:
     context_root: bool = False
     spawned_by: Mapping[str, str] | None = None
     side: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = _NOTHING
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRecord:
+class SessionRecord(NamedTuple):
     """A record that is not a message, such as a title, a mode or telemetry."""
 
     key: str

@@ -116,7 +116,13 @@ def _may_be_deep(document: bytes) -> bool:
     """Return False if a document has no more than MAX_DEPTH brackets that open a level."""
     if len(document) <= _SHORT_BYTES:
         return document.count(b"{") + document.count(b"[") > MAX_DEPTH
-    return sum(len(document.split(bracket, MAX_DEPTH + 1)) - 1 for bracket in (b"{", b"[")) > MAX_DEPTH
+    left = MAX_DEPTH
+    for bracket in (b"{", b"["):
+        at = document.find(bracket)
+        while at >= 0 and left >= 0:
+            left -= 1
+            at = document.find(bracket, at + 1)
+    return left < 0
 
 
 def _is_deep(value: Any) -> bool:

@@ -7,10 +7,9 @@ wrote. Such a message follows the previous one of its line, so that the history 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from io import BytesIO
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange
@@ -23,8 +22,7 @@ _CLEARED = "SessionStart:clear"  # a hook event: the user cleared the context an
 _UNNAMED = 8  # characters of a uuid that name a sub-agent without an id
 
 
-@dataclass(frozen=True, slots=True)
-class ParentLink:
+class ParentLink(NamedTuple):
     """The message that a record follows.
 
     side: name of the sub-agent's line; None on the main line

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from scopes.importers.formats.fields import object_field, text_field
 from scopes.importers.formats.lossless_json import lossless_field
@@ -38,8 +37,7 @@ _TOOL = Author("tool", "tool")
 _HARNESS = Author(NAME, "system")
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedRecord:
+class ParsedRecord(NamedTuple):
     """A record that is a message or a line of one; `answer` is the id of the model's answer that it is a line of."""
 
     kind: str

@@ -7,7 +7,6 @@ conversation, a sequence of them (JSON lines), or an array of them. Each message
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -114,7 +113,8 @@ def _walk_messages(document: JsonDocument, messages: MessageList) -> Generator[E
             yield _unparsed_element(element, span)
         elif current is not None and current.kind == draft.kind == _RESULTS:
             tool = current.tool if current.tool == draft.tool else None
-            current = replace(current, parts=current.parts + draft.parts, spans=current.spans + draft.spans, tool=tool)
+            both = current.parts + draft.parts, current.spans + draft.spans
+            current = current._replace(parts=both[0], spans=both[1], tool=tool)
         else:
             if current is not None:
                 yield from report_unknown_parts(current)
