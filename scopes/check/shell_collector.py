@@ -134,7 +134,7 @@ class Collector:
             self.output = None if given is None else given.script
         self._note_files(files, state)
         resolved = resolve_changes(changes, state.directory, state.files) if changes else ()
-        apply_changes(resolved, words, state.files, given)
+        apply_changes(resolved, words, state.files, given, state.directory)
         forget_changed(resolved, state.files)
         forget_texts(words, state)
         if argv[:2] == ("git", "config"):
