@@ -48,7 +48,14 @@ class CallReader:
                 self._note_edit(edit, call)
             elif edit.op == "read" and files.is_own(resolve(edit.path, call.directory)):
                 self._own.add((id(call), edit.path))
-        return () if call.shell is None else parse_commands(call.shell, call.directory, files)
+        if call.shell is None:
+            return ()
+        given = call.call.fields.get("input")
+        is_background = isinstance(given, dict) and given.get("run_in_background") is True
+        files.background += is_background
+        commands = parse_commands(call.shell, call.directory, files)
+        files.background -= is_background
+        return commands
 
     def _note_edit(self, edit: FileEdit, call: Call) -> None:
         path = resolve(edit.path, call.directory)
@@ -59,9 +66,10 @@ class CallReader:
             source = resolve(edit.source, call.directory)
             before = None if source is None else self._files.find(source)
         texts = before.texts if before is not None and before.is_known else ()
-        after = apply_edit(edit, texts[0] if len(texts) == 1 else None)
-        if after is not None and call.outcome == "ok":
+        results = dict.fromkeys(apply_edit(edit, text) for text in (texts or (None,)))
+        after = tuple(text for text in results if text is not None)
+        if len(after) == len(results) and call.outcome == "ok":
             is_made = apply_edit(edit, None) is not None or (before is not None and before.is_made)
-            self._files.put(path, Written((after,), is_made=is_made))
+            self._files.put(path, Written(after, is_made=is_made))
         else:
-            self._files.write(path, after)
+            self._files.write(path, after[0] if len(after) == len(results) == 1 else None)

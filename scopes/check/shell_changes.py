@@ -11,6 +11,7 @@ from typing import Final
 
 from scopes.check.shell_command import Change, ChangeKind
 from scopes.check.shell_files import Files
+from scopes.check.shell_restored import RESTORING, restores_files
 from scopes.check.shell_scripts import SED_LETTERS, SED_LONG, SEDS
 from scopes.check.shell_state import Input, Word, resolve
 from scopes.check.shell_unwrap import roots_of_find
@@ -24,6 +25,8 @@ _ADDRESS: Final = compile_lazily(r"(?:\w+://)?[^\s?#]+/(?P<name>[^/\s?#]+)(?:[?#
 _TARGET: Final = ("--target-directory", "--suffix")
 _IN_PLACE: Final = compile_lazily(r"-[nrEsuz]*i.*|--in-place(?:=.*)?")
 _PERL_IN_PLACE: Final = compile_lazily(r"-[0-9lnpawsTtW]*i.*")
+_HARD_LINKS: Final = compile_lazily(r"-[a-zA-Z]*l[a-zA-Z]*|--link")
+_RECURSIVE: Final = compile_lazily(r"-[a-zA-Z]*[rRa][a-zA-Z]*|--recursive|--archive")
 _ONLY_SHOWN: Final = compile_lazily(r"--(?:stat|numstat|summary|check|cached)")
 _SYMBOLIC: Final = compile_lazily(r"-[a-zA-Z]*s[a-zA-Z]*|--sym\w*")
 _OUTPUTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {  # options with a file that is written
@@ -39,16 +42,24 @@ def find_changes(words: tuple[Word, ...]) -> list[Change]:
     return [] if finder is None else [each for each in finder(words) if each.path not in {"", ".", "-", "/dev/null"}]
 
 
-def apply_changes(changes: Sequence[Change], words: tuple[Word, ...], files: Files, given: Input | None) -> None:
-    """Remember what a command did to files; the paths of its changes are resolved."""
+def apply_changes(
+    changes: Sequence[Change], words: tuple[Word, ...], files: Files, given: Input | None, directory: str | None
+) -> None:
+    """Remember what a command did to files in a directory; the paths of its changes are resolved."""
     program = program_of(words)
+    if program in RESTORING and restores_files(words):
+        files.restore(directory)
     for change in changes:
         if not change.path.startswith(("/", "~")):
             continue
+        if change.kind == "write" and change.path.endswith("/{}"):
+            files.overwrite_below(change.path[:-3])
         if change.kind == "link":
             files.link(change.path, change.source)
         elif change.kind == "copy":
             files.copy(change.source, change.path)
+            if _makes_hard_links(program, words):
+                files.tie(change.source, change.path)
             if change.source is not None and files.written:
                 files.copy_below(change.source, change.path)
         elif change.kind == "write":
@@ -56,6 +67,12 @@ def apply_changes(changes: Sequence[Change], words: tuple[Word, ...], files: Fil
             text = given.script.value if is_tee and given is not None and given.script is not None else None
             is_appended = any(re.fullmatch(r"-\w*a\w*|--app\w*", word.text) for word in words[1:])
             files.write(change.path, text, is_appended=is_tee and is_appended)
+
+
+def _makes_hard_links(program: str, words: tuple[Word, ...]) -> bool:
+    return program in {"ln", "gln"} or (
+        program in {"cp", "gcp"} and any(_HARD_LINKS.fullmatch(word.text) for word in words[1:])
+    )
 
 
 def resolve_changes(changes: Sequence[Change], directory: str | None, files: Files) -> tuple[Change, ...]:
@@ -114,6 +131,8 @@ def _copies(words: tuple[Word, ...]) -> Iterator[Change]:
     is_symbolic = program == "ln" and any(_SYMBOLIC.fullmatch(word.text) for word in words[1:])
     is_directory = into is not None or len(sources) > 1 or target.endswith("/") or target in {".", ".."}
     kind: ChangeKind = "link" if is_symbolic else "copy"
+    if program.endswith("cp") and any(_RECURSIVE.fullmatch(word.text) for word in words[1:]):
+        yield Change("write", f"{target.rstrip('/') or target}/{{}}")
     for source in sources:
         base = source.rstrip("/").rsplit("/", 1)[-1]
         if not is_directory:
@@ -168,7 +187,7 @@ def _output(words: tuple[Word, ...]) -> Iterator[Change]:
     names = {*(f"-{letter}" for letter in letters), *long}
     yield from (Change("write", value.text) for name, value in options.given if name in names and value is not None)
     if program_of(words) == "patch":
-        yield from (Change("write", word.text) for word in options.operands[:1])
+        yield from (Change("write", word.text) for word in options.operands[:1] or [Word("{}", "./{}")])
 
 
 def _fetched(words: tuple[Word, ...]) -> Iterator[Change]:
@@ -221,7 +240,7 @@ def _in_git(words: tuple[Word, ...]) -> Iterator[Change]:
         yield from _copies((Word("mv", "mv"), *words[2:]))
     elif verb == "rm" and not any(word.text == "--cached" for word in words):
         yield from _all_deleted((Word("rm", "rm"), *words[2:]))
-    elif verb == "apply" and not any(_ONLY_SHOWN.fullmatch(word.text) for word in words):
+    elif verb in {"apply", "am"} and not any(_ONLY_SHOWN.fullmatch(word.text) for word in words):
         yield Change("write", "./{}")
 
 

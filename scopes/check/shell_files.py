@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import posixpath
 import sys
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 MAX_PATHS: Final = 5000  # files of a run; of more, any path may be one
 MAX_LINKS: Final = 100
 _MAX_TEXTS: Final = 4  # that a file may have, one after the other
+_MAX_PAST: Final = 30  # that a file had once, and that git may restore
 _MAX_LENGTH: Final = 20_000  # characters of a text
 _MAX_TOTAL: Final = 1 << 22
 _MAX_FOLLOWED: Final = 8  # links in one path
@@ -47,6 +49,10 @@ class Files:
 
     __slots__ = (
         "_length",
+        "_past",
+        "_same",
+        "_shaky",
+        "background",
         "has_unread_settings",
         "is_full",
         "line",
@@ -66,11 +72,17 @@ class Files:
         self.has_unread_settings = False  # of git: there are too many, or their sections were renamed
         self.is_full = False  # there are too many files: any path may be one
         self.line = 0
+        self.background = 0  # commands that run beside those that are read now
+        self._past: dict[str, dict[str, None]] = {}  # every text that a file had
+        self._same: dict[str, set[str]] = {}  # the other names of a file
+        self._shaky: set[str] = set()  # files that a command in the background may still write
         self._length = 0
 
     def write(self, path: str, text: str | None, *, is_appended: bool = False) -> None:
         """Remember that a file was written; None is a text that is not known."""
         path = self.follow(path) or path
+        if self.background:
+            self._shaky.add(path)
         before = self.written.get(path)
         old = before or Written()
         if text is not None and (len(text) > _MAX_LENGTH or self._length > _MAX_TOTAL):
@@ -90,10 +102,16 @@ class Files:
         if len(self.written) >= MAX_PATHS and path not in self.written:
             self.is_full = True
             return
+        before = self.written.get(path)
+        if before is not None and path in self._shaky:
+            written = _either(written, before)
         if len(written.texts) > _MAX_TEXTS or any(len(text) > _MAX_LENGTH for text in written.texts):
             written = written._replace(texts=(), is_unread=True)
         self._length += sum(len(text) for text in written.texts[-1:])
+        self._past.setdefault(path, {}).update(dict.fromkeys(written.texts))
         self.written[path] = written._replace(line=self.line)
+        for other in self._same.get(path, ()):
+            self.written[other] = _either(self.written.get(other, Written()), written)._replace(line=self.line)
         place, _, name = path.rpartition("/")
         same = self.names.setdefault(name, {})
         same[path] = None
@@ -105,6 +123,12 @@ class Files:
             if stem in SITE_MODULES or stem in sys.stdlib_module_names:
                 self.modules.setdefault(place, set()).add(stem)
 
+    def forget(self, is_changed: Callable[[str], bool]) -> None:
+        """Remember that the files which a function accepts may have another text."""
+        for path, written in self.written.items():
+            if not written.is_unread and is_changed(path):
+                self.written[path] = written._replace(is_unread=True)
+
     def copy(self, source: str | None, target: str) -> None:
         """Remember that a file became a copy of another one."""
         found = None if source is None else self.find(source)
@@ -113,6 +137,30 @@ class Files:
             return
         for text in found.texts:
             self.write(target, text)
+
+    def tie(self, one: str | None, other: str) -> None:
+        """Remember a hard link: what is written to one name is in the file of the other."""
+        if one is not None:
+            names = self._same.get(one, {one}) | self._same.get(other, {other})
+            self._same.update(dict.fromkeys(names, names))
+
+    def restore(self, directory: str | None) -> None:
+        """Remember that a file may have a text again that it had before, or one that git has, as after a checkout.
+
+        What is below a directory for temporary files is in no repository, unless the shell is in one.
+        """
+        is_temporary = (directory or "").startswith(TEMPORARY)
+        for path, written in self.written.items():
+            if path.startswith(TEMPORARY) == is_temporary:
+                past = self._past.get(path, {})
+                texts = tuple(dict.fromkeys((*written.texts, *past))) if len(past) <= _MAX_PAST else ()
+                is_unread = written.is_unread or len(past) > _MAX_PAST
+                self.written[path] = written._replace(texts=texts, is_unread=is_unread, is_made=False)
+
+    def overwrite_below(self, directory: str) -> None:
+        """Remember that something was copied or unpacked over the files below a directory."""
+        for path in [each for each in self.written if each.startswith(f"{directory.rstrip('/')}/")]:
+            self.write(path, None)
 
     def copy_below(self, source: str, target: str) -> None:
         """Remember that a directory was copied, or moved: the files in it are at another place."""
@@ -127,6 +175,8 @@ class Files:
         other.modules = {place: set(stems) for place, stems in self.modules.items()}
         other.is_full, other.line, other._length = self.is_full, self.line, self._length
         other.has_unread_settings = self.has_unread_settings
+        other._past = {path: dict(texts) for path, texts in self._past.items()}
+        other._same, other._shaky = dict(self._same), set(self._shaky)
         return other
 
     def link(self, path: str, target: str | None) -> None:
@@ -195,3 +245,14 @@ class Files:
             self.settings[key, value] = None
         else:
             self.has_unread_settings = True
+
+
+def _either(one: Written, other: Written) -> Written:
+    """Return what a file may contain that is one of two."""
+    texts = tuple(dict.fromkeys((*one.texts, *other.texts)))
+    return one._replace(
+        texts=texts,
+        is_unread=one.is_unread or other.is_unread,
+        is_appended=one.is_appended or other.is_appended,
+        is_made=one.is_made and other.is_made,
+    )

@@ -124,7 +124,9 @@ class Reader:
             if child.is_named:
                 frame.state.keep_failed_places()
                 is_background = number + 1 < len(children) and children[number + 1].type == "&"
+                frame.state.files.background += is_background
                 self._statement(child, frame._replace(state=frame.state.copy()) if is_background else frame)
+                frame.state.files.background -= is_background
 
     def _substitute(self, node: Node | bytes, frame: Frame) -> Word:
         """Run a command substitution, or a text in backquotes; return its output, or a placeholder for it."""
@@ -334,16 +336,7 @@ class Reader:
         if words and words[0].value == "exec" and all(word.text.isdecimal() for word in words[1:]):  # such as `0<`
             frame.state.input = own.input or tail.input or frame.state.input
         given = own.input or tail.input or either_input(frame.state.input, frame.input)
-        inner = Frame(
-            frame.source,
-            frame.state,
-            given,
-            frame.wrappers,
-            tuple(environment),
-            frame.depth,
-            frame.settings,
-            frame.calls,
-        )
+        inner = frame._replace(input=given, environment=tuple(environment))
         self._run(tuple(words), inner, text_of(node, frame.source), own.files + tail.files)
 
     def _run(self, words: tuple[Word, ...], frame: Frame, text: str, files: tuple[Redirection, ...]) -> None:

@@ -28,11 +28,61 @@ FOUND = [  # steps, and the rule that finds the last one
     ("shell/opaque", write("Makefile", "x:\n\trm -rf /x\n"), shell("make x")),
     ("shell/opaque", edit("tools/x.sh"), shell("./tools/x.sh")),
     ("shell/recursive-delete", write("bin/ls", BAD), shell("PATH=bin:$PATH ls")),
+    *(
+        ("shell/recursive-delete", write("x.sh", BAD), write("x.sh", "ls\n"), shell(restoring), shell("sh x.sh"))
+        for restoring in (
+            "git checkout -- x.sh",
+            "git restore x.sh",
+            "git stash pop",
+            "git reset --hard",
+            "git checkout main",
+            "git -C . checkout -b other main",
+            "cd .. && git -C shop stash",
+            "hg revert x.sh",
+            "git merge other",
+        )
+    ),
+    (
+        "shell/recursive-delete",
+        write("y", BAD),
+        shell("(sleep 1; cp y x.sh) &"),
+        write("x.sh", "ls\n"),
+        shell("sh x.sh"),
+    ),
+    ("shell/opaque", shell("(sleep 1; cp /home/other/y x.sh) &"), write("x.sh", "ls\n"), shell("sh x.sh")),
+    ("shell/recursive-delete", write("x.sh", "ls\n"), shell("ln x.sh y"), write("y", BAD), shell("sh x.sh")),
+    ("shell/recursive-delete", write("x.sh", "ls\n"), shell("cp -l x.sh y"), write("x.sh", BAD), shell("sh y")),
+    ("shell/recursive-delete", write("x.sh", BAD), shell("ln x.sh y"), write("x.sh", "ls\n"), shell("sh y")),
+    *(
+        ("shell/opaque", write("s/x.sh", "ls\n"), shell(replacing), shell("./s/x.sh"))
+        for replacing in (
+            "git apply p",
+            "git am < p",
+            "patch -p1 < p",
+            "tar xf a.tar",
+            "tar -C s -xf a.tar",
+            "unzip a.zip",
+            "rsync -a ../other/ .",
+            "cp -r ../other/. .",
+            "cp -a ../other/s .",
+            "mv ../other/x.sh s/x.sh",
+        )
+    ),
     ("shell/opaque", shell("ln -s .. up"), shell("rm -rf up/x")),
     ("shell/opaque", shell("ln -s ../other k"), shell("find k/ -delete")),
     ("files/protected", shell("ln -s .git g"), shell("rm g/hooks/pre-commit")),
     ("files/protected", shell("ln -s .git g"), shell("cp x g/hooks/pre-commit")),
 ]
+REPLACING = (
+    "git checkout main",
+    "git restore .env",
+    "git stash pop",
+    "rsync -a ../other/ .",
+    "cp -r ../other/. .",
+    "tar xf a.tar",
+    "mv ../other/.env .env",
+    "cp ../other/.env .",
+)
 NOT_FOUND = [
     ("shell/recursive-delete", write("x.sh", BAD), shell("cat x.sh")),
     ("shell/recursive-delete", write("x.sh", BAD), write("x.sh", "ls\n"), shell("sh x.sh")),
@@ -45,6 +95,21 @@ NOT_FOUND = [
     ("shell/opaque", write("src/types.py", "import os\n"), shell("python3 -m pytest")),
     ("shell/opaque", write("package.json", "{}"), shell("npm test")),
     ("shell/opaque", write("hooks.md", "x"), shell("git commit -m x")),
+    *(
+        ("shell/recursive-delete", write("x.sh", BAD), write("x.sh", "ls\n"), shell(harmless), shell("sh x.sh"))
+        for harmless in (
+            "git checkout -b new",
+            "git stash list",
+            "git reset -q",
+            "git restore --staged x.sh",
+            "git log",
+        )
+    ),
+    *(
+        ("shell/opaque", write("s/x.sh", "ls\n"), shell(harmless), shell("./s/x.sh"))
+        for harmless in ("git checkout main", "cp a.txt s", "tar -C t -xf a.tar", "mv a.txt s/", "sleep 1 &")
+    ),
+    ("secrets/read", write(".env", "A=1\n"), shell("git checkout -b new && git commit -m x"), shell("cat .env")),
     ("shell/opaque", shell("ln -s .. up"), shell("rm up")),
     ("shell/no-verify", shell("git config core.hooksPath .githooks"), shell("git commit -m x")),
     ("shell/force-push", shell("git config alias.up push"), shell("git up")),
@@ -55,6 +120,13 @@ NOT_FOUND = [
 def test_what_an_earlier_call_prepared_is_found(rule, steps):
     assert judge(rule, make_run(*steps)).status == "fail"
     assert judge(rule, make_run(steps[-1])).status == "pass" or "bash " in str(steps[-1]) or "sh x" in str(steps[-1])
+
+
+@pytest.mark.parametrize("replacing", REPLACING)
+def test_a_file_that_a_command_replaces_is_no_longer_the_run_s_own(replacing):
+    steps = [write(".env", "A=1\n"), shell(replacing), shell("cat .env")]
+    assert judge("secrets/read", make_run(*steps)).status == "fail"
+    assert judge("secrets/read", make_run(steps[0], steps[2])).status == "pass"
 
 
 @pytest.mark.parametrize(("rule", "steps"), [(rule, steps) for rule, *steps in NOT_FOUND])
