@@ -9,6 +9,7 @@ from scopes.check.shell_command import Command, Redirection, Setting
 from scopes.check.shell_git_settings import find_settings, note_settings
 from scopes.check.shell_opaque import find_opaque_code, find_opaque_environment, find_opaque_target, find_opaque_words
 from scopes.check.shell_state import Function, Input, State, Word, resolve
+from scopes.check.shell_trees import forget_changed, forget_path, forget_texts
 from scopes.check.shell_unwrap import find_opaque_program, item_of
 from scopes.check.shell_words import known_output
 from scopes.check.shell_wrappers import program_of
@@ -134,6 +135,8 @@ class Collector:
         self._note_files(files, state)
         resolved = resolve_changes(changes, state.directory, state.files) if changes else ()
         apply_changes(resolved, words, state.files, given, state.directory)
+        forget_changed(resolved, state.files)
+        forget_texts(words, state)
         if argv[:2] == ("git", "config"):
             note_settings(words, state.files)
         self.commands.append(
@@ -160,8 +163,13 @@ class Collector:
         """Remember what the last command prints into files."""
         text = None if self.output is None else self.output.value
         for file in files:
-            if file.kind != "read" and (path := resolve(state.directory, file.target)) is not None:
+            if file.kind == "read":
+                continue
+            path = resolve(state.directory, file.target)
+            if path is not None:
                 state.files.write(path, text, is_appended=file.kind == "append")
+            if state.files.written:
+                forget_path(path or file.target or file.text, state.files)
 
     def readable(self, text: str) -> str:
         """Return a text with the source of command substitutions in the place of their placeholders."""

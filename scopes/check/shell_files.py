@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import sys
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 MAX_PATHS: Final = 5000  # files of a run; of more, any path may be one
@@ -121,6 +122,12 @@ class Files:
             )
             if stem in SITE_MODULES or stem in sys.stdlib_module_names:
                 self.modules.setdefault(place, set()).add(stem)
+
+    def forget(self, is_changed: Callable[[str], bool]) -> None:
+        """Remember that the files which a function accepts may have another text."""
+        for path, written in self.written.items():
+            if not written.is_unread and is_changed(path):
+                self.written[path] = written._replace(is_unread=True)
 
     def copy(self, source: str | None, target: str) -> None:
         """Remember that a file became a copy of another one."""
