@@ -44,6 +44,7 @@ from scopes.merge.file_texts import (
     list_hunks,
     without_shared,
 )
+from scopes.merge.later_texts import has_all_edits
 from scopes.merge.line_ranges import (
     ChangeGroup,
     LineRange,
@@ -298,7 +299,11 @@ def _compare_continued(
         if sides[number].text is not None:
             continue
         start, known = first[other], sides[other].text
-        if start is not None and is_result(steps[number], start):
+        is_continued = start is not None and (
+            is_result(steps[number], start)
+            or (is_later(steps[other], steps[number]) and has_all_edits(steps[number], start))
+        )
+        if is_continued:
             note = f"the {names[1]} edited the text of the {names[0]}"
             return shape(outcome="compatible", merged=known, note=note)
         # the edits do not fit the text that the other side began with, or this side would have a text

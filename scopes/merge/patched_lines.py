@@ -16,6 +16,7 @@ from scopes.store.text_merge import LineChange
 _MAX_LINE = 1 << 40
 _NO_NEWLINE = "\n\\"  # ends a line at the end of a file without a newline: no other line has it
 _ALL_LINES = 1 << 60  # of the first text, whose length is unknown
+_MAX_PLACES = 100  # where a run of lines is looked for
 _ENOUGH_LINES = 2  # with words; one line may be equal by chance
 
 
@@ -67,6 +68,63 @@ class PatchedText:
                 added = not isinstance(other.read_lines(number, number, {})[0], int)
                 found += added and any(map(str.isalnum, line))
         return found >= _ENOUGH_LINES
+
+    def is_in(self, text: str) -> bool:
+        """Return True if a text has all changes, and at least two of the new lines have words.
+
+        Each run of lines that the patches show around a change is at one place of the text only; the runs are in order.
+        Every change has a line of the first text before it and after it. So lines that were only removed count too.
+        """
+        lines = text.split("\n")
+        places: dict[str, list[int]] = {}
+        for number, line in enumerate(lines):
+            places.setdefault(line, []).append(number)
+        added = position = 0
+        for run, is_enclosed in self._list_runs():
+            shown = [line for line, _ in run]
+            if not is_enclosed:
+                return False
+            rarest = min(range(len(shown)), key=lambda at: len(places.get(shown[at], ())))
+            tried = [place - rarest for place in places.get(shown[rarest], ())]
+            if len(tried) > _MAX_PLACES:
+                return False
+            found = [start for start in tried if start >= 0 and lines[start : start + len(shown)] == shown]
+            if len(found) != 1 or found[0] < position:
+                return False
+            position = found[0] + len(shown)
+            added += sum(is_new and any(map(str.isalnum, line)) for line, is_new in run)
+        return added >= _ENOUGH_LINES
+
+    def _list_runs(self) -> Iterator[tuple[list[tuple[str, bool]], bool]]:
+        """Yield each run of known lines that has a change: its lines, and if they are new; and if lines enclose it.
+
+        A line of the first text comes before the first change of an enclosed run, and one after the last change.
+        """
+        run: list[tuple[str, bool]] = []
+        is_changed, is_enclosed, base = False, True, 1
+        for piece in self._pieces:
+            if not piece.base:
+                is_enclosed = is_enclosed and bool(run)
+                run += [(line, True) for line in piece.lines]
+                is_changed = True
+                continue
+            if piece.base != base:  # lines were removed
+                is_enclosed = is_enclosed and bool(run)
+                is_changed = True
+            end = base = piece.base + piece.size
+            head = self._known_end(piece.base, end, 1)
+            run += [(self.shown[line], False) for line in range(piece.base, head)]
+            if head == end:
+                continue
+            if is_changed:
+                yield run, is_enclosed and head > piece.base
+            # the lines before the next change
+            run = [(self.shown[line], False) for line in range(self._known_end(end - 1, head - 1, -1) + 1, end)]
+            is_changed, is_enclosed = False, True
+
+    def _known_end(self, first: int, end: int, step: int) -> int:
+        """Return the first number from a line on, up to `end`, whose line of the first text is not shown."""
+        return next((line for line in range(first, end, step) if line not in self.shown), end)
 
 
 def join_patches(edits: Sequence[Sequence[Hunk]]) -> PatchedText | None:

@@ -177,6 +177,40 @@ def test_a_side_that_began_with_the_result_of_patches_was_made_after_them(reposi
     assert "three\ntwo\n" in file.merged
 
 
+PATCH = "@@ -3,3 +3,4 @@\n line 3\n-line 4\n+one\n+two\n line 5\n"
+
+
+@pytest.mark.parametrize(
+    ("start", "outcome"),
+    [
+        (changed(TEXT, 4, "one\ntwo"), "compatible"),
+        ("above\nabove\n" + changed(TEXT, 4, "one\ntwo"), "compatible"),
+        (changed(TEXT, 4, "one\nother"), "unknown"),
+        (changed(TEXT, 4, "one\ntwo\nline 4"), "unknown"),
+        ("above\n" + changed(TEXT, 4, "one\ntwo") + "line 3\none\ntwo\nline 5\n", "unknown"),
+    ],
+)
+def test_patches_are_in_a_later_text_that_has_each_of_their_blocks_at_one_place(repository, start, outcome):
+    """Lines that somebody else added above them move the blocks, so that the line numbers of the patches do not fit."""
+    forked(repository)
+    patch(repository, "main", PATCH)
+    patch(repository, "main", "@@ -14,3 +14,1 @@\n line 13\n-line 14\n-line 15\n line 16\n")
+    edit(repository, "alt", "line 9\n", "alt\n", start.replace("line 14\nline 15\n", ""))
+    assert compared(repository).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("command", "outcome"), [("git rebase main", "compatible"), ("sed -i s/a/b/ src/app.py", "unknown")]
+)
+@pytest.mark.parametrize("has_all", [True, False])
+def test_edits_whose_commits_were_rebased_are_in_a_later_text_that_has_them_all(repository, command, outcome, has_all):
+    forked(repository)
+    edit(repository, "main", "line 3\n", "one\ntwo\n", TEXT)
+    call_tool(repository, "conv-001/main", "Bash", {"command": command})
+    edit(repository, "alt", "line 9\n", "alt\n", "above\n" + (changed(TEXT, 3, "one\ntwo") if has_all else TEXT))
+    assert compared(repository).outcome == (outcome if has_all else "unknown")
+
+
 def test_patches_that_only_remove_lines_do_not_prove_that_the_other_side_came_later(repository):
     forked(repository)
     patch(repository, "main", "@@ -3,1 +2,0 @@\n-line three\n")
