@@ -19,9 +19,11 @@ _PROGRAM_KEY: Final = compile_lazily(
     r"|diff\.external|diff\..+\.(?:command|textconv)|merge\..+\.driver|filter\..+\.(?:clean|smudge|process)"
     r"|(?:difftool|mergetool|man|browser)\..+\.(?:cmd|path)|gpg\.(?:.+\.)?program|credential\.(?:.+\.)?helper"
     r"|interactive\.difffilter|trailer\..+\.(?:command|cmd)|uploadpack\.packobjectshook|sendemail\..*cmd"
-    r"|remote\..+\.(?:uploadpack|receivepack|vcs)|imap\.tunnel"
+    r"|remote\..+\.(?:uploadpack|receivepack|vcs)|imap\.tunnel|tar\..+\.command|guitool\..+\.cmd|web\.browser"
 )
-_READ_KEY: Final = compile_lazily(r"include(?:if\..+)?\.path|protocol\.(?:ext\.)?allow")
+_READ_KEY: Final = compile_lazily(
+    r"include(?:if\..+)?\.path|protocol\.(?:ext\.)?allow|init\.templatedir|submodule\..+\.update"
+)
 _PROGRAM_VARIABLES: Final = frozenset(
     {"GIT_PAGER", "PAGER", "GIT_EDITOR", "EDITOR", "VISUAL", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND", "GIT_SSH",
      "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS", "GIT_PROXY_COMMAND"}

@@ -11,6 +11,7 @@ from scopes.check.shell_command import Command, Redirection
 from scopes.check.shell_grammar import Grammar
 from scopes.check.shell_opaque import COMMAND_NOT_FOUND_HANDLERS, find_opaque_assignment
 from scopes.check.shell_redirections import Redirections, read_redirections
+from scopes.check.shell_startup import find_opaque_start
 from scopes.check.shell_state import Function, Input, State, Word, either_input, resolve
 from scopes.check.shell_unwrap import unwrap
 from scopes.check.shell_words import WordReader, add_words, text_of
@@ -354,8 +355,9 @@ class Reader:
         elif (script := find_script(words, frame.state, (context := context_of(words, frame)).environment)) is not None:
             self._run_file(script, words, frame, text, files)
         elif steps := unwrap(words, frame.input, context.environment, context.settings):
-            if context.reason is not None:
-                self._log.report(text, frame.state.directory, context.reason, frame)
+            reason = context.reason or find_opaque_start(words, frame.state, context.environment)
+            if reason is not None:
+                self._log.report(text, frame.state.directory, reason, frame)
             self._run_steps(steps, words, frame, text, files)
         else:
             directory = frame.state.directory

@@ -10,6 +10,7 @@ from scopes.check.harmless_code import is_harmless
 from scopes.check.shell_command import Redirection, Setting
 from scopes.check.shell_files import SITE_MODULES, Files, Written
 from scopes.check.shell_scripts import INLINE, interpreted, script_file, shell_options
+from scopes.check.shell_startup import find_in_usual_places
 from scopes.check.shell_state import State, Word, resolve
 from scopes.check.shell_wrappers import SHELLS, program_of, split_options
 from scopes.lazy_patterns import compile_lazily
@@ -87,6 +88,7 @@ def find_script(words: tuple[Word, ...], state: State, environment: Environment)
     path = resolve(state.directory, operands[0].text)
     if not name and "/" not in operands[0].text:
         path = next(_programs_on_path(operands[0].text, state, environment), None)
+        path = path or find_in_usual_places(operands[0].text, files)
     written = files.find(path)
     return None if written is None or path is None else Script(path, written, name, operands)
 
@@ -125,7 +127,7 @@ def find_opaque_file(
     program, files = program_of(words), state.files
     if program in {"make", "gmake"} and (reason := _opaque_make(words, state)) is not None:
         return reason
-    if not words or not (files.written or files.is_full):
+    if not words or not (files.written or files.is_full or files.links):
         return None
     language = program.rstrip("0123456789.")
     for path in _interpreted_files(program, words, redirections, state):
@@ -134,8 +136,8 @@ def find_opaque_file(
             written.is_known and language in INLINE and all(is_harmless(language, text) for text in written.texts)
         ):
             return f"{program} runs a file that was written before"
-    if program == "git" and _writes_hook(_hooks_of(words), files, state.directory, settings):
-        return "git may run a hook that was written before"
+    if program == "git" and (reason := _opaque_git(words, state, settings)) is not None:
+        return reason
     if program in _RUN_FILES and any(_is_run(program, name, state) for name in _RUN_FILES[program]):
         return f"{program} runs a file that was written before"
     return _opaque_modules(program, words, state, environment)
@@ -200,6 +202,13 @@ def _opaque_make(words: tuple[Word, ...], state: State) -> str | None:
     return None
 
 
+def _opaque_git(words: tuple[Word, ...], state: State, settings: Sequence[Setting]) -> str | None:
+    if _writes_hook(_hooks_of(words), state.files, state.directory, settings):
+        return "git may run a hook that was written before"
+    is_program = len(words) > 1 and state.files.find_name(f"git-{words[1].text}")
+    return "git runs a program that was written before" if is_program else None
+
+
 def _hooks_of(words: tuple[Word, ...]) -> frozenset[str]:
     """Return the names of the hooks that a command of git may run."""
     return _READING_HOOKS if len(words) > 1 and words[1].value in _READING else _HOOKS
@@ -213,7 +222,8 @@ def _writes_hook(names: frozenset[str], files: Files, directory: str | None, set
             place = posixpath.dirname(path)
             if files.written[path].line == files.line or _HOOK_PLACE.fullmatch(place) or place in known:
                 return True
-    return False
+    places = ((link.rpartition("/")[2], link.rpartition("/")[0]) for link in files.links)
+    return any(name in names and (_HOOK_PLACE.fullmatch(place) or place in known) for name, place in places)
 
 
 def _opaque_modules(program: str, words: tuple[Word, ...], state: State, environment: Environment) -> str | None:

@@ -68,6 +68,16 @@ FOUND = [  # steps, and the rule that finds the last one
             "mv ../other/x.sh s/x.sh",
         )
     ),
+    ("shell/opaque", write("~/.bashrc", BAD), shell("bash -i -c ls")),
+    ("shell/opaque", shell("echo 'rm -rf /x' >> ~/.profile"), shell("bash -lc ls")),
+    ("shell/opaque", write("~/.bash_profile", BAD), shell("bash --login -c ls")),
+    ("shell/opaque", write("rc", BAD), shell("bash --rcfile rc -i -c ls")),
+    ("shell/opaque", write("rc", BAD), shell("ENV=rc sh -i -c ls")),
+    ("shell/opaque", write("~/.zshenv", BAD), shell("zsh -c ls")),
+    ("shell/recursive-delete", write("~/bin/pytest", BAD), shell("pytest -q")),
+    ("shell/recursive-delete", write("/usr/local/bin/ls", BAD), shell("ls")),
+    ("shell/opaque", write("/home/dev/bin/git-up", BAD), shell("git up")),
+    ("shell/opaque", write("x.sh", BAD), shell("ln -s ../../x.sh .git/hooks/pre-commit"), shell("git commit -m x")),
     ("shell/opaque", shell("ln -s .. up"), shell("rm -rf up/x")),
     ("shell/opaque", shell("ln -s ../other k"), shell("find k/ -delete")),
     ("files/protected", shell("ln -s .git g"), shell("rm g/hooks/pre-commit")),
@@ -110,6 +120,10 @@ NOT_FOUND = [
         for harmless in ("git checkout main", "cp a.txt s", "tar -C t -xf a.tar", "mv a.txt s/", "sleep 1 &")
     ),
     ("secrets/read", write(".env", "A=1\n"), shell("git checkout -b new && git commit -m x"), shell("cat .env")),
+    ("shell/opaque", write("~/.bashrc", BAD), shell("bash -c ls")),
+    ("shell/opaque", write("bin/pytest", BAD), shell("pytest -q")),
+    ("shell/opaque", write("src/git-up.py", BAD), shell("git up")),
+    ("shell/opaque", shell("ln -s ../x .github"), shell("git commit -m x")),
     ("shell/opaque", shell("ln -s .. up"), shell("rm up")),
     ("shell/no-verify", shell("git config core.hooksPath .githooks"), shell("git commit -m x")),
     ("shell/force-push", shell("git config alias.up push"), shell("git up")),
@@ -145,3 +159,11 @@ def test_the_calls_are_read_in_order_whichever_is_asked_first():
 def test_a_refused_call_leaves_nothing():
     run = make_run(shell("git config alias.x 'push -f'", DENIED), shell("git x"))
     assert [each.argv for each in run.calls[1].commands] == [("git", "x")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["git config tar.x.command ./x", "git -c init.templateDir=t init y", "git config submodule.x.update '!./x'"],
+)
+def test_a_setting_of_git_that_names_a_program_or_its_hooks_is_opaque(line):
+    assert judge("shell/opaque", make_run(shell(line))).status == "fail"
