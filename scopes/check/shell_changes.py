@@ -27,6 +27,10 @@ _IN_PLACE: Final = compile_lazily(r"-[nrEsuz]*i.*|--in-place(?:=.*)?")
 _PERL_IN_PLACE: Final = compile_lazily(r"-[0-9lnpawsTtW]*i.*")
 _HARD_LINKS: Final = compile_lazily(r"-[a-zA-Z]*l[a-zA-Z]*|--link")
 _RECURSIVE: Final = compile_lazily(r"-[a-zA-Z]*[rRa][a-zA-Z]*|--recursive|--archive")
+_FORCED: Final = compile_lazily(r"-[a-zA-Z]*f[a-zA-Z]*|--force")
+_KEEPS_LINKS: Final = compile_lazily(
+    r"-[a-zA-Z]*[rRadP][a-zA-Z]*|--recursive|--archive|--no-dereference|--preserve=\S*"
+)
 _ONLY_SHOWN: Final = compile_lazily(r"--(?:stat|numstat|summary|check|cached)")
 _SYMBOLIC: Final = compile_lazily(r"-[a-zA-Z]*s[a-zA-Z]*|--sym\w*")
 _OUTPUTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {  # options with a file that is written
@@ -55,18 +59,30 @@ def apply_changes(
         if change.kind == "write" and change.path.endswith("/{}"):
             files.overwrite_below(change.path[:-3])
         if change.kind == "link":
-            files.link(change.path, change.source)
+            files.link(change.path, change.source, is_forced=any(_FORCED.fullmatch(word.text) for word in words[1:]))
         elif change.kind == "copy":
-            files.copy(change.source, change.path)
-            if _makes_hard_links(program, words):
-                files.tie(change.source, change.path)
-            if change.source is not None and files.written:
-                files.copy_below(change.source, change.path)
+            _apply_copy(change, words, files)
         elif change.kind == "write":
             is_tee = program == "tee" and given is not None and given.script is not None
             text = given.script.value if is_tee and given is not None and given.script is not None else None
             is_appended = any(re.fullmatch(r"-\w*a\w*|--app\w*", word.text) for word in words[1:])
             files.write(change.path, text, is_appended=is_tee and is_appended)
+
+
+def _apply_copy(change: Change, words: tuple[Word, ...], files: Files) -> None:
+    program = program_of(words)
+    if change.source in files.links and _moves_links(program, words):
+        files.link(change.path, None)
+    files.copy(change.source, change.path)
+    if _makes_hard_links(program, words):
+        files.tie(change.source, change.path)
+    if change.source is not None and files.written:
+        files.copy_below(change.source, change.path)
+
+
+def _moves_links(program: str, words: tuple[Word, ...]) -> bool:
+    """Return True if a program makes a link of a link, not a copy of its file."""
+    return program in {"mv", "gmv"} or any(_KEEPS_LINKS.fullmatch(word.text) for word in words[1:])
 
 
 def _makes_hard_links(program: str, words: tuple[Word, ...]) -> bool:
@@ -128,7 +144,7 @@ def _copies(words: tuple[Word, ...]) -> Iterator[Change]:
         target = sources.pop()
     else:
         return
-    is_symbolic = program == "ln" and any(_SYMBOLIC.fullmatch(word.text) for word in words[1:])
+    is_symbolic = program in {"ln", "gln", "cp", "gcp"} and any(_SYMBOLIC.fullmatch(word.text) for word in words[1:])
     is_directory = into is not None or len(sources) > 1 or target.endswith("/") or target in {".", ".."}
     kind: ChangeKind = "link" if is_symbolic else "copy"
     if program.endswith("cp") and any(_RECURSIVE.fullmatch(word.text) for word in words[1:]):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 import sys
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 MAX_PATHS: Final = 5000  # files of a run; of more, any path may be one
@@ -110,6 +111,10 @@ class Files:
         self._length += sum(len(text) for text in written.texts[-1:])
         self._past.setdefault(path, {}).update(dict.fromkeys(written.texts))
         self.written[path] = written._replace(line=self.line)
+        real = self.follow(path) if self.links else path
+        if real is not None and real != path:
+            self.written[real] = _either(self.written.get(real, Written()), written)._replace(line=self.line)
+            self.names.setdefault(posixpath.basename(real), {})[real] = None
         for other in self._same.get(path, ()):
             self.written[other] = _either(self.written.get(other, Written()), written)._replace(line=self.line)
         place, _, name = path.rpartition("/")
@@ -179,9 +184,11 @@ class Files:
         other._same, other._shaky = dict(self._same), set(self._shaky)
         return other
 
-    def link(self, path: str, target: str | None) -> None:
-        """Remember a symbolic link."""
-        if len(self.links) < MAX_LINKS:
+    def link(self, path: str, target: str | None, *, is_forced: bool = True) -> None:
+        """Remember a symbolic link; if it is not forced, it may have failed because there was one."""
+        if not is_forced and self.links.get(path, target) != target:
+            target = None
+        if path in self.links or len(self.links) < MAX_LINKS:
             self.links[path] = target
         else:
             self.is_full = True
@@ -190,10 +197,29 @@ class Files:
         """Return what may be in a file that was written; None for other files."""
         if path is None:
             return None
-        path = (self.follow(path) or path) if self.links else path
-        found = self.written.get(path)
+        if any(each in path for each in "*?["):
+            return self._find_matching(path)
+        found = self._find_linked(path) if self.links else self.written.get(path)
         is_unknown = found is None and (self.is_full or (bool(self.written) and self._is_in_written(path)))
         return Written(is_unread=True) if is_unknown else found
+
+    def _find_matching(self, pattern: str) -> Written | None:
+        """Return what may be in the files that a pattern of a shell means."""
+        count, found = pattern.count("/"), None
+        for path, written in self.written.items():
+            if path.count("/") == count and fnmatchcase(path, pattern):
+                found = written if found is None else _either(found, written)
+        return found
+
+    def _find_linked(self, path: str) -> Written | None:
+        """Return what may be in a file whose path may go through a link: the command that made it may have failed."""
+        direct, real = self.written.get(path), self.follow(path)
+        if real == path:
+            return direct
+        found = None if real is None else self.written.get(real)
+        if found is None and (direct is not None or (real is None and path in self.links)):
+            return (direct or Written())._replace(is_unread=True)
+        return found if direct is None or found is None else _either(direct, found)
 
     def _is_in_written(self, path: str) -> bool:
         """Return True if the same line copied a directory around a file, or unpacked into one (`DIRECTORY/{}`)."""
