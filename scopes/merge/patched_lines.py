@@ -73,8 +73,8 @@ class PatchedText:
         """Return True if a text has all changes, and at least two of the new lines have words.
 
         Each run of lines that the patches show around a change is at one place of the text only; the runs are in order.
-        Every change has a line of the first text before it and after it. So lines that were only removed count too. Of a
-        run in which lines were only added, somebody may have changed what is before them, or what is after them.
+        Every change has a line of the first text before it and after it. So lines that were only removed count too.
+        If a run only adds lines, somebody may have changed what is before them, or what is after them.
         """
         lines = text.split("\n")
         places: dict[str, list[int]] = {}
@@ -100,7 +100,7 @@ class PatchedText:
         return added >= _ENOUGH_LINES
 
     def _list_runs(self) -> Iterator[tuple[list[tuple[str, bool]], bool, bool]]:
-        """Yield each run of known lines with a change: its lines, and if they are new; if lines enclose it; if some are gone.
+        """Yield the lines of each run with a change, if each is new, if the run is enclosed, if lines are gone.
 
         A line of the first text comes before the first change of an enclosed run, and one after the last change.
         """
