@@ -367,3 +367,20 @@ def test_continuing_names_the_conversations_with_something_in_progress(command, 
     stopped.run("merge", stopped.id, "--abort")
     error = stopped.run_refused(command, other, "--continue", code=4)
     assert error["hint"] == f"see: scopes conflicts list {other}"
+
+
+def test_in_a_pipe_a_merge_that_had_nothing_to_do_says_so(conversation):
+    done = conversation.run_main("conv", "merge", conversation.id, "fix", "--target", "main")
+    assert (done.stdout, done.stderr) == ("main\n", "note: conv-001/main is already up to date with fix\n")
+
+
+@pytest.mark.parametrize("step", ["--continue", "--abort"])
+def test_a_step_of_a_merge_takes_no_source(stopped, step):
+    """The error was that the source was given twice."""
+    assert stopped.run_refused("merge", stopped.id, "fix", step, code=2)["message"] == f"{step} takes no source"
+
+
+def test_a_merge_of_an_earlier_message_is_not_called_by_the_branch(conflicting):
+    conflicting.append("fix", "more")
+    outcome = conflicting.run("merge", conflicting.id, "fix~1", "--target", "main", "--json", code=3)
+    assert outcome["source"] == "fix~1"

@@ -57,6 +57,8 @@ def render_up_to_date(result: UpToDate, view: View) -> None:
         _write_preview("up-to-date", result, view, *sentence)
     else:
         write_outcome(view, result.target, *sentence)
+        if not view.terminal:
+            view.aside("".join(part if isinstance(part, str) else part.text for part in sentence))
 
 
 @render_text.register
@@ -107,17 +109,18 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
         else:
             view.line(result.branch)
         what = f"{result.conversation}/{result.target} {unchanged}: {number} with {result.source}"
-        write_conflict_notes(view, what, result.conversation, None if result.dry_run else "merge", result.conflicts)
+        write_conflict_notes(view, what, result, "merge")
         _write_work(result, view)
         return
     view.sentence(_target(result), f" {unchanged}: ", Span(number, "heading"), " with ", _source(result))
     if not result.dry_run:
         write_resolution_branch(view, result.branch)
-    write_open_conflicts(view, result.conflicts, (result.target, result.source), result.spellings)
+    sides = result.target, result.source
+    write_open_conflicts(view, result.conflicts, sides, result.spellings, before=result.others.conflicts)
     _write_work(result, view)
     write_resolved(view, _without_plans(result.conflicts))
     if not result.dry_run:
-        write_next_commands(view, result.conversation, "merge", result.conflicts)
+        write_next_commands(view, result, "merge")
 
 
 @render_text.register
