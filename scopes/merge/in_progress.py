@@ -308,6 +308,11 @@ def abort(repository: Repository, in_progress: InProgress) -> tuple[BranchName, 
     return active, operation, _dropped_messages(repository, in_progress, operation)
 
 
+def list_order(conflict: Conflict) -> tuple[str, str]:
+    """Return the sort key of conflicts that were not resolved automatically: their order is that of their numbers."""
+    return conflict.key, conflict.id
+
+
 def list_conflicts_of(objects: Objects, in_progress: InProgress) -> list[Conflict]:
     """Return the conflicts of a conflict-resolution branch, resolved ones included, in the order that numbers them.
 
@@ -316,7 +321,7 @@ def list_conflicts_of(objects: Objects, in_progress: InProgress) -> list[Conflic
     former = [
         list_conflicts_at(objects, tip) for tip in (in_progress.target_tip, in_progress.source_tip, in_progress.stopped)
     ]
-    found = list_conflicts_at(objects, in_progress.tip).values()
+    found = sorted(list_conflicts_at(objects, in_progress.tip).values(), key=list_order)
     return [each for each in found if each.status != "resolved" or all(known.get(each.id) != each for known in former)]
 
 

@@ -17,7 +17,7 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.automatic_resolution import read_policy
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.ended_conflicts import DETAIL
-from scopes.merge.in_progress import NO_OTHERS, OthersInProgress, abort, moving_branch, read_others
+from scopes.merge.in_progress import NO_OTHERS, OthersInProgress, abort, list_order, moving_branch, read_others
 from scopes.merge.replay_plan import ReplayPlan
 from scopes.merge.replay_state import (
     REBASE,
@@ -317,6 +317,8 @@ def _replay_fields(state: ReplayState, plan: ReplayPlan) -> _ReplayFields:
         "conversation": state.conversation,
         "moved_branch": state.branch,
         "onto": state.target if state.kind == REBASE else None,
-        "conflicts": plan.result.conflicts,
+        "conflicts": tuple(
+            sorted(plan.result.conflicts, key=lambda each: (each.status == "resolved", list_order(each)))
+        ),
         "notes": plan.notes,
     }
