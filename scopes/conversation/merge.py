@@ -58,6 +58,7 @@ from scopes.merge.recorded_work import sides_conversations
 from scopes.merge.requests import mark_merged
 from scopes.merge.spellings import list_shown_spellings
 from scopes.model.conversation import BranchEntry
+from scopes.result import Note, plural
 from scopes.store.graph import is_ancestor, list_new_commits
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Objects, Repository, read_commit
@@ -384,6 +385,7 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
     operation = tx.commit(KIND, summary, metadata_message=f"finish {in_progress.branch}")
     fields = _merge_fields(request, plan)
     fields["messages"] = _without_own_notices(repository, plan, in_progress)
+    fields["notes"] += _note_newer(repository, in_progress, tip)
     return Merged(
         **fields,
         branch=request.target,
@@ -394,6 +396,19 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
         active_branch=active,
         source_messages=count_messages(list_new_commits(repository, in_progress.source_tip, request.target_tip)),
     )
+
+
+def _note_newer(repository: Repository, in_progress: InProgress, tip: Oid) -> tuple[Note, ...]:
+    """Return a note if the source got messages since the merge stopped: those are not merged."""
+    own = list_branch_tips(repository, in_progress.conversation).get(BranchName(in_progress.source))
+    count = 0 if own is None else count_messages(list_new_commits(repository, own, tip))
+    if not count:
+        return ()
+    text = (
+        f"{count} newer {plural(count, 'message')} of {in_progress.source} {'is' if count == 1 else 'are'} not merged"
+    )
+    command = f"scopes merge {in_progress.conversation} {in_progress.source} --target {in_progress.target}"
+    return (Note(text, f"merge them: {command}"),)
 
 
 def _without_own_notices(repository: Repository, plan: MergePlan, in_progress: InProgress) -> tuple[MessageId, ...]:

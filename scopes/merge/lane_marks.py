@@ -139,6 +139,11 @@ class MarkedLanes:
         tip = self._commits[self._map.lanes[lane].tip].oid
         return self._names.get(tip) or tip[:_SHORT_ID]
 
+    def walk_marks(self, read: ReadMessage) -> Iterator[LaneMark]:
+        """Yield the marks of all lanes with their digests, in the order of their merges."""
+        lanes = self._map.lanes
+        yield from (self.mark(number, read) for number in sorted(range(len(lanes)), key=lambda each: lanes[each].merge))
+
     def mark(self, number: int, read: ReadMessage | None = None) -> LaneMark:
         """Return the mark of a lane; with `read` also the digest of its merge."""
         lane = self._map.lanes[number]

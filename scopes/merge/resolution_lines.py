@@ -90,4 +90,7 @@ def _chosen_values(resolution: Resolution, record: Conflict | None) -> tuple[Any
 
 
 def _value_text(value: Any) -> str:
+    match value:
+        case {"operation": str(operation)}:  # of a file: what is recorded of its text is no text for people
+            return operation
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -220,6 +220,13 @@ def write_resolved(view: View, conflicts: Iterable[Conflict], *, listed: bool = 
     resolved = [(each, each.resolution) for each in conflicts if each.resolution is not None]
     if not resolved:
         return
+    if not view.terminal:
+        for conflict, resolution in resolved[:MAX_LINES] if listed else ():
+            how = f"{_CHOICES.get(resolution.choice, resolution.choice)} ({resolution.strategy})"
+            view.aside(f"resolved automatically: {conflict.type} {decoded_key(conflict.key)}: {how}")
+        if not listed or len(resolved) > MAX_LINES:
+            view.aside(f"resolved automatically: {counted(len(resolved), 'conflict')} in all")
+        return
     if listed:
         view.line()
     view.line(f"resolved automatically: {counted(len(resolved), 'conflict')}")
