@@ -9,6 +9,7 @@ from scopes.check.shell_builtins import assign, declare, forget_changed, run_bui
 from scopes.check.shell_collector import Collector, Frame, context_of
 from scopes.check.shell_command import Command, Redirection
 from scopes.check.shell_grammar import Grammar
+from scopes.check.shell_misread import find_misread
 from scopes.check.shell_opaque import COMMAND_NOT_FOUND_HANDLERS, find_opaque_assignment
 from scopes.check.shell_redirections import Redirections, read_redirections
 from scopes.check.shell_startup import find_opaque_start
@@ -76,7 +77,10 @@ class Reader:
         """Read a text as a shell runs it."""
         self._log.count(1 + len(source) // 200)
         source, tree = self._grammar.parse(source)
-        reason = "it takes too long to read" if tree is None else "it has a syntax error" if tree.has_error else None
+        if tree is None:
+            reason: str | None = "it takes too long to read"
+        else:
+            reason = "it has a syntax error" if tree.has_error else find_misread(tree, source)
         if tree is not None:
             self._statement(tree, frame._replace(source=source, depth=frame.depth + 1))
         if reason is not None:

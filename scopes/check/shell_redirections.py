@@ -74,20 +74,27 @@ def _add_file(node: Node, reader: WordReader, result: Redirections) -> Redirecti
 
 
 def _add_heredoc(node: Node, reader: WordReader, source: bytes, result: Redirections) -> Redirections:
-    start, body, following = "", None, []
+    start, body, early, end, following = "", None, None, node.end_byte, []
     for child in node.named_children:
         if child.type == "heredoc_start":
             start = text_of(child, source)
         elif child.type == "heredoc_body":
             body = child
+        elif child.type == "heredoc_end":
+            end = child.start_byte
         elif child.type.endswith("_redirect"):
             result = _add_file(child, reader, result) if child.type == "file_redirect" else result
+        elif text_of(child, source).startswith("\n"):  # a body that begins with a backslash is a word to the grammar
+            early = child if early is None else early
         elif child.type in {"word", "string", "raw_string", "concatenation", "simple_expansion", "expansion", "number"}:
             result = result._replace(words=(*result.words, child))
-        elif child.type not in {"heredoc_end", "ERROR", "comment"}:
+        elif child.type not in {"ERROR", "comment"}:
             following.append(child)
     text = Word("", "")
-    if body is not None:
+    if early is not None:
+        raw = source[early.start_byte + 1 : end].decode("utf-8", "replace")
+        text = Word(None, re.sub(r"\\([\\$`])|\\\n", r"\1", raw))
+    elif body is not None:
         raw = text_of(body, source)
         text = Word(raw, raw) if re.search(r"""['"\\]""", start) else reader.read_heredoc(body)
     if any(child.type == "<<-" for child in node.children):
