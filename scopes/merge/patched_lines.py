@@ -74,34 +74,38 @@ class PatchedText:
 
         Each run of lines that the patches show around a change is at one place of the text only; the runs are in order.
         Every change has a line of the first text before it and after it. So lines that were only removed count too.
+        If a run only adds lines, somebody may have changed what is before them, or what is after them.
         """
         lines = text.split("\n")
         places: dict[str, list[int]] = {}
         for number, line in enumerate(lines):
             places.setdefault(line, []).append(number)
         added = position = 0
-        for run, is_enclosed in self._list_runs():
-            shown = [line for line, _ in run]
+        for run, is_enclosed, has_removed in self._list_runs():
             if not is_enclosed:
                 return False
-            rarest = min(range(len(shown)), key=lambda at: len(places.get(shown[at], ())))
-            tried = [place - rarest for place in places.get(shown[rarest], ())]
-            if len(tried) > _MAX_PLACES:
+            new = [number for number, (_, is_new) in enumerate(run) if is_new]
+            words = sum(any(map(str.isalnum, run[number][0])) for number in new)
+            tried = [run]
+            if not has_removed and words >= _ENOUGH_LINES:  # somebody may have inserted lines before or after them
+                tried += [run[: new[-1] + 1], run[new[0] :]]
+            for each in tried:
+                starts = _find_run(lines, places, [line for line, _ in each])
+                if starts:
+                    break
+            if len(starts) != 1 or starts[0] < position:
                 return False
-            found = [start for start in tried if start >= 0 and lines[start : start + len(shown)] == shown]
-            if len(found) != 1 or found[0] < position:
-                return False
-            position = found[0] + len(shown)
-            added += sum(is_new and any(map(str.isalnum, line)) for line, is_new in run)
+            position = starts[0] + len(each)
+            added += words
         return added >= _ENOUGH_LINES
 
-    def _list_runs(self) -> Iterator[tuple[list[tuple[str, bool]], bool]]:
-        """Yield each run of known lines that has a change: its lines, and if they are new; and if lines enclose it.
+    def _list_runs(self) -> Iterator[tuple[list[tuple[str, bool]], bool, bool]]:
+        """Yield the lines of each run with a change, if each is new, if the run is enclosed, if lines are gone.
 
         A line of the first text comes before the first change of an enclosed run, and one after the last change.
         """
         run: list[tuple[str, bool]] = []
-        is_changed, is_enclosed, base = False, True, 1
+        is_changed, is_enclosed, has_removed, base = False, True, False, 1
         for piece in self._pieces:
             if not piece.base:
                 is_enclosed = is_enclosed and bool(run)
@@ -110,21 +114,30 @@ class PatchedText:
                 continue
             if piece.base != base:  # lines were removed
                 is_enclosed = is_enclosed and bool(run)
-                is_changed = True
+                is_changed = has_removed = True
             end = base = piece.base + piece.size
             head = self._known_end(piece.base, end, 1)
             run += [(self.shown[line], False) for line in range(piece.base, head)]
             if head == end:
                 continue
             if is_changed:
-                yield run, is_enclosed and head > piece.base
+                yield run, is_enclosed and head > piece.base, has_removed
             # the lines before the next change
             run = [(self.shown[line], False) for line in range(self._known_end(end - 1, head - 1, -1) + 1, end)]
-            is_changed, is_enclosed = False, True
+            is_changed, is_enclosed, has_removed = False, True, False
 
     def _known_end(self, first: int, end: int, step: int) -> int:
         """Return the first number from a line on, up to `end`, whose line of the first text is not shown."""
         return next((line for line in range(first, end, step) if line not in self.shown), end)
+
+
+def _find_run(lines: Sequence[str], places: Mapping[str, Sequence[int]], run: Sequence[str]) -> list[int]:
+    """Return where consecutive lines begin in a text, of whose lines the places are given; nothing for too many."""
+    rarest = min(range(len(run)), key=lambda at: len(places.get(run[at], ())))
+    tried = [place - rarest for place in places.get(run[rarest], ())]
+    if len(tried) > _MAX_PLACES:
+        return []
+    return [start for start in tried if start >= 0 and list(lines[start : start + len(run)]) == run]
 
 
 def join_patches(edits: Sequence[Sequence[Hunk]]) -> PatchedText | None:

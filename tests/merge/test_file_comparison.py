@@ -200,6 +200,22 @@ def test_patches_are_in_a_later_text_that_has_each_of_their_blocks_at_one_place(
 
 
 @pytest.mark.parametrize(
+    ("block", "outcome"),
+    [
+        ("line 3\none\ntwo\nbelow\nline 4\n", "compatible"),
+        ("line 3\nabove\none\ntwo\nline 4\n", "compatible"),
+        ("line 3\nabove\none\ntwo\nbelow\nline 4\n", "unknown"),
+        ("line 3\none\nbetween\ntwo\nline 4\n", "unknown"),
+    ],
+)
+def test_lines_that_a_patch_only_added_may_have_one_new_neighbour_in_a_later_text(repository, block, outcome):
+    forked(repository)
+    patch(repository, "main", "@@ -3,2 +3,4 @@\n line 3\n+one\n+two\n line 4\n")
+    edit(repository, "alt", "line 9\n", "alt\n", TEXT.replace("line 3\nline 4\n", block))
+    assert compared(repository).outcome == outcome
+
+
+@pytest.mark.parametrize(
     ("command", "outcome"), [("git rebase main", "compatible"), ("sed -i s/a/b/ src/app.py", "unknown")]
 )
 @pytest.mark.parametrize("has_all", [True, False])
