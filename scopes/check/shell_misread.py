@@ -41,14 +41,9 @@ def find_places(tree: Node, source: bytes) -> dict[int, bytes]:
         return {}
     places: dict[int, bytes] = {}
     for node in _walk(tree):
-        kind = node.type
-        if kind in _SIMPLE or (is_doubtful and kind == "variable_assignment"):
+        if node.type in _SIMPLE or (is_doubtful and node.type == "variable_assignment"):
             places.update(dict.fromkeys(_missed_ends(node, source), b";"))
-        elif is_doubtful and kind == "simple_expansion" and source[node.start_byte + 1 : node.start_byte + 2].isspace():
-            places[node.start_byte] = b"\\"
-        elif (
-            is_doubtful and kind == "comment" and _is_escaped(source[max(0, node.start_byte - _NEAR) : node.start_byte])
-        ):
+        elif is_doubtful and _is_plain(node, source):
             places[node.start_byte] = b"\\"
     return places
 
@@ -94,8 +89,13 @@ def _missed_ends(node: Node, source: bytes) -> Iterator[int]:
             yield before.end_byte + gap.index(b"\n")
 
 
-def _is_escaped(before: bytes) -> bool:
-    """Return True if a text in front of `#` ends with a blank that is a letter, or with a line that is continued."""
+def _is_plain(node: Node, source: bytes) -> bool:
+    """Return True for a `$` in front of a blank, and for a `#` behind a blank that is a letter or a continued line."""
+    if node.type == "simple_expansion":
+        return source[node.start_byte + 1 : node.start_byte + 2].isspace()
+    if node.type != "comment":
+        return False
+    before = source[max(0, node.start_byte - _NEAR) : node.start_byte]
     return _ESCAPED_BLANK.search(before) is not None and _CONTINUED.search(before) is None
 
 
