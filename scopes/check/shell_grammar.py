@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
 from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
 from time import process_time
@@ -12,19 +11,20 @@ from typing import Any
 
 from tree_sitter import Language, Node, Parser, Point
 
+from scopes.check.shell_misread import find_places, has_misread_heredoc
 from scopes.lazy_patterns import compile_lazily
 from scopes.loading import load
 
 MAX_SECONDS = 1.0  # of the processor for one command line; an ordinary one takes a tenth of a millisecond
 MAX_HEREDOCS = 50  # of a text that is mended
 MAX_ROUNDS = 3  # of finding ends of lines that the grammar misses
-_SIMPLE = {"command", "file_redirect", "redirected_statement"}
-_OPENING = frozenset({b"then", b"do", b"else", b"{", b"("})  # no `;` can follow them
+_LEAVES = {b"exit", b"return", b"continue", b"break", b"false", b"die"}
 _BLOCK = 1 << 16
 _PACKAGE = "tree_sitter_bash"
-_ARGUMENTS = compile_lazily(rb"""(<<-?[ ]?(['"]?)\w{1,80}\2)(?=[ ]+[^\s|&;<])((?:>&|&>|[^\n;|&<]){1,2000})""")
+_ARGUMENTS = compile_lazily(rb"""((?<!<)<<-?[ ]?(['"]?)\w{1,80}\2)(?=[ ]+[^\s|&;<#])((?:>&|&>|[^\n;|&<]){1,2000})""")
 _STATEMENTS = compile_lazily(
-    rb"""(<<-?[ ]?(['"]?)(\w{1,80})\2[^\n;]{0,2000});([^\n]{0,2000})\n((?:[^\n]{0,2000}\n){0,2000}?[\t]*)\3(?=\n|$)"""
+    rb"""((?<!<)<<-?[ ]?(['"]?)(\w{1,80})\2[^\n;]{0,2000});"""
+    rb"""([^\n]{0,2000})\n((?:[^\n]{0,2000}\n){0,2000}?[\t]*)\3(?=\n|$)"""
 )
 _ANSI_C = compile_lazily(rb"(?<!\\)\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _PAIR = compile_lazily(rb"\\(.)", re.DOTALL)
@@ -42,19 +42,21 @@ class Grammar:
         Arguments and `; command` behind a heredoc on its first line are an error to the grammar. Such a text is parsed
         again with the arguments in front of the heredoc and the command behind its end. Between pipelines with `2>&1`
         the grammar takes an end of line for a blank: then it is parsed again with `;` at that place. In `$'...\\'` it
-        takes the quote for an escaped one, so that a backslash is written as `\x5c`.
+        takes the quote for an escaped one, so that a backslash is written as `\x5c`. Other texts that it misreads are
+        mended as `shell_misread` says.
         """
         if b"$'" in source and b"\\\\" in source:
             source = self._mend_ansi_c(source)
         tree = self._parse(source)
-        for _ in range(MAX_ROUNDS if b"|" in source and b">&" in source and b"\n" in source else 0):
-            places = [] if tree is None else sorted(_missed_ends(tree, source))
+        for _ in range(MAX_ROUNDS):
+            places = {} if tree is None else find_places(tree, source)
             if not places:
                 break
-            pieces = [source[start:end] for start, end in zip([0, *places], [*places, len(source)], strict=True)]
-            source = b";".join(pieces)
+            source = _put_in(places, source)
             tree = self._parse(source)
-        if tree is not None and tree.has_error and 0 < source.count(b"<<") <= MAX_HEREDOCS:
+        if tree is not None and 0 < source.count(b"<<") <= MAX_HEREDOCS:
+            if not tree.has_error and not has_misread_heredoc(tree, source):
+                return source, tree
             mended = _STATEMENTS.sub(rb"\1\n\5\3\n\4", _ARGUMENTS.sub(rb"\3 \1", source))
             better = self._parse(mended) if mended != source else None
             if better is not None and not better.has_error:
@@ -100,20 +102,11 @@ def _escape_backslash(pair: re.Match[bytes]) -> bytes:
     return rb"\x5c" if pair[1] == b"\\" else pair[0]
 
 
-def _missed_ends(tree: Node, source: bytes) -> Iterator[int]:
-    """Yield the positions of ends of lines inside of commands."""
-    pending = [tree]
-    while pending:
-        node = pending.pop()
-        children = node.children
-        pending += children
-        if node.type not in _SIMPLE or node.start_point[0] == node.end_point[0]:
-            continue
-        for before, after in itertools.pairwise(children):
-            gap = source[before.end_byte : after.start_byte].replace(b"\\\n", b"__")
-            is_keyword = source[before.start_byte : before.end_byte] in _OPENING
-            if b"\n" in gap and not is_keyword and not before.type.startswith("heredoc"):
-                yield before.end_byte + gap.index(b"\n")
+def _put_in(places: dict[int, bytes], source: bytes) -> bytes:
+    """Return a text with other texts put into it, by position."""
+    ends = sorted(places)
+    pieces = [source[start:end] + places.get(end, b"") for start, end in itertools.pairwise((0, *ends, len(source)))]
+    return b"".join(pieces)
 
 
 @cache
@@ -134,3 +127,16 @@ def _load_binding() -> Any:
     module: Any = spec.loader.create_module(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def stages_of(pipeline: Node) -> list[Node]:
+    """Return the commands of a pipeline."""
+    return [child for child in pipeline.named_children if child.type != "comment"]
+
+
+def leaves(node: Node, source: bytes) -> bool:
+    """Return True if a statement ends the function, loop or shell that it is in."""
+    while node.type in {"compound_statement", "subshell"} and node.named_children:
+        node = node.named_children[-1]
+    words = source[node.start_byte : node.end_byte].split(maxsplit=1)
+    return node.type == "command" and bool(words) and words[0] in _LEAVES

@@ -14,6 +14,7 @@ from scopes.check.shell_arithmetic import has_quoted_subscript, runs_in_subscrip
 from scopes.check.shell_command import Change, Redirection
 from scopes.check.shell_files import TEMPORARY
 from scopes.check.shell_state import State, Word, resolve
+from scopes.check.shell_unwrap import roots_of_find
 from scopes.check.shell_wrappers import is_abbreviation, program_of
 from scopes.lazy_patterns import compile_lazily
 
@@ -120,8 +121,7 @@ def _deleted(program: str, words: tuple[Word, ...]) -> list[str]:
         if program == "rimraf" or any(map(_is_recursive, options)):
             return [word.text for word in words if not word.text.startswith("-")]
     elif program in {"find", "gfind"} and "-delete" in options:
-        end = next((number for number, word in enumerate(words) if word.text.startswith(("-", "(", "!"))), len(words))
-        return [word.text for word in words[:end]] or ["."]
+        return [word.text for word in roots_of_find((Word(program, program), *words))]
     return []
 
 
@@ -217,6 +217,15 @@ def _shown(word: Word) -> str:
     return "a computed word" if "$__" in word.text else " ".join(word.text.split())[:60]
 
 
+PROMPTS: Final = ("PS4", "PS0", "PS1", "PS2")  # a shell runs the substitutions in their values
+_RUN_IN_PROMPT: Final = compile_lazily(r"\$\(|`")
+_TABLES: Final = compile_lazily(rb"\bBASH_(?:CMDS|ALIASES)\b")
+_CASE: Final = compile_lazily(rb"\b(?:declare|typeset|local|readonly)[ \t](?:[^;&|\n=]*[ \t])?-[a-zA-Z]*[luc]")
+_QUOTED_KEY: Final = compile_lazily(rb"\$\{\w+\['[^'\n]*(?:\$\(|`)")
+_ARITHMETIC: Final = compile_lazily(
+    rb"\(\(|\$\[|\blet\b|[ \t]-(?:eq|ne|[lg][te])[ \t]|\w=\$\{"
+    rb"|\b(?:declare|local|typeset)[ \t][^;\n]*-\w*i|\$\{\w+[:\[]|\[\[?[ \t]-v\b"
+)
 _PROMPT: Final = compile_lazily(r"PS4=\S{0,99}(?:\$\(|`)")
 _SPECIAL: Final = compile_lazily(r"(?:BASH_ENV|PROMPT_COMMAND|BASH_ALIASES)(?:\[[^\]]{0,99}\])?\+?=")
 _SUBSCRIPT_READERS: Final = frozenset(
@@ -233,17 +242,49 @@ _OPTIONS_OF_NODE: Final = compile_lazily(r"-r\b|--(?:require|import|loader|exper
 COMMAND_NOT_FOUND_HANDLERS: Final = frozenset({"command_not_found_handle", "command_not_found_handler"})
 
 
+def find_opaque_text(source: bytes) -> str | None:
+    """Return why a text of a shell may run something that no word of it shows; None if it does not."""
+    if b"@P}" in source:
+        return "${...@P} runs the substitutions in a value"
+    if b"BASH_" in source and _TABLES.search(source):
+        return "the programs or aliases of the shell are changed"
+    if b"-" in source and _CASE.search(source):
+        return "a variable changes the case of its values"
+    if _QUOTED_KEY.search(source):
+        return "a subscript runs commands"
+    if _ARITHMETIC.search(source) and has_quoted_subscript(source.decode("utf-8", "replace")):
+        return "arithmetic may run a value as code"
+    return None
+
+
+def find_opaque_prompt(state: State) -> str | None:
+    """Return why a shell runs the value of a prompt; None if it does not. What is returned once is forgotten."""
+    for name in PROMPTS:
+        value = state.variables.get(name)
+        if isinstance(value, Word) and runs_as_prompt(value.value):
+            state.variables[name] = Word("", "")
+            return f"the shell runs the substitutions in {name}"
+    return None
+
+
+def runs_as_prompt(value: str | None) -> bool:
+    """Return True if a shell may run a command in the value of a prompt."""
+    return value is None or _RUN_IN_PROMPT.search(value) is not None
+
+
 def find_opaque_code(words: tuple[Word, ...], text: str) -> str | None:
     """Return why a command may run a text that is not read; None if it does not."""
     name = words[0].value if words else None
-    if "@P}" in text:
-        return "${...@P} runs the substitutions in a value"
     values = [word.value for word in words[1:] if word.value is not None]
     takes_names = name in _SUBSCRIPT_READERS or (name == "printf" and values[:1] == ["-v"])
     if takes_names and any(map(runs_in_subscript, values)):
         return "a subscript runs commands"
     if any(re.match(rf"-\w*[{_CALLBACKS[name]}]", value) for value in values) if name in _CALLBACKS else False:
         return f"{name} runs a text as code"
+    if name == "shopt" and "cdable_vars" in values and "-u" not in values:
+        return "cd may go to the value of a variable"
+    if name in {"cd", "pushd"} and "CDPATH=" in text:
+        return f"{name} searches a directory in CDPATH"
     return None
 
 
@@ -263,6 +304,8 @@ def find_opaque_environment(environment: Iterable[tuple[str, str | None]]) -> st
     for name, value in environment:
         if _CODE_VARIABLES.fullmatch(name) and value != "":
             return f"a program runs what {name} names"
+        if name in PROMPTS and runs_as_prompt(value):
+            return f"a shell runs the substitutions in {name}"
         if name == "NODE_OPTIONS" and (value is None or _OPTIONS_OF_NODE.search(value)):
             return "node runs what NODE_OPTIONS names"
         if name in {"MAKEFLAGS", "GNUMAKEFLAGS"} and (value is None or _OPTIONS_OF_MAKE.search(value)):

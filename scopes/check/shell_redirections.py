@@ -20,6 +20,8 @@ _KINDS: dict[str, RedirectionKind] = {
 }  # fmt: skip
 _IN_HOME = compile_lazily(r"\$(?:HOME|\{HOME\})(/.*)", re.DOTALL)
 _COMPUTED = compile_lazily(r"[$`]")
+_ESCAPED = compile_lazily(r"\\([\\$`])|\\\n")
+_WORDS = {"word", "string", "raw_string", "concatenation", "simple_expansion", "expansion", "number"}
 _TABS = compile_lazily(r"^\t+", re.MULTILINE)
 
 
@@ -74,22 +76,18 @@ def _add_file(node: Node, reader: WordReader, result: Redirections) -> Redirecti
 
 
 def _add_heredoc(node: Node, reader: WordReader, source: bytes, result: Redirections) -> Redirections:
-    start, body, following = "", None, []
+    start, following = "", []
     for child in node.named_children:
         if child.type == "heredoc_start":
             start = text_of(child, source)
-        elif child.type == "heredoc_body":
-            body = child
         elif child.type.endswith("_redirect"):
             result = _add_file(child, reader, result) if child.type == "file_redirect" else result
-        elif child.type in {"word", "string", "raw_string", "concatenation", "simple_expansion", "expansion", "number"}:
-            result = result._replace(words=(*result.words, child))
-        elif child.type not in {"heredoc_end", "ERROR", "comment"}:
+        elif child.type in _WORDS:
+            is_body = text_of(child, source).startswith("\n")
+            result = result if is_body else result._replace(words=(*result.words, child))
+        elif child.type not in {"heredoc_body", "heredoc_end", "ERROR", "comment"}:
             following.append(child)
-    text = Word("", "")
-    if body is not None:
-        raw = text_of(body, source)
-        text = Word(raw, raw) if re.search(r"""['"\\]""", start) else reader.read_heredoc(body)
+    text = _body_of(node, start, reader, source)
     if any(child.type == "<<-" for child in node.children):
         text = text._replace(
             text=_TABS.sub("", text.text), value=None if text.value is None else _TABS.sub("", text.value)
@@ -97,3 +95,17 @@ def _add_heredoc(node: Node, reader: WordReader, source: bytes, result: Redirect
     return result._replace(
         input=Input(script=text, programs=text.programs), following=result.following + tuple(following)
     )
+
+
+def _body_of(node: Node, start: str, reader: WordReader, source: bytes) -> Word:
+    """Return the text of a heredoc; the beginning of one that begins with a backslash is a word to the grammar."""
+    early = next((child for child in node.named_children if text_of(child, source).startswith("\n")), None)
+    if early is not None:
+        end = next((child.start_byte for child in node.children if child.type == "heredoc_end"), node.end_byte)
+        raw = source[early.start_byte + 1 : end].decode("utf-8", "replace")
+        return Word(None, _ESCAPED.sub(lambda match: match[1] or "", raw))
+    body = next((child for child in node.named_children if child.type == "heredoc_body"), None)
+    if body is None:
+        return Word("", "")
+    raw = text_of(body, source)
+    return Word(raw, raw) if re.search(r"""['"\\]""", start) else reader.read_heredoc(body)

@@ -296,6 +296,8 @@ def _unwrap_known(name: str, wrapper: _Wrapper, options: Options, words: tuple[W
     operands = list(options.operands)
     if name == "env" and operands and operands[0].text == "-":
         operands.pop(0)
+    while name == "time" and operands and operands[0].text == "!":  # `time ! COMMAND` negates its status
+        operands.pop(0)
     environment: list[tuple[str, str | None]] = []
     while wrapper.assignments and operands and (match := _ASSIGNMENT.fullmatch(operands[0].text)):
         environment.append((match[1], match[2] if operands.pop(0).value is not None else None))

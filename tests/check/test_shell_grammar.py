@@ -97,3 +97,48 @@ def test_the_parser_reads_the_next_text_after_one_that_took_too_long(monkeypatch
         patch.setattr(shell_grammar, "MAX_SECONDS", -1.0)
         parse_commands("a " * 100_000, "/w")
     assert run_lines("b c") == ["b c"]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("a <<E\n$\nE\nb\n", ["a", "b"]),
+        ("case x in x) a <<E\n$\nE\nb\n;; esac", ["a", "b"]),
+        ("x=$\na -b", ["a -b"]),
+        ("a <<E # c; d\nx\nE\nb", ["a", "b"]),
+        ("a b\\\n#; c", ["a b#", "c"]),
+        ("a \\\n# b\nc", ["a", "c"]),
+        ("a <<<b c\nd\n", ["a c", "d"]),
+        ("a 'b\rc' \"d\x0be\"", ["a b\rc d\x0be"]),
+        ("a\r\nb\r\n", ["a", "b"]),
+    ],
+)
+def test_a_dollar_or_a_backslash_before_a_blank_hides_no_command(text, lines):
+    assert run_lines(text) == lines
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("a\r# ; b", "a\x0b# ; b", "a\x0c# ; b", "\ufeff# ; b", "a \\\r\nb", "a=(\r# x)\nb\n)"),
+        *(
+            "> \\ \na -b",
+            "x=\\ \na -b",
+            "a <<E;\nE\nb <<'$x'",
+            "(a <<E;\nE\ncase x in x)${x}b\n;;esac)",
+            "a <<`b`\nb\n`b`\nc",
+        ),
+    ],
+)
+def test_what_the_grammar_may_read_in_another_way_than_a_shell_is_opaque(text):
+    assert [each.opaque for each in parse_commands(text, "/w") if each.opaque is not None]
+
+
+def test_time_and_a_negation_are_no_words_of_the_command():
+    assert run_lines("time ! a b; time -p ! ! c") == ["a b", "c"]
+
+
+@pytest.mark.parametrize("line", ["x=$a/$b/c; d", "a=1; b=2; c $a/$b/c", "export x=$a/$b/c"])
+def test_a_name_behind_another_expansion_is_no_word_of_its_own(line):
+    assert not [each for each in parse_commands(line, "/w") if each.program in {"b", "b/c"}]
+    assert "b/c" not in str(parse_commands(line, "/w")[-1:])
