@@ -102,7 +102,7 @@ def test_a_side_that_began_with_the_edits_of_the_other_and_more_is_compatible(re
     assert file.merged == changed(changed(TEXT, 3, "alt"), 4, "somebody else")
 
 
-def test_a_side_that_edited_a_line_of_the_other_is_not_said_to_have_edited_different_lines(repository):
+def test_edits_of_a_line_that_the_other_side_wrote_are_not_at_different_lines(repository):
     """The source began later, with one of two changes of the target, and changed just that line."""
     forked(repository)
     edit(repository, "main", "line 3\n", "T3\n", TEXT)
