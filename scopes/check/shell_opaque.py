@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from scopes.check.shell_arithmetic import has_quoted_subscript, runs_in_subscript
@@ -217,8 +217,6 @@ def _shown(word: Word) -> str:
     return "a computed word" if "$__" in word.text else " ".join(word.text.split())[:60]
 
 
-PROMPTS: Final = ("PS4", "PS0", "PS1", "PS2")  # a shell runs the substitutions in their values
-_RUN_IN_PROMPT: Final = compile_lazily(r"\$\(|`")
 _TABLES: Final = compile_lazily(rb"\bBASH_(?:CMDS|ALIASES)\b")
 _CASE: Final = compile_lazily(rb"\b(?:declare|typeset|local|readonly)[ \t](?:[^;&|\n=]*[ \t])?-[a-zA-Z]*[luc]")
 _QUOTED_KEY: Final = compile_lazily(rb"\$\{\w+\['[^'\n]*(?:\$\(|`)")
@@ -233,12 +231,6 @@ _SUBSCRIPT_READERS: Final = frozenset(
 )
 _CALLBACKS: Final = {"mapfile": "C", "readarray": "C", "compgen": "CWF", "complete": "CWF"}
 _REFERENCE: Final = compile_lazily(r"(?:declare|typeset|local)\s(?:[^;=]*\s)?-[a-zA-Z]*n")
-_CODE_VARIABLES: Final = compile_lazily(
-    r"BASH_ENV|BASH_FUNC_.*|PROMPT_COMMAND|LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES|PERL5OPT|RUBYOPT|MAKEFILES"
-    r"|PYTHONSTARTUP|PYTHONHOME|LUA_INIT|R_PROFILE(?:_USER)?|ZDOTDIR|GIT_EXEC_PATH|GIT_TEMPLATE_DIR"
-)
-_OPTIONS_OF_MAKE: Final = compile_lazily(r"(?:^|\s)-?\w*[fE]|--(?:eval|file|makefile)|SHELL=")
-_OPTIONS_OF_NODE: Final = compile_lazily(r"-r\b|--(?:require|import|loader|experimental-loader)\b|\$")
 COMMAND_NOT_FOUND_HANDLERS: Final = frozenset({"command_not_found_handle", "command_not_found_handler"})
 
 
@@ -255,21 +247,6 @@ def find_opaque_text(source: bytes) -> str | None:
     if _ARITHMETIC.search(source) and has_quoted_subscript(source.decode("utf-8", "replace")):
         return "arithmetic may run a value as code"
     return None
-
-
-def find_opaque_prompt(state: State) -> str | None:
-    """Return why a shell runs the value of a prompt; None if it does not. What is returned once is forgotten."""
-    for name in PROMPTS:
-        value = state.variables.get(name)
-        if isinstance(value, Word) and runs_as_prompt(value.value):
-            state.variables[name] = Word("", "")
-            return f"the shell runs the substitutions in {name}"
-    return None
-
-
-def runs_as_prompt(value: str | None) -> bool:
-    """Return True if a shell may run a command in the value of a prompt."""
-    return value is None or _RUN_IN_PROMPT.search(value) is not None
 
 
 def find_opaque_code(words: tuple[Word, ...], text: str) -> str | None:
@@ -296,18 +273,4 @@ def find_opaque_assignment(text: str) -> str | None:
         return "arithmetic may run a value as code"
     if _SPECIAL.match(text.removeprefix("export ")) or _PROMPT.search(text):
         return "a variable holds code that shells run"
-    return None
-
-
-def find_opaque_environment(environment: Iterable[tuple[str, str | None]]) -> str | None:
-    """Return why the variables that a command gets make it run a text or a file that is not read; None if not."""
-    for name, value in environment:
-        if _CODE_VARIABLES.fullmatch(name) and value != "":
-            return f"a program runs what {name} names"
-        if name in PROMPTS and runs_as_prompt(value):
-            return f"a shell runs the substitutions in {name}"
-        if name == "NODE_OPTIONS" and (value is None or _OPTIONS_OF_NODE.search(value)):
-            return "node runs what NODE_OPTIONS names"
-        if name in {"MAKEFLAGS", "GNUMAKEFLAGS"} and (value is None or _OPTIONS_OF_MAKE.search(value)):
-            return f"make runs what {name} names"
     return None
