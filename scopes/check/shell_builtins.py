@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from scopes.check.shell_state import Input, State, Word
+from scopes.check.shell_state import Input, State, Word, unknown_value
 from scopes.check.shell_words import WordReader
 from scopes.lazy_patterns import compile_lazily
 
@@ -28,9 +28,12 @@ def run_builtin(words: tuple[Word, ...], state: State, given: Input | None) -> N
     if name in {"cd", "pushd", "popd", "chdir"}:
         _change_directory(name, [word for word in words[1:] if not _is_option(word)], state)
     elif name in _READS:
-        for word in words[1:]:
-            if word.text.isidentifier():
-                state.assign(word.text, given.item if given and given.item else Word(None, f"${word.text}"))
+        script = given.script if given is not None else None
+        read = words if name == "getopts" else () if script is None else (script,)
+        more = ("REPLY",) if name == "read" else ("MAPFILE",) if name in {"mapfile", "readarray"} else ("OPTARG",)
+        for variable in (*(word.text for word in words[1:]), *more):
+            if variable.isidentifier():
+                state.assign(variable, given.item if given and given.item else unknown_value(variable, *read))
     elif name in _BUILTINS:
         _BUILTINS[name](words[1:], state)
 
@@ -90,7 +93,7 @@ def _trap(words: tuple[Word, ...], state: State) -> None:
 
 def _printf(words: tuple[Word, ...], state: State) -> None:
     if len(words) > 1 and words[0].text == "-v":
-        state.assign(words[1].text, Word(None, f"${words[1].text}"))
+        state.assign(words[1].text, unknown_value(words[1].text, *words[2:]))
 
 
 _BUILTINS: dict[str, Callable[[tuple[Word, ...], State], None]] = {
@@ -198,12 +201,12 @@ def forget_changed(text: str, state: State) -> None:
     for match in _CHANGED.finditer(text):
         name = match[1] or match[2]
         if name in state.variables:
-            state.assign(name, Word(None, f"${name}"))
+            state.assign(name, unknown_value(name, state.variables[name]))
 
 
 def unset(node: Node, state: State, reader: WordReader) -> None:
     """Read `unset`: a name is that of a variable, else of a function."""
-    names = [reader.source_of(child) for child in node.named_children]
+    names = [reader.source_of(child).strip("'\"") for child in node.named_children]
     for name in names:
         if name in state.variables and "-f" not in names:
             state.variables.pop(name)

@@ -7,10 +7,11 @@ from typing import NamedTuple
 from scopes.check.shell_changes import apply_changes, find_changes, resolve_changes
 from scopes.check.shell_command import Command, Redirection, Setting
 from scopes.check.shell_git_settings import find_settings, note_settings
-from scopes.check.shell_opaque import find_opaque_code, find_opaque_environment, find_opaque_target, find_opaque_words
+from scopes.check.shell_opaque import find_opaque_code, find_opaque_target, find_opaque_words
 from scopes.check.shell_state import Function, Input, State, Word, resolve
 from scopes.check.shell_trees import forget_changed, forget_path, forget_texts
 from scopes.check.shell_unwrap import find_opaque_program, item_of
+from scopes.check.shell_variables import find_opaque_environment, find_opaque_prompt
 from scopes.check.shell_words import known_output
 from scopes.check.shell_wrappers import program_of
 from scopes.check.shell_written import find_opaque_file
@@ -122,6 +123,7 @@ class Collector:
         reason = (
             reason
             or find_opaque_code(words, text)
+            or find_opaque_prompt(state)
             or (find_opaque_environment(environment) if environment and words else None)
             or find_opaque_words(words, readable)
             or find_opaque_target(words, files, changes, state)

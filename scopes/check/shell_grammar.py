@@ -18,6 +18,7 @@ from scopes.loading import load
 MAX_SECONDS = 1.0  # of the processor for one command line; an ordinary one takes a tenth of a millisecond
 MAX_HEREDOCS = 50  # of a text that is mended
 MAX_ROUNDS = 3  # of finding ends of lines that the grammar misses
+_LEAVES = {b"exit", b"return", b"continue", b"break", b"false", b"die"}
 _BLOCK = 1 << 16
 _PACKAGE = "tree_sitter_bash"
 _ARGUMENTS = compile_lazily(rb"""((?<!<)<<-?[ ]?(['"]?)\w{1,80}\2)(?=[ ]+[^\s|&;<#])((?:>&|&>|[^\n;|&<]){1,2000})""")
@@ -126,3 +127,16 @@ def _load_binding() -> Any:
     module: Any = spec.loader.create_module(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def stages_of(pipeline: Node) -> list[Node]:
+    """Return the commands of a pipeline."""
+    return [child for child in pipeline.named_children if child.type != "comment"]
+
+
+def leaves(node: Node, source: bytes) -> bool:
+    """Return True if a statement ends the function, loop or shell that it is in."""
+    while node.type in {"compound_statement", "subshell"} and node.named_children:
+        node = node.named_children[-1]
+    words = source[node.start_byte : node.end_byte].split(maxsplit=1)
+    return node.type == "command" and bool(words) and words[0] in _LEAVES

@@ -40,6 +40,11 @@ _COMMAND_OPTIONS: Final[Mapping[str, _Options]] = {
     "aria2c": _Options("", ("--on-download-complete",)),
     "wget": _Options("", ("--use-askpass",)),
     "xterm": _Options("e"),
+    "dpkg": _Options("", ("--pre-invoke", "--post-invoke", "--status-logger")),
+    "install": _Options("", ("--strip-program",)),
+    "prove": _Options("e", ("--exec",)),
+    "npm": _Options("", ("--editor", "--script-shell", "--viewer")),
+    **dict.fromkeys(("pip", "pip3"), _Options("", ("--editor",))),
 }  # fmt: skip
 _OTHER_OPTIONS: Final = frozenset({"--checkpoint"})  # they are no shortened ones
 _ENDED_BY_COMMAND: Final = {"xterm": "-e", "gnome-terminal": "--", "watchexec": "--"}
@@ -52,30 +57,37 @@ _FZF_ACTION: Final = compile_lazily(r"execute|become|reload|transform|preview[^-
 _CHECKPOINTS: Final = compile_lazily(r"dot|bell|ttyout(?:=.*)?|echo(?:=.*)?|sleep=\d+|totals|wait=.*|\.")
 _VIMS: Final = frozenset({"vi", "vim", "nvim", "view", "ex", "vimdiff", "gvim", "rvim"})
 _VIM_CALM: Final = compile_lazily(
-    r"\s*:?\s*(?:(?:w?qa?|x|wqa|wa?|qall)!?|\d+|\$|/[^|]*|set?(?:local)? [\w =,-]*|syntax \w+|norm(?:al)?!? ?[^:!|@]*"
-    r"|%?(?:s/[^|!]*|sort|d|j|retab|print)|\+?\d*|e(?:dit)? [\w./-]+|help ?\w*|version|colorscheme \w+)\s*"
+    r"\s*:?\s*(?:(?:w?qa?|x|wqa|wa?|qall)!?|\d+|\$|/[^|]*|set?(?:local)? [\w =,-]*|syntax \w+"
+    r"|norm(?:al)?!? ?[^:!|@\x00-\x1f]*"
+    r"|%?(?:s/(?!.*\\=)[^|!]*|sort|d|j|retab|print)|\+?\d*|e(?:dit)? [\w./-]+|help ?\w*|version|colorscheme \w+)\s*"
 )
 _BANG: Final = compile_lazily(r"(?:^|\|)\s*:*\s*(?:silent!?\s+)?(?:(?:r|read|w|write)\s+)?[\d,$.%]*!\s*(.*)", re.DOTALL)
+_BRACKET_BANG: Final = compile_lazily(r"^(?!\s*[\d,$.%;+-]*\s*(?:[rweE]\s*)?!)[^\n]*[^\s\\]\s*!", re.MULTILINE)
 _ED_BANG: Final = compile_lazily(r"^\s*(?:[\d,$.%;+-]*\s*(?:[rweE]\s*)?)?!\s*(.+)$", re.MULTILINE)
-_DOT_SHELL: Final = compile_lazily(r"^\s*\.(?:shell|system|sh|sys)\s+(.+)$", re.MULTILINE)
-_DOT_PIPE: Final = compile_lazily(r"^\s*\.(?:import|output|once|o|read|excel|load|edit)\b[^\n|]*\|", re.MULTILINE)
+_DOT_SHELL: Final = compile_lazily(r"^\s*\.(?:sh(?:e(?:ll?)?)?|sys?(?:t(?:em?)?)?)\s+(.+)$", re.MULTILINE)
+_DOT_PIPE: Final = r"^\s*\.(?:import|output|once|o|read|excel|load|edit)\b[^\n|]*\|"
 _CODE: Final[Mapping[str, re.Pattern[str]]] = {  # what makes a program run a command, in one of its words
-    "sqlite3": _DOT_PIPE,
+    "sqlite3": compile_lazily(rf"{_DOT_PIPE}|(?i:\bedit\s*\(|\bload_extension\s*\(|^\s*\.load\s)", re.MULTILINE),
     "psql": compile_lazily(r"(?i)\\(?:!|copy.*program|o\s*\|)"),
     "mysql": compile_lazily(r"\\!|^\s*system\s"),
     "mariadb": compile_lazily(r"\\!|^\s*system\s"),
     "less": compile_lazily(r"^\+.*!"),
     "more": compile_lazily(r"^\+.*!"),
 }
-_GDB_SHELL: Final = compile_lazily(r"^\s*(?:shell|!|make)\s*(.*)$", re.DOTALL)
+_GDB_SHELL: Final = compile_lazily(r"^\s*(?:sh(?:e(?:ll?)?)?(?!\w)|!|make)\s*(.*)$", re.DOTALL)
 _GDB_CODE: Final = compile_lazily(
-    r"^\s*(?:python|py|pi|python-interactive|pipe|\||source|guile|gu|call|print\s.*system|p\s.*system)\b"
+    r"^\s*(?:(?:python|py|pi|python-interactive|pipe|source|guile|gu|call|eval|with|w|alias|exec-file"
+    r"|print\s.*system|p\s.*system|set\s+args|file\s+/|(?:r|run|start|starti)\s+\S)\b|\||target\s.*\|)"
 )
-_RECIPE: Final = compile_lazily(r"^(?:\t|[^\s#=][^=\n;]*:[^=\n;]*;)\s*[@+-]*([^\n]+)", re.MULTILINE)
+_RECIPE: Final = compile_lazily(r"^(?:\t|[^\s#=][^=\n;:]*:[^=\n;]*;)\s*[@+-]*([^\n]+)", re.MULTILINE)
 _MAKE_SHELL: Final = compile_lazily(r"\$[({]shell\s+((?:[^(){}]|\([^()]*\))*)[)}]|!=\s*([^\n]+)")
+_MAKE_VARIABLE: Final = compile_lazily(r"[\w.]+[:+?]?=(?:[^\n]*[;|&`#]|\s*(?:sudo|rm|git|(?:ba|z|da|k)?sh)\s)")
 _STANDARD_INPUT: Final = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _PLAIN_SHELL: Final = compile_lazily(r"(?:/\S*/)?(?:ba|z|da|k)?sh")
-_RUNS_INPUT: Final = frozenset({"m4", "ed", "csh", "tcsh"})
+_RUNS_INPUT: Final = frozenset(
+    {"m4", "ed", "csh", "tcsh", "gdb", "lldb", "script", "unshare", "nsenter", "fakeroot", "chroot", "setarch",
+     "linux32", "linux64", "i386", "x86_64", "npx", "sg", "newgrp", "su"}
+)  # fmt: skip
 _OPERAND_UNREAD: Final = {
     "run-parts": "run-parts runs the files of a directory",
     "socat": "socat runs what its addresses name",
@@ -108,8 +120,9 @@ def find_opaque_inline(words: tuple[Word, ...], script: Word | None, *, is_fed: 
         return f"{program} runs a command that it computes", False
     if _reads_code(program, words) and is_fed:
         return (None, False) if script is not None and program == "ed" else (f"{program} runs what it reads", True)
-    reason = _unread_arguments(program, words)
-    return reason, False
+    if program == "npm" and is_fed and [word.text for word in words[1:]] in (["exec"], ["x"]):
+        return "npm runs what it reads", True
+    return _unread_arguments(program, words), False
 
 
 def _unread_arguments(program: str, words: tuple[Word, ...]) -> str | None:
@@ -118,10 +131,12 @@ def _unread_arguments(program: str, words: tuple[Word, ...]) -> str | None:
         return f"{program} runs a command"
     is_text = program in _VIMS and any(_vim_unread(each) for each in _vim_commands(words))
     if program in {"gdb", "lldb"}:
-        is_text = any(_GDB_CODE.match(each.text) for each in _values(words, _GDB_OPTIONS))
+        is_text = any(_GDB_CODE.match(each.text) for each in _values(words, _GDB_OPTION))
     if program in {"make", "gmake"}:
         options = list(_make_options(words))
         is_text = any(name == "--eval" for name, _ in options)
+        if any(_MAKE_VARIABLE.match(word.text) for word in words[1:]):
+            return "make may run the value of a variable"
         if any(name == "SHELL" and value and not _PLAIN_SHELL.fullmatch(value.text) for name, value in options):
             return "make runs another shell"
     return f"{program} runs a text in its own language" if is_text else None
@@ -139,7 +154,7 @@ def _reads_code(program: str, words: tuple[Word, ...]) -> bool:
         file = script_file(program, words)
         return file is not None and file.text in _STANDARD_INPUT
     if program in _VIMS:
-        return program == "ex" or any(re.fullmatch(r"-\w*(?:es|Es|sE|se)\w*", word.text) for word in words[1:])
+        return all(word.text != "-" for word in words[1:])
     return program in {"parallel", "at", "batch", "crontab"}
 
 
@@ -172,8 +187,12 @@ def _in_vim(words: tuple[Word, ...], _: Word | None) -> Iterator[str]:
             yield match[1]
 
 
-def _in_ed(_: tuple[Word, ...], script: Word | None) -> Iterator[str]:
-    yield from () if script is None else (match[1] for match in _ED_BANG.finditer(script.text))
+def _in_ed(words: tuple[Word, ...], script: Word | None) -> Iterator[str]:
+    yield from (word.text[1:] for word in words[1:] if word.text.startswith("!"))
+    text = "" if script is None else script.text
+    yield from (match[1] for match in _ED_BANG.finditer(text))
+    if _BRACKET_BANG.search(text):
+        yield ""
 
 
 def _in_sqlite(words: tuple[Word, ...], script: Word | None) -> Iterator[str]:
@@ -182,26 +201,20 @@ def _in_sqlite(words: tuple[Word, ...], script: Word | None) -> Iterator[str]:
 
 
 def _in_gdb(words: tuple[Word, ...], _: Word | None) -> Iterator[str]:
-    matches = (_GDB_SHELL.match(each.text) for each in _values(words, _GDB_OPTIONS))
+    matches = (_GDB_SHELL.match(each.text) for each in _values(words, _GDB_OPTION))
     yield from (match[1] for match in matches if match is not None)
+    start = next((n for n, word in enumerate(words, 1) if word.text in {"-args", "--args"}), len(words))
+    if start < len(words):
+        yield join(words[start:]).text
 
 
-_GDB_OPTIONS: Final = (
-    "-ex",
-    "--ex",
-    "-iex",
-    "--eval-command",
-    "-eval-command",
-    "--init-eval-command",
-    "-o",
-    "-O",
-    "--one-line",
-)
+_GDB_OPTION: Final = compile_lazily(r"--?(?:ex|ev\w*(?:-\w*)?|iex|ie\w*|init-ev[\w-]*|o|O|one-line)")
 
 
 def _option_scripts(program: str, words: tuple[Word, ...]) -> Iterator[Word]:
     options = _COMMAND_OPTIONS[program]
-    for name, value in _pairs(words, options):
+    bundled = _bundled(words) if program in {"tar", "gtar"} else ()
+    for name, value in (*_pairs(words, options), *bundled):
         text = value.text
         if is_abbreviation(name, "--checkpoint-action"):
             if _CHECKPOINTS.fullmatch(text):
@@ -217,6 +230,14 @@ def _option_scripts(program: str, words: tuple[Word, ...]) -> Iterator[Word]:
             yield Word(None if value.value is None else text, text)
     if program in {"scp", "sftp", "rsync"} and any(_TUNNEL.search(word.text) for word in words[1:]):
         yield Word("", "")
+
+
+def _bundled(words: tuple[Word, ...]) -> Iterator[tuple[str, Word]]:
+    """Yield -I and -F of tar in its old style: `tar cIf PROGRAM FILE` has the values in the order of the letters."""
+    letters = words[1].text if len(words) > 1 else ""
+    if letters.isalpha():
+        valued = [letter for letter in letters if letter in "fbIFCTXgHKLNV"]
+        yield from ((f"-{each}", word) for each, word in zip(valued, words[2:], strict=False) if each in "IF")
 
 
 def _pairs(words: tuple[Word, ...], options: _Options) -> Iterator[tuple[str, Word]]:
@@ -238,13 +259,14 @@ def _pairs(words: tuple[Word, ...], options: _Options) -> Iterator[tuple[str, Wo
                 yield f"-{text[place]}", Word(word.value and attached, attached) if attached else following
 
 
-def _values(words: tuple[Word, ...], names: tuple[str, ...]) -> Iterator[Word]:
+def _values(words: tuple[Word, ...], names: re.Pattern[str]) -> Iterator[Word]:
     """Yield the values of options: in the word itself behind `=`, or the next one."""
     for number, word in enumerate(words[1:], 1):
         name, equals, value = word.text.partition("=")
-        if name in names and equals:
+        is_named = names.fullmatch(name) is not None
+        if is_named and equals:
             yield Word(word.value and value, value)
-        elif name in names and number + 1 < len(words):
+        elif is_named and number + 1 < len(words):
             yield words[number + 1]
 
 

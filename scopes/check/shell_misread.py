@@ -20,7 +20,9 @@ MAX_CONTROLS: Final = 1000  # characters of a text that are looked at; the first
 _QUOTED: Final = {"raw_string", "string", "string_content", "ansi_c_string", "heredoc_body", "heredoc_content"}
 _SIMPLE: Final = {"command", "file_redirect", "redirected_statement"}
 _OPENING: Final = frozenset({b"then", b"do", b"else", b"{", b"("})  # no `;` can follow them
-_DOUBTFUL: Final = compile_lazily(rb"\$\s|\\\s+#|\\[ \t]+\n")  # a `$` or a backslash in front of a blank
+# A `$` or a backslash in front of a blank, and `$b` in `$a/$b/c`.
+_DOUBTFUL: Final = compile_lazily(rb"\$\s|\\\s+#|\\[ \t]+\n|\$[\w{][^\s\"';&|]*\$\w+[^\s;&|\w]")
+_NAME: Final = compile_lazily(rb"\w+")
 _ESCAPED_BLANK: Final = compile_lazily(rb"(?:^|[^\\])(?:\\\\)*\\(?:[ \t]|\n)\Z")
 _CONTINUED: Final = compile_lazily(rb"(?:^|[\s;|&()<>`])(?:\\\n)+\Z")
 _CONTROL: Final = compile_lazily(rb"\A\xef\xbb\xbf|[\x0b\x0c]|\\\r|\r(?!\n|\Z)")
@@ -33,8 +35,8 @@ _NEAR: Final = 200  # bytes in front of a `#` that are looked at
 def find_places(tree: Node, source: bytes) -> dict[int, bytes]:
     r"""Return what must be put into a text so that the grammar reads it as bash does, by position.
 
-    That is `;` at an end of line inside of a command, and a backslash in front of a `$` that is no expansion and of a
-    `#` that begins no comment.
+    That is `;` at an end of line inside of a command, a backslash in front of a `$` that is no expansion and of a `#`
+    that begins no comment, and braces around a name that seems to be the next word.
     """
     is_doubtful = _DOUBTFUL.search(source) is not None
     if not is_doubtful and not (b"|" in source and b">&" in source and b"\n" in source):
@@ -43,6 +45,8 @@ def find_places(tree: Node, source: bytes) -> dict[int, bytes]:
     for node in _walk(tree):
         if node.type in _SIMPLE or (is_doubtful and node.type == "variable_assignment"):
             places.update(dict.fromkeys(_missed_ends(node, source), b";"))
+        elif is_doubtful and node.type == "$" and (name := _lost_name(node, source)) is not None:
+            places.update({name.start(): b"{", name.end(): b"}"})
         elif is_doubtful and _is_plain(node, source):
             places[node.start_byte] = b"\\"
     return places
@@ -87,6 +91,12 @@ def _missed_ends(node: Node, source: bytes) -> Iterator[int]:
         is_keyword = source[before.start_byte : before.end_byte] in _OPENING
         if b"\n" in gap and not is_keyword and not before.type.startswith("heredoc"):
             yield before.end_byte + gap.index(b"\n")
+
+
+def _lost_name(node: Node, source: bytes) -> re.Match[bytes] | None:
+    """Return the name behind a `$` that stands alone in the tree: the grammar takes it for the next word."""
+    is_alone = node.parent is not None and node.parent.type == "concatenation"
+    return _NAME.match(source, node.end_byte) if is_alone else None
 
 
 def _is_plain(node: Node, source: bytes) -> bool:

@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from scopes.check.shell_arithmetic import has_quoted_subscript, runs_in_subscript
 from scopes.check.shell_command import Change, Redirection
 from scopes.check.shell_files import TEMPORARY
 from scopes.check.shell_state import State, Word, resolve
+from scopes.check.shell_unwrap import roots_of_find
 from scopes.check.shell_wrappers import is_abbreviation, program_of
 from scopes.lazy_patterns import compile_lazily
 
@@ -120,8 +121,7 @@ def _deleted(program: str, words: tuple[Word, ...]) -> list[str]:
         if program == "rimraf" or any(map(_is_recursive, options)):
             return [word.text for word in words if not word.text.startswith("-")]
     elif program in {"find", "gfind"} and "-delete" in options:
-        end = next((number for number, word in enumerate(words) if word.text.startswith(("-", "(", "!"))), len(words))
-        return [word.text for word in words[:end]] or ["."]
+        return [word.text for word in roots_of_find((Word(program, program), *words))]
     return []
 
 
@@ -217,6 +217,13 @@ def _shown(word: Word) -> str:
     return "a computed word" if "$__" in word.text else " ".join(word.text.split())[:60]
 
 
+_TABLES: Final = compile_lazily(rb"\bBASH_(?:CMDS|ALIASES)\b")
+_CASE: Final = compile_lazily(rb"\b(?:declare|typeset|local|readonly)[ \t](?:[^;&|\n=]*[ \t])?-[a-zA-Z]*[luc]")
+_QUOTED_KEY: Final = compile_lazily(rb"\$\{\w+\['[^'\n]*(?:\$\(|`)")
+_ARITHMETIC: Final = compile_lazily(
+    rb"\(\(|\$\[|\blet\b|[ \t]-(?:eq|ne|[lg][te])[ \t]|\w=\$\{"
+    rb"|\b(?:declare|local|typeset)[ \t][^;\n]*-\w*i|\$\{\w+[:\[]|\[\[?[ \t]-v\b"
+)
 _PROMPT: Final = compile_lazily(r"PS4=\S{0,99}(?:\$\(|`)")
 _SPECIAL: Final = compile_lazily(r"(?:BASH_ENV|PROMPT_COMMAND|BASH_ALIASES)(?:\[[^\]]{0,99}\])?\+?=")
 _SUBSCRIPT_READERS: Final = frozenset(
@@ -224,26 +231,37 @@ _SUBSCRIPT_READERS: Final = frozenset(
 )
 _CALLBACKS: Final = {"mapfile": "C", "readarray": "C", "compgen": "CWF", "complete": "CWF"}
 _REFERENCE: Final = compile_lazily(r"(?:declare|typeset|local)\s(?:[^;=]*\s)?-[a-zA-Z]*n")
-_CODE_VARIABLES: Final = compile_lazily(
-    r"BASH_ENV|BASH_FUNC_.*|PROMPT_COMMAND|LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES|PERL5OPT|RUBYOPT|MAKEFILES"
-    r"|PYTHONSTARTUP|PYTHONHOME|LUA_INIT|R_PROFILE(?:_USER)?|ZDOTDIR|GIT_EXEC_PATH|GIT_TEMPLATE_DIR"
-)
-_OPTIONS_OF_MAKE: Final = compile_lazily(r"(?:^|\s)-?\w*[fE]|--(?:eval|file|makefile)|SHELL=")
-_OPTIONS_OF_NODE: Final = compile_lazily(r"-r\b|--(?:require|import|loader|experimental-loader)\b|\$")
 COMMAND_NOT_FOUND_HANDLERS: Final = frozenset({"command_not_found_handle", "command_not_found_handler"})
+
+
+def find_opaque_text(source: bytes) -> str | None:
+    """Return why a text of a shell may run something that no word of it shows; None if it does not."""
+    if b"@P}" in source:
+        return "${...@P} runs the substitutions in a value"
+    if b"BASH_" in source and _TABLES.search(source):
+        return "the programs or aliases of the shell are changed"
+    if b"-" in source and _CASE.search(source):
+        return "a variable changes the case of its values"
+    if _QUOTED_KEY.search(source):
+        return "a subscript runs commands"
+    if _ARITHMETIC.search(source) and has_quoted_subscript(source.decode("utf-8", "replace")):
+        return "arithmetic may run a value as code"
+    return None
 
 
 def find_opaque_code(words: tuple[Word, ...], text: str) -> str | None:
     """Return why a command may run a text that is not read; None if it does not."""
     name = words[0].value if words else None
-    if "@P}" in text:
-        return "${...@P} runs the substitutions in a value"
     values = [word.value for word in words[1:] if word.value is not None]
     takes_names = name in _SUBSCRIPT_READERS or (name == "printf" and values[:1] == ["-v"])
     if takes_names and any(map(runs_in_subscript, values)):
         return "a subscript runs commands"
     if any(re.match(rf"-\w*[{_CALLBACKS[name]}]", value) for value in values) if name in _CALLBACKS else False:
         return f"{name} runs a text as code"
+    if name == "shopt" and "cdable_vars" in values and "-u" not in values:
+        return "cd may go to the value of a variable"
+    if name in {"cd", "pushd"} and "CDPATH=" in text:
+        return f"{name} searches a directory in CDPATH"
     return None
 
 
@@ -255,16 +273,4 @@ def find_opaque_assignment(text: str) -> str | None:
         return "arithmetic may run a value as code"
     if _SPECIAL.match(text.removeprefix("export ")) or _PROMPT.search(text):
         return "a variable holds code that shells run"
-    return None
-
-
-def find_opaque_environment(environment: Iterable[tuple[str, str | None]]) -> str | None:
-    """Return why the variables that a command gets make it run a text or a file that is not read; None if not."""
-    for name, value in environment:
-        if _CODE_VARIABLES.fullmatch(name) and value != "":
-            return f"a program runs what {name} names"
-        if name == "NODE_OPTIONS" and (value is None or _OPTIONS_OF_NODE.search(value)):
-            return "node runs what NODE_OPTIONS names"
-        if name in {"MAKEFLAGS", "GNUMAKEFLAGS"} and (value is None or _OPTIONS_OF_MAKE.search(value)):
-            return f"make runs what {name} names"
     return None

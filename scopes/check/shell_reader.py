@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from scopes.check.shell_builtins import assign, declare, forget_changed, run_builtin, unset
 from scopes.check.shell_collector import Collector, Frame, context_of
 from scopes.check.shell_command import Command, Redirection
-from scopes.check.shell_grammar import Grammar
+from scopes.check.shell_grammar import Grammar, leaves, stages_of
 from scopes.check.shell_misread import find_misread
-from scopes.check.shell_opaque import COMMAND_NOT_FOUND_HANDLERS, find_opaque_assignment
+from scopes.check.shell_opaque import COMMAND_NOT_FOUND_HANDLERS, find_opaque_assignment, find_opaque_text
 from scopes.check.shell_redirections import Redirections, read_redirections
 from scopes.check.shell_startup import find_opaque_start
 from scopes.check.shell_state import Function, Input, State, Word, either_input, resolve
@@ -27,7 +27,6 @@ MAX_DEPTH = 40  # of statements in statements
 MAX_VALUES = 12  # of a loop that is read once for each value
 _IN_BACKQUOTES = compile_lazily(r"\\([\\`$])")
 _SEVERAL = compile_lazily(r"[*?\[{]")  # a word that may become several
-_LEAVES = {"exit", "return", "continue", "break", "false", "die"}
 _ASSIGNING = {"variable_assignment", "unset_command", "test_command"}
 _NOT_PLAIN = compile_lazily(
     r"\w+(?:\[[^\]]*\])?\+?=|(?:while|until|for|select|if|case|function|exec|time|coproc|!|\[\[)$|\{"
@@ -43,7 +42,7 @@ class Reader:
         self._grammar = Grammar()
         self._handlers: dict[str, Callable[[Node, Frame, Redirections], None]] = {
             "command": self._command,
-            "pipeline": lambda node, frame, tail: self._pipe(_stages(node), frame, tail, None),
+            "pipeline": lambda node, frame, tail: self._pipe(stages_of(node), frame, tail, None),
             "list": self._list,
             "redirected_statement": self._redirected,
             "declaration_command": self._declare,
@@ -80,7 +79,9 @@ class Reader:
         if tree is None:
             reason: str | None = "it takes too long to read"
         else:
-            reason = "it has a syntax error" if tree.has_error else find_misread(tree, source)
+            reason = (
+                "it has a syntax error" if tree.has_error else find_misread(tree, source) or find_opaque_text(source)
+            )
         if tree is not None:
             self._statement(tree, frame._replace(source=source, depth=frame.depth + 1))
         if reason is not None:
@@ -177,7 +178,7 @@ class Reader:
             self._statement(body, frame, joined)
         for following in own.following:
             if following.type == "pipeline":
-                self._pipe(_stages(following), frame, Redirections(), self._log.input_after(start, None))
+                self._pipe(stages_of(following), frame, Redirections(), self._log.input_after(start, None))
             else:
                 self._statement(following, frame)
 
@@ -215,7 +216,7 @@ class Reader:
                 other.directory, other.others, other.failed = state.failed[0], state.failed[1:], ()
             self._statement(right, frame._replace(state=other), own)
             state.failed, skipped = (), []
-            if _leaves(right, frame.source):
+            if leaves(right, frame.source):
                 failed = ()
             else:
                 state.join([other])
@@ -342,7 +343,14 @@ class Reader:
             frame.state.input = own.input or tail.input or frame.state.input
         given = own.input or tail.input or either_input(frame.state.input, frame.input)
         inner = frame._replace(input=given, environment=tuple(environment))
+        own_values = (
+            {}
+            if changed is None
+            else {name: changed.variables[name] for name, _ in environment if name in changed.variables}
+        )
+        before = frame.state.lend(own_values)
         self._run(tuple(words), inner, text_of(node, frame.source), own.files + tail.files)
+        frame.state.take_back(before)
 
     def _run(self, words: tuple[Word, ...], frame: Frame, text: str, files: tuple[Redirection, ...]) -> None:
         """Run a command: a function, a builtin, what it wraps, or itself."""
@@ -422,6 +430,7 @@ class Reader:
             return
         if step.wrapper not in {"eval", "trap", "source", "."}:
             inner = inner._replace(state=state.copy())
+            inner.state.lend({name: Word(value, value or f"${name}") for name, value in inner.environment})
             inner.state.variables.pop("IFS", None)  # a shell does not take it from its environment
         inner.state.arguments, before = step.arguments or inner.state.arguments, inner.state.arguments
         start = len(self._log.commands)
@@ -485,14 +494,3 @@ class Reader:
         frame.state.arguments, before = words, frame.state.arguments
         self._statement(function.body, inner)
         frame.state.arguments = before
-
-
-def _stages(pipeline: Node) -> list[Node]:
-    return [child for child in pipeline.named_children if child.type != "comment"]
-
-
-def _leaves(node: Node, source: bytes) -> bool:
-    """Return True if a statement ends the function, loop or shell that it is in."""
-    while node.type in {"compound_statement", "subshell"} and node.named_children:
-        node = node.named_children[-1]
-    return node.type == "command" and text_of(node, source).partition(" ")[0].strip() in _LEAVES

@@ -27,9 +27,11 @@ _ARGUMENTS: Final = {
 }  # what commands of sed take, by letter
 _STRING: Final = compile_lazily(r'"((?:[^"\\\n]|\\.)*)"')
 _REGEX: Final = compile_lazily(r"(?:(?<=[(,~!{};&|\n])|^|(?<=[(,~!{};&|\n] ))\s*/(?:[^/\\\n]|\\.)+/")
-_AWK_SYSTEM: Final = compile_lazily(r'\bsystem\s*\(\s*(?:"((?:[^"\\\n]|\\.)*)"\s*\))?')
+_BRACKET: Final = compile_lazily(r"\[\^?\]?[^\]\n]*\]")
+_SHELL: Final = compile_lazily(r"(?:\S*/)?(?:ba|z|da|k|c|tc|fi)?sh(?:\s+-\w*)*\s*")
+_AWK_SYSTEM: Final = compile_lazily(r'\bsystem(?:\s|\\\n)*\(\s*(?:"((?:[^"\\\n]|\\.)*)"\s*\))?')
 _AWK_PIPE: Final = compile_lazily(r'"((?:[^"\\\n]|\\.)*)"\s*\|&?\s*getline|\|&?\s*"((?:[^"\\\n]|\\.)*)"')
-_AWK_RUNS: Final = compile_lazily(r"\bsystem\s*\(|(?<!\|)\|(?!\|)|@load|@[a-z_]\w*\s*\(")
+_AWK_RUNS: Final = compile_lazily(r"\bsystem(?:\s|\\\n)*\(|(?<!\|)\|(?!\|)|@load|@[a-z_]\w*\s*\(")
 _ESCAPED: Final = compile_lazily(r"\\(.)", re.DOTALL)
 
 
@@ -54,8 +56,16 @@ def sed_scripts(words: tuple[Word, ...]) -> list[Word]:
 def sed_commands(script: str) -> Iterator[str]:
     """Yield the shell commands of a sed program; an empty text if it runs the lines that it reads.
 
-    A program that cannot be read yields nothing: sed refuses it, or a variable is in it.
+    A program that cannot be read yields nothing: sed refuses it, or a variable is in it. A separator in brackets ends
+    no pattern, as in `/[/]/e`: the program is read without brackets too.
     """
+    yield from _read_sed(script)
+    plain = _BRACKET.sub(lambda match: "x" * len(match[0]), script)
+    if plain != script:
+        yield from _read_sed(plain)
+
+
+def _read_sed(script: str) -> Iterator[str]:
     position = 0
     while position < len(script):
         char = script[position]
@@ -106,6 +116,8 @@ def awk_commands(program: str) -> Iterator[str]:
         text = next((each for each in match.groups() if each is not None), None)
         if text is not None:
             found = True
+            if _SHELL.fullmatch(text):  # it runs what the program prints
+                yield ""
             yield _ESCAPED.sub(r"\1", text)
     rest = _AWK_SYSTEM.sub(lambda match: match[0] if match[1] is None else " ", program)
     rest = _REGEX.sub(" ", _STRING.sub(" ", _AWK_PIPE.sub(" ", rest)))

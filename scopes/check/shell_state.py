@@ -150,6 +150,20 @@ class State:
         if name in self.exported:
             self.exported[name] = value.value if isinstance(value, Word) else None
 
+    def lend(self, values: Variables) -> dict[str, Word | list[Word] | None]:
+        """Set variables for one command, as in `NAME=value COMMAND`; return what they were before."""
+        before = {name: self.variables.get(name) for name in values}
+        self.variables.update(values)
+        return before
+
+    def take_back(self, before: dict[str, Word | list[Word] | None]) -> None:
+        """Set variables to what they were before a command."""
+        for name, value in before.items():
+            if value is None:
+                self.variables.pop(name, None)
+            else:
+                self.variables[name] = value
+
     def change_directory(self, target: str | None) -> None:
         """Follow `cd`; None is a target that is not known."""
         before = self.places
@@ -179,7 +193,16 @@ def _unique(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 def _join_variables(mine: Variables, theirs: Variables) -> Variables:
     different = (name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
-    return mine | {name: Word(None, f"${name}") for name in different}
+    return mine | {name: unknown_value(name, mine.get(name), theirs.get(name)) for name in different}
+
+
+def unknown_value(name: str, *values: Word | list[Word] | None) -> Word:
+    """Return the value of a variable that is one of some, or made of them.
+
+    If one of them has `..`, the text is `${NAME:-..}`: the value may lead out of a directory.
+    """
+    texts = (each.text for value in values for each in (value if isinstance(value, list) else [value]) if each)
+    return Word(None, f"${{{name}:-..}}" if any(".." in text for text in texts) else f"${name}")
 
 
 def _join_exported(mine: dict[str, str | None], theirs: dict[str, str | None]) -> dict[str, str | None]:

@@ -22,7 +22,8 @@ _FIND_TESTS: Final = compile_lazily(
 )
 _FIND_LEVEL: Final = compile_lazily(r"-O\d?")
 _FIND_ACTIONS: Final = ("-exec", "-execdir", "-ok", "-okdir")
-_XARGS: Final = ("--max-args", "--max-procs", "--replace", "--max-lines", "--max-chars", "--delimiter", "--arg-file")
+_XARGS: Final = ("--max-args", "--max-procs", "--max-chars", "--delimiter", "--arg-file", "--process-slot-var")
+_XARGS_FLAGS: Final = ("--max-lines", "--replace", "--eof")  # with a value behind `=` only
 _ELSEWHERE: Final = {
     "ssh": "runs on another machine",
     "mosh": "runs on another machine",
@@ -80,7 +81,23 @@ _VERBS: Final = frozenset(
 _MAX_OPTIONS: Final = 24  # words in front of a verb
 _CODE_MODULES: Final = frozenset({"timeit", "pdb", "trace", "code", "cProfile", "profile"})
 _FINDERS: Final = frozenset({"which", "command", "type", "realpath", "readlink", "pwd", "git", "dirname", "basename"})
-_TMUX: Final = {"send-keys", "send", "new-session", "new", "new-window"}
+_TMUX: Final = {
+    *(
+        "send-keys",
+        "send",
+        "new-session",
+        "new",
+        "new-window",
+        "neww",
+        "run-shell",
+        "run",
+        "if-shell",
+        "if",
+        "set-hook",
+    ),
+    *("split-window", "splitw", "respawn-pane", "respawnp", "respawn-window", "respawnw", "pipe-pane", "pipep", "-c"),
+    *("source-file", "source", "display-popup", "popup", "bind-key", "bind"),
+}
 
 
 class Opaque(NamedTuple):
@@ -163,7 +180,7 @@ def _reason_elsewhere(program: str, words: tuple[Word, ...]) -> str | None:
         texts = tuple(word.text for word in words[1:])
         if any(suffix[: len(verb)] == verb for suffix in verb_candidates(texts) for verb in verbs):
             return f"{program} runs it in another system"
-    if program == "tmux" and {word.text for word in words[1:3]} & _TMUX:
+    if program == "tmux" and {word.text for word in words[1:]} & _TMUX:
         return "runs in tmux"
     return None
 
@@ -243,7 +260,7 @@ def _find_opaque_shell(program: str, words: tuple[Word, ...], given: Input | Non
 
 
 def _unwrap_xargs(words: tuple[Word, ...], given: Input | None) -> list[Step]:
-    options = split_options(words, "nPILsdEaJR", _XARGS)
+    options = split_options(words, "nPILsdEaJR", _XARGS, _XARGS_FLAGS)
     inner = options.operands
     if not inner:
         return []
@@ -251,6 +268,8 @@ def _unwrap_xargs(words: tuple[Word, ...], given: Input | None) -> list[Step]:
     given = None if reads_file else given
     item = given.item if given is not None and given.item is not None else _ITEM
     token = options.value(("-I", "-J", "--replace"))
+    if token is None and ({("--replace", None), ("-i", None)} & set(options.given)):
+        token = Word("{}", "{}")
     is_null = options.has("0") or any(name == "--null" for name, _ in options.given)
     separator = "\0" if is_null else None if options.value(("-d", "--delimiter")) is not None else "\n"
     text = given.script.value if given is not None and given.script is not None else None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from tree_sitter import Node
 
 from scopes.check.shell_braces import expand_braces, mark_braces, unmark_braces
-from scopes.check.shell_state import MAX_TEXT, State, Word
+from scopes.check.shell_state import MAX_TEXT, State, Word, unknown_value
 from scopes.lazy_patterns import compile_lazily
 
 # Runs a command substitution, or the text between backquotes; the value is None unless the output is known.
@@ -44,6 +44,9 @@ _ANSI_C = compile_lazily(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|u[0-9a-fA-F]{1,4}|U[0
 _SPECIAL = compile_lazily(r"""[\\'"$`<>(]""")
 _PRINTERS = {"echo", "printf", "mktemp"}
 _ALL_ITEMS = compile_lazily(r"\$\{?(?:(?P<array>\w+)\[)?(?P<all>[@*])\]?\}?")
+_ITEM = compile_lazily(r"\$\{([A-Za-z_]\w*)\[(\d{1,3})\]\}")
+_FIRST_NAME = compile_lazily(r"\$\{?[!#]?([A-Za-z_]\w*)")
+_WITH_ASSIGNMENT = compile_lazily(r"\$\{([A-Za-z_]\w*):?=.*\}", re.DOTALL)
 _NAME = compile_lazily(r"\$\{?(\w+|[@*#?$!-])\}?")
 _WITH_DEFAULT = compile_lazily(r"\$\{([A-Za-z_]\w*)(:?)[-=].*\}", re.DOTALL)
 
@@ -97,6 +100,8 @@ class WordReader:
             text = unmark_braces(word.text)
             return [Word(None, text, word.programs, splits=True)]
         is_known = word.value is not None
+        if is_known and any(self._has_separator(child) for child in node.children if child.type in _UNQUOTED):
+            return [piece for text in texts for piece in self._split(Word(text, text), node)]
         return [
             Word(text, text)
             if is_known or not _COMPUTED.search(text)
@@ -132,7 +137,7 @@ class WordReader:
     def _add(self, node: Node, builder: _Builder) -> None:
         kind = node.type
         raw = text_of(node, self._source)
-        if kind in _LITERALS or (not node.is_named and kind != '"'):
+        if kind in _LITERALS or (not node.is_named and kind not in {'"', "``"}):
             builder.bare(raw)
         elif kind == "raw_string":
             builder.literal(raw[1:-1])
@@ -146,7 +151,7 @@ class WordReader:
             self._add_variable(node, raw, builder)
         elif kind in _SUBSTITUTIONS:
             builder.add(self._substitute(node))
-        else:
+        elif kind != "``":
             builder.unknown(raw, self.run_inner(node))
 
     def _add_children(self, node: Node, builder: _Builder) -> None:
@@ -177,9 +182,17 @@ class WordReader:
         if isinstance(value, list):
             value = value[0] if value else None
         if value is None:
-            builder.unknown(raw, programs)
+            builder.unknown(self._unknown(raw), programs)
         else:
             builder.add(value)
+
+    def _unknown(self, raw: str) -> str:
+        """Return the text for an expansion that is not known: as written, or `${NAME:-..}` if `..` may be in it."""
+        if (assigned := _WITH_ASSIGNMENT.fullmatch(raw)) is not None and assigned[1] not in self._state.variables:
+            self._state.assign(assigned[1], Word(None, raw))
+        match = None if ".." in raw else _FIRST_NAME.match(raw)
+        text = "" if match is None else unknown_value(match[1], self._state.variables.get(match[1])).text
+        return text if ".." in text else raw
 
     def _value_of(self, raw: str) -> Word | list[Word] | None:
         """Return the value of `$NAME` or `${NAME}`; None for other expansions and for unknown values.
@@ -190,19 +203,31 @@ class WordReader:
             value = self._state.variables.get(default[1])
             is_empty = isinstance(value, Word) and value.value == "" and default[2] == ":"
             return None if is_empty else value
+        if (item := _ITEM.fullmatch(raw)) is not None:
+            return self._item(item[1], int(item[2]))
         match = _NAME.fullmatch(raw[:-3] + "}" if raw.endswith((":?}",)) else raw)
-        if match is None:
-            return None
-        name = match[1]
-        if name == "PWD" and name not in self._state.variables:
-            directory = self._state.directory
+        return None if match is None else self._variable(match[1])
+
+    def _variable(self, name: str) -> Word | list[Word] | None:
+        """Return the value of a variable or an argument; None if it is not known."""
+        arguments, directory = self._state.arguments, self._state.directory
+        if name in self._state.variables:
+            return self._state.variables[name]
+        if name == "PWD":
             return Word(directory, directory) if directory and directory.startswith("/") else None
-        arguments = self._state.arguments
         if name.isdigit() and arguments is not None:
             return arguments[int(name)] if int(name) < len(arguments) else Word("", "")
         if name in "@*" and arguments is not None:
             return self._join(arguments[1:]) if name == "*" else _joined(arguments[1:])
-        return self._state.variables.get(name)
+        return Word(" \t\n", " \t\n") if name == "IFS" else None
+
+    def _item(self, name: str, number: int) -> Word | None:
+        """Return an item of an array; None if it is not known."""
+        items = self._state.variables.get(name)
+        if not isinstance(items, list) or number >= len(items):
+            return None
+        is_plain = not any(each.splits or each.text.startswith("[") for each in items)
+        return items[number] if is_plain else None
 
     def _has_separator(self, node: Node) -> bool:
         """Return True if an expansion may have several words."""

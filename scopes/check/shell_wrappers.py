@@ -172,7 +172,12 @@ WRAPPERS: Final[Mapping[str, _Wrapper]] = {
     "torsocks": _Wrapper(),
     "ccache": _Wrapper(),
     "watch": _Wrapper("nq", ("--interval", "--equexit"), joined=True),
-    "flock": _Wrapper("wEc", ("--timeout", "--wait", "--command"), skip=1, script=("-c", "--command")),
+    "flock": _Wrapper(
+        "wEc",
+        ("--timeout", "--wait", "--command", "--conflict-exit-code"),
+        skip=1,
+        script=("-c", "--command"),
+    ),
     "script": _Wrapper("cEITOBomt", ("--command",), script=("-c", "--command"), skip=9),
     "su": _Wrapper("cgGsw", ("--command", "--group", "--shell"), script=("-c", "--command"), skip=9),
     "npx": _Wrapper("pcw", ("--package", "--call", "--workspace"), script=("-c", "--call")),
@@ -198,12 +203,16 @@ WRAPPERS: Final[Mapping[str, _Wrapper]] = {
     "conda run": _Wrapper("np", ("--name", "--prefix", "--cwd")),
     "mise exec": _Wrapper("C", ("--cd",)),
     "asdf exec": _Wrapper(),
-    "npm exec": _Wrapper("pcw", ("--package", "--call", "--workspace"), script=("-c", "--call")),
+    **dict.fromkeys(
+        ("npm exec", "npm x"), _Wrapper("pcw", ("--package", "--call", "--workspace"), script=("-c", "--call"))
+    ),
+    "cmake -E": _Wrapper(),
     "pnpm exec": _Wrapper("C", ("--dir", "--filter")),
     "pnpm dlx": _Wrapper("", ("--package",)),
     "yarn dlx": _Wrapper("p", ("--package",)),
     "yarn exec": _Wrapper(),
 }  # fmt: skip
+_ENV_BLANK: Final = compile_lazily(r"\\[_tnrfv]")  # in the text of `env -S`
 _LOADER: Final = compile_lazily(r"ld-linux.*\.so\.\d+|ld(?:-musl|-\d).*\.so(?:\.\d+)?|ld\.so")
 _ARCHITECTURE: Final = compile_lazily(
     r"x86_64|i[3-6]86|linux(?:32|64)|uname26|arm\w*|aarch64|ppc\w*|s390x?|mips\w*|riscv\w*"
@@ -278,6 +287,7 @@ def unwrap_program(words: tuple[Word, ...]) -> list[Step]:
     name = program_of(words)
     name = "ld.so" if _LOADER.fullmatch(name) else name
     if name in _TWO_WORDS:
+        words = _without_options(words) if name in {"npm", "pnpm", "yarn"} else words
         names = (" ".join((name, *(word.text for word in words[1:count]))) for count in (3, 2))
         name = next((each for each in names if each in WRAPPERS), "")
         words = words[name.count(" ") :]
@@ -292,6 +302,29 @@ def unwrap_program(words: tuple[Word, ...]) -> list[Step]:
     return [] if is_idle else _unwrap_known(name, wrapper, options, words)
 
 
+def _without_options(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """Return `npm exec ...` for `npm --prefix DIR exec ...`."""
+    if len(words) < 2 or not words[1].text.startswith("-"):
+        return words
+    for number, word in enumerate(words[:8]):
+        is_value = words[number - 1].text.startswith("-")  # perhaps: of the option in front of it
+        if word.text in {"exec", "dlx"} or (word.text == "x" and not is_value):
+            return (words[0], *words[number:])
+    return words
+
+
+def _unwrap_cmake(words: tuple[Word, ...]) -> Step:
+    """Return what `cmake -E` runs: a command of its own, named like the usual one, or another program."""
+    first = words[0].text if words else ""
+    if first == "chdir" and len(words) > 1:
+        return Step("cmake -E chdir", words[2:], directory=words[1], kept=True)
+    if first == "remove_directory":
+        words = (Word("rm", "rm"), Word("-r", "-r"), *words[1:])
+    if first == "env":
+        words = tuple(word for word in words if word.text != "--")
+    return Step("cmake -E", words, kept=True)
+
+
 def _unwrap_known(name: str, wrapper: _Wrapper, options: Options, words: tuple[Word, ...]) -> list[Step]:
     operands = list(options.operands)
     if name == "env" and operands and operands[0].text == "-":
@@ -304,6 +337,8 @@ def _unwrap_known(name: str, wrapper: _Wrapper, options: Options, words: tuple[W
     script = _script_of(wrapper, options, operands)
     if script is not None:
         return [Step(name, script=script, environment=tuple(environment))]
+    if name == "cmake -E":
+        return [_unwrap_cmake(tuple(operands))] if operands else []
     rest = _command_of(wrapper, options, tuple(operands[wrapper.skip :]), words)
     if name in _PACKAGE_RUNNERS and rest:
         rest = (_without_version(rest[0]), *rest[1:])
@@ -362,7 +397,8 @@ def _split_string(words: tuple[Word, ...], wrapper: _Wrapper) -> Step | None:
             return None
         if script is not None and script.text:
             behind = (word.text if word.value is None else shlex.quote(word.value) for word in words[count:])
-            return Step("env", script=Word(None, " ".join((script.text, *behind))))
+            text = _ENV_BLANK.sub(" ", script.text)
+            return Step("env", script=Word(None, " ".join((text, *behind))))
     return None
 
 

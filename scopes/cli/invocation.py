@@ -43,6 +43,7 @@ class Invocation:
         self.color = "auto"
         self.color_given = False
         self.pager = True
+        self.writes = False
         self.hints = "--no-hints" not in before_separator(arguments)
         self.quiet = False
         self.verbose = False
@@ -195,7 +196,10 @@ class Invocation:
             opened: Repository = self._open(path)
             actor = opened.config.find("scopes.author") or "user"
             opened.caller = opened.caller._replace(
-                actor=actor, command=command, find_project=lambda: find_project(self.cwd, self.home)
+                actor=actor,
+                command=command,
+                full_branch_names=self.writes,
+                find_project=lambda: find_project(self.cwd, self.home),
             )
             opened.open_commit_chunks = lambda: load("scopes.index.commit_cache:CommitCache")(
                 self.index_directory, path

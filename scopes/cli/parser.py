@@ -52,6 +52,7 @@ def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
             options = {key: context.params.pop(key) for key in list(context.params) if key.startswith(_PREFIX)}
             invocation.configure(spelling, {key.removeprefix(_PREFIX): value for key, value in options.items()})
             invocation.pager &= command.pages
+            invocation.writes = not command.pages
             if invocation.at_operation is not None and not command.reads_past:
                 raise Invalid(
                     f"--at-operation cannot be combined with {spelling}", hint="only commands that read accept it"

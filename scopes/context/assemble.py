@@ -89,7 +89,7 @@ def assemble(
     count = tokenizer.count
     _announce_texts(turns, scores, request, tokenizer)
     header, room = _make_header(title, _count_turns(collected), request, count)
-    summary = _fit_summary(collected.summary, room * _SUMMARY_SHARE // 100, count)
+    summary = _fit_summary(collected.summary, _summary_room(turns, room, count), count)
     room -= 0 if summary is None else count(summary)
     decisions = _fit_decisions(collected, request, room, count)
     room -= decisions.tokens + (count(_TURNS) if decisions.text else 0)
@@ -117,6 +117,7 @@ def assemble(
         left_out=left_out,
         warnings=(
             *_warn(collected, turns, selection, files, request, left_out=left_out),
+            *_warn_of_summary(collected.summary, summary, count),
             *filter(None, [decisions.warning]),
         ),
         marks=marks,
@@ -169,6 +170,17 @@ def _make_header(title: str, turns: int, request: Request, count: Count) -> tupl
 def _fence_tokens(request: Request, count: Count) -> int:
     """Return the tokens of the fence; of a mark that is drawn later they are known."""
     return sum(map(count, fence_lines(FENCE, request.mark or PLACEHOLDER)))
+
+
+def _summary_room(turns: Sequence[Turn], room: int, count: Count) -> int:
+    """Return the tokens that a summary may take: its share, or more if the turns do not need the rest."""
+    share = room * _SUMMARY_SHARE // 100
+    left = room - share
+    for turn in reversed(turns):
+        left -= count(turn.block)
+        if left <= 0:
+            return share
+    return share + left
 
 
 def _fit_summary(summary: str | None, room: int, count: Count) -> str | None:
@@ -301,6 +313,14 @@ def _warn(
     if clipped:
         warnings.append(f"tool calls or results are truncated in {clipped} {plural(clipped, 'message')}")
     return warnings + _warn_of_files(files)
+
+
+def _warn_of_summary(whole: str | None, kept: str | None, count: Count) -> list[str]:
+    """Return a warning if a summary was cut or left out."""
+    if not whole or (kept is not None and whole in kept):
+        return []
+    tokens = count(whole)
+    return [f"the summary is {'left out' if kept is None else 'cut'}: it has {tokens:,} tokens"]
 
 
 def _warn_of_files(files: FileSelection) -> list[str]:

@@ -169,9 +169,10 @@ class _Search:
         verdict = self._run(point, role)
         if verdict != role:
             code = self.steps[-1].code
+            outcome = "it could not be tested" if verdict == "skip" else f"exit code {code}"
             raise Refused(
-                f"{_name(point)} is said to be {role}, but the command calls it {verdict} (exit code {code})",
-                hint=f"name another one with --{role}, or leave out this check: --no-verify",
+                f"{_name(point)}, the {role} end of the search, is {verdict} for the command ({outcome})",
+                hint=f"name another one with --{role}; without --max-tokens the command reads the whole context",
             )
 
     def run(self, line: list[BisectPoint]) -> tuple[int, int, list[BisectPoint]]:

@@ -142,8 +142,12 @@ def diff(repository: Repository, left: str, right: str | None = None, *, details
     )
 
 
-def resolve_sides(repository: Repository, left: str, right: str | None) -> tuple[DiffSide, DiffSide]:
+def resolve_sides(
+    repository: Repository, left: str, right: str | None, command: str = "diff"
+) -> tuple[DiffSide, DiffSide]:
     """Resolve the arguments: `A B`, `CONV A..B` or `CONV/A..B`; `A...B` compares the merge base with B, as in git.
+
+    `command` is for the hint.
 
     Raises as `diff` does.
     """
@@ -151,7 +155,7 @@ def resolve_sides(repository: Repository, left: str, right: str | None) -> tuple
     one, dots, two = text.partition("..")
     if not dots:
         if right is None and not _is_in_latest(repository, left):
-            raise Invalid("name two revisions to compare", hint="for example: scopes diff conv-001 main..fix")
+            raise Invalid("name two revisions to compare", hint=f"for example: scopes {command} conv-001 main..fix")
         one, two = (left, right) if right is not None else (LATEST, left)
     if dots and right is not None:
         revision = resolve_revision(repository, one or left, resolve_conversation(repository, left))

@@ -8,7 +8,7 @@ its state. The branch is where they are discussed and resolved before the merge 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from scopes.clock import now
 from scopes.conversation.merge_outcomes import (
@@ -45,7 +45,9 @@ from scopes.merge.in_progress import (
     entry_finished,
     entry_in_progress,
     list_in_progress,
+    list_order,
     read_merge_in_progress,
+    read_others,
     require_resolved,
     require_resolved_on_branch,
     resolution_branch,
@@ -56,6 +58,7 @@ from scopes.merge.recorded_work import sides_conversations
 from scopes.merge.requests import mark_merged
 from scopes.merge.spellings import list_shown_spellings
 from scopes.model.conversation import BranchEntry
+from scopes.result import Note, plural
 from scopes.store.graph import is_ancestor, list_new_commits
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Objects, Repository, read_commit
@@ -209,9 +212,11 @@ def _resolve(repository: Repository, conversation: str, source: str, target: str
             f"{name} cannot be merged into itself: it is the active branch, which is the default target",
             hint=f"scopes merge {conversation_id} {name} --target {parent or 'BRANCH'}",
         )
-    source_name = revision.branch or source
+    tips = list_branch_tips(repository, revision.conversation)
+    whole = revision.branch is not None and tips.get(revision.branch) == revision.oid
+    source_name = revision.branch if whole and revision.branch else source
     if revision.conversation != conversation_id:
-        source_name = f"{revision.conversation}/{revision.branch}" if revision.branch else source
+        source_name = f"{revision.conversation}/{revision.branch}" if whole else source
     return _Request(conversation_id, name, tip, source_name, revision.oid)
 
 
@@ -267,7 +272,7 @@ def _preview(objects: Objects, request: _Request, plan: MergePlan, options: Merg
 def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) -> FastForwarded:
     tx = Transaction(repository, request.conversation)
     tx.move_branch(request.target, request.target_tip, request.source_tip)
-    active = _leave_source(tx, request, read_active_branch(repository, request.conversation))
+    active = _leave_source(tx, request, read_active_branch(repository, request.conversation), request.source_tip)
     _complete_requests(tx, request, request.source_tip)
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target} (fast-forward)")
     return FastForwarded(
@@ -285,7 +290,7 @@ def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str
     message, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text)
     tx = Transaction(repository, request.conversation)
     tx.move_branch(request.target, request.target_tip, tip)
-    active = _leave_source(tx, request, read_active_branch(repository, request.conversation))
+    active = _leave_source(tx, request, read_active_branch(repository, request.conversation), tip)
     _complete_requests(tx, request, tip)
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target}")
     return Merged(
@@ -304,10 +309,10 @@ def _complete_requests(tx: Transaction, request: _Request, tip: Oid) -> None:
         mark_merged(tx, request.source, request.target, tip)
 
 
-def _leave_source(tx: Transaction, request: _Request, active: BranchName) -> BranchName | None:
-    """Make the target active if `active` is the source and has no other messages; return the target, else None."""
-    merged = list_branch_tips(tx.repository, request.conversation).get(active) == request.source_tip
-    if active != request.source or not merged:
+def _leave_source(tx: Transaction, request: _Request, active: BranchName, tip: Oid) -> BranchName | None:
+    """Make the target active if `active` is the source and `tip` has all its messages; return the target, else None."""
+    own = list_branch_tips(tx.repository, request.conversation).get(active)
+    if active != request.source or own is None or not is_ancestor(tx.repository, own, tip):
         return None
     tx.activate(request.target)
     return request.target
@@ -330,11 +335,15 @@ def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str)
     summary = f"begin to merge {request.source} into {conversation}/{target}"
     operation = tx.commit("merge-conflict", summary, metadata_message=f"create {name}")
     fields, spellings = _merge_fields(request, plan), _read_spellings(repository, plan)
-    return MergeConflicted(**fields, spellings=spellings, branch=name, tip=tip, operation=operation.id)
+    others = read_others(repository, conversation, name)
+    return MergeConflicted(**fields, spellings=spellings, branch=name, tip=tip, operation=operation.id, others=others)
 
 
 def _stop_again(repository: Repository, request: _Request, plan: MergePlan, in_progress: InProgress) -> MergeConflicted:
-    """Put the merge with the moved target on the same conflict-resolution branch; what was resolved stays resolved."""
+    """Put the merge with the moved target on the same conflict-resolution branch, which becomes active again.
+
+    What was resolved stays resolved.
+    """
     parents = request.target_tip, in_progress.tip
     text = merge_text(len(plan.messages))
     state = write_state(repository, plan)
@@ -342,6 +351,7 @@ def _stop_again(repository: Repository, request: _Request, plan: MergePlan, in_p
     tx = Transaction(repository, request.conversation)
     tx.move_branch(in_progress.branch, in_progress.tip, tip)
     tx.set_branch_entry(in_progress.branch, _entry_in_progress(in_progress.entry, request, in_progress.before, tip))
+    tx.activate(in_progress.branch)
     operation = tx.commit(
         "merge-conflict",
         f"continue merge on {request.conversation}/{in_progress.branch}",
@@ -349,7 +359,8 @@ def _stop_again(repository: Repository, request: _Request, plan: MergePlan, in_p
     )
     fields, spellings = _merge_fields(request, plan), _read_spellings(repository, plan)
     branch = in_progress.branch
-    return MergeConflicted(**fields, spellings=spellings, branch=branch, tip=tip, operation=operation.id)
+    others = read_others(repository, request.conversation, branch)
+    return MergeConflicted(**fields, spellings=spellings, branch=branch, tip=tip, operation=operation.id, others=others)
 
 
 def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progress: InProgress) -> Merged:
@@ -367,13 +378,14 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
     tip_message = message_id_of(read_commit(repository, tip))
     tx = Transaction(repository, request.conversation)
     before = end_resolution(tx, in_progress, entry_finished(in_progress.entry, "merged"))
-    active = _leave_source(tx, replace(request, source_tip=in_progress.source_tip), before)
+    active = _leave_source(tx, request, before, tip)
     tx.move_branch(in_progress.target, request.target_tip, tip)
     mark_merged(tx, in_progress.source, in_progress.target, tip)
     summary = f"merge {request.source} into {request.conversation}/{request.target}, its conflicts resolved"
     operation = tx.commit(KIND, summary, metadata_message=f"finish {in_progress.branch}")
     fields = _merge_fields(request, plan)
     fields["messages"] = _without_own_notices(repository, plan, in_progress)
+    fields["notes"] += _note_newer(repository, in_progress, tip)
     return Merged(
         **fields,
         branch=request.target,
@@ -384,6 +396,19 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
         active_branch=active,
         source_messages=count_messages(list_new_commits(repository, in_progress.source_tip, request.target_tip)),
     )
+
+
+def _note_newer(repository: Repository, in_progress: InProgress, tip: Oid) -> tuple[Note, ...]:
+    """Return a note if the source got messages since the merge stopped: those are not merged."""
+    own = list_branch_tips(repository, in_progress.conversation).get(BranchName(in_progress.source))
+    count = 0 if own is None else count_messages(list_new_commits(repository, own, tip))
+    if not count:
+        return ()
+    text = (
+        f"{count} newer {plural(count, 'message')} of {in_progress.source} {'is' if count == 1 else 'are'} not merged"
+    )
+    command = f"scopes merge {in_progress.conversation} {in_progress.source} --target {in_progress.target}"
+    return (Note(text, f"merge them: {command}"),)
 
 
 def _without_own_notices(repository: Repository, plan: MergePlan, in_progress: InProgress) -> tuple[MessageId, ...]:
@@ -420,7 +445,7 @@ def _merge_fields(request: _Request, plan: MergePlan) -> MergeFields:
         "source": request.source,
         "target": request.target,
         "messages": plan.messages,
-        "conflicts": tuple(sorted(plan.conflicts, key=lambda conflict: conflict.status == "resolved")),
+        "conflicts": tuple(sorted(plan.conflicts, key=lambda each: (each.status == "resolved", list_order(each)))),
         "files": plan.files,
         "tests": plan.tests,
         "plans": plan.plans,

@@ -8,6 +8,7 @@ from typing import TypeAlias, TypedDict
 
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.file_comparison import FileComparison
+from scopes.merge.in_progress import NO_OTHERS, OthersInProgress
 from scopes.merge.plans_and_answers import PlanStep
 from scopes.merge.recorded_work import NO_TESTS, Alternatives, SideTests
 from scopes.model.conflicts import Conflict
@@ -76,7 +77,12 @@ class Merged(MergeResult):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeConflicted(MergeResult):
-    """The merge stopped on conflicts (S4-16, S4-17); the target did not move."""
+    """The merge stopped on conflicts (S4-16, S4-17); the target did not move.
+
+    `others` is what else is in progress: commands then have to name the branch, and conflicts by number.
+    """
+
+    others: OthersInProgress = NO_OTHERS
 
     @property
     def exit_code(self) -> int:

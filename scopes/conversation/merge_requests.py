@@ -18,7 +18,9 @@ from scopes.history.messages import check_author
 from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
+from scopes.merge.file_comparison import FileComparison
 from scopes.merge.in_progress import list_in_progress
+from scopes.merge.recorded_work import NO_TESTS, SideTests
 from scopes.merge.requests import is_known_ancestor, state_now
 from scopes.model.conflicts import Conflict
 from scopes.model.merge_request import CLOSED, MERGED, OPEN, REQUEST_STATES, MergeRequest
@@ -68,6 +70,7 @@ class MergeRequestView(Result):
         outcome: `up-to-date`, `fast-forward`, `merged` or `conflict`; None if it is not open or `problem` prevents it.
         messages: How many messages would be new in the target.
         conflicts: The conflicts that the merge would have.
+        files, tests: What both sides made of files, and the last run of each test command on each side.
         gone: The branches of the request that do not exist any more.
         moved: How many commits the source got since the request was opened; None if it was rewound or rewritten.
         in_progress: The conflict-resolution branch, if the merge has stopped on conflicts.
@@ -78,6 +81,8 @@ class MergeRequestView(Result):
     outcome: str | None = None
     messages: int | None = None
     conflicts: tuple[Conflict, ...] = ()
+    files: tuple[FileComparison, ...] = ()
+    tests: SideTests = NO_TESTS
     gone: tuple[BranchName, ...] = ()
     moved: int | None = None
     in_progress: BranchName | None = None
@@ -168,18 +173,20 @@ def show_merge_request(repository: Repository, conversation: str, name: str) -> 
         return view
     if view.gone:
         return replace(view, problem=_describe_missing(view.gone))
-    stopped = [each.branch for each in list_in_progress(repository, handle.id) if (each.source, each.target) == names]
+    stopped = _find_stopped(repository, handle.id, request)
     try:
         options = MergeOptions(record_copies=True)
         outcome = merge(repository, handle.id, request.source, target=request.target, options=options, dry_run=True)
     except ScopesError as error:
-        return replace(view, problem=error.message, in_progress=next(iter(stopped), None))
+        return replace(view, problem=error.message, in_progress=stopped)
     return replace(
         view,
         outcome=_OUTCOMES[type(outcome)],
         messages=len(outcome.messages),
         conflicts=outcome.conflicts,
-        in_progress=next(iter(stopped), None),
+        files=outcome.files,
+        tests=outcome.tests,
+        in_progress=stopped,
     )
 
 
@@ -219,7 +226,22 @@ def close_merge_request(
             hint = _reopen_hint(handle, request, row.state)
             raise Refused(f"merge request {request.number} is already {row.state}", hint=hint)
         why = reason.strip() or None
-        return _store(handle, replace(request, state=CLOSED, ended=now(), ended_by=closer.name, reason=why), "closed")
+        done = _store(handle, replace(request, state=CLOSED, ended=now(), ended_by=closer.name, reason=why), "closed")
+        stopped = _find_stopped(repository, handle.id, request)
+        if stopped is None:
+            return done
+        text = f"the merge of {request.source} into {request.target} is still in progress on {stopped}"
+        abort = f"scopes merge {handle.id} --abort --branch {stopped}"
+        return replace(done, notes=(*done.notes, Note(text, f"abort it: {abort}")))
+
+
+def _find_stopped(repository: Repository, conversation: ConversationId, request: MergeRequest) -> BranchName | None:
+    """Return the conflict-resolution branch on which the merge of a request has stopped; None if it has not."""
+    names = request.source, request.target
+    stopped = (
+        each.branch for each in list_in_progress(repository, conversation) if (each.source, each.target) == names
+    )
+    return next(stopped, None)
 
 
 def _describe_missing(names: Sequence[BranchName]) -> str:

@@ -38,6 +38,7 @@ from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
 REDO = "redo"
+RESOLVE = "resolve"
 _LIST = "see: scopes operations list"
 
 
@@ -201,7 +202,7 @@ def _note_one_more(last: Operation | None) -> tuple[Note, ...]:
     """Return a note that tells what was undone before, which the caller may not know if that was killed."""
     if last is None or last.kind != UNDO:
         return ()
-    text = f"this is one more step back; the last undo had done this: {last.summary}"
+    text = f"this is one more step back; the last undo took back: {last.summary.removeprefix('undo ')}"
     return (Note(text, "if that was enough: scopes redo"),)
 
 
@@ -218,9 +219,8 @@ def _reverse(
         for change in each.changes:
             _require_unmoved(repository, each, change, tx)
             tx.move_ref(change.ref, change.new, change.old)
+    (_check_redo if redo else _check_undo)(repository, target, tx.list_changes())
     for change in tx.list_changes():
-        if redo:
-            _refuse_second_acceptance(repository, target, change)
         current = repository.find_ref(change.ref)
         if current != change.old or not target.details.get("contiguous", True):
             explain = _append_moved if target.kind == APPEND else _moved_since
@@ -326,6 +326,44 @@ def _resumed(repository: Repository, conversation: ConversationId, moved: Mappin
     after = decode_in_progress(conversation, read_metadata_at(repository, Oid(metadata.new)).branches, tips)
     before = {each.branch for each in list_in_progress(repository, conversation)}
     return [each for each in after if each.branch not in before]
+
+
+def _check_redo(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
+    for change in changes:
+        _refuse_second_acceptance(repository, target, change)
+    _refuse_new_messages(repository, target, changes)
+
+
+def _check_undo(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
+    """Refuse to undo the resolution of a conflict whose merge or replay has ended: the target would keep it."""
+    for change in changes if target.kind == RESOLVE else ():
+        pair = refs.split_branch_ref(change.ref)
+        if pair is not None and all(each.branch != pair[1] for each in list_in_progress(repository, pair[0])):
+            hint = "undo first what ended it: scopes undo OPERATION; see: scopes operations list"
+            raise Refused(f"what {pair[0]}/{pair[1]} was for has ended since '{target.summary}'", hint=hint)
+
+
+def _refuse_new_messages(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
+    """Refuse to redo the end of a merge if its conflict-resolution branch got messages that it would not have."""
+    after = {change.ref: change.new for change in changes}
+    for conversation in {refs.conversation_of(change.ref) for change in changes} - {None}:
+        metadata = after.get(refs.meta_ref(ConversationId(str(conversation))))
+        if conversation is None or metadata is None:
+            continue
+        tips = {
+            **list_branch_tips(repository, conversation),
+            **{pair[1]: Oid(new) for ref, new in after.items() if (pair := refs.split_branch_ref(ref)) and new},
+        }
+        left = decode_in_progress(conversation, read_metadata_at(repository, Oid(metadata)).branches, tips)
+        for each in list_in_progress(repository, conversation):
+            merged = after.get(refs.branch_ref(conversation, each.target))
+            if each.kind != "merge" or each in left or merged is None or is_ancestor(repository, each.tip, Oid(merged)):
+                continue
+            if all(other.branch != each.branch for other in left):
+                raise Refused(
+                    f"{conversation}/{each.branch} has new messages since '{target.summary}'",
+                    hint=f"finish the merge with them: scopes merge {conversation} --continue --branch {each.branch}",
+                )
 
 
 def _refuse_others(target: Operation, conversation: ConversationId) -> None:

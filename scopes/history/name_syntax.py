@@ -54,8 +54,8 @@ def could_be_id(text: str) -> bool:
     return len(text) >= MIN_PREFIX_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
 
 
-def match_prefix(text: str, candidates: Iterable[str], what: str, hint: str | None) -> str:
-    """Return the candidate that equals the text, or the only one that it is a prefix of.
+def match_prefix(text: str, candidates: Iterable[str], what: str, hint: str | None, *, whole: bool = False) -> str:
+    """Return the candidate that equals the text, or the only one that it is a prefix of, unless it has to be `whole`.
 
     Raises:
         Ambiguous: several match; with the first of them.
@@ -65,8 +65,11 @@ def match_prefix(text: str, candidates: Iterable[str], what: str, hint: str | No
     if text in known:
         return text
     found = [name for name in known if name.startswith(text)]
-    if len(found) == 1:
+    if len(found) == 1 and not whole:
         return found[0]
+    if len(found) == 1:
+        hint = f"did you mean {found[0]}? A command that changes something needs the whole name of a branch"
+        raise NotFound(f"there is no {what} {text!a}", hint=hint)
     if found:
         more = f" and {len(found) - 8} more" if len(found) > 8 else ""
         raise Ambiguous(

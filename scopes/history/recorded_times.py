@@ -27,6 +27,7 @@ _STOPPED: Final = "-conflict"  # the end of the kind: a merge, rebase or cherry-
 _FAST_FORWARD: Final = " (fast-forward)"  # the end of the summary
 _RESOLVED: Final = ", its conflicts resolved"  # the end of the summary of a merge that was continued
 _SUMMARY: Final = re.compile(r"(?:begin to )?merge (?P<source>\S+) into [^/\s]+/(?P<target>[^\s,]+)(?:, .*)?")
+_TITLE: Final = "Merge branch '"
 _OWN_TEXT: Final = re.compile(r"Merge [0-9]+ messages?")
 _NOTICE: Final = "system"
 _KINDS: Final = frozenset({_MERGE, _NOTICE})
@@ -66,6 +67,12 @@ class RecordedTimes:
         """
         found = self._find_in(self._first, commit.oid, commit.time)
         return None if found is None else known_seconds(found)
+
+    def find_source(self, commit: Commit) -> str:
+        """Return the name of what a merge commit merged, also from another conversation; empty if it is not known."""
+        self.find(commit.oid, commit.time)
+        title = self._titles.get(commit.oid, "")
+        return title.removeprefix(_TITLE).partition("' into ")[0] if title else ""
 
     def add_to(self, head: MessageHeader) -> MessageHeader:
         """Return the header of a merge or notice of scopes with the time at which it was written, others unchanged."""
@@ -139,4 +146,4 @@ class RecordedTimes:
 def _title_of(summary: str) -> str | None:
     """Return the title of a merge as git words it, from the summary of its operation; None for other operations."""
     found = _SUMMARY.fullmatch(summary)
-    return None if found is None else f"Merge branch '{found['source']}' into {found['target']}"
+    return None if found is None else f"{_TITLE}{found['source']}' into {found['target']}"

@@ -219,7 +219,10 @@ def choose_active_branch(
 
 
 def resolve_branch_name(repository: Repository, conversation: ConversationId, text: str | None) -> BranchName:
-    """Resolve a branch by name or unique prefix (None: the active one); raises as `resolve_conversation` does."""
+    """Resolve a branch by name or, for a command that only reads, by unique prefix; None means the active one.
+
+    Raises as `resolve_conversation` does.
+    """
     if text is None:
         return read_active_branch(repository, conversation)
     if not text:
@@ -228,7 +231,8 @@ def resolve_branch_name(repository: Repository, conversation: ConversationId, te
     if could_be_ref and repository.find_ref(refs.branch_ref(conversation, BranchName(text))) is not None:
         return BranchName(text)
     tips = list_branch_tips(repository, conversation)
-    return BranchName(match_prefix(text, tips, "branch", _describe_branches(conversation, tips)))
+    hint, whole = _describe_branches(conversation, tips), repository.caller.full_branch_names
+    return BranchName(match_prefix(text, tips, "branch", hint, whole=whole))
 
 
 def resolve_branch(repository: Repository, conversation: str, branch: str | None) -> tuple[ConversationId, BranchName]:
@@ -404,7 +408,8 @@ def _resolve_inside(repository: Repository, name: str, conversation: Conversatio
         except NotFound:
             match_prefix(name, tips, "branch or message", hint)  # raises with near names
             raise
-    branch = BranchName(match_prefix(name, tips, "branch or message", hint))
+    whole = repository.caller.full_branch_names
+    branch = BranchName(match_prefix(name, tips, "branch or message", hint, whole=whole))
     return Revision(conversation, branch, tips[branch])
 
 
@@ -413,10 +418,6 @@ def _describe_branches(conversation: ConversationId, tips: Iterable[BranchName])
     named = [branch for branch in tips if not branch.startswith(_RESOLUTIONS)]
     if 0 < len(named) <= _LISTED_BRANCHES:
         return f"branches of {conversation}: {', '.join(named)}"
-    return _list_branches(conversation)
-
-
-def _list_branches(conversation: ConversationId) -> str:
     return f"list them: scopes branch {conversation}"
 
 

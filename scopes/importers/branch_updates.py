@@ -1,7 +1,7 @@
 """Compute the ref updates of an import; a branch that the user has moved is never touched.
 
 A branch follows its source as long as it is where the last import left it (the tracking ref). Once the user has moved
-it (append, rewind, rename), it stays, and the new messages of the source go to a branch `import/...`.
+it (append, rewind), it stays, and the new messages of the source go to a branch `import/...`.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def finish(repository: Repository, objects: Objects, updates: BranchUpdates) -> 
 
 def _move_branch(repository: Repository, updates: BranchUpdates, tip: BranchTip, tracked: str | None) -> None:
     """Move the branch of a tip, or an `import/` branch if the user has moved it away from `tracked`."""
-    name = _local_name(updates, tip.name)
+    name = _find_renamed(repository, updates, tip, tracked) or _local_name(updates, tip.name)
     current = updates.tips.get(name)
     if current == tip.tip:
         return
@@ -136,8 +136,9 @@ def _move_branch(repository: Repository, updates: BranchUpdates, tip: BranchTip,
             text = f"branch {name} exists in {updates.conversation}; the one of that name in a source is {other}"
             several = "{} branches of sources were renamed, because their names were taken"
         else:
-            text = f"{updates.conversation}/{name} was moved here; new messages of its source are on {other}"
-            several = "{} branches were moved here; new messages of their sources are on other branches"
+            how = "moved" if current is not None else "deleted"
+            text = f"{updates.conversation}/{name} was {how} here; new messages of its source are on {other}"
+            several = "{} branches were moved or deleted here; new messages of their sources are on other branches"
         updates.notes.append(GroupedNote(text, several))
         if current is not None:
             bases = list_merge_bases(repository, Oid(current), tip.tip)
@@ -151,6 +152,17 @@ def _move_branch(repository: Repository, updates: BranchUpdates, tip: BranchTip,
     updates.move_branch(name, current, tip.tip)
     if entry is not None:
         updates.entries[name] = entry
+
+
+def _find_renamed(
+    repository: Repository, updates: BranchUpdates, tip: BranchTip, tracked: str | None
+) -> BranchName | None:
+    """Return the branch that the one of a tip was renamed to: it is where the last import left that, from its fork."""
+    if tracked is None or tip.name == MAIN or _local_name(updates, tip.name) in updates.tips:
+        return None
+    entries = read_metadata(repository, updates.conversation).branches
+    found = (name for name, oid in updates.tips.items() if oid == tracked and not name.startswith(_IMPORT_PREFIXES))
+    return next((each for each in found if each in entries and entries[each].fork == tip.entry.fork), None)
 
 
 def _find_follower(updates: BranchUpdates, tracked: str | None) -> BranchName | None:

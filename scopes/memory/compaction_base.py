@@ -17,6 +17,9 @@ from scopes.model.path_encoding import leaf
 from scopes.store.repository import Repository
 from scopes.tokens.choose import Tokenizer
 
+MERGED_BRANCHES = "Merged branches:"
+"""The heading of the last part of a compaction: what merges brought together, which each compaction writes anew."""
+
 
 class PreviousSummary(NamedTuple):
     """The text of a compaction, and the number of tokens of what it represents."""
@@ -32,8 +35,12 @@ class CompactionBase(NamedTuple):
     message: Message
 
     def previous_summary(self, repository: Repository, tokenizer: Tokenizer) -> PreviousSummary:
-        """Return its text and original tokens; if another program stored none, they are counted in the messages."""
-        text, original = self.message.text.strip(), self.message.extra.get("original_tokens")
+        """Return its text without the merged branches, and original tokens.
+
+        If another program stored no number of tokens, they are counted in the messages.
+        """
+        text = self.message.text.strip().partition(f"\n\n{MERGED_BRANCHES}\n")[0]
+        original = self.message.extra.get("original_tokens")
         if not isinstance(original, int) or original < 1:
             messages = read_source_messages(repository, headers_beyond(repository, self.head.oid, ()))
             original = sum(tokenizer.count(source.text) for source in messages) or tokenizer.count(text)

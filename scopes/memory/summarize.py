@@ -10,18 +10,21 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from scopes.errors import Busy, Invalid, NotFound, Refused
-from scopes.history.handles import StoreHandle
-from scopes.history.messages import plain_message, write_message_blob, write_message_commit
+from scopes.history.amendments import find_amendments, latest
+from scopes.history.handles import BranchHandle, StoreHandle
+from scopes.history.messages import plain_message, read_body, write_message_blob, write_message_commit
 from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.memory.compaction_base import CompactionBase, PreviousSummary, find_compaction_base
+from scopes.memory.compaction_base import MERGED_BRANCHES, CompactionBase, PreviousSummary, find_compaction_base
 from scopes.memory.sentences import split_sentences
 from scopes.memory.source_messages import SourceMessage, headers_beyond, headers_since_summary, read_source_messages
 from scopes.memory.summarizer_command import BY_RULES, Summary, find_summarizer_command, summarize_by_command
 from scopes.memory.textrank import rank_sentences
+from scopes.merge.lane_marks import MarkedLanes
 from scopes.model.message import Author
 from scopes.result import Result
+from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.tokens.choose import Tokenizer
@@ -29,6 +32,7 @@ from scopes.tokens.choose import Tokenizer
 DEFAULT_RATIO = 0.3
 _BUILT_IN_AUTHOR = "scopes"
 _MAX_CUT_CHARACTERS = 1000
+_MAX_MERGES = 10
 _Count = Callable[[str], int]
 
 
@@ -108,6 +112,9 @@ def summarize(
     summary = _write(repository, given, ratio, tokenizer.count, built_in=built_in)
     if not summary.text:
         raise Refused(f"there is only code {since}", hint="summarize the whole branch: --all")
+    if compact:
+        merges = describe_merges(repository, handle, tip)
+        summary = summary._replace(text="\n\n".join(filter(None, (summary.text, merges))))
     result = Summarized(
         id=None,
         oid=None,
@@ -123,6 +130,24 @@ def summarize(
         compact=compact,
     )
     return result if dry_run else _append(repository, result, summary.author, given.source_ids, tip)
+
+
+def describe_merges(repository: Repository, handle: BranchHandle, tip: Oid) -> str:
+    """Return what the last merges of a branch brought together and how their conflicts ended; empty without a merge.
+
+    A model that reads a compaction does not see which messages were of which side.
+    """
+    commits = list(walk_oldest_first(repository, [tip]))
+    lanes = MarkedLanes(repository, handle.conversation.id, commits, handle.name)
+    if not lanes:
+        return ""
+    amendments = find_amendments(repository, tip, lanes.heads)
+    marks = list(lanes.walk_marks(lambda head: latest(read_body(repository, head), amendments)))[-_MAX_MERGES:]
+    lines = [MERGED_BRANCHES]
+    for mark in marks:
+        lines.append(f"- {mark.branch} into {mark.into or handle.name}, {mark.content()}")
+        lines += [f"  - {line}" for line in mark.digest]
+    return "\n".join(lines)
 
 
 def _collect(repository: Repository, tip: Oid, tokenizer: Tokenizer, *, include_all: bool, compact: bool) -> _Input:

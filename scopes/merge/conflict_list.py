@@ -282,7 +282,9 @@ def _walk_held(
     can resolve it any more.
     """
     busy = {in_progress.branch for in_progress in list_in_progress(repository, conversation)}
-    tips = {name: tip for name, tip in list_branch_tips(repository, conversation).items() if name not in busy}
+    tips = list_branch_tips(repository, conversation)
+    if ended is None:
+        tips = {name: tip for name, tip in tips.items() if name not in busy}
     opened: list[tuple[InProgress, Conflict]] = []
     resolved: dict[str, list[tuple[InProgress, Conflict]]] = {}
     for name in sorted(tips, key=lambda name: (name != "main", name)):
@@ -291,35 +293,62 @@ def _walk_held(
             held = holding(repository, conversation, name, tips[name]), record
             if record.status == "resolved":
                 resolved.setdefault(record.id, []).append(held)
-            elif not _was_skipped(held[0]):
+            elif name not in busy and not _was_skipped(held[0]):
                 opened.append(held)
     for in_progress, record in opened:
         tips_resolved = (other.tip for other, _ in resolved.get(record.id, ()))
         if not any(is_ancestor(repository, in_progress.tip, tip) for tip in tips_resolved):
             yield in_progress, record
     if ended is not None:
-        yield from _walk_resolved(ended.resolutions(conversation), resolved, tips)
-        unended = {*seen, *(record.id for _, record in opened)}
-        for identity, resolutions in ended.resolutions(conversation).items():
-            if identity in unended - resolved.keys():
-                yield from resolutions
-        known = unended | resolved.keys()
-        skipped = dict(_walk_skipped(repository, conversation, tips, known))
-        yield from skipped.values()
-        yield from ended.walk(conversation, known | skipped.keys())
+        yield from _walk_ended(
+            repository, conversation, ended, tips, {*seen, *(record.id for _, record in opened)}, resolved
+        )
+
+
+def _walk_ended(  # noqa: PLR0917 - what the branches hold
+    repository: Repository,
+    conversation: ConversationId,
+    ended: EndedConflicts,
+    tips: Mapping[BranchName, Oid],
+    unended: set[str],
+    resolved: Mapping[str, Sequence[_Held]],
+) -> Iterator[_Held]:
+    """Yield the conflicts that have ended: those with a record on a branch, which `resolved` has by id, then others.
+
+    `unended` are the ids of conflicts that are listed already.
+    """
+    yield from _walk_resolved(repository, ended.resolutions(conversation), resolved, tips)
+    for identity, resolutions in ended.resolutions(conversation).items():
+        if identity in unended - resolved.keys():
+            yield from resolutions
+    known = unended | resolved.keys()
+    skipped = dict(_walk_skipped(repository, conversation, tips, known))
+    yield from skipped.values()
+    yield from ended.walk(conversation, known | skipped.keys())
 
 
 def _walk_resolved(
-    by_itself: Mapping[str, Sequence[_Held]], resolved: Mapping[str, Sequence[_Held]], tips: Mapping[BranchName, Oid]
+    repository: Repository,
+    by_itself: Mapping[str, Sequence[_Held]],
+    resolved: Mapping[str, Sequence[_Held]],
+    tips: Mapping[BranchName, Oid],
 ) -> Iterator[_Held]:
     """Yield the resolved conflicts with a record on a branch, and after each what was resolved without a record."""
     for identity, found in resolved.items():
         by_age = sorted((with_sides(each, tips) for each, _ in found), key=lambda each: each.entry.created)
-        named = next((each for each in by_age if each.source), found[0][0])
+        named = _first_holder(repository, [each for each in by_age if each.source]) or found[0][0]
         others = by_itself.get(identity, ())
         record = keep_resolutions(found[0][1], [record for _, record in (*found[1:], *others)])
         yield replace(found[0][0], source=named.source, target=named.target), record
         yield from others
+
+
+def _first_holder(repository: Repository, holders: Sequence[InProgress]) -> InProgress | None:
+    """Return the one of conflict-resolution branches that the others got a record from: no other one is below it."""
+    for each in holders:
+        if not any(other.tip != each.tip and is_ancestor(repository, other.tip, each.tip) for other in holders):
+            return each
+    return None
 
 
 def _was_skipped(held: InProgress) -> bool:

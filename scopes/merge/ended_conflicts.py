@@ -147,7 +147,7 @@ def _walk_merges(repository: Repository, conversation: ConversationId) -> Iterat
                 ended = replace(
                     held,
                     target=with_sides(held, tips).target,
-                    source=_source_of(repository, commit, name, tips),
+                    source=_source_of(repository, commit, name, tips) or times.find_source(commit),
                     target_tip=commit.parents[0],
                     source_tip=commit.parents[1],
                 )

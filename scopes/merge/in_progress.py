@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from scopes.errors import Ambiguous, Conflicted, NotFound
 from scopes.history.metadata import read_metadata
@@ -63,6 +63,16 @@ class InProgress:
     recorded_at: str | None = None
 
 
+class OthersInProgress(NamedTuple):
+    """How many others are in progress in a conversation, and how many of their conflicts are listed before the own."""
+
+    conflicts: int = 0
+    total: int = 0
+
+
+NO_OTHERS = OthersInProgress()
+
+
 def entry_in_progress(
     entry: BranchEntry,
     *,
@@ -95,7 +105,7 @@ def entry_finished(entry: BranchEntry, status: str) -> BranchEntry:
 
 
 def list_in_progress(repository: Repository, conversation: ConversationId) -> list[InProgress]:
-    """Return what is in progress in a conversation, by branch; entries of deleted branches do not count."""
+    """Return what is in progress in a conversation, the oldest first; entries of deleted branches do not count."""
     entries = read_metadata(repository, conversation).branches
     return decode_in_progress(conversation, entries, list_branch_tips(repository, conversation))
 
@@ -105,7 +115,16 @@ def decode_in_progress(
 ) -> list[InProgress]:
     """Return what is in progress with given metadata entries and tips of branches; see `list_in_progress`."""
     found = (_decode(conversation, name, tips[name], entry) for name, entry in entries.items() if name in tips)
-    return sorted((each for each in found if each is not None), key=lambda in_progress: in_progress.branch)
+    return sorted((each for each in found if each is not None), key=lambda each: (each.entry.created, each.branch))
+
+
+def read_others(repository: Repository, conversation: ConversationId, branch: BranchName) -> OthersInProgress:
+    """Return what is in progress in a conversation besides what a conflict-resolution branch is for."""
+    everything = list_in_progress(repository, conversation)
+    names = [each.branch for each in everything]
+    listed_before = everything[: names.index(branch)] if branch in names else everything
+    conflicts = sum(len(list_conflicts_of(repository, each)) for each in listed_before)
+    return OthersInProgress(conflicts=conflicts, total=len(names) - (branch in names))
 
 
 def describe_in_progress(in_progress: InProgress) -> str:
@@ -289,6 +308,11 @@ def abort(repository: Repository, in_progress: InProgress) -> tuple[BranchName, 
     return active, operation, _dropped_messages(repository, in_progress, operation)
 
 
+def list_order(conflict: Conflict) -> tuple[str, str]:
+    """Return the sort key of conflicts that were not resolved automatically: their order is that of their numbers."""
+    return conflict.key, conflict.id
+
+
 def list_conflicts_of(objects: Objects, in_progress: InProgress) -> list[Conflict]:
     """Return the conflicts of a conflict-resolution branch, resolved ones included, in the order that numbers them.
 
@@ -297,7 +321,7 @@ def list_conflicts_of(objects: Objects, in_progress: InProgress) -> list[Conflic
     former = [
         list_conflicts_at(objects, tip) for tip in (in_progress.target_tip, in_progress.source_tip, in_progress.stopped)
     ]
-    found = list_conflicts_at(objects, in_progress.tip).values()
+    found = sorted(list_conflicts_at(objects, in_progress.tip).values(), key=list_order)
     return [each for each in found if each.status != "resolved" or all(known.get(each.id) != each for known in former)]
 
 

@@ -1,7 +1,8 @@
 """Describe the lanes of a walk: where the messages of a merged branch begin and end, and what each side of a merge did.
 
 Names, authors and texts are recorded ones and not safe for a prompt or a terminal: whoever shows them cleans them. The
-names of branches are not part of the commits: they come from the branches and the metadata that are there now.
+names of branches are not part of the commits: they come from the branches and the metadata that are there now, or from
+the operation that merged them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from scopes.history.activity import Activity
 from scopes.history.lanes import Lane, LaneMap
 from scopes.history.messages import ROOT_KIND, MessageHeader, header_of, headers_of, shown_author
 from scopes.history.metadata import read_metadata
+from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import find_directory, list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.commits import is_written_by_scopes
@@ -118,7 +120,14 @@ class MarkedLanes:
     @cached_property
     def _names(self) -> Mapping[Oid, str]:
         wanted = {self._commits[lane.tip].oid for lane in self._map.lanes}
-        return name_tips(self._repository, self._conversation, wanted, self._branch)
+        names = name_tips(self._repository, self._conversation, wanted, self._branch)
+        times = RecordedTimes(self._repository) if wanted - names.keys() else None
+        merged = (
+            {}
+            if times is None
+            else {self._commits[lane.tip].oid: times.find_source(self._commits[lane.merge]) for lane in self._map.lanes}
+        )
+        return {oid: name for oid, name in {**merged, **names}.items() if name}
 
     def lanes_of(self, oid: Oid) -> tuple[int, ...]:
         """Return the numbers of the lanes that a commit is in, the outermost first."""
@@ -129,6 +138,11 @@ class MarkedLanes:
         """Return the name of the branch of a lane, or the short id of its tip."""
         tip = self._commits[self._map.lanes[lane].tip].oid
         return self._names.get(tip) or tip[:_SHORT_ID]
+
+    def walk_marks(self, read: ReadMessage) -> Iterator[LaneMark]:
+        """Yield the marks of all lanes with their digests, in the order of their merges."""
+        lanes = self._map.lanes
+        yield from (self.mark(number, read) for number in sorted(range(len(lanes)), key=lambda each: lanes[each].merge))
 
     def mark(self, number: int, read: ReadMessage | None = None) -> LaneMark:
         """Return the mark of a lane; with `read` also the digest of its merge."""

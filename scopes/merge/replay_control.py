@@ -17,7 +17,7 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.automatic_resolution import read_policy
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.ended_conflicts import DETAIL
-from scopes.merge.in_progress import abort, moving_branch
+from scopes.merge.in_progress import NO_OTHERS, OthersInProgress, abort, list_order, moving_branch, read_others
 from scopes.merge.replay_plan import ReplayPlan
 from scopes.merge.replay_state import (
     REBASE,
@@ -81,10 +81,11 @@ class Replayed(_ReplayResult):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayConflicted(_ReplayResult):
-    """It stopped at the message `stopped`; `remaining` messages follow it."""
+    """It stopped at the message `stopped`; `remaining` messages follow it. `others` is what else is in progress."""
 
     stopped: MessageId
     remaining: int
+    others: OthersInProgress = NO_OTHERS
 
     @property
     def exit_code(self) -> int:
@@ -273,6 +274,7 @@ def _carry_out(
             stopped=result.stop.id,
             remaining=len(result.todo),
             operation=stopped.id,
+            others=read_others(repository, state.conversation, name),
         )
     if result.tip == current and state.in_progress is None:
         return ReplayUpToDate(**common, branch=state.branch, tip=result.tip)
@@ -315,6 +317,8 @@ def _replay_fields(state: ReplayState, plan: ReplayPlan) -> _ReplayFields:
         "conversation": state.conversation,
         "moved_branch": state.branch,
         "onto": state.target if state.kind == REBASE else None,
-        "conflicts": plan.result.conflicts,
+        "conflicts": tuple(
+            sorted(plan.result.conflicts, key=lambda each: (each.status == "resolved", list_order(each)))
+        ),
         "notes": plan.notes,
     }

@@ -13,6 +13,7 @@ from scopes.history.messages import MessageHeader
 from scopes.ids import Oid
 from scopes.merge.conflict_keys import decoded_key, group_of, noun_of
 from scopes.merge.records import list_conflicts_at
+from scopes.model.claims import FILES
 from scopes.model.conflicts import Conflict, Resolution, decode_resolution
 from scopes.model.message import Message
 from scopes.store.repository import Repository
@@ -51,6 +52,8 @@ def describe_resolution(repository: Repository, oid: Oid, document: Mapping[str,
         return ""
     record = list_conflicts_at(repository, oid).get(str(document.get("id")))
     because = f": {resolution.reason}" if resolution.reason else ""
+    if group_of(key) == FILES and resolution.choice == "both":
+        return f"{_name(key)}: both sides edited it, and it was not merged here"
     return " ".join(f"{_name(key)}: {_outcome(resolution, record)}, by {resolution.actor}{because}".split())
 
 
@@ -87,4 +90,7 @@ def _chosen_values(resolution: Resolution, record: Conflict | None) -> tuple[Any
 
 
 def _value_text(value: Any) -> str:
+    match value:
+        case {"operation": str(operation)}:  # of a file: what is recorded of its text is no text for people
+            return operation
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -48,10 +48,11 @@ _Stamp: TypeAlias = tuple[str | None, str | None, tuple[int, int] | None]
 
 
 class Caller(NamedTuple):
-    """The user and the command line that the operation log records, and the project that `@` prefers."""
+    """The actor and command for the operation log, whether branches need whole names, and the project of `@`."""
 
     actor: str = "unknown"
     command: str = ""
+    full_branch_names: bool = False
     find_project: Callable[[], Project | None] = lambda: None
 
 

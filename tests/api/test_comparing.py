@@ -131,7 +131,7 @@ def test_the_ends_of_the_search_can_be_named_and_their_check_left_out(searched, 
 
 
 def test_an_end_that_is_not_what_it_should_be_is_refused(searched, talk):
-    with pytest.raises(scopes.Refused, match="said to be bad"):
+    with pytest.raises(scopes.Refused, match="the bad end of the search, is good"):
         talk.bisect(lambda _point: True)
     with pytest.raises(scopes.Refused, match="not on the line of first parents"):
         talk.bisect(lambda _point: True, good="main", bad="main~2")

@@ -63,7 +63,7 @@ def test_words_are_read_as_a_shell_reads_them(line, argv):
         ("for x in b c; do a $x; done", ["a b", "a c"]),
         ("for x in $(b); do a $x; done", ["b", "a ?"]),
         ("while b; do x=1; done; a $x", ["b", "a ?"]),
-        ("x=(b c); a \"${x[@]}\" ${x[0]}", ["a b c ?"]),
+        ("x=(b c); a \"${x[@]}\" ${x[0]}", ["a b c b"]),
         ("f() { a $1 $2; }; f b; f c d", ["a b", "a c d"]),
         ("f() { f; a; }; f", ["f", "a"]),
         ("f() { f() { a; }; f; }; f", ["a"]),  # the new body runs

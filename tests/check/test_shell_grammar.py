@@ -136,3 +136,9 @@ def test_what_the_grammar_may_read_in_another_way_than_a_shell_is_opaque(text):
 
 def test_time_and_a_negation_are_no_words_of_the_command():
     assert run_lines("time ! a b; time -p ! ! c") == ["a b", "c"]
+
+
+@pytest.mark.parametrize("line", ["x=$a/$b/c; d", "a=1; b=2; c $a/$b/c", "export x=$a/$b/c"])
+def test_a_name_behind_another_expansion_is_no_word_of_its_own(line):
+    assert not [each for each in parse_commands(line, "/w") if each.program in {"b", "b/c"}]
+    assert "b/c" not in str(parse_commands(line, "/w")[-1:])

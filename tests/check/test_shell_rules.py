@@ -16,7 +16,7 @@ from scopes.check.rules.base import Settings
 from scopes.check.rules.registry import RULES
 from scopes.check.run import Run
 from scopes.model.message import Part
-from tests.check.doubtful_lines import CODE, COMPUTED, SEPARATORS
+from tests.check.doubtful_lines import CODE, COMPUTED, PROMPTS, SEPARATORS, VALUES
 from tests.check.doubtful_lines import DIRECTORIES as DOUBTFUL_DIRECTORIES
 from tests.check.made_runs import judge as judge_made
 from tests.check.made_runs import make_run
@@ -40,7 +40,19 @@ def read_lines(path):
     return path.read_text().splitlines() if path.exists() else []
 
 
-LINES = [*GIT, *DELETION, *EFFECTS, *OPAQUE, *HOSTS, *COMPUTED, *DOUBTFUL_DIRECTORIES, *CODE, *SEPARATORS]
+LINES = [
+    *GIT,
+    *DELETION,
+    *EFFECTS,
+    *OPAQUE,
+    *HOSTS,
+    *COMPUTED,
+    *DOUBTFUL_DIRECTORIES,
+    *CODE,
+    *SEPARATORS,
+    *VALUES,
+    *PROMPTS,
+]
 BREACHES = [line for line, rules in LINES if rules and rules != "?" and "\n" not in line and "if test" not in line]
 WRAPPERS = [
     "bash -c {quoted}", "sh -lc {quoted}", "eval {quoted}", "sudo -u bob sh -c {quoted}", "( {line} )", "{{ {line}; }}",

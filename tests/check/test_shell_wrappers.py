@@ -156,6 +156,8 @@ TABLE = {
     "mise exec": [("mise exec -- pytest", "pytest"), ("mise exec -C x pytest", "pytest")],
     "asdf exec": [("asdf exec pytest", "pytest")],
     "npm exec": [("npm exec -- rimraf x", "rimraf x"), ("npm exec -c 'git push'", "git push")],
+    "npm x": [("npm x -- rimraf x", "rimraf x"), ("npm --prefix . x -c 'git push'", "git push")],
+    "cmake -E": [("cmake -E rm -rf x", "rm -rf x"), ("cmake -E remove_directory x", "rm -r x")],
     "pnpm exec": [("pnpm exec jest x", "jest x"), ("pnpm exec --filter x jest", "jest")],
     "pnpm dlx": [("pnpm dlx --package x rimraf y", "rimraf y")],
     "yarn dlx": [("yarn dlx -p x rimraf y", "rimraf y")],

@@ -87,9 +87,13 @@ def test_skipped_messages_are_listed_with_exit_code_1(searched):
         (("--timeout", "inf", "--", "true"), 2, "invalid timeout inf"),
         (("--", ""), 2, "no command given"),
         (("--", "/nowhere/judge"), 1, "cannot start /nowhere/judge"),
-        (("--", "true"), 1, "said to be bad, but the command calls it good (exit code 0)"),
+        (("--", "true"), 1, "the bad end of the search, is good for the command (exit code 0)"),
         (("--no-verify", "--", "sh", "-c", "exit 200"), 1, "stopped the search"),
-        (("--timeout", "0.2", "--", "sleep", "30"), 1, "said to be good, but the command calls it skip"),
+        (
+            ("--timeout", "0.2", "--", "sleep", "30"),
+            1,
+            "the good end of the search, is skip for the command (it could not be tested)",
+        ),
     ],
 )
 def test_what_cannot_be_searched_is_one_error(searched, words, code, text):

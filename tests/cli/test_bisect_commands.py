@@ -161,7 +161,7 @@ def test_the_context_of_a_message_has_the_text_before_a_later_amendment(searched
     searched.run("amend", "conv-001/main", broken, "all is well")
     assert find(searched, "! grep -q broken", "--bad", "main~1", given="context")["first_bad"]["subject"] == BROKEN
     done = run_shell(searched, "! grep -q broken", given="context")
-    assert "is said to be bad, but the command calls it good" in done.stderr
+    assert "the bad end of the search, is good for the command" in done.stderr
 
 
 def test_a_context_after_a_compaction_begins_with_its_summary(searched):
@@ -179,7 +179,7 @@ def test_the_budget_of_the_context_is_that_of_the_option(searched):
         "How"
     )
     done = run_shell(searched, script, *ends, "--max-tokens", "200", given="context")
-    assert "is said to be bad, but the command calls it good" in done.stderr
+    assert "the bad end of the search, is good for the command" in done.stderr
 
 
 def test_a_decision_in_the_state_is_found_with_its_value(searched):

@@ -66,3 +66,30 @@ def test_a_dry_run_of_delete_branch_refuses_what_the_command_refuses(conversatio
     conversation.append("fix", "only here")
     conversation.run_refused("conv", "delete-branch", "conv-001/fix", "--dry-run", code=1)
     assert conversation.run("conv", "delete-branch", "conv-001/fix", "--dry-run", "--force", "--json")["dry_run"]
+
+
+WRITING = [
+    ("append", "conv-001/fi", "text"),
+    ("delete-branch", "conv-001", "fi"),
+    ("merge", "conv-001", "fi", "--target", "main"),
+    ("merge", "conv-001", "fix", "--target", "mai"),
+    ("rebase", "conv-001/fi", "--onto", "main"),
+    ("switch", "conv-001", "fi"),
+    ("rewind", "conv-001/fi"),
+]
+
+
+@pytest.mark.parametrize("words", WRITING)
+def test_a_command_that_changes_something_needs_the_whole_name_of_a_branch(conversation, words):
+    """After `delete-branch alt`, the same command meant alt2."""
+    conversation.append("fix", "more")
+    before = conversation.branches()
+    refusal = conversation.run_refused("conv", *words, code=4)
+    assert refusal["hint"].startswith("did you mean fix?") or refusal["hint"].startswith("did you mean main?")
+    assert conversation.branches() == before
+
+
+def test_a_command_that_reads_takes_the_beginning_of_a_name(conversation):
+    """S4-55."""
+    conversation.append("fix", "more")
+    assert "more" in conversation.run("conv", "log", "conv-001/fi")

@@ -382,3 +382,15 @@ def test_a_question_that_was_resolved_before_is_shown_and_resolved_in_the_same_w
     done = conversation.run("conflicts", "resolve", conversation.id, "1", "--as-before", "--json")
     assert (done["conflict"]["resolution"]["strategy"], done["remaining"]) == ("reused", 0)
     conversation.continue_merge()
+
+
+def test_the_numbers_that_a_merge_prints_are_those_of_the_list(conversation):
+    """A merge listed conflicts in another order: `resolve 1` decided another conflict than the first one."""
+    for branch, value in (("main", "a"), ("fix", "b")):
+        for topic in ("one", "two", "three", "four", "five"):
+            conversation.append_typed(branch, "decision", {"topic": topic, "decision": value}, "carol")
+    stopped = conversation.merge(code=3)["conflicts"]
+    listed = conversation.list_conflicts()
+    assert [each["id"] for each in stopped] == [each["id"] for each in listed]
+    assert [each["key"] for each in listed] == sorted(each["key"] for each in listed)
+    assert [each["number"] for each in listed] == [1, 2, 3, 4, 5]

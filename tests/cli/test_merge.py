@@ -367,3 +367,53 @@ def test_continuing_names_the_conversations_with_something_in_progress(command, 
     stopped.run("merge", stopped.id, "--abort")
     error = stopped.run_refused(command, other, "--continue", code=4)
     assert error["hint"] == f"see: scopes conflicts list {other}"
+
+
+def test_in_a_pipe_a_merge_that_had_nothing_to_do_says_so(conversation):
+    done = conversation.run_main("conv", "merge", conversation.id, "fix", "--target", "main")
+    assert (done.stdout, done.stderr) == ("main\n", "note: conv-001/main is already up to date with fix\n")
+
+
+@pytest.mark.parametrize("step", ["--continue", "--abort"])
+def test_a_step_of_a_merge_takes_no_source(stopped, step):
+    """The error was that the source was given twice."""
+    assert stopped.run_refused("merge", stopped.id, "fix", step, code=2)["message"] == f"{step} takes no source"
+
+
+def test_a_merge_of_an_earlier_message_is_not_called_by_the_branch(conflicting):
+    conflicting.append("fix", "more")
+    outcome = conflicting.run("merge", conflicting.id, "fix~1", "--target", "main", "--json", code=3)
+    assert outcome["source"] == "fix~1"
+
+
+def test_a_source_that_grew_while_the_merge_was_stopped_is_named(stopped):
+    stopped.append("fix", "one more")
+    done = stopped.run_main("conflicts", "resolve", stopped.id, "1", "--take", "source", "--continue")
+    assert "note: 1 newer message of fix is not merged" in done.stderr
+    assert f"scopes merge {stopped.id} fix --target main" in done.stderr
+
+
+def test_in_a_pipe_each_automatic_resolution_is_a_note(conflicting):
+    done = conflicting.run_main("merge", conflicting.id, "fix", "--target", "main", "--strategy", "theirs")
+    assert "resolved automatically: decision-disagreement decisions/db: took the source (theirs)" in done.stderr
+
+
+def test_redo_does_not_leave_new_messages_on_a_branch_that_no_list_shows(stopped):
+    stopped.run("conflicts", "resolve", stopped.id, "1", "--take", "source", "--json")
+    stopped.run("merge", stopped.id, "--continue", "--json")
+    stopped.run("undo", "--json")
+    stopped.append("conflict-resolution/fix-into-main", "new thoughts")
+    refusal = stopped.run_refused("redo", code=1)
+    assert "has new messages since" in refusal["message"]
+    stopped.run(*refusal["hint"].removeprefix("finish the merge with them: scopes ").split(), "--json")
+    assert "new thoughts" in stopped.run("log", f"{stopped.id}/main")
+
+
+def test_a_resolution_is_not_undone_alone_after_its_merge_has_ended(stopped):
+    """It said that it was undone, and the target kept it."""
+    resolved = stopped.run("conflicts", "resolve", stopped.id, "1", "--take", "source", "--json")
+    stopped.run("merge", stopped.id, "--continue", "--json")
+    assert "has ended since" in stopped.run_refused("undo", resolved["operation"], code=1)["message"]
+    stopped.run("undo", "--json")
+    stopped.run("undo", "--json")
+    assert [each["status"] for each in stopped.list_conflicts()] == ["open"]

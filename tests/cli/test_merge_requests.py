@@ -60,3 +60,21 @@ def test_a_hostile_title_is_clean_on_every_output(branches):
         text = branches.run(*command)
         assert "\x1b" not in text
         assert "\u202e" not in text
+
+
+def test_a_request_that_is_closed_while_its_merge_has_stopped_says_so(branches):
+    opened(branches)
+    branches.run("mr", "merge", branches.id, "1", "--json", code=3)
+    assert branches.run("mr", "show", branches.id, "1", "--json")["in_progress"] == "conflict-resolution/fix-into-main"
+    done = branches.run_main("mr", "close", branches.id, "1")
+    assert "the merge of fix into main is still in progress on conflict-resolution/fix-into-main" in done.stderr
+    assert f"scopes merge {branches.id} --abort --branch conflict-resolution/fix-into-main" in done.stderr
+
+
+def test_a_request_shows_the_files_that_both_sides_changed(conversation):
+    for branch in ("main", "fix"):
+        conversation.append(branch, "edited", "--file", "edit:a.py")
+    opened(conversation)
+    shown = conversation.run("mr", "show", conversation.id, "1", "--json")
+    assert [each["path"] for each in shown["files"]] == ["a.py"]
+    assert "a.py: both edited" in conversation.run_main("mr", "show", conversation.id, "1").stderr

@@ -77,12 +77,21 @@ def test_every_turn_is_kept_or_dropped_with_a_reason(lengths, tokens):
     assert not result.selection.kept.keys() & result.selection.dropped.keys()
 
 
-def test_a_summary_is_truncated_to_its_share():
-    result = assembled(collected(10, 10, summary="sum " * 5000), 1000)
-    assert len(result.selection.kept) == 2
+def test_a_summary_is_truncated_to_its_share_if_the_messages_need_the_rest():
+    result = assembled(collected(*[300] * 5, summary="sum " * 5000), 1000)
+    assert len(result.selection.kept) >= 2
     assert result.summary is not None
     assert result.summary.endswith("... [truncated]")
     assert len(result.summary.split()) <= 200
+    assert "the summary is cut: it has 5,000 tokens" in result.warnings
+
+
+def test_a_summary_gets_what_the_messages_do_not_need():
+    """The summary of a compaction was cut to a fifth of a budget that was empty otherwise."""
+    result = assembled(collected(10, 10, summary="sum " * 600), 1000)
+    assert len(result.selection.kept) == 2
+    assert result.summary == ("sum " * 600).strip()
+    assert not any("summary" in warning for warning in result.warnings)
 
 
 def test_the_parts_have_a_fixed_order():

@@ -57,7 +57,7 @@ def test_the_ends_may_be_named(repository, drawn):
 
 @pytest.mark.parametrize(
     ("first_bad", "text"),
-    [("z", "is said to be bad, but the command calls it good"), ("root", "said to be good, but the command calls it")],
+    [("z", "the bad end of the search, is good"), ("root", "the good end of the search, is")],
 )
 def test_an_end_that_the_judge_contradicts_is_refused(repository, drawn, first_bad, text):
     codes = {"root": 3} if first_bad == "root" else {}

@@ -84,7 +84,7 @@ def test_one_that_died_after_its_last_step_is_named_by_the_next_undo(tagged):
     undo(tagged)
     done = undo(open_store(tagged.path))
     (note,) = done.notes
-    assert note.text == "this is one more step back; the last undo had done this: undo tag v3 in conv-001"
+    assert note.text == "this is one more step back; the last undo took back: tag v3 in conv-001"
     assert note.hint == "if that was enough: scopes redo"
     assert tags(tagged) == ["v1"]
     redo(tagged)

@@ -17,7 +17,7 @@ KILLED = -9
 EXIT_CODES = {0, 1, 6, 7, 8, 130}  # what a broken disk or an interrupt may lead to; 70 would be a bug
 INTERRUPTED, ONE_MORE = (
     "was interrupted after it had committed",
-    "this is one more step back; the last undo had done this:",
+    "this is one more step back; the last undo took back:",
 )
 READ = ("refused", "refs", "settings", "messages", "texts")
 WRITES = {"write", "pwrite", "pwrite64"}

@@ -8,6 +8,7 @@ import pytest
 
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
+from scopes.conversation.delete import delete_branch
 from scopes.conversation.rename import rename_branch
 from scopes.conversation.show import show
 from scopes.conversation.verify import verify
@@ -121,3 +122,25 @@ def claude_lines():
         }) + "\n"
         for number, (role, text, identity) in enumerate(turns)
     ]  # fmt: skip
+
+
+def test_a_renamed_branch_still_gets_the_new_messages_of_its_source(repository, tmp_path):
+    """They were put on a branch import/..., with all messages of the renamed one again."""
+    import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c<b d<b e")))
+    (fork,) = others(repository)
+    rename_branch(repository, "conv-001", fork, "mine")
+    for grown, words in (("a b c<b d<b e x<c f<e", "a b c x"), ("a b c<b d<b e x<c f<e y<x g<f", "a b c x y")):
+        done = import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", grown)))
+        assert (done.notes, others(repository), branch_words(repository, "mine")) == ((), ["mine"], words)
+
+
+def test_a_branch_at_the_same_message_is_not_taken_for_the_deleted_one(repository, tmp_path):
+    import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c<b d<b e")))
+    (fork,) = others(repository)
+    branch(repository, "conv-001", name="mine", start=fork)
+    delete_branch(repository, "conv-001", fork)
+    done = import_demo(
+        repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c<b d<b e x<c f<e"))
+    )
+    assert branch_words(repository, "mine") == "a b c"
+    assert f"conv-001/{fork} was deleted here" in done.notes[0].text

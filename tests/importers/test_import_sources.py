@@ -112,7 +112,9 @@ def test_several_notes_of_one_kind_are_one_note_with_their_number(repository, tm
     grown = [write_transcript(tmp_path / f"{name}.jsonl", *session_records(name, "a b c")) for name in ("s1", "s2")]
     done = import_demo(repository, *grown)
     [note] = done.notes
-    assert note.text.startswith("2 branches were moved here; new messages of their sources are on other branches; ")
+    assert note.text.startswith(
+        "2 branches were moved or deleted here; new messages of their sources are on other branches; "
+    )
     assert "; the first: conv-001/main was moved here; " in note.text
     assert note.hint == "to list them, repeat the command with --report or -v"
     assert [text.partition(";")[0] for text in done.details] == [

@@ -22,9 +22,13 @@ def say(repository, *texts, author="planner", author_kind="agent", kind="plain",
 
 def decide(repository, topic, decision, author="lead"):
     """Append a typed decision and return its id."""
+    return append(repository, CONVERSATION, typed_decision(topic, decision, author)).id
+
+
+def typed_decision(topic, decision, author="lead"):
+    """Return a message with a decision."""
     message = plain_message(author, f"On {topic}: {decision}", kind="decision")
-    message = replace(message, payload={"topic": topic, "decision": decision})
-    return append(repository, CONVERSATION, message).id
+    return replace(message, payload={"topic": topic, "decision": decision})
 
 
 def words(text):

@@ -15,6 +15,8 @@ from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
 from scopes.conversation.log import LogFilter, log
+from scopes.conversation.merge import continue_merge, merge
+from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.show import show
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
@@ -27,7 +29,7 @@ from scopes.memory.summarize import summarize, summarize_built_in
 from scopes.model.message import Author
 from scopes.store.config import Setting
 from scopes.store.repository import Caller, open_repository
-from tests.memory.talking import CONVERSATION, WORDS, decide, say, words
+from tests.memory.talking import CONVERSATION, WORDS, decide, say, typed_decision, words
 from tests.support.examples import examples
 from tests.support.history import texts
 from tests.support.store import FAST, git
@@ -318,3 +320,21 @@ def test_a_branch_is_named_with_its_conversation(repository):
 @pytest.mark.parametrize("value", [None, {}, {"messages": "x"}, []])
 def test_an_unknown_form_of_sources_is_empty(value):
     assert source_ids(value) == []
+
+
+def test_a_compaction_keeps_what_merges_brought_together_and_how_their_conflicts_ended(repository):
+    """After a merge, a compaction had statements of both sides, and not which of them was chosen."""
+    say(repository, *TALK)
+    branch(repository, CONVERSATION, name="alt", switch=False)
+    decide(repository, "db", "files")
+    append(repository, CONVERSATION, typed_decision("db", "SQLite"), branch="alt")
+    conflict = merge(repository, CONVERSATION, "alt", target="main").conflicts[0]
+    resolve_conflict(
+        repository, CONVERSATION, conflict.id, take="source", reason="one file", author=Author("lead", "human")
+    )
+    continue_merge(repository, CONVERSATION)
+    for _ in range(2):
+        done = summarize(repository, CONVERSATION, WORDS, compact=True)
+        assert done.text.count("Merged branches:\n- alt into main, 1 message") == 1
+        assert "conflicts resolved: decision db: took source (SQLite), by lead: one file" in done.text
+        say(repository, "One more message about the login form.")

@@ -10,6 +10,7 @@ from scopes.conversation.branch import branch
 from scopes.conversation.delete import delete_branch
 from scopes.conversation.log import log
 from scopes.conversation.merge import MergeOptions, continue_merge, merge
+from scopes.conversation.new import new
 from scopes.conversation.rename import rename_branch
 from scopes.conversation.resolve import resolve_conflict
 from scopes.model.message import Author
@@ -86,12 +87,20 @@ def test_a_branch_that_has_grown_or_was_renamed_keeps_its_mark(repository, sides
     assert marks(repository)[0].branch == "second"
 
 
-def test_an_abandoned_branch_is_still_named_and_a_deleted_one_is_an_id(repository, sides):
+def test_abandoned_and_deleted_branches_are_still_named(repository, sides):
     merged(repository)
     abandon(repository, "conv-001", "alt")
     assert marks(repository)[0].branch == "alt"
     delete_branch(repository, "conv-001", "alt")
-    assert marks(repository)[0].branch == sides.oids["y"][:8]
+    assert marks(repository)[0].branch == "alt"
+
+
+def test_a_merged_branch_of_another_conversation_is_named(repository, sides):
+    """It was the beginning of a commit id in log, context and history."""
+    new(repository, conversation_id="other")
+    say(repository, "other/main", "hello")
+    merged(repository, source="other/main", allow_unrelated=True)
+    assert marks(repository)[0].branch == "other/main"
 
 
 def test_a_branch_that_began_in_the_merged_one_does_not_give_it_a_name(repository, sides):
@@ -99,7 +108,7 @@ def test_a_branch_that_began_in_the_merged_one_does_not_give_it_a_name(repositor
     say(repository, "conv-001/later", "z")
     merged(repository)
     delete_branch(repository, "conv-001", "alt")
-    assert marks(repository)[0].branch == sides.oids["y"][:8]
+    assert marks(repository)[0].branch == "alt"
 
 
 def test_the_target_is_named_from_the_branch_that_is_looked_at(repository, sides):

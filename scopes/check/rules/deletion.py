@@ -29,6 +29,7 @@ _NEW_DIRECTORY = compile_lazily(
     r":?-[\"']?\$\(mktemp(?:\s+-d|\s+-t\s+[\w.-]+)*\s*\)[\"']?\}(?=/|$)"
 )
 _COMPUTED = compile_lazily(r"[$`]")
+_PIECE = compile_lazily(r"\$\{[^}]*\}|\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`|\$\w+|\$.?")
 
 
 def _targets(command: Command) -> Iterator[tuple[str, bool]]:
@@ -86,7 +87,14 @@ def _judge_target(
     """Return what a target is; None if it may be deleted."""
     if any(matches_path(pattern, word) for pattern in allow if "$" in pattern):
         return None
-    word = word if known else _with_names(word)
+    readings = [word] if known else _readings(word)
+    found = (_judge_reading(each, directory, workspace, allow, home=home) for each in readings)
+    return next((what for what in found if what is not None), None)
+
+
+def _judge_reading(
+    word: str, directory: str | None, workspace: str | None, allow: Sequence[str], *, home: str | None
+) -> str | None:
     path = resolve(directory, _EVERYTHING.sub("", word) or ("/" if word.startswith("/") else "."))
     if path is None:
         return _judge_unresolved(word)
@@ -113,13 +121,20 @@ def _relation(path: str, workspace: str) -> str | None:
     return None if path.startswith(f"{workspace}/") else _OUTSIDE
 
 
-def _with_names(word: str) -> str:
-    """Return a word with a name in the place of what the shell computes, unless the word begins with that."""
+def _readings(word: str) -> list[str]:
+    """Return a word with a name in the place of what the shell computes, unless the word begins with that.
+
+    If the path leads up behind that, what is computed may be empty as well; if it may lead up itself, nothing is known.
+    """
     word = _NEW_DIRECTORY.sub("/tmp/x", _TEMPORARY.sub("/tmp", word))  # noqa: S108
     start = _COMPUTED.search(word)
     if start is None or start.start() == 0:
-        return word
-    return word[: start.start()] + "x" + ("/.." if "/.." in word[start.start() :] else "")
+        return [word]
+    head, rest = word[: start.start()], word[start.start() :]
+    if "../" not in f"{rest}/".replace("}/", "/"):
+        return [f"{head}x"]
+    plain, empty = _PIECE.sub("x", rest), _PIECE.sub("", rest)
+    return [rest if ".." in "".join(_PIECE.findall(rest)) else head + plain, head + empty]
 
 
 def _judge_unresolved(word: str) -> str | None:

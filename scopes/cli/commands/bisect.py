@@ -17,6 +17,8 @@ from scopes.errors import Invalid
 from scopes.result import plural
 from scopes.sanitize import mark_cut
 
+_MAX_TOKENS = 10_000_000  # the context of a test is the whole one, unless --max-tokens limits it
+
 
 def bisect_run(
     context: typer.Context,
@@ -45,12 +47,12 @@ def bisect_run(
 
     A binary search along first parents, as git bisect run: COMMAND runs after -- without a shell, about once for each
     doubling of the number of messages. It reads the context up to a message on standard input, as scopes context --at
-    prints it, or with --input the state of the conversation as JSON, or the message as JSON. SCOPES_CONVERSATION,
-    SCOPES_MESSAGE (empty before the first one), SCOPES_REVISION (the commit) and SCOPES_STORE name the message for
-    other commands of scopes. Exit code 0 is good, 125 cannot be tested, 128 and above stop the search, all others are
-    bad. The output of COMMAND goes to standard error. Nothing is checked out and nothing is stored, so there is no
-    start and no reset. First the good and the bad end are checked. The exit code is 0 if the first bad message is
-    known, and 1 if skipped messages hide it: they are listed.
+    prints it, but the whole one unless --max-tokens limits it; or with --input the state of the conversation as JSON,
+    or the message as JSON. SCOPES_CONVERSATION, SCOPES_MESSAGE (empty before the first one), SCOPES_REVISION (the
+    commit) and SCOPES_STORE name the message for other commands of scopes. Exit code 0 is good, 125 cannot be tested,
+    128 and above stop the search, all others are bad. The output of COMMAND goes to standard error. Nothing is checked
+    out and nothing is stored, so there is no start and no reset. First the good and the bad end are checked. The exit
+    code is 0 if the first bad message is known, and 1 if skipped messages hide it: they are listed.
 
     Examples:
       scopes bisect run conv-001 -- sh -c '! grep -q localStorage'
@@ -66,7 +68,9 @@ def bisect_run(
     repository = invocation.repository()
     conversation, branch = split_source(repository, "bisect", (named[0] if named else None, None))
     where = conversation if branch is None else f"{conversation}/{branch}"
-    request = new_request(invocation.config(), None, max_tokens=max_tokens, project=project_directory(invocation))
+    request = new_request(
+        invocation.config(), None, max_tokens=max_tokens or _MAX_TOKENS, project=project_directory(invocation)
+    )
     choice = tokenizer_for(invocation, None, strict=False)
     judge = BisectCommand(
         repository=repository,

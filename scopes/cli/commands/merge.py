@@ -73,8 +73,11 @@ def merge(
     invocation: Invocation = context.obj
     if source is None and not (continue_ or abort):
         conversation, source = split_source(invocation.repository(), "merge", (conversation, source_name))
-    elif source_name is not None:
+    elif source_name is not None and source is not None:
         raise Invalid("the source branch is given twice", hint="leave out SOURCE or --source")
+    elif source_name is not None:
+        hint = "if several merges are in progress, name the conflict-resolution branch with --branch"
+        raise Invalid(f"{'--continue' if continue_ else '--abort'} takes no source", hint=hint)
     conversation = conversation or LATEST
     options = (source, target, strategy, message, no_ff, auto_priority, strict, allow_unrelated, dry_run)
     _check_options(source, branch, continue_=continue_, abort=abort, merge_options=any(options))

@@ -16,9 +16,9 @@ from scopes.render.wrap import truncate_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from scopes.conversation.merge_outcomes import MergeAborted
+    from scopes.conversation.merge_outcomes import MergeAborted, MergeConflicted
     from scopes.ids import BranchName
-    from scopes.merge.replay_control import ReplayAborted
+    from scopes.merge.replay_control import ReplayAborted, ReplayConflicted
     from scopes.model.conflicts import Conflict, EarlierResolution, Position
     from scopes.render.color import Style
 
@@ -107,12 +107,16 @@ def write_open_conflicts(
     conflicts: Sequence[Conflict],
     sides: tuple[str, str],
     spellings: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    *,
+    before: int = 0,
 ) -> None:
     """List the open conflicts after a blank line; `sides` are the names of target and source.
 
+    `before` is the number of conflicts that `conflicts list` has before them.
+
     `spellings` has the keys of both sides, by the key of a conflict, if they spell its topic differently.
     """
-    unresolved = [(number, each) for number, each in enumerate(conflicts, 1) if each.status != "resolved"]
+    unresolved = [(number, each) for number, each in enumerate(conflicts, before + 1) if each.status != "resolved"]
     view.line()
     for number, conflict in unresolved[:MAX_LINES]:
         key = key_with_spellings(view, conflict, spellings.get(conflict.key, ()))
@@ -126,38 +130,53 @@ def write_more(view: View, count: int) -> None:
         view.line(Span(f"    … and {count - MAX_LINES:,} more", "dim"))
 
 
-def write_next_commands(view: View, conversation: str, kind: str, conflicts: Sequence[Conflict]) -> None:
+def write_next_commands(view: View, result: MergeConflicted | ReplayConflicted, kind: str) -> None:
     """List the commands that resolve a conflict and continue, and that skip or abort a merge, rebase or cherry-pick."""
-    first = next((each.id[:SHORT_ID_LENGTH] for each in conflicts if each.status != "resolved"), "ID")
+    names = _names_of_open(result)
+    branch = _branch_option(result)
+    conversation, first = result.conversation, names[0][0] if names else "ID"
     if view.hints:
         view.line()
     write_hint(view, f"show it:   scopes conflicts show {conversation} {first}")
     write_hint(view, f"resolve:   scopes conflicts resolve {conversation} {first} --take source --continue")
-    repeatable = (each for each in conflicts if can_repeat(each))
-    for conflict in islice(repeatable, 1):
-        name = conflict.id[:SHORT_ID_LENGTH]
+    for name, _ in islice((pair for pair in names if can_repeat(pair[1])), 1):
         write_hint(view, f"as before: scopes conflicts resolve {conversation} {name} --as-before --continue")
     if kind != "merge":
-        write_hint(view, f"skip it:   scopes {kind} {conversation} --skip")
-    write_hint(view, f"abort it:  scopes {kind} {conversation} --abort")
+        write_hint(view, f"skip it:   scopes {kind} {conversation} --skip{branch}")
+    write_hint(view, f"abort it:  scopes {kind} {conversation} --abort{branch}")
 
 
-def write_conflict_notes(
-    view: View, what: str, conversation: str, kind: str | None, conflicts: Sequence[Conflict]
-) -> None:
-    """Write notes for a pipe: what stopped, each open conflict, and the next commands unless `kind` is None."""
+def _names_of_open(result: MergeConflicted | ReplayConflicted) -> list[tuple[str, Conflict]]:
+    """Return the open conflicts with their names in commands: ids, or numbers if others are in progress."""
+    numbered = enumerate(result.conflicts, result.others.conflicts + 1)
+    several = result.others.total > 0
+    return [
+        (str(number) if several else each.id[:SHORT_ID_LENGTH], each)
+        for number, each in numbered
+        if each.status != "resolved"
+    ]
+
+
+def _branch_option(result: MergeConflicted | ReplayConflicted) -> str:
+    """Return the option that names the conflict-resolution branch if others are in progress, else nothing."""
+    return f" --branch {result.branch}" if result.others.total else ""
+
+
+def write_conflict_notes(view: View, what: str, result: MergeConflicted | ReplayConflicted, kind: str) -> None:
+    """Write notes for a pipe: what stopped, each open conflict, and the next commands unless it is a dry run."""
     view.aside(what)
-    unresolved = [each for each in conflicts if each.status != "resolved"]
-    for conflict in unresolved[:MAX_LINES]:
-        view.aside(f"conflict {conflict.id[:SHORT_ID_LENGTH]}: {conflict.type} {decoded_key(conflict.key)}")
+    unresolved = _names_of_open(result)
+    for name, conflict in unresolved[:MAX_LINES]:
+        view.aside(f"conflict {name}: {conflict.type} {decoded_key(conflict.key)}")
         for earlier in conflict.earlier:
-            view.aside(f"conflict {conflict.id[:SHORT_ID_LENGTH]} {earlier_line(view, conflict.key, earlier)}")
+            view.aside(f"conflict {name} {earlier_line(view, conflict.key, earlier)}")
+    conversation = result.conversation
     if len(unresolved) > MAX_LINES:
         view.aside(f"{len(unresolved) - MAX_LINES:,} more: scopes conflicts list {conversation}")
-    if kind is not None and unresolved and view.hints:
-        first = unresolved[0].id[:SHORT_ID_LENGTH]
+    if not result.dry_run and unresolved and view.hints:
+        first = unresolved[0][0]
         view.aside(f"resolve each: scopes conflicts resolve {conversation} {first} --take source --continue")
-        view.aside(f"or abort: scopes {kind} {conversation} --abort")
+        view.aside(f"or abort: scopes {kind} {conversation} --abort{_branch_option(result)}")
 
 
 def write_aborted(view: View, result: MergeAborted | ReplayAborted) -> None:
@@ -200,6 +219,13 @@ def write_resolved(view: View, conflicts: Iterable[Conflict], *, listed: bool = 
     """Write the number of automatically resolved conflicts, and each of them if they are to be `listed`."""
     resolved = [(each, each.resolution) for each in conflicts if each.resolution is not None]
     if not resolved:
+        return
+    if not view.terminal:
+        for conflict, resolution in resolved[:MAX_LINES] if listed else ():
+            how = f"{_CHOICES.get(resolution.choice, resolution.choice)} ({resolution.strategy})"
+            view.aside(f"resolved automatically: {conflict.type} {decoded_key(conflict.key)}: {how}")
+        if not listed or len(resolved) > MAX_LINES:
+            view.aside(f"resolved automatically: {counted(len(resolved), 'conflict')} in all")
         return
     if listed:
         view.line()

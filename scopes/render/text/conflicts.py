@@ -134,7 +134,8 @@ def render_conflict_resolved(result: ConflictResolved, view: View) -> None:
 def _write_branch_conflicts(rows: list[ConflictRow], view: View) -> None:
     """Write the conflicts of one branch: as a table, or two lines each on a narrow terminal."""
     first = rows[0]
-    sides = f"{first.source} into {first.target}, " if first.source else ""
+    joined = "onto" if first.kind == "rebase" else "into"
+    sides = f"{first.source} {joined} {first.target}, " if first.source else ""
     title = f"{first.conversation}: {sides}on {first.branch}"
     if view.width >= _WIDE:
         view.rows(_TERMINAL_COLUMNS, (_terminal_row(row, view) for row in rows), title=title)
@@ -181,7 +182,7 @@ def _terminal_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
 
 def _piped_row(row: ConflictRow, view: View) -> tuple[Cell, ...]:
     *cells, _ = _terminal_row(row, view)
-    return row.conversation, *cells, short_time(view, row.since), row.branch, row.source, row.target
+    return row.conversation, *cells, short_time(view, row.opened_at), row.branch, row.source, row.target
 
 
 def _write_conflict(result: ConflictView, view: View) -> None:

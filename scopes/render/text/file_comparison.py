@@ -48,8 +48,8 @@ def write_files(view: View, files: Sequence[FileComparison]) -> None:
     for file in files[:MAX_LINES]:
         outcome = file_outcome(file)
         if view.terminal:
-            line = ("    ", Span(file.path, "branch"), ": ", Span(outcome, _STYLES.get(file.outcome, "")))
-            view.line(*fit_line(view, line))
+            verdict = Span(outcome, _STYLES.get(file.outcome, ""))
+            view.hanging(Span(file.path, "branch"), ": ", verdict, start=("    ",), hang=8)
         else:
             view.aside(f"{file.path}: {outcome}")
     if view.terminal:

@@ -57,6 +57,8 @@ def render_up_to_date(result: UpToDate, view: View) -> None:
         _write_preview("up-to-date", result, view, *sentence)
     else:
         write_outcome(view, result.target, *sentence)
+        if not view.terminal:
+            view.aside("".join(part if isinstance(part, str) else part.text for part in sentence))
 
 
 @render_text.register
@@ -89,8 +91,7 @@ def render_merged(result: Merged, view: View) -> None:
             by = (" by ", identifier(view, result.message))
         write_outcome(view, result.target, "merged ", _source(result), " into ", _target(result), *by, f": {count}")
     _write_work(result, view)
-    if view.terminal:
-        write_resolved(view, _without_plans(result.conflicts))
+    write_resolved(view, _without_plans(result.conflicts))
     _write_active(result, view)
     if view.terminal and result.operation is not None:
         write_hint(view, UNDO_HINT)
@@ -107,17 +108,18 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
         else:
             view.line(result.branch)
         what = f"{result.conversation}/{result.target} {unchanged}: {number} with {result.source}"
-        write_conflict_notes(view, what, result.conversation, None if result.dry_run else "merge", result.conflicts)
+        write_conflict_notes(view, what, result, "merge")
         _write_work(result, view)
         return
     view.sentence(_target(result), f" {unchanged}: ", Span(number, "heading"), " with ", _source(result))
     if not result.dry_run:
         write_resolution_branch(view, result.branch)
-    write_open_conflicts(view, result.conflicts, (result.target, result.source), result.spellings)
+    sides = result.target, result.source
+    write_open_conflicts(view, result.conflicts, sides, result.spellings, before=result.others.conflicts)
     _write_work(result, view)
     write_resolved(view, _without_plans(result.conflicts))
     if not result.dry_run:
-        write_next_commands(view, result.conversation, "merge", result.conflicts)
+        write_next_commands(view, result, "merge")
 
 
 @render_text.register
@@ -150,8 +152,8 @@ def _without_plans(conflicts: Iterable[Conflict]) -> list[Conflict]:
 def _write_work(result: MergeOutcome, view: View) -> None:
     """Write what both sides did: files that both changed, the last tests, and two answers to one prompt."""
     write_files(view, result.files)
-    _write_tests(result.target, result.tests.target, view)
-    _write_tests(result.source, result.tests.source, view)
+    write_tests(result.target, result.tests.target, view)
+    write_tests(result.source, result.tests.source, view)
     if result.plans and view.terminal:
         view.line()
         view.line(f"plans that differ: {counted(len(result.plans), 'step')}")
@@ -191,7 +193,7 @@ def _write_alternatives(result: MergeOutcome, found: Alternatives, view: View) -
     write_hint(view, f"compare them: {compare}")
 
 
-def _write_tests(branch: str, runs: Sequence[CheckRun], view: View) -> None:
+def write_tests(branch: str, runs: Sequence[CheckRun], view: View) -> None:
     """Write the outcome of each test command of a side; a terminal wraps long commands."""
     outcomes = [_test_outcome(run) for run in runs]
     if not view.terminal:

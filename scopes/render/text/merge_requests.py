@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from scopes.model.merge_request import CLOSED, MERGED, OPEN
 from scopes.render.dispatch import render_text
 from scopes.render.text.conflict_phrases import conflict_key
+from scopes.render.text.file_comparison import write_files
+from scopes.render.text.merge import write_tests
 from scopes.render.text.phrases import (
     UNDO_HINT,
     counted,
@@ -122,8 +124,17 @@ def _write_preview(result: MergeRequestView, view: View) -> None:
         write_field(view, "Merge", Span(f"would stop on {counted(len(conflicts), 'conflict')}", "warn"))
         for conflict in conflicts:
             view.line("    ", conflict.type, " ", conflict_key(view, conflict))
-    if view.terminal and result.in_progress is None and result.outcome != "up-to-date":
-        request = result.row.request
+    request = result.row.request
+    if result.outcome not in {"up-to-date", "fast-forward"}:
+        write_files(view, result.files)
+        write_tests(request.target, result.tests.target, view)
+        write_tests(request.source, result.tests.source, view)
+    if view.terminal and result.in_progress is not None:
+        view.line()
+        write_hint(view, f"resolve it: scopes conflicts list {result.row.conversation}")
+    elif view.terminal and result.outcome != "up-to-date":
+        if result.files or result.tests.target or result.tests.source:
+            view.line()
         write_hint(view, f"merge it: scopes merge-requests merge {result.row.conversation} {request.number}")
 
 

@@ -69,7 +69,7 @@ def render_replay_conflicted(result: ReplayConflicted, view: View) -> None:
         view.line(result.branch)
         stopped = result.stopped[:SHORT_ID_LENGTH]
         what = f"{result.conversation}/{result.moved_branch}{unchanged}{number} at message {stopped}"
-        write_conflict_notes(view, what, result.conversation, None if result.dry_run else result.kind, result.conflicts)
+        write_conflict_notes(view, what, result, result.kind)
         return
     view.sentence(_branch(result), unchanged, Span(number, "heading"), " at message ", identifier(view, result.stopped))
     if not result.dry_run:
@@ -78,9 +78,9 @@ def render_replay_conflicted(result: ReplayConflicted, view: View) -> None:
     sides: tuple[str, str] = result.moved_branch, result.stopped[:SHORT_ID_LENGTH]
     if result.kind == "rebase":
         sides = result.onto or "", result.moved_branch
-    write_open_conflicts(view, result.conflicts, sides)
+    write_open_conflicts(view, result.conflicts, sides, before=result.others.conflicts)
     if not result.dry_run:
-        write_next_commands(view, result.conversation, result.kind, result.conflicts)
+        write_next_commands(view, result, result.kind)
 
 
 @render_text.register

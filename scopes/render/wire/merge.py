@@ -42,7 +42,7 @@ def format_merged(result: Merged) -> dict[str, object]:
 @to_wire.register
 def format_merge_conflicted(result: MergeConflicted) -> dict[str, object]:
     """Return the outcome with the conflicts; `branch` is the conflict-resolution branch."""
-    return _outcome_object(result, "conflict") | {"resolution_required": True}
+    return _outcome_object(result, "conflict", result.others.conflicts) | {"resolution_required": True}
 
 
 @to_wire.register
@@ -57,8 +57,8 @@ def format_merge_aborted(result: MergeAborted) -> dict[str, object]:
     }
 
 
-def _outcome_object(result: MergeOutcome, word: str) -> dict[str, object]:
-    """Return what every outcome has (S4-9)."""
+def _outcome_object(result: MergeOutcome, word: str, before: int = 0) -> dict[str, object]:
+    """Return what every outcome has (S4-9); `before` conflicts are listed before those of the merge."""
     return without_none(
         kind="merge",
         result=word,
@@ -68,9 +68,9 @@ def _outcome_object(result: MergeOutcome, word: str) -> dict[str, object]:
         branch=result.branch,
         tip=result.tip,
         merged_messages=list(result.messages),
-        conflicts=[conflict_object(number, each) for number, each in enumerate(result.conflicts, 1)],
+        conflicts=[conflict_object(number, each) for number, each in enumerate(result.conflicts, before + 1)],
         files=[file_object(file) for file in result.files] or None,
-        tests=_tests(result.tests),
+        tests=tests_object(result.tests),
         plans=[without_none(**step._asdict()) for step in result.plans] or None,
         alternatives=None if result.alternatives is None else _alternatives(result.alternatives),
         operation=result.operation,
@@ -79,7 +79,7 @@ def _outcome_object(result: MergeOutcome, word: str) -> dict[str, object]:
     )
 
 
-def _tests(tests: SideTests) -> dict[str, object] | None:
+def tests_object(tests: SideTests) -> dict[str, object] | None:
     """Return the last run of each test command by side; None if there was none."""
     found = {name: [without_none(**run._asdict()) for run in runs] for name, runs in tests._asdict().items() if runs}
     return dict(found) or None

@@ -27,7 +27,10 @@ def format_replayed(result: Replayed) -> dict[str, object]:
 @to_wire.register
 def format_replay_conflicted(result: ReplayConflicted) -> dict[str, object]:
     """Return the outcome with the message that the replay stopped at and the number of those after it."""
-    return _outcome_object(result, "conflict") | {"stopped": result.stopped, "remaining": result.remaining}
+    return _outcome_object(result, "conflict", result.others.conflicts) | {
+        "stopped": result.stopped,
+        "remaining": result.remaining,
+    }
 
 
 @to_wire.register
@@ -43,7 +46,7 @@ def format_replay_aborted(result: ReplayAborted) -> dict[str, object]:
     }
 
 
-def _outcome_object(result: ReplayOutcome, word: str) -> dict[str, object]:
+def _outcome_object(result: ReplayOutcome, word: str, before: int = 0) -> dict[str, object]:
     """Return the fields that every outcome has (S4-20)."""
     rebase = result.kind == "rebase"
     return without_none(
@@ -57,7 +60,7 @@ def _outcome_object(result: ReplayOutcome, word: str) -> dict[str, object]:
         tip=result.tip,
         messages=list(result.messages),
         map=[{"id": rewrite.id, "old": rewrite.old, "new": rewrite.new} for rewrite in result.replayed],
-        conflicts=[conflict_object(number, each) for number, each in enumerate(result.conflicts, 1)],
+        conflicts=[conflict_object(number, each) for number, each in enumerate(result.conflicts, before + 1)],
         operation=result.operation,
         dry_run=result.dry_run or None,
     )
