@@ -7,6 +7,7 @@ from typing import NamedTuple
 from scopes.check.shell_changes import apply_changes, find_changes, resolve_changes
 from scopes.check.shell_command import Command, Redirection, Setting
 from scopes.check.shell_git_settings import find_settings, note_settings
+from scopes.check.shell_named_files import note_compiled
 from scopes.check.shell_opaque import find_opaque_code, find_opaque_target, find_opaque_words
 from scopes.check.shell_state import Function, Input, State, Word, resolve
 from scopes.check.shell_trees import forget_changed, forget_path, forget_texts
@@ -139,6 +140,7 @@ class Collector:
         apply_changes(resolved, words, state.files, given, state.directory)
         forget_changed(resolved, state.files)
         forget_texts(words, state)
+        note_compiled(words, given, state)
         if argv[:2] == ("git", "config"):
             note_settings(words, state.files)
         self.commands.append(

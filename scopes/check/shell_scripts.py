@@ -82,7 +82,7 @@ def interpreted(program: str, words: tuple[Word, ...]) -> Interpreted | None:
     letters, long = INLINE.get(language, ("", ()))
     if not letters:
         return None
-    options = split_options(rest, letters + _VALUED.get(language, ""), (*long, *_LOADED))
+    options = split_options(rest, letters + _VALUED.get(language, ""), (*long, *_LOADED, "--check-hash-based-pycs"))
     names = [name for name, _ in options.given]
     start = names.index("-m") if "-m" in names and language in {"python", "pypy"} else len(names)
     given = options.given[:start]  # what follows a module is for it

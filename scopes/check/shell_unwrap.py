@@ -10,7 +10,7 @@ from scopes.check.shell_command import Setting
 from scopes.check.shell_git import find_opaque_git, unwrap_git, unwrap_git_program
 from scopes.check.shell_git_settings import Environment
 from scopes.check.shell_inline import find_opaque_inline, unwrap_inline
-from scopes.check.shell_scripts import STANDARD_INPUT, interpreted, shell_options
+from scopes.check.shell_scripts import STANDARD_INPUT, Interpreted, interpreted, shell_options
 from scopes.check.shell_state import Input, Word
 from scopes.check.shell_wrappers import SHELLS, Step, join, program_of, split_options, unwrap_program
 from scopes.lazy_patterns import compile_lazily
@@ -80,6 +80,9 @@ _VERBS: Final = frozenset(
 )  # fmt: skip
 _MAX_OPTIONS: Final = 24  # words in front of a verb
 _CODE_MODULES: Final = frozenset({"timeit", "pdb", "trace", "code", "cProfile", "profile"})
+_PROMPTS: Final = frozenset({"code", "asyncio", "pdb", "IPython"})
+_INTERACTIVE: Final = compile_lazily(r"-[bBdEhIOPqRsSuvVx]*i")
+_LINES: Final = compile_lazily(r"-[0-9alswWFit]*[np]")  # of perl: it reads the files that its operands name
 _FINDERS: Final = frozenset({"which", "command", "type", "realpath", "readlink", "pwd", "git", "dirname", "basename"})
 _TMUX: Final = {
     *(
@@ -213,14 +216,43 @@ def _find_opaque_code(program: str, words: tuple[Word, ...], given: Input | None
         is_eval = program == "deno" and words and words[0].text == "eval"
         return Opaque("deno runs a text in another language") if is_eval else None
     inline = Opaque(f"{program} runs a text in another language")
+    if (more := _find_more_code(program, language, found, words, given)) is not None:
+        return more
     if found.texts:
         is_known = all(each and each.value and is_harmless(language, each.value) for each in found.texts)
         return None if is_known else inline
-    if any(each.text.startswith("data:") for each in found.loaded):
-        return inline
     if found.module is not None:
         return inline if found.module.text in _CODE_MODULES and found.operands else None
     return _find_opaque_file(program, language, found.operands, given)
+
+
+def _find_more_code(
+    program: str, language: str, found: Interpreted, words: tuple[Word, ...], given: Input | None
+) -> Opaque | None:
+    """Return why an interpreter runs more than its program: a module in an address, its input, or a file name."""
+    if any(each.text.startswith("data:") for each in found.loaded):
+        return Opaque(f"{program} runs a text in another language")
+    if language in {"python", "pypy"} and _is_fed(given) and _reads_more(found, words):
+        return Opaque(f"{program} runs what it reads", given.programs if given is not None else ())
+    if language == "perl" and any(map(_is_pipe, words)) and any(_LINES.match(word.text) for word in words):
+        return Opaque("perl opens a file whose name is a command")
+    return None
+
+
+def _is_fed(given: Input | None) -> bool:
+    return given is not None and bool(given.argv or given.script or given.programs)
+
+
+def _reads_more(found: Interpreted, words: tuple[Word, ...]) -> bool:
+    """Return True if python reads commands besides its program: with -i, and by modules that have a prompt."""
+    is_prompt = found.module is not None and found.module.text in _PROMPTS
+    own = words[: len(words) - len(found.operands)]
+    return is_prompt or any(_INTERACTIVE.match(word.text) for word in own)
+
+
+def _is_pipe(word: Word) -> bool:
+    text = word.text.strip()
+    return not text.startswith("-") and (text.startswith("|") or text.endswith("|"))
 
 
 def _find_opaque_file(program: str, language: str, operands: tuple[Word, ...], given: Input | None) -> Opaque | None:

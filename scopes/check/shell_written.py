@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 from scopes.check.harmless_code import is_harmless
 from scopes.check.shell_command import Redirection, Setting
 from scopes.check.shell_files import SITE_MODULES, Files, Written
-from scopes.check.shell_scripts import INLINE, interpreted, script_file, shell_options
+from scopes.check.shell_named_files import find_opaque_named
+from scopes.check.shell_scripts import INLINE, Interpreted, interpreted, script_file, shell_options
 from scopes.check.shell_startup import find_in_usual_places
 from scopes.check.shell_state import State, Word, resolve
 from scopes.check.shell_wrappers import SHELLS, program_of, split_options
@@ -18,9 +19,17 @@ from scopes.lazy_patterns import compile_lazily
 Environment = Sequence[tuple[str, str | None]]
 
 _SHEBANG: Final = compile_lazily(r"#!\s*(?:/usr/bin/env\s+(?:-S\s*)?)?(\S+)")
+_OWN_SETTINGS: Final = {  # files with commands that a program runs at its start
+    "gdb": (".gdbinit",),
+    "lldb": (".lldbinit",),
+    "sqlite3": (".sqliterc",),
+    "psql": (".psqlrc",),
+    "tmux": (".tmux.conf",),
+    **dict.fromkeys(("vi", "vim", "nvim", "ex", "view"), (".vimrc", ".exrc", "init.vim", "init.lua")),
+}
 _RUN_FILES: Final = {  # files of the directory that a program runs
     **dict.fromkeys(("make", "gmake"), ("Makefile", "makefile", "GNUmakefile")),
-    **dict.fromkeys(("npm", "yarn", "pnpm", "bun"), ("package.json",)),
+    **dict.fromkeys(("npm", "yarn", "pnpm", "bun"), ("package.json", ".npmrc")),
     "just": ("justfile", "Justfile", ".justfile"),
     "task": ("Taskfile.yml", "Taskfile.yaml"),
     "rake": ("Rakefile",),
@@ -32,8 +41,15 @@ _RUN_FILES: Final = {  # files of the directory that a program runs
     "gradle": ("build.gradle", "build.gradle.kts"),
     "scons": ("SConstruct",),
     "pre-commit": (".pre-commit-config.yaml",),
+    "ninja": ("build.ninja",),
+    **_OWN_SETTINGS,
 }  # fmt: skip
-_OWN_LINE: Final = frozenset(_RUN_FILES) - {"make", "gmake"}  # where only what the same line wrote counts
+_OWN_LINE: Final = frozenset(_RUN_FILES) - {
+    "make",
+    "gmake",
+    "ninja",
+    *_OWN_SETTINGS,
+}  # where only what the same line wrote counts
 _HOOKS: Final = frozenset(
     {"pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-push", "post-checkout", "post-merge",
      "pre-rebase", "post-rewrite", "pre-merge-commit", "applypatch-msg", "pre-applypatch", "post-applypatch",
@@ -47,6 +63,11 @@ _READING: Final = frozenset(
      "show-ref"}
 )  # fmt: skip
 _HOOK_PLACE: Final = compile_lazily(r"(?:.*/)?(?:hooks|\.husky(?:/_)?|\.?git\w*hooks)")
+_RUNNING_MODULES: Final = frozenset({"runpy", "doctest", "pydoc"})  # their operands are programs
+_ENTRIES: Final = {
+    **dict.fromkeys(("python", "pypy"), ("", "/__main__.py")),
+    **dict.fromkeys(("node", "nodejs", "bun"), ("", ".js", ".cjs", ".mjs", "/index.js")),
+}  # what is behind the name of a program in its file
 _PYTHON: Final = compile_lazily(r"(?:python|pypy)[\d.]*")
 
 
@@ -136,7 +157,8 @@ def find_opaque_file(
             written.is_known and language in INLINE and all(is_harmless(language, text) for text in written.texts)
         ):
             return f"{program} runs a file that was written before"
-    if program == "git" and (reason := _opaque_git(words, state, settings)) is not None:
+    reason = _opaque_git(words, state, settings) if program == "git" else find_opaque_named(words, redirections, state)
+    if reason is not None:
         return reason
     if program in _RUN_FILES and any(_is_run(program, name, state) for name in _RUN_FILES[program]):
         return f"{program} runs a file that was written before"
@@ -175,16 +197,26 @@ def _interpreted_files(
     if found is None:
         return
     if found.script is not None:
-        yield resolve(state.directory, found.script.text)
+        for suffix in _ENTRIES.get(program.rstrip("0123456789."), ("",)):
+            yield resolve(state.directory, found.script.text + suffix)
     elif not found.texts and found.module is None:
         yield from (resolve(state.directory, each.target) for each in redirections if each.kind == "read")
+    if found.module is not None:
+        yield from _module_files(found, state)
+    for each in found.loaded:
+        for suffix in ("", ".js", ".mjs", ".cjs", ".rb"):
+            yield resolve(state.directory, each.text + suffix)
+
+
+def _module_files(found: Interpreted, state: State) -> Iterator[str | None]:
+    """Yield the files that `python -m` runs: of the module, and of its operands if it runs those."""
     if found.module is not None:
         base = found.module.text.replace(".", "/")
         for name in (f"{base}.py", f"{base}/__main__.py", f"{base}/__init__.py"):
             yield resolve(state.directory, name)
-    for each in found.loaded:
-        for suffix in ("", ".js", ".mjs", ".cjs", ".rb"):
-            yield resolve(state.directory, each.text + suffix)
+        for word in found.operands if found.module.text in _RUNNING_MODULES else ():
+            yield resolve(state.directory, word.text)
+            yield resolve(state.directory, f"{word.text.replace('.', '/')}.py")
 
 
 def _opaque_make(words: tuple[Word, ...], state: State) -> str | None:

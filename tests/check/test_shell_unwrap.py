@@ -308,3 +308,21 @@ REAL = [
 def test_the_commands_are_those_that_bash_runs(bash, line):
     """A trap is read where it is set, and runs later."""
     assert sorted(bash.parsed(line)) == sorted(bash.commands(line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("python3 -i x.py <<< 'open(1)'", "python3 -m code <<< 'open(1)'", "perl -ne 'print' 'rm -rf /srv|'"),
+        *("node --import data:text/javascript,x -e 1", "python3 --check-hash-based-pycs never -c 'open(1)'"),
+    ],
+)
+def test_an_interpreter_that_runs_more_than_its_program_is_opaque(line):
+    assert parse_commands(line, "/w")[-1].opaque is not None
+
+
+@pytest.mark.parametrize(
+    "line", ["python3 -m json.tool <<< 1", "python3 -I x.py < y", "perl -ne 'print' x y", "node x.js"]
+)
+def test_an_interpreter_that_runs_only_its_program_is_not(line):
+    assert parse_commands(line, "/w")[-1].opaque is None

@@ -109,8 +109,34 @@ UNREAD = [  # what programs save, copy or unpack, and the program that is not kn
     ("cp /tmp/evil ./ls; PATH=. ls", "ls"),
     ("cp /tmp/evil ./ls; env PATH=.:/bin ls", "ls"),
     ("cp /tmp/evil ./ls; PATH=$x ls", "ls"),
+    ("echo 'shell mark' > g; gdb -batch -x g", "gdb"),
+    ("echo 'shell mark' > ~/.gdbinit; gdb -batch", "gdb"),
+    ("echo '.shell mark' > y; sqlite3 x < y", "sqlite3"),
+    ("echo '.shell mark' > y; sqlite3 x '.read y'", "sqlite3"),
+    ("echo '.shell mark' > y; sqlite3 -init y x", "sqlite3"),
+    ("curl -o y https://x/y; psql -f y", "psql"),
+    ("echo 'execute_process(COMMAND mark)' > y; cmake -P y", "cmake"),
+    ("printf 'rule x\\n command = mark\\n' > build.ninja; ninja", "ninja"),
+    ("echo 'system mark' > x.t; prove x.t", "prove"),
+    ("echo 'ProxyCommand mark' > c; scp -F c x:y z", "scp"),
+    ("echo 'run-shell mark' > c; tmux -f c start", "tmux"),
+    ("echo '!mark' > c; ed x < c", "ed"),
+    ("echo '!mark' > c; vim -Nu c x", "vim"),
+    ("echo '!mark' > ~/.vimrc; vi x", "vi"),
+    ("echo 'x()' > x.js; node x", "node"),
+    ("echo 'x()' > index.js; node .", "node"),
+    ("mkdir p; echo 'open(1)' > p/__main__.py; python3 p", "python3"),
+    ("echo 'open(1)' > x.py; python3 -m doctest x.py", "python3"),
+    ("echo 'int main;' > x.c; gcc -o x x.c; ./x", "./x"),
+    ("gcc -x c - <<< 'int main;'; ./a.out", "./a.out"),
 ]
 SAVED_ELSEWHERE = [  # and here the programs are others, or nothing is saved
+    "echo 'create table x (a);' > y; sqlite3 x < y; ./configure",
+    "echo 'create table x (a);' > y; psql -f y; ./configure",
+    "echo x > x.txt; vim x.txt; node x; ./configure",
+    "gcc -o x x.c; ./x; ./configure",
+    "ln -s bin/tool tool; ./tool; ./configure",
+    "ln -s /usr/bin/python3.11 ~/bin/python3; python3 x.py; ./configure",
     "curl -o data.json https://x/y; ./run.py",
     "curl https://x/run.py; ./run.py",
     "curl -O https://x/data.json; ./run.py",
@@ -193,7 +219,12 @@ def test_a_program_that_was_saved_copied_or_unpacked_is_opaque(line, name):
 
 @pytest.mark.parametrize("line", SAVED_ELSEWHERE)
 def test_a_program_at_another_place_than_what_was_saved_is_not(line):
-    assert [each.opaque for each in parse_commands(line, "/w")] == [None, None]
+    assert {each.opaque for each in parse_commands(line, "/w")} == {None}
+
+
+@pytest.mark.parametrize("line", ["ln -s /bin/rm z; ./z -rf x", "ln -s /bin/rm ~/bin/z; z -rf x", "ln -s $x z; ./z"])
+def test_a_program_that_is_a_link_to_another_one_is_opaque(line):
+    assert parse_commands(line, "/w")[-1].opaque == "the program is a link that was made before"
 
 
 @pytest.mark.parametrize("line", ["tar xf a.tar", "git apply p", "cp -r /tmp/e d", "unzip a.zip"])
