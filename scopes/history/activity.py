@@ -30,7 +30,9 @@ _TEST = re.compile(
 _SHELL_OPTIONS = frozenset({"-c", "-lc"})
 _REDIRECTION = re.compile(r" ?[0-9]?>+ ?\S*$")
 _FAILED = re.compile(r"^(?:--- )?FAIL(?:ED|URES?)?\b|\b[1-9]\d* (?:failed|failures?|failing)\b", re.MULTILINE)
-_EXIT_CODE = re.compile(r"\A(?:[^\n]*\n){0,4}?[^\n]*\b(?:exit(?:ed with)? code|exit_code)\D{0,4}(\d+)", re.IGNORECASE)
+_EXIT_CODE = re.compile(
+    r"\A(?:[^\n]*\n){0,4}?[^\n]*\b(?:exit(?:ed with)? code|exit_code)\D{0,4}(\d{1,9})", re.IGNORECASE
+)
 _COMMIT = re.compile(r"^\[([^\]\s]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (\S.*)$", re.MULTILINE)
 
 

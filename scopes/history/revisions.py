@@ -36,7 +36,7 @@ from scopes.history.name_syntax import (
 )
 from scopes.history.recorded_times import RecordedTimes
 from scopes.ids import MAX_NAME_BYTES, BranchName, ConversationId, Oid, is_message_id, is_name
-from scopes.model.conversation import Root
+from scopes.model.conversation import CONFLICT_RESOLUTION, Root
 from scopes.result import plural
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first, walk_oldest_first
@@ -47,7 +47,7 @@ from scopes.store.repository import Repository, read_commit
 MAIN = BranchName("main")
 _POSITION = re.compile(r"[0-9]{1,9}")
 _LISTED_BRANCHES = 8
-_RESOLUTIONS = "conflict-resolution/"  # branches that scopes creates; nobody types their names
+_RESOLUTIONS = f"{CONFLICT_RESOLUTION}/"  # branches that scopes creates; nobody types their names
 
 
 class Revision(NamedTuple):
@@ -74,6 +74,7 @@ def resolve_conversation(repository: Repository, text: str) -> ConversationId:
     """Resolve a conversation: by its id, `@`, or a unique prefix of its id, its UUID or its session's id.
 
     Raises:
+        Invalid: the text is empty.
         NotFound: with the nearest names.
         Ambiguous: with the candidates.
     """
@@ -218,7 +219,10 @@ def choose_active_branch(
 
 
 def resolve_branch_name(repository: Repository, conversation: ConversationId, text: str | None) -> BranchName:
-    """Resolve a branch by name or, for a command that only reads, by unique prefix; None means the active one."""
+    """Resolve a branch by name or, for a command that only reads, by unique prefix; None means the active one.
+
+    Raises as `resolve_conversation` does.
+    """
     if text is None:
         return read_active_branch(repository, conversation)
     if not text:
@@ -232,7 +236,10 @@ def resolve_branch_name(repository: Repository, conversation: ConversationId, te
 
 
 def resolve_branch(repository: Repository, conversation: str, branch: str | None) -> tuple[ConversationId, BranchName]:
-    """Resolve a conversation, or `CONV/BRANCH`, and a branch in it (the active one when none is named)."""
+    """Resolve a conversation, or `CONV/BRANCH`, and a branch in it (the active one when none is named).
+
+    Raises Invalid also for two different branches, and else as `resolve_conversation` does.
+    """
     head, slash, rest = conversation.partition("/")
     if branch is not None and rest and branch != rest:
         hint = f"give {head} and one branch"

@@ -66,20 +66,29 @@ def with_summary(objects: Objects, head: MessageHeader) -> MessageHeader:
 
 def _summarize_answered(objects: Objects, head: MessageHeader, message: Message) -> str:
     """Return the summary of the calls that the results of a message answer; empty if there are none."""
-    answered = {part.fields.get("call_id") for part in message.parts if part.type == "tool_result"}
+    answered = results_by_id(message.parts)
     call = find_call_message(objects, head) if answered else None
     if call is None:
         return ""
     calls = read_body(objects, call)
-    parts = tuple(part for part in calls.parts if part.fields.get("call_id") in answered)
+    parts = tuple(part for call_id, part in calls_by_id(calls.parts).items() if call_id in answered)
     summary = summarize_calls(replace(calls, parts=parts))
     return f"result of {summary}" if summary else ""
 
 
 def calls_by_id(parts: Iterable[Part]) -> dict[str, Part]:
-    """Return the tool calls among parts, by their ids."""
-    calls = ((part.fields.get("call_id"), part) for part in parts if part.type == "tool_call")
-    return {call_id: part for call_id, part in calls if isinstance(call_id, str)}
+    """Return the tool calls among parts, by their ids; those without an id are left out."""
+    return _by_id(parts, "tool_call")
+
+
+def results_by_id(parts: Iterable[Part]) -> dict[str, Part]:
+    """Return the tool results among parts, by the ids of their calls; those without one are left out."""
+    return _by_id(parts, "tool_result")
+
+
+def _by_id(parts: Iterable[Part], kind: str) -> dict[str, Part]:
+    found = ((part.fields.get("call_id"), part) for part in parts if part.type == kind)
+    return {call_id: part for call_id, part in found if isinstance(call_id, str)}
 
 
 def with_touched_files(objects: Objects, tip: Oid, message: Message) -> Message:
@@ -88,8 +97,7 @@ def with_touched_files(objects: Objects, tip: Oid, message: Message) -> Message:
     The calls are in the message itself, or in one of the last messages of the history of `tip`. A message that names
     files is returned unchanged.
     """
-    results = {part.fields.get("call_id"): part for part in message.parts if part.type == "tool_result"}
-    successful = {call_id: part for call_id, part in results.items() if not is_failed(part)}
+    successful = {call_id: part for call_id, part in results_by_id(message.parts).items() if not is_failed(part)}
     if message.files or not successful:
         return message
     calls = calls_by_id(message.parts)
@@ -103,7 +111,7 @@ def with_touched_files(objects: Objects, tip: Oid, message: Message) -> Message:
     touches = [
         touch
         for call_id, result in successful.items()
-        if isinstance(call_id, str) and call_id in calls
+        if call_id in calls
         for touch in touches_of_call(calls[call_id], result)
     ]
     return replace(message, files=tuple(dict.fromkeys(touches)))
@@ -111,4 +119,4 @@ def with_touched_files(objects: Objects, tip: Oid, message: Message) -> Message:
 
 def is_failed(result: Part) -> bool:
     """Return True if a tool result is an error, or has an exit code other than 0."""
-    return result.fields.get("is_error") is True or result.fields.get("exit_code") not in {None, 0}
+    return result.fields.get("is_error") is True or result.fields.get("exit_code") not in (None, 0)

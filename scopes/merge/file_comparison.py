@@ -76,6 +76,7 @@ _SHARED_BETWEEN = "messages that both sides have changed the line numbers betwee
 _SEVERAL_TREES = "a side changed it in several working trees"
 _OTHER_TREE = "the sides changed it in different working trees, and a text before a change is not recorded"
 _TOO_MANY_EQUAL = "too many equal lines to compare"
+_MAY_BE_MADE = "of which one may be made of the other"
 _LAST_RECORDED = "compared with the last text before the fork that is recorded"
 Outcome: TypeAlias = Literal["same", "compatible", "overlap", "unknown"]
 
@@ -339,10 +340,13 @@ def _compare_different_starts(
             return found
     note = "the sides began with different texts"
     if (later[1] and _may_go_on(first[0], target, first[1])) or (later[0] and _may_go_on(first[1], source, first[0])):
-        return shape(outcome="unknown", note=f"{note}, of which one may be made of the other")
+        return shape(outcome="unknown", note=f"{note}, {_MAY_BE_MADE}")
     ranges = _find_ranges(first, texts)
     if not ranges or not _find_ranges((first[1], first[0]), (source, target)):
-        return shape(outcome="unknown", note=f"{note}, and their edits are at different lines")
+        new_lines = ((first[0], target, first[1]), later[1]), ((first[1], source, first[0]), later[0])
+        went_on = any(after and kept_share(*texts) for texts, after in new_lines)
+        apart = "and their edits are at different lines"
+        return shape(outcome="unknown", note=f"{note}, {_MAY_BE_MADE if went_on else apart}")
     merged = merge_texts(first[1], target, source)  # applies the edits of the source to the text of the target
     return shape(outcome="overlap", merged=merged.text, ranges=ranges[:MAX_RANGES], note=note)
 

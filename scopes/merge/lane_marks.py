@@ -102,7 +102,9 @@ class MarkedLanes:
         self._branch = branch
         self._map = LaneMap(commits, tips)
         self._commits = commits if self._map.lanes else ()
-        self._lanes_at = self._map.lanes_of() if self._map.lanes else []
+        self._lanes_at = (
+            [tuple(filter(self._is_marked, lanes)) for lanes in self._map.lanes_of()] if self._map.lanes else []
+        )
 
     def __bool__(self) -> bool:
         """Return True if there is a merge."""
@@ -112,6 +114,11 @@ class MarkedLanes:
     def heads(self) -> Sequence[MessageHeader]:
         """The headers of the commits, in their order; empty if there are no lanes."""
         return [header_of(commit) for commit in self._commits]
+
+    def _is_marked(self, number: int) -> bool:
+        """Return False for the lane of a conflict-resolution branch whose target had moved: nobody made that branch."""
+        first = header_of(self._commits[self._map.lanes[number].start])
+        return first.kind != "system" or not is_written_by_scopes(first)
 
     @cached_property
     def _numbers(self) -> Mapping[MessageId, int]:
@@ -142,7 +149,8 @@ class MarkedLanes:
     def walk_marks(self, read: ReadMessage) -> Iterator[LaneMark]:
         """Yield the marks of all lanes with their digests, in the order of their merges."""
         lanes = self._map.lanes
-        yield from (self.mark(number, read) for number in sorted(range(len(lanes)), key=lambda each: lanes[each].merge))
+        marked = filter(self._is_marked, range(len(lanes)))
+        yield from (self.mark(number, read) for number in sorted(marked, key=lambda each: lanes[each].merge))
 
     def mark(self, number: int, read: ReadMessage | None = None) -> LaneMark:
         """Return the mark of a lane; with `read` also the digest of its merge."""
@@ -153,7 +161,10 @@ class MarkedLanes:
         ids = dict.fromkeys(head.id for head in self.heads[lane.start : lane.end] if _is_written(head))
         by_id = {head.id: head for head in self.heads[lane.start : lane.end]}
         agents = [shown_author(by_id[each]) for each in ids if by_id[each].author_kind == "agent"]
-        into = self._branch if lane.outer is None else self.name_of(lane.outer)
+        outer = lane.outer
+        while outer is not None and not self._is_marked(outer):
+            outer = self._map.lanes[outer].outer
+        into = self._branch if outer is None else self.name_of(outer)
         mark = LaneMark(
             branch=self.name_of(number),
             into=into,

@@ -175,9 +175,17 @@ class FileInput(InputModel):
 
 
 class PartInput(InputModel):
-    """A part; its fields depend on its type and are not checked."""
+    """A part; its fields depend on its type and are not checked, but the id and the exit code of a call are plain."""
 
     type: NonEmpty
+
+    @model_validator(mode="after")
+    def _has_plain_fields(self) -> PartInput:
+        fields = self.model_extra or {}
+        wrong = next((name for name in ("call_id", "exit_code") if isinstance(fields.get(name), (dict, list))), None)
+        if wrong is not None:
+            raise ValueError(f"{wrong} of a part is neither a text nor a number")
+        return self
 
 
 class MessageInput(InputModel):

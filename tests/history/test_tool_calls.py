@@ -6,7 +6,14 @@ import pytest
 
 from scopes.history import tool_calls
 from scopes.history.messages import NO_TEXT, header_of
-from scopes.history.tool_calls import calls_by_id, find_call_message, is_failed, with_summary, with_touched_files
+from scopes.history.tool_calls import (
+    calls_by_id,
+    find_call_message,
+    is_failed,
+    results_by_id,
+    with_summary,
+    with_touched_files,
+)
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.store.repository import read_commit
 from tests.support.history import history, say
@@ -154,6 +161,10 @@ def test_calls_are_found_by_ids_that_are_texts():
     assert calls_by_id(parts) == {"c1": READ}
 
 
+def test_a_result_whose_call_id_is_a_list_answers_no_call():
+    assert results_by_id([Part("tool_result", {"call_id": ["c1"]}), Part("tool_result", {})]) == {}
+
+
 @pytest.mark.parametrize(
     ("fields", "failed"),
     [
@@ -165,6 +176,7 @@ def test_calls_are_found_by_ids_that_are_texts():
         ({"exit_code": 1}, True),
         ({"exit_code": -9}, True),
         ({"exit_code": "1"}, True),
+        ({"exit_code": []}, True),
     ],
 )
 def test_a_result_has_failed_if_it_is_an_error_or_has_another_exit_code_than_0(fields, failed):

@@ -67,6 +67,11 @@ def test_reading_and_other_commands_are_not_activity():
     assert (collected.changed, collected.changed_line(), collected.ended_line()) == ([], None, None)
 
 
+def test_an_exit_code_of_thousands_of_digits_is_a_failure():
+    run = activity(call("pytest"), result("exit code: " + "9" * 5000))
+    assert run.last_test == "tests failed (pytest)"
+
+
 def worked(repository):
     """Record a request, a change without text, a test run, and an answer; return the id of the answer."""
     say(repository, "Cache the login form in redis, please.", author="carol", author_kind="human")

@@ -199,3 +199,22 @@ def test_criss_cross_merges_have_each_message_in_one_lane(repository):
     assert sorted(texts) == ["a", "b", "c", "x", "y"]
     assert dict(found)["y"] == ["alt"]
     assert dict(found)["b"] == dict(found)["c"] == []
+
+
+def test_a_target_that_moved_while_the_merge_was_stopped_makes_no_branch_of_its_own(repository, sides):
+    """A context had a branch conflict-resolution/alt-into-main, with the work of main."""
+    decide(repository, "conv-001/main", "jwt")
+    decide(repository, "conv-001/alt", "sessions")
+    conflict = merged(repository).conflicts[0].id
+    say(repository, "conv-001/main", "meanwhile")
+    resolve_conflict(repository, "conv-001", conflict, take="source", author=Author("lead", "human"))
+    continue_merge(repository, "conv-001")
+    (mark,) = marks(repository)
+    assert (mark.branch, mark.into, mark.messages) == ("alt", "main", 3)
+    assert [line.partition(":")[0] for line in mark.digest] == [
+        "main since the fork point",
+        "alt",
+        "conflicts resolved",
+    ]
+    lanes = {entry.head.subject: bool(entry.lanes) for entry in log(repository, "conv-001/main").items}
+    assert (lanes["meanwhile"], lanes["x"], lanes["d"]) == (False, True, False)

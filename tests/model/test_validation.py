@@ -238,6 +238,8 @@ def test_a_document_that_is_not_an_object_is_refused(document):
         ({"author": "a", "text": "x", "parts": "x"}, "parts: "),
         ({"author": "a", "parts": [{"text": "x"}]}, "parts.0.type: "),
         ({"author": "a", "parts": [{"type": ""}]}, "parts.0.type: "),
+        ({"author": "a", "parts": [{"type": "tool_result", "call_id": ["c"]}]}, "call_id of a part is neither a text"),
+        ({"author": "a", "parts": [{"type": "tool_result", "exit_code": {}}]}, "exit_code of a part is neither a text"),
         ({"author": "a", "text": "x", "files": [{"path": "", "op": "edit"}]}, "files.0.path: "),
         ({"author": "a", "text": "x", "files": [{"path": "a"}]}, "files.0.op: "),
         ({"author": "a", "text": "x", "files": [{"path": "a", "op": "edit", "new": 1}]}, "files.0.new: "),
