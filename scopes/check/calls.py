@@ -99,6 +99,9 @@ class Call:
 def command_line_of(call: Part) -> str | None:
     """Return the command line of a call of a shell, also of one that an MCP server provides; None for other calls."""
     command = command_of(call)
+    if call.fields.get("name") == "write_stdin":  # of Codex: the text is typed into a running program, such as a shell
+        typed = _arguments_of(call).get("chars")
+        return typed.strip() or None if isinstance(typed, str) else None
     if not _is_shell(call):
         return command
     arguments = _arguments_of(call)

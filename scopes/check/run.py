@@ -92,9 +92,11 @@ class Run:
     checkout: str | None = None
 
     def __post_init__(self) -> None:
+        """Let one reader read the calls; those of a part of a run keep the reader of the whole run."""
         reader = CallReader(self.calls)
         for call in self.calls:
-            object.__setattr__(call, "reader", reader)
+            if call.reader is None:
+                object.__setattr__(call, "reader", reader)
 
     @cached_property
     def workspaces(self) -> tuple[str, ...]:

@@ -253,7 +253,7 @@ class _Builder:
                 sub_agent=sub_agent,
                 call=part,
                 result=result,
-                outcome="denied" if call_id in self._transcripts.denials else _outcome(result),
+                outcome="denied" if str(call_id) in self._transcripts.denials else _outcome(result),
                 exit_code=_exit_code(result),
                 directory=directory,
                 shell=command_line_of(part),

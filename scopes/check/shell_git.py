@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -17,7 +18,7 @@ _VALUED: Final = ("--git-dir", "--work-tree", "--namespace", "--exec-path", "--s
 _PROGRAM_KEY: Final = compile_lazily(
     r"core\.(?:pager|editor|sshcommand|fsmonitor|gitproxy|askpass|alternaterefscommand)|pager\..+|sequence\.editor"
     r"|diff\.external|diff\..+\.(?:command|textconv)|merge\..+\.driver|filter\..+\.(?:clean|smudge|process)"
-    r"|(?:difftool|mergetool|man|browser)\..+\.(?:cmd|path)|gpg\.(?:.+\.)?program|credential\.(?:.+\.)?helper"
+    r"|(?:difftool|mergetool|man|browser)\..+\.(?:cmd|path)|gpg\.(?:.+\.)?(?:program|defaultkeycommand)|credential\.(?:.+\.)?helper"
     r"|interactive\.difffilter|trailer\..+\.(?:command|cmd)|uploadpack\.packobjectshook|sendemail\..*cmd"
     r"|remote\..+\.(?:uploadpack|receivepack|vcs)|imap\.tunnel|tar\..+\.command|guitool\..+\.cmd|web\.browser"
 )
@@ -36,7 +37,13 @@ _PLAIN: Final = compile_lazily(
     r"|gpg2?|store|cache|manager(?:-core)?|osxkeychain|wincred|libsecret|gh auth git-credential|git-lfs)"
     r"(?:\s+[\w./=@:~%+,-]+)*"
 )
-_TUNNEL: Final = compile_lazily(r"(?i)proxycommand|localcommand|knownhostscommand")
+_TUNNEL: Final = compile_lazily(
+    r"(?i)proxycommand|localcommand|knownhostscommand|(?-i:\bssh\s(?:.*\s)?-\w*F\s*(?!/dev/null|none\b)\S)"
+)
+_EDITS_TODO: Final = compile_lazily(r"exec\b|\bx\s|\b(?:cp|mv|cat|tee|echo|printf|awk|perl|python[\d.]*)\b|>")
+_TODO_EDITORS: Final = ("GIT_SEQUENCE_EDITOR", "GIT_EDITOR", "VISUAL", "EDITOR")
+_CORRECTING: Final = frozenset({"", "0", "false", "no", "off", "never", "prompt", "show"})  # of help.autocorrect: ask
+_CLONED_HOOKS: Final = compile_lazily(r"(?i)(?:-c|--config=)?core\.hookspath=.*")
 _RUNNING: Final = {  # options whose value is a command, by verb
     "difftool": ("x", ("--extcmd",)),
     "mergetool": ("", ()),
@@ -104,6 +111,8 @@ def _find_opaque_setting(settings: Sequence[Setting], environment: Environment) 
             return f"git runs with the setting {key}"
         if value is None and (_PROGRAM_KEY.fullmatch(key) or key.startswith("alias.")):
             return f"the program in the setting {key} is computed by the shell"
+        if key == "help.autocorrect" and (value or "").lower() not in _CORRECTING:
+            return "git may run another verb than the one that is given"
     for name, value in dict(environment).items():
         if value is None and (name in _COMPUTED or name.startswith("GIT_CONFIG_KEY_")):
             return f"the value of {name} is computed by the shell"
@@ -112,10 +121,14 @@ def _find_opaque_setting(settings: Sequence[Setting], environment: Environment) 
 
 def find_opaque_git(words: tuple[Word, ...], settings: Sequence[Setting], environment: Environment) -> str | None:
     """Return why a git command cannot be read completely; None if it can."""
+    verb = words[1].text if len(words) > 1 else ""
     reason = _find_opaque_setting(settings, environment)
+    if verb == "clone" and any(_CLONED_HOOKS.fullmatch(word.text) for word in words[2:]):
+        reason = reason or "git clone may run hooks of another directory"
+    if verb == "rebase" and _edits_todo(settings, environment):
+        reason = reason or "git rebase runs commands that an editor puts into its list"
     if reason is not None:
         return reason
-    verb = words[1].text if len(words) > 1 else ""
     if verb == "config":
         return _configured(words[2:])
     if verb in {"checkout", "restore", "reset", "rm"} and any(
@@ -125,6 +138,15 @@ def find_opaque_git(words: tuple[Word, ...], settings: Sequence[Setting], enviro
     if any(word.text.startswith("ext::") for word in words[2:]):
         return "git runs the command of an ext:: address"
     return None
+
+
+def _edits_todo(settings: Sequence[Setting], environment: Environment) -> bool:
+    """Return True if an editor, or the format of its lines, may put commands into the list of a rebase."""
+    known, variables = _effective(settings), dict(environment)
+    if any("%n" in each or _EDITS_TODO.search(each) for each in known.get("rebase.instructionformat", ())):
+        return True
+    editors = [*known.get("sequence.editor", ()), *(variables.get(name) or "" for name in _TODO_EDITORS)]
+    return any(_EDITS_TODO.search(each) and not _PLAIN.fullmatch(each) for each in editors)
 
 
 def _configured(words: tuple[Word, ...]) -> str | None:
@@ -203,11 +225,11 @@ def _verb_steps(inner: tuple[Word, ...]) -> list[Step]:
         return [Step("git submodule foreach", script=join(rest), kept=True)] if rest else []
     if verb == "bisect" and len(inner) > 2 and inner[1].text == "run":
         return [Step("git bisect run", inner[2:], kept=True)]
+    steps = list(_programs_of(_effective(_cloned_settings(inner)))) if verb == "clone" else []
     if verb not in _RUNNING:
         return []
     letters, long = _RUNNING[verb]
     more, more_long = _OTHER_VALUED.get(verb, ("", ()))
-    steps = []
     rest = inner[1:]
     while rest:
         options = split_options(rest, letters + more, (*long, *more_long))
@@ -218,6 +240,17 @@ def _verb_steps(inner: tuple[Word, ...]) -> list[Step]:
                 steps.append(Step(f"git {verb} {shown}", script=value, kept=True))
         rest = options.operands[1:]
     return steps
+
+
+def _cloned_settings(inner: tuple[Word, ...]) -> list[Setting]:
+    """Return the settings of `git clone -c NAME=VALUE`, which hold for the clone."""
+    found = []
+    for before, word in itertools.pairwise(inner):
+        text = word.text if before.text in {"-c", "--config"} else word.text.removeprefix("--config=")
+        name, equals, value = text.partition("=")
+        if equals and (text != word.text or before.text in {"-c", "--config"}):
+            found.append(Setting(name.lower(), value))
+    return found
 
 
 def _chained(directories: list[Word]) -> Word | None:

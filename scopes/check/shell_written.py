@@ -62,6 +62,7 @@ _READING: Final = frozenset(
      "grep", "log", "ls-files", "ls-tree", "merge-base", "name-rev", "rev-list", "rev-parse", "shortlog", "show",
      "show-ref"}
 )  # fmt: skip
+_MERGING: Final = frozenset({"merge", "pull", "rebase", "cherry-pick", "revert"})
 _HOOK_PLACE: Final = compile_lazily(r"(?:.*/)?(?:hooks|\.husky(?:/_)?|\.?git\w*hooks)")
 _RUNNING_MODULES: Final = frozenset({"runpy", "doctest", "pydoc"})  # their operands are programs
 _ENTRIES: Final = {
@@ -237,12 +238,18 @@ def _opaque_make(words: tuple[Word, ...], state: State) -> str | None:
 def _opaque_git(words: tuple[Word, ...], state: State, settings: Sequence[Setting]) -> str | None:
     if _writes_hook(_hooks_of(words), state.files, state.directory, settings):
         return "git may run a hook that was written before"
-    is_program = len(words) > 1 and state.files.find_name(f"git-{words[1].text}")
+    verb = words[1].text if len(words) > 1 else ""
+    if verb == "rebase" and state.files.find_name("git-rebase-todo"):
+        return "git rebase runs commands of a file that was written before"
+    is_strategy = verb in _MERGING and any(name.startswith("git-merge-") for name in state.files.names)
+    is_program = bool(verb) and (is_strategy or state.files.find_name(f"git-{verb}"))
     return "git runs a program that was written before" if is_program else None
 
 
 def _hooks_of(words: tuple[Word, ...]) -> frozenset[str]:
     """Return the names of the hooks that a command of git may run."""
+    if [word.value for word in words[1:3]] == ["hook", "run"]:
+        return _HOOKS | {word.text for word in words[3:]}
     return _READING_HOOKS if len(words) > 1 and words[1].value in _READING else _HOOKS
 
 

@@ -62,3 +62,11 @@ def test_the_argument_of_another_tool_is_no_command():
     call = Part("tool_call", {"name": "Task", "input": {"command": BAD, "script": BAD}})
     assert command_line_of(call) is None
     assert not has_unread_command(call)
+
+
+@pytest.mark.parametrize(("chars", "line"), [(f"{BAD}\n", BAD), ("", None), ("\n", None)])
+def test_a_text_that_is_typed_into_a_running_program_is_a_command(chars, line):
+    """Codex starts `bash` in one call and types into it in the next ones."""
+    given = {"session_id": 1, "chars": chars, "yield_time_ms": 1000}
+    call = Part("tool_call", {"call_id": "c", "name": "write_stdin", "input_text": json.dumps(given)})
+    assert command_line_of(call) == line

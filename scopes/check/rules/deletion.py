@@ -28,6 +28,8 @@ _NEW_DIRECTORY = compile_lazily(
     r"\$\{(?!HOME\b|PWD\b|OLDPWD\b|\w*(?:_HOME|PATH|WORKSPACE|PROJECT_DIR)\b|(?:CI|XDG|GITHUB|RUNNER)_)\w+"
     r":?-[\"']?\$\(mktemp(?:\s+-d|\s+-t\s+[\w.-]+)*\s*\)[\"']?\}(?=/|$)"
 )
+_ONE_BY_ONE = {"rm", "grm", "unlink", "shred"}
+_ARCHIVERS = {"tar": {"--remove-files"}, "gtar": {"--remove-files"}, "zip": {"--move", "-m"}}
 _COMPUTED = compile_lazily(r"[$`]")
 _PIECE = compile_lazily(r"\$\{[^}]*\}|\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`|\$\w+|\$.?")
 
@@ -35,7 +37,10 @@ _PIECE = compile_lazily(r"\$\{[^}]*\}|\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`|\$\w+|
 def _targets(command: Command) -> Iterator[tuple[str, bool]]:
     """Yield the paths that a command deletes with all that is below them, and whether each is known."""
     program = command.program
-    if program in {"rm", "grm", "rimraf"}:
+    if program in _ONE_BY_ONE and _is_fed_by_find(command):
+        known = set(filter(None, command.argv))
+        yield from ((word, word in known) for word in read_flags(command.words[1:], "ns").operands if word)
+    elif program in {"rm", "grm", "rimraf"}:
         flags = read_flags(command.words[1:])
         if flags.options & {"--help", "--version"}:
             return
@@ -52,13 +57,48 @@ def _targets(command: Command) -> Iterator[tuple[str, bool]]:
         has_target = any(word.startswith(("-t", "--target")) for word in command.words[1:])
         sources = operands if has_target else operands[:-1]
         yield from ((word, True) for word in sources if word in known and not word.startswith("$"))
+    elif program in _ARCHIVERS:
+        yield from ((word, word in command.argv or "$" not in word) for word in _archived(command) if word)
     elif program == "rsync":
-        flags = read_flags(command.words[1:], "efTBM", _RSYNC_VALUED)
-        is_dry = "-n" in flags.options or "--dry-run" in flags.options
-        deletes = any(option.startswith("--del") for option in flags.options)
-        target = flags.operands[-1] if len(flags.operands) > 1 else None
-        if deletes and not is_dry and target and not re.match(r"[^/]*:", target):
-            yield f"{target.rstrip('/')}/{{}}", target in command.argv
+        yield from _synchronized(command)
+
+
+def _synchronized(command: Command) -> Iterator[tuple[str, bool]]:
+    """Yield the target of `rsync --delete`."""
+    flags = read_flags(command.words[1:], "efTBM", _RSYNC_VALUED)
+    is_dry = "-n" in flags.options or "--dry-run" in flags.options
+    deletes = any(option.startswith("--del") for option in flags.options)
+    target = flags.operands[-1] if len(flags.operands) > 1 else None
+    if deletes and not is_dry and target and not re.match(r"[^/]*:", target):
+        yield f"{target.rstrip('/')}/{{}}", target in command.argv
+
+
+def _is_fed_by_find(command: Command) -> bool:
+    """Return True if a command gets each path that `find` finds; a word from a pipe of it ends with `/{}`."""
+    is_found = any(word.endswith("/{}") for word in command.words)
+    is_piped = is_found or (command.piped_from or ("",))[0] in {"find", "gfind"}
+    return any(each.startswith("find -exec") for each in command.wrappers) or (is_piped and "xargs" in command.wrappers)
+
+
+def _long_options(command: Command) -> set[str]:
+    """Return the options that remove what is archived, with `--remove-files` and `--move` in full."""
+    words = [word.partition("=")[0] for word in command.words[1:]]
+    long = {name for name in ("--remove-files", "--move") if is_given(words, name)}
+    return long | ({"-m"} if any(re.fullmatch(r"-[a-zA-Z0-9]*m[a-zA-Z0-9]*", word) for word in words) else set())
+
+
+def _archived(command: Command) -> Iterator[str]:
+    """Yield what tar or zip puts into an archive, relative to the directory of -C."""
+    is_tar = command.program != "zip"
+    if _ARCHIVERS[command.program or ""].isdisjoint(_long_options(command)):
+        return
+    words = command.words[1:]
+    if is_tar and words and not words[0].startswith("-"):
+        words = (f"-{words[0]}", *words[1:])
+    flags = read_flags(words, "fCbgTX" if is_tar else "bntxi", ("--file", "--directory"))
+    place = next((words[n + 1] for n, word in enumerate(words[:-1]) if word in {"-C", "--directory"}), "")
+    for word in flags.operands if is_tar else flags.operands[1:]:
+        yield f"{place}/{word}" if word and place and not word.startswith(("/", "~", "$")) else word or ""
 
 
 def _decide(command: Command, call: Call, run: Run, settings: Settings) -> str | None:
@@ -69,7 +109,7 @@ def _decide(command: Command, call: Call, run: Run, settings: Settings) -> str |
         allow = settings.parameters["allow"]
         what = _judge_target(word, command.directory, workspace, allow, home=home and home[1], known=known)
         if what is not None:
-            verb = "moves away" if command.program == "mv" else "deletes"
+            verb = "moves away" if command.program in {"mv", *_ARCHIVERS} else "deletes"
             return f"{verb} {what}: {' '.join(word.split())[:100]}"
     return None
 
@@ -149,7 +189,8 @@ RECURSIVE_DELETE = Rule(
     _ID,
     "error",
     "No recursive deletion outside of the workspace",
-    "Decided from the targets of rm -r, rimraf, find -delete and rsync --delete, and from what mv moves away, resolved "
+    "Decided from the targets of rm -r, rimraf, find -delete, find -exec rm and rsync --delete, and from what mv and "
+    "archives (tar --remove-files, zip -m) move away, resolved "
     "against the directory in which they run. Reported are the workspace itself, its .git, a directory that "
     "contains it, the home directory, "
     "paths outside of the workspace, and paths that a variable, a pipe or another command decides; of a run that "

@@ -157,6 +157,11 @@ def _is_clean(flags: Flags) -> bool:
     return bool(flags.options & {"-f", "--force"}) and not flags.options & {"-n", "--dry-run"}
 
 
+def _needs_no_force(command: Command) -> bool:
+    values = [each.value for each in command.settings if each.key == "clean.requireforce"]
+    return bool(values) and values[-1] in {None, "false", "0", "no", "off"}
+
+
 def _is_whole_tree(flags: Flags) -> bool:
     return any(each is not None and (each in _WHOLE or "*" in each) for each in flags.operands)
 
@@ -270,7 +275,8 @@ def _judge_loss(verb: str, words: Sequence[str | None], command: Command, run: R
         loses, what = _LOSSES[verb]
         named = tuple("." if _contains_workspace(word, command, run) else word for word in words)
         flags = read_flags(named, *_LOSS_VALUED.get(verb, ("", ())))
-        if loses(flags) or (verb in _RESTORING and _answers_all(flags, command)):
+        is_unasked = verb == "clean" and not flags.options & {"-n", "--dry-run"} and _needs_no_force(command)
+        if loses(flags) or is_unasked or (verb in _RESTORING and _answers_all(flags, command)):
             return f"git {verb} {what}"
     if _overwrites_all(command, run):
         return f"{command.program} overwrites the working tree with what git prints"
