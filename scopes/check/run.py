@@ -67,7 +67,7 @@ class Run:
     parts: all parts of all messages, those of calls and texts included; the document of a typed message is one of them
     end: None if no event stream of the run has an end record
     tokens: recorded usage, of each answer once; None if none is recorded
-    answers: answers of models; one with calls whose results stand between them counts once
+    answers: answers of models; one with calls whose results are between them counts once
     seconds: from the first to the last message; None if the times are unknown
     unfinished: a session file that ends before the run; None if each has its end
     damage: records that cannot be read, or were cut off, a text for each

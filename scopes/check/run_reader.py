@@ -188,7 +188,7 @@ class _Builder:
 
     @property
     def end(self) -> RunEnd | None:
-        """An error that the last message tells; None if there is none."""
+        """The error with which the last message ends; None if it ends without one."""
         last = self._last
         if last is None or (last.kind != "error" and last.stop_reason != "error"):
             return None

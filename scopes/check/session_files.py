@@ -69,7 +69,7 @@ def find_damage(repository: Repository, commit: Oid, record: SourceRecord, segme
     """Return what is wrong with the records of a source that are not JSON, one line of text for each.
 
     A record of an unknown type is none of them: newer agents write such. Of an event stream only a last record that was
-    cut off counts, since what a program prints can stand between log lines.
+    cut off counts, since what a program prints can be between log lines.
     """
     unread = sorted((s.span.offset, s.span.length) for s in segments if s.unparsed is not None and s.span.length)
     if is_stream_part(record.part):
