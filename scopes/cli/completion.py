@@ -262,7 +262,7 @@ def _recorded_files(_placeholder: str, current: str, parsed: ParsedWords) -> Can
 
 
 def _stored_values(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
-    """Return conflicts, memory entries, action items or keys of the state; ended conflicts only for `show`."""
+    """Return conflicts, memory entries, action items, keys of the state or agents; ended conflicts only for `show`."""
     name = _find_conversation(parsed, _named_conversation(parsed) or "@")
     if placeholder in {"GROUP/NAME", "TOPIC"} and parsed.arguments:
         name += parsed.arguments[0].removeprefix(_named_conversation(parsed) or "")  # of CONV/BRANCH
@@ -437,6 +437,8 @@ _SOURCES: dict[str, Callable[[str, str, ParsedWords], Candidates]] = {
     "SIDE": _sides,
     "BRANCH": _branches,
     **dict.fromkeys(_REVISIONS, _revisions),
-    **dict.fromkeys(("CONFLICT", "REQUEST", "CANDIDATE", "ENTRY", "ACTION", "GROUP/NAME"), _stored_values),
+    **dict.fromkeys(
+        ("CONFLICT", "REQUEST", "CANDIDATE", "ENTRY", "ACTION", "GROUP/NAME", "AGENT|NUMBER"), _stored_values
+    ),
     **dict.fromkeys(_INDEX_COLUMNS, _index_values),
 }

@@ -187,6 +187,11 @@ def _agents(repository: Repository, _conversation: str, _typed: str) -> Candidat
     yield from ((name, "agent") for name in participants_of(repository, tips))
 
 
+def _registered(repository: Repository, _conversation: str, _typed: str) -> Candidates:
+    for agent in load("scopes.agents.registry:Registry")(repository).agents:
+        yield agent.name, f"number {agent.number}, {'available' if agent.available else 'away'}"
+
+
 def _entries(repository: Repository, _conversation: str, typed: str) -> Candidates:
     for entry in load("scopes.memory.store:Memory")(repository).walk(typed[:_ID_LETTERS]):
         yield _shorten(entry.id, typed), f"{entry.agent}: {entry.summary}"
@@ -219,6 +224,7 @@ _SOURCES: dict[str, Callable[[Repository, str, str], Candidates]] = {
     "SIDE": _sides,
     "GROUP/NAME": _keys,
     "AGENT": _agents,
+    "AGENT|NUMBER": _registered,
     "FILE": _files,
     "ENTRY": _entries,
     "ACTION": _actions,

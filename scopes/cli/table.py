@@ -12,7 +12,8 @@ _WRITING = frozenset({
     "cherry-pick", "conflicts resolve", "conflicts intervene", "conflicts escalate", "rewind", "delete", "undo", "redo",
     "init", "repair", "gc", "config set", "config unset", "decisions withdraw", "decisions accept",
     "decisions dismiss", "merge-requests open",
-    "merge-requests merge", "merge-requests close",
+    "merge-requests merge", "merge-requests close", "agents register", "agents update", "agents remove",
+    "agents available", "agents away", "agents import",
 })  # fmt: skip
 
 
@@ -128,6 +129,7 @@ _READ_PAST = frozenset({
     "list", "show", "log", "cat", "search", "files", "decisions", "diff", "range-diff", "blame", "changes", "stats",
     "export", "context", "history", "branch", "tag", "conflicts list", "conflicts show", "merge-requests list",
     "operations list", "operations show", "tokens count",
+    "agents list", "agents show", "agents export",
     "memory list", "memory show", "memory search", "memory context", "memory actions", "memory stats",
 })  # fmt: skip
 
@@ -141,6 +143,7 @@ CONTEXT = "build context and count tokens"
 BRANCH = "branch"
 MERGE = "merge"
 UNDO = "undo"
+AGENTS = "agents"
 CHECK = "check what agents did"
 STORE = "maintain the store"
 PROGRAM = "settings and help"
@@ -213,6 +216,15 @@ TABLE = Table(
         _command(UNDO, "conv redo", "Redo what you undid last"),
         _command(UNDO, "conv operations list", "List the operations, newest first"),
         _command(UNDO, "conv operations show", "Show what one operation changed"),
+        _command(AGENTS, "agents register", "Register a person or a program"),
+        _command(AGENTS, "agents list", "List agents and other participants"),
+        _command(AGENTS, "agents show", "Show an agent"),
+        _command(AGENTS, "agents update", "Change what is known about an agent"),
+        _command(AGENTS, "agents remove", "Remove an agent from the registry"),
+        _command(AGENTS, "agents available", "Make an agent available"),
+        _command(AGENTS, "agents away", "Make an agent unavailable"),
+        _command(AGENTS, "agents export", "Print the A2A agent card of an agent"),
+        _command(AGENTS, "agents import", "Register the agent of an A2A agent card"),
         _command(CHECK, "check", "Check what agents did against rules"),
         _command(STORE, "init", "Create a store for this project"),
         _command(STORE, "verify", "Check the whole store, or one imported transcript"),
@@ -235,6 +247,7 @@ TABLE = Table(
         Group(("conversations", "conflicts"), "Show and resolve conflicts between branches"),
         Group(("conversations", "merge-requests"), "Ask for merges, and answer (short: mr)"),
         Group(("conversations", "operations"), "Show the operation log, for undo and redo"),
+        Group(("agents",), "Register agents, and say who is available"),
         Group(("memory",), "Keep a memory of past conversations"),
         Group(("tokens",), "Count tokens, exactly or by an estimate"),
         Group(("config",), "Read and change settings"),

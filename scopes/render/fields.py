@@ -27,6 +27,7 @@ _ROWS = {
     "doctor": "checks",
     "file-list": "files",
     "log": "messages",
+    "agent-list": "agents",
     "memory-actions": "actions",
     "memory-search": "hits",
     "range-diff": "pairs",

@@ -5,6 +5,7 @@ refs/scopes/meta/<conversation>           the metadata of a conversation
 refs/scopes/active/<conversation>         symbolic: its active branch
 refs/scopes/operations                    the operation log
 refs/scopes/memory                        the memory entries of conversations
+refs/scopes/agents                        the registered agents
 refs/scopes/pending                       marker of a committed operation whose refs are not all moved yet
 refs/scopes/trash/<conversation>/<operation>/...   deleted refs
 """
@@ -22,6 +23,7 @@ ACTIVE = "refs/scopes/active/"
 TRASH = "refs/scopes/trash/"
 OPERATIONS = "refs/scopes/operations"
 MEMORY = "refs/scopes/memory"
+AGENTS = "refs/scopes/agents"
 PENDING = "refs/scopes/pending"
 SYMBOLIC = "ref: "
 _FEW = 16

@@ -57,6 +57,7 @@ BEFORE = {
     "scopes mr close": REQUESTED,
     "scopes conv uncompact": (("compact", "conv-001/main", "--all"),),
     "scopes redo": (("undo",),),
+    "scopes agents register reviewer": (("agents", "remove", "reviewer"),),
     "scopes conv abandon conv-001/try-sqlite --revive": (("abandon", "conv-001", "try-sqlite"),),
     "scopes config unset": (("config", "set", "scopes.durability", "fast"),),
     "scopes conv rewind conv-001 --to": (("tag", "conv-001", "before-refactoring", "main~2"),),
@@ -105,6 +106,8 @@ def make_store(directory):
         store.run("new", "--id", name)
         store.run("append", name, f"This is {name}.")
     store.imported = store.run("cat", "conv-002", "--json")["id"]
+    for name in ("reviewer", "tester", "writer"):
+        store.run("agents", "register", name, "--json")
     store.fork("The login fails on Safari.")
     store.run("branch", store.id, "again", "--no-switch")
     store.run("branch", store.id, "release", "--no-switch")
@@ -157,6 +160,8 @@ def workspace(tmp_path, monkeypatch, sealed_world):
     (directory / "ci" / "scopes-check.toml").touch()
     (directory / "last.sarif").write_text('{"runs": []}')
     (directory / "run.jsonl").write_text(MESSAGE_LIST)
+    for name in ("reviewer.json", "card.json"):
+        (directory / name).write_text('{"name": "cook"}')
     (directory / "messages.jsonl").write_text(MESSAGE_LINE * 2)
     shutil.copy(TRANSCRIPT, directory / "agent.jsonl")
     (directory / "tests" / "rules").mkdir(parents=True)

@@ -60,6 +60,9 @@ READS = {
     "operations list": ("operations", "list"),
     "operations show": ("operations", "show", "{operation}"),
     "tokens count": ("tokens", "count", "conv-001"),
+    "agents list": ("agents", "list"),
+    "agents show": ("agents", "show", "alice"),
+    "agents export": ("agents", "export", "1"),
     "memory list": ("memory", "list"),
     "memory show": ("memory", "show", "{entry}"),
     "memory search": ("memory", "search", "redis"),
@@ -73,6 +76,7 @@ CHANGES = (
     ("tag", "conv-001", "v1"),
     ("append", "conv-001/main", "--as", "alice", "--kind", "decision", "--topic", "cache", "redis"),
     ("memory", "add", "the cache is redis", "--topic", "redis", "--action", "measure it"),
+    ("agents", "register", "alice", "--capability", "parse"),
     ("merge-requests", "open", "conv-001", "--source", "fix", "--title", "Fix"),
     ("merge", "conv-001", "--source", "fix", "--target", "main"),
     ("new", "--title", "another"),
@@ -86,7 +90,7 @@ CHANGES = (
     ("delete", "conv-002"),
     ("delete-branch", "conv-001", "fix", "--force"),
 )
-COPIED_AFTER = 6, 12, 14  # the merge that stops, the append after the compaction, the undo
+COPIED_AFTER = 7, 13, 15  # the merge that stops, the append after the compaction, the undo
 
 
 def outcome(done):

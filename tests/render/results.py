@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from hashlib import sha1
 
+from scopes.agents.agent import Agent
+from scopes.agents.card import AgentCard
+from scopes.agents.list import AgentList, AgentRow, AgentView
+from scopes.agents.register import AgentChanged
 from scopes.check.check import Checked, CheckedRun
 from scopes.check.compare import Amount, RunComparison, Use
 from scopes.check.explain import ParameterRow, RuleExplained, RuleList, RuleRow
@@ -622,6 +626,10 @@ SUMMARIZED = Summarized(
     text="The form sets a cookie.\nWe will use SameSite=Lax.", compact=False, operation=OPERATION,
 )  # fmt: skip
 
+AGENT = Agent(
+    number=1, name="reviewer", description="reads every change before it is merged", capabilities=("review", "security"),
+    dependencies=("requirements",), metadata={"model": "gpt-5"}, registered=format_seconds(NOW_SECONDS - 86_400),
+)  # fmt: skip
 TO_DO = ActionItem("memory22222222222222222222.1", "test it on Safari 17")
 REMEMBERED = MemoryEntry(
     id=message_id("memory"), agent="planner", time=format_seconds(NOW_SECONDS - 3600), importance=6, conversation=CONVERSATION,
@@ -1174,6 +1182,22 @@ SAMPLES = {
             id=DECIDED.id, oid=DECIDED.oid, conversation=CONVERSATION, branch="main", topic="cookies", candidate=CANDIDATE
         ),
         "dismissed": CandidateDismissed(conversation=CONVERSATION, candidate=CANDIDATE, operation=OPERATION),
+    },
+    "agents": {
+        "list": AgentList(
+            rows=(
+                AgentRow(AGENT.name, AGENT, 3),
+                AgentRow("carol", replace(AGENT, number=12, name="carol", type="human", available=False, capabilities=()), 1),
+                AgentRow("claude-code", None, 1204),
+            ),
+        ),
+        "empty-list": AgentList(rows=()),
+        "agent": AgentView(row=AgentRow(AGENT.name, AGENT, 3)),
+        "participant": AgentView(row=AgentRow("claude-code", None, 1)),
+        "registered": AgentChanged(agent=AGENT, change="registered", operation=OPERATION),
+        "away": AgentChanged(agent=replace(AGENT, available=False), change="away", operation=OPERATION),
+        "unchanged": AgentChanged(agent=AGENT, change="unchanged"),
+        "card": AgentCard(card={"name": "reviewer", "skills": [{"id": "review", "tags": ["review"]}]}),
     },
     "merge_requests": {
         "opened": MergeRequestChanged(row=REQUEST_ROW, change="opened", operation=OPERATION),

@@ -87,10 +87,8 @@ def test_a_log_marks_merged_branches_newest_first(merged):
     assert [mark.partition(",")[0] for mark in marks] == [
         "── parallel branch docs",
         "── end of branch docs; back on main",
-        f"── parallel branch {RESOLUTION}",
         "── parallel branch fix",
-        f"── end of branch fix; back on {RESOLUTION}",
-        f"── end of branch {RESOLUTION}; back on main",
+        "── end of branch fix; back on main",
     ]
     begin = lines.index(marks[0])
     assert lines[begin + 1 : begin + 3] == [
@@ -103,7 +101,7 @@ def test_a_log_marks_merged_branches_oldest_first(merged):
     result = log(merged, "conv-001/main", oldest_first=True, digests=True)
     lines = seen_lines(WithOptions(result, ViewOptions(oneline=True)), 100)
     marks = [line.partition(",")[0] for line in lines if line.startswith("──")]
-    assert marks[0] == f"── parallel branch {RESOLUTION}"
+    assert marks[0] == "── parallel branch fix"
     assert marks[-1] == "── end of branch docs; back on main"
     assert not any("fork point:" in line for line in lines), "digests are for the long form"
 

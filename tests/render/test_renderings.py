@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import scopes.agents
 import scopes.check
 import scopes.context
 import scopes.conversation
@@ -36,6 +37,7 @@ from tests.support.examples import examples
 MODULES = [
     importlib.import_module(f"{package.__name__}.{module.name}")
     for package in (
+        scopes.agents,
         scopes.context,
         scopes.conversation,
         scopes.exporters,

@@ -1,0 +1,1 @@
+"""Agents of a store: who is there, what each can do, and who is available."""

@@ -1,0 +1,138 @@
+"""A registered agent and its JSON form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from scopes.errors import Corrupt, Invalid
+from scopes.ids import AgentName, parse_agent_name
+from scopes.model import encoding
+from scopes.model.encoding import without_none
+
+AgentType: TypeAlias = Literal["human", "ai"]
+AGENT_TYPES: tuple[AgentType, ...] = ("ai", "human")
+MAX_ITEMS = 100
+MAX_ITEM_CHARACTERS = 200
+MAX_DESCRIPTION_CHARACTERS = 2_000
+MAX_METADATA_CHARACTERS = 10_000
+_FORMAT_VERSION = 1
+_RESERVED = frozenset({"all"})  # a receiver that is no name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """A person or a program that is registered in a store (S4-29, S2-1).
+
+    Attributes:
+        number: From 1, in the order of registration; never used again.
+        type: `human` or `ai`.
+        capabilities: What it can do, as words to address it by: `@review`.
+        dependencies: The context keys that it depends on (S2-4).
+        metadata: Further facts by name, as texts.
+        available: Whether messages are delivered to it now; otherwise they wait.
+        registered: When, as RFC 3339.
+        card: The fields of an imported A2A agent card that scopes does not use, kept for the export.
+        extra: Fields of later versions.
+    """
+
+    number: int
+    name: AgentName
+    type: AgentType = "ai"
+    description: str = ""
+    capabilities: tuple[str, ...] = ()
+    dependencies: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    available: bool = True
+    registered: str
+    card: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def check_agent(agent: Agent) -> Agent:
+    """Return the agent if its texts are valid.
+
+    Raises:
+        Invalid: a name, a capability, a dependency or the metadata is blank, too long, or cannot be addressed.
+    """
+    parse_agent_name(agent.name)
+    if agent.name in _RESERVED or agent.name.startswith("@") or agent.name.isdecimal():
+        raise Invalid(
+            f"{agent.name!a} cannot be the name of an agent", hint="numbers, `all` and `@capability` address agents"
+        )
+    if agent.type not in AGENT_TYPES:
+        raise Invalid(f"{agent.type!a} is not a type of agent", hint=f"types: {', '.join(AGENT_TYPES)}")
+    for what, items in (("capability", agent.capabilities), ("dependency", agent.dependencies)):
+        _check_items(what, items)
+    if len(agent.description) > MAX_DESCRIPTION_CHARACTERS:
+        raise Invalid(f"the description has {len(agent.description):,} characters; at most 2,000 are allowed")
+    _check_items("metadata name", agent.metadata)
+    if sum(map(len, agent.metadata.values())) > MAX_METADATA_CHARACTERS:
+        raise Invalid(f"the metadata has more than {MAX_METADATA_CHARACTERS:,} characters")
+    return agent
+
+
+def _check_items(what: str, items: Iterable[str]) -> None:
+    known = list(items)
+    if len(known) > MAX_ITEMS:
+        raise Invalid(f"an agent has at most {MAX_ITEMS} items of the kind {what}, not {len(known)}")
+    for item in known:
+        if not item or len(item) > MAX_ITEM_CHARACTERS or any(c.isspace() or not c.isprintable() for c in item):
+            raise Invalid(
+                f"{item[:MAX_ITEM_CHARACTERS]!a} cannot be a {what}",
+                hint=f"one word of at most {MAX_ITEM_CHARACTERS} characters",
+            )
+
+
+def encode_agent(agent: Agent) -> bytes:
+    """Encode an agent as indented JSON, readable with `git show`."""
+    document = {
+        "v": _FORMAT_VERSION,
+        "number": agent.number,
+        "name": agent.name,
+        "type": agent.type,
+        **without_none(description=agent.description or None),
+        "capabilities": list(agent.capabilities),
+        "dependencies": list(agent.dependencies),
+        "metadata": dict(agent.metadata),
+        "available": agent.available,
+        "registered": agent.registered,
+        **without_none(card=dict(agent.card) or None),
+        **agent.extra,
+    }
+    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+
+
+def decode_agent(data: bytes) -> Agent:
+    """Decode an agent; what is missing or of another type has its default.
+
+    Raises:
+        Corrupt: the data is not JSON, or has no number, name or time.
+    """
+    match encoding.load(data):
+        case {"number": int(number), "name": str(name), "registered": str(registered), **rest} if number > 0 and name:
+            rest.pop("v", None)
+            kind, available = rest.pop("type", "ai"), rest.pop("available", True)
+            description, metadata, card = (rest.pop(key, None) for key in ("description", "metadata", "card"))
+            return Agent(
+                number=number,
+                name=AgentName(name),
+                type="human" if kind == "human" else "ai",
+                description=description if isinstance(description, str) else "",
+                capabilities=_texts(rest.pop("capabilities", None)),
+                dependencies=_texts(rest.pop("dependencies", None)),
+                metadata={k: v for k, v in metadata.items() if isinstance(v, str)}
+                if isinstance(metadata, dict)
+                else {},
+                available=available is not False,
+                registered=registered,
+                card=card if isinstance(card, dict) else {},
+                extra={str(key): value for key, value in rest.items()},
+            )
+    raise Corrupt("a registered agent is damaged", hint="see: scopes verify")
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()

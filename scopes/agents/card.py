@@ -1,0 +1,118 @@
+"""Agent cards of the A2A protocol (version 1.0): export of a registered agent, import of a card.
+
+A card has `name`, `description`, `version`, `skills` ({id, name, description, tags, examples}) and `capabilities`
+(streaming, ...). What an agent of scopes can do are the ids and tags of the skills. Fields that scopes does not use are
+kept and exported again. Source: specification/a2a.proto of the A2A project.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from scopes.agents.agent import MAX_DESCRIPTION_CHARACTERS, MAX_ITEM_CHARACTERS, MAX_ITEMS
+from scopes.agents.register import AgentChanged, register
+from scopes.agents.registry import Registry
+from scopes.errors import Corrupt, Invalid
+from scopes.model import encoding
+from scopes.result import Result
+from scopes.store.repository import Repository
+
+MAX_CARD_BYTES = 1_000_000
+_OWN = frozenset({"name", "description"})
+_EXTENSION = "scopes"  # the key of what only scopes has
+_CARD_VERSION = "1.0.0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentCard(Result):
+    """The agent card of a registered agent, as a JSON object."""
+
+    card: Mapping[str, Any]
+
+
+def export_card(repository: Repository, name: str) -> AgentCard:
+    """Return the agent card of an agent; an imported one with the present name, description and capabilities.
+
+    Raises:
+        NotFound, Ambiguous: there is no such agent, or several.
+    """
+    agent = Registry(repository).find(name)
+    card = dict(agent.card)
+    skills = [skill for skill in _skills(card) if _names_of(skill) & set(agent.capabilities)]
+    known = {name for skill in skills for name in _names_of(skill)}
+    skills += [_skill(name) for name in agent.capabilities if name not in known]
+    own = {"number": agent.number, "type": agent.type, "dependencies": list(agent.dependencies), **agent.metadata}
+    document = {
+        "version": _CARD_VERSION,
+        "capabilities": {},
+        "defaultInputModes": ["text/plain"],
+        "defaultOutputModes": ["text/plain"],
+        **card,
+        "name": agent.name,
+        "description": agent.description or agent.name,
+        "skills": skills,
+        _EXTENSION: own,
+    }
+    return AgentCard(card=document)
+
+
+def import_card(repository: Repository, data: bytes, *, name: str | None = None) -> AgentChanged:
+    """Register the agent of a card, under another name if one is given.
+
+    Raises:
+        Corrupt: it is no agent card.
+        Invalid, Refused: as `register`.
+    """
+    if len(data) > MAX_CARD_BYTES:
+        raise Invalid(f"an agent card has at most {MAX_CARD_BYTES:,} bytes", hint="is this the right file?")
+    card: Any = None
+    with suppress(Corrupt):
+        card = encoding.load(data)
+    if not isinstance(card, dict) or not isinstance(card.get("name"), str):
+        raise Corrupt("this is not an agent card", hint="a card is a JSON object with name, description, skills, ...")
+    description = card.get("description")
+    own = card.get(_EXTENSION)
+    kept = {key: value for key, value in card.items() if key not in {*_OWN, _EXTENSION}}
+    return register(
+        repository,
+        name or card["name"],
+        agent_type="human" if isinstance(own, dict) and own.get("type") == "human" else "ai",
+        description=description[:MAX_DESCRIPTION_CHARACTERS] if isinstance(description, str) else "",
+        capabilities=list(_walk_capabilities(card))[:MAX_ITEMS],
+        dependencies=_dependencies(own),
+        card=kept,
+    )
+
+
+def _dependencies(own: object) -> Sequence[str]:
+    found = own.get("dependencies") if isinstance(own, dict) else None
+    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else ()
+
+
+def _walk_capabilities(card: Mapping[str, Any]) -> Iterator[str]:
+    for skill in _skills(card):
+        for name in (skill.get("id"), *_tags(skill)):
+            word = "-".join(name.split())[:MAX_ITEM_CHARACTERS] if isinstance(name, str) else ""
+            if word and word.isprintable():
+                yield word
+
+
+def _skills(card: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    skills = card.get("skills")
+    return [skill for skill in skills if isinstance(skill, dict)] if isinstance(skills, list) else []
+
+
+def _tags(skill: Mapping[str, Any]) -> list[Any]:
+    tags = skill.get("tags")
+    return tags if isinstance(tags, list) else []
+
+
+def _names_of(skill: Mapping[str, Any]) -> set[str]:
+    return {"-".join(name.split()) for name in (skill.get("id"), *_tags(skill)) if isinstance(name, str)}
+
+
+def _skill(name: str) -> dict[str, Any]:
+    return {"id": name, "name": name, "description": name, "tags": [name]}

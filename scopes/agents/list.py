@@ -1,0 +1,100 @@
+"""`agents list` and `agents show`: the registered agents, and other participants of conversations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from scopes.agents.agent import Agent
+from scopes.agents.registry import Registry
+from scopes.errors import NotFound
+from scopes.history.conversations import ParticipantCache, participants_of
+from scopes.history.name_syntax import match_prefix
+from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.ids import AgentName
+from scopes.result import Result
+from scopes.store.repository import Repository, read_commit
+
+
+class AgentRow(NamedTuple):
+    """A registered agent, or the name of a participant who is not registered; `conversations` with messages of it."""
+
+    name: AgentName
+    agent: Agent | None
+    conversations: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentList(Result):
+    """The registered agents by number, then other participants, those of most conversations first."""
+
+    rows: tuple[AgentRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentView(Result):
+    """One agent or participant."""
+
+    row: AgentRow
+
+
+def list_agents(
+    repository: Repository,
+    *,
+    capability: str | None = None,
+    available: bool | None = None,
+    registered_only: bool = False,
+) -> AgentList:
+    """List agents, and unless `registered_only`, a capability or an availability is given also other participants.
+
+    available: True for those that are available, False for those that are away.
+    """
+    registry = Registry(repository)
+    agents = [
+        agent
+        for agent in registry.agents
+        if (capability is None or capability.removeprefix("@") in agent.capabilities)
+        and available in {None, agent.available}
+    ]
+    counts = count_conversations(repository)
+    rows = [AgentRow(agent.name, agent, counts[agent.name]) for agent in agents]
+    if not registered_only and capability is None and available is None:
+        rows += _unregistered(registry, counts)
+    return AgentList(rows=tuple(rows), notes=registry.notes)
+
+
+def show_agent(repository: Repository, name: str) -> AgentView:
+    """Show a registered agent by name, number or prefix, or a participant by name.
+
+    Raises:
+        NotFound, Ambiguous: there is no such agent or participant, or several.
+    """
+    registry = Registry(repository)
+    counts = count_conversations(repository)
+    try:
+        agent = registry.find(name)
+    except NotFound as error:
+        found = {row.name: row for row in _unregistered(registry, counts)}
+        if not any(each.startswith(name) for each in found):
+            raise error from None
+        return AgentView(row=found[AgentName(match_prefix(name, found, "agent", None))], notes=registry.notes)
+    return AgentView(row=AgentRow(agent.name, agent, counts[agent.name]), notes=registry.notes)
+
+
+def count_conversations(repository: Repository) -> Counter[AgentName]:
+    """Return in how many conversations each participant has written."""
+    counts: Counter[AgentName] = Counter()
+    cache: ParticipantCache = {}
+    for conversation in conversation_ids(repository):
+        tips = (read_commit(repository, tip) for tip in list_branch_tips(repository, conversation).values())
+        counts.update(participants_of(repository, tips, cache))
+    return counts
+
+
+def _unregistered(registry: Registry, counts: Counter[AgentName]) -> Iterator[AgentRow]:
+    known = {agent.name for agent in registry.agents}
+    for name, number in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
+        if name not in known:
+            yield AgentRow(name, None, number)

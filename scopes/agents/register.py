@@ -1,0 +1,168 @@
+"""`agents register`, `update`, `remove`, `available` and `away`: change who is registered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from scopes.agents.agent import Agent, AgentType, check_agent
+from scopes.agents.registry import Registry, change_registry
+from scopes.clock import now
+from scopes.errors import Refused
+from scopes.ids import AgentName, OperationId
+from scopes.result import Note, Result
+from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentChanged(Result):
+    """An agent after a change, which is `registered`, `updated`, `removed`, `available`, `away` or `unchanged`."""
+
+    agent: Agent
+    change: str
+    operation: OperationId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentChanges:
+    """What to change about an agent; None keeps it. `add_` and `remove_` change single items of the lists."""
+
+    name: str | None = None
+    type: AgentType | None = None
+    description: str | None = None
+    add_capabilities: Sequence[str] = ()
+    remove_capabilities: Sequence[str] = ()
+    add_dependencies: Sequence[str] = ()
+    remove_dependencies: Sequence[str] = ()
+    metadata: Mapping[str, str | None] | None = None
+
+
+def register(
+    repository: Repository,
+    name: str,
+    *,
+    agent_type: AgentType = "ai",
+    description: str = "",
+    capabilities: Sequence[str] = (),
+    dependencies: Sequence[str] = (),
+    metadata: Mapping[str, str] | None = None,
+    available: bool = True,
+    card: Mapping[str, Any] | None = None,
+) -> AgentChanged:
+    """Register a person or a program; it gets the next number, which no other agent ever had (S2-1).
+
+    Raises:
+        Refused: the name is registered already.
+        Invalid: a text is blank, too long, or cannot be used to address the agent.
+    """
+    agent = check_agent(
+        Agent(
+            number=1,
+            name=AgentName(name),
+            type=agent_type,
+            description=description.strip(),
+            capabilities=_unique(capabilities),
+            dependencies=_unique(dependencies),
+            metadata=dict(metadata or {}),
+            available=available,
+            registered=now(),
+            card=dict(card or {}),
+        )
+    )
+    with exclusive_write(repository):
+        registry = Registry(repository)
+        _require_free(registry, agent.name)
+        agent = replace(agent, number=registry.next_number())
+        summary = f"register agent {agent.number}: {agent.name}"
+        operation = change_registry(registry, {agent.number: agent}, summary, registered=agent.number)
+    return AgentChanged(agent=agent, change="registered", operation=operation)
+
+
+def update(repository: Repository, name: str, changes: AgentChanges) -> AgentChanged:
+    """Change the fields of an agent; its number stays.
+
+    Raises:
+        NotFound, Ambiguous: there is no such agent, or several.
+        Refused: the new name belongs to another agent.
+        Invalid: a text cannot be stored.
+    """
+    with exclusive_write(repository):
+        registry = Registry(repository)
+        before = registry.find(name)
+        after = check_agent(_apply(before, changes))
+        if after.name != before.name:
+            _require_free(registry, after.name)
+        missing = [
+            *_missing("capability", changes.remove_capabilities, before.capabilities),
+            *_missing("dependency", changes.remove_dependencies, before.dependencies),
+        ]
+        done = _store(registry, before, after, "updated", "update")
+        return replace(done, notes=(*missing, *done.notes))
+
+
+def remove(repository: Repository, name: str) -> AgentChanged:
+    """Remove an agent from the registry; its messages stay, and its number is not used again.
+
+    Raises:
+        NotFound, Ambiguous: there is no such agent, or several.
+    """
+    with exclusive_write(repository):
+        registry = Registry(repository)
+        agent = registry.find(name)
+        operation = change_registry(registry, {agent.number: None}, f"remove agent {agent.number}: {agent.name}")
+    return AgentChanged(agent=agent, change="removed", operation=operation)
+
+
+def set_availability(repository: Repository, name: str, *, available: bool) -> AgentChanged:
+    """Make an agent available, or not: what is sent to it then waits (S4-33).
+
+    Raises:
+        NotFound, Ambiguous: there is no such agent, or several.
+    """
+    word = "available" if available else "away"
+    with exclusive_write(repository):
+        registry = Registry(repository)
+        before = registry.find(name)
+        return _store(registry, before, replace(before, available=available), word, f"set {word}:")
+
+
+def _store(registry: Registry, before: Agent, after: Agent, change: str, verb: str) -> AgentChanged:
+    if after == before:
+        note = Note(f"agent {before.name} is unchanged")
+        return AgentChanged(agent=before, change="unchanged", notes=(note,))
+    operation = change_registry(registry, {after.number: after}, f"{verb} agent {after.number}: {after.name}")
+    return AgentChanged(agent=after, change=change, operation=operation)
+
+
+def _apply(agent: Agent, changes: AgentChanges) -> Agent:
+    metadata = {**agent.metadata, **(changes.metadata or {})}
+    return replace(
+        agent,
+        name=agent.name if changes.name is None else AgentName(changes.name),
+        type=changes.type or agent.type,
+        description=agent.description if changes.description is None else changes.description.strip(),
+        capabilities=_changed(agent.capabilities, changes.add_capabilities, changes.remove_capabilities),
+        dependencies=_changed(agent.dependencies, changes.add_dependencies, changes.remove_dependencies),
+        metadata={name: value for name, value in metadata.items() if value is not None},
+    )
+
+
+def _changed(items: Sequence[str], added: Sequence[str], removed: Sequence[str]) -> tuple[str, ...]:
+    return _unique(item for item in (*items, *added) if item not in set(removed))
+
+
+def _missing(what: str, removed: Sequence[str], items: Sequence[str]) -> list[Note]:
+    return [Note(f"the agent has no {what} {item!a}") for item in removed if item not in items]
+
+
+def _require_free(registry: Registry, name: str) -> None:
+    other = registry.find_named(name)
+    if other is not None:
+        hint = f"change it: scopes agents update {other.number}, or choose another name"
+        raise Refused(f"agent {name!a} is registered already, as number {other.number}", hint=hint)
+
+
+def _unique(items: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(items))

@@ -1,0 +1,135 @@
+"""Storage of the registered agents: a ref of its own, with a tree that has one file for each agent.
+
+    agents/<number>.json    an agent
+    next                    the number of the next agent
+
+The history can be read and merged with plain git. Every change is an operation, so undo works. A number that an undone
+registration had is not used again: the operation log has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cached_property
+
+from scopes.agents.agent import Agent, decode_agent, encode_agent
+from scopes.errors import Ambiguous, Corrupt
+from scopes.history.metadata import write_metadata
+from scopes.history.name_syntax import match_prefix
+from scopes.history.transaction import RefTransaction
+from scopes.ids import Oid, OperationId
+from scopes.result import Note
+from scopes.store.operation_log import walk_operation_commits
+from scopes.store.refs import AGENTS
+from scopes.store.repository import Repository, read_commit, read_operation, read_tree
+from scopes.store.trees import BlobChange, find_blob, read_blob
+
+KIND = "agents"
+"""The kind of the operations that change the registry; one that registers has the number in its details."""
+_DIRECTORY, _NEXT = "agents", "next"
+_NUMBER = "number"
+
+
+class Registry:
+    """The registered agents at one commit. `notes` name the files that are no agents; they are left in place."""
+
+    def __init__(self, repository: Repository) -> None:
+        """Read the registry; it may be empty.
+
+        Raises:
+            NotFound: an object is missing.
+        """
+        self.repository = repository
+        value = repository.find_ref(AGENTS)
+        self.commit = None if value is None else Oid(value)
+        self._damaged: list[str] = []
+
+    @cached_property
+    def agents(self) -> tuple[Agent, ...]:
+        """Every agent, by number."""
+        top = {} if self.commit is None else read_tree(self.repository, read_commit(self.repository, self.commit).tree)
+        directory = top.get(_DIRECTORY)
+        if directory is None or not directory.is_tree:
+            return ()
+        found: dict[int, Agent] = {}
+        for name, entry in read_tree(self.repository, directory.oid).items():
+            agent = None
+            with suppress(Corrupt):
+                agent = None if entry.is_tree else decode_agent(read_blob(self.repository, entry.oid))
+            if agent is None or name != _file_of(agent.number):
+                self._damaged.append(name)
+            else:
+                found[agent.number] = agent
+        return tuple(found[number] for number in sorted(found))
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """A note that names the files that are no agents."""
+        if not self.agents and not self._damaged:
+            return ()
+        named = ", ".join(self._damaged[:3])
+        hint = f"see: git show {AGENTS}:{_DIRECTORY}"
+        return (Note(f"files of the registry that are no agents were ignored: {named}", hint),) if named else ()
+
+    def find(self, text: str) -> Agent:
+        """Return an agent by its name, its number, or a unique prefix of its name.
+
+        Raises:
+            NotFound, Ambiguous: no agent or several match.
+        """
+        if text.isdecimal():
+            numbered = next((agent for agent in self.agents if str(agent.number) == text.lstrip("0")), None)
+            if numbered is not None:
+                return numbered
+        same = [agent for agent in self.agents if agent.name == text]
+        if len(same) > 1:  # two machines registered the name
+            numbers = ", ".join(str(agent.number) for agent in same)
+            raise Ambiguous(f"{text!a} is the name of {len(same)} agents", hint=f"name one by its number: {numbers}")
+        by_name: dict[str, Agent] = {agent.name: agent for agent in self.agents}
+        return by_name[match_prefix(text, by_name, "agent", "list them: scopes agents list")]
+
+    def find_named(self, name: str) -> Agent | None:
+        """Return the first agent with exactly this name; None if there is none."""
+        return next((agent for agent in self.agents if agent.name == name), None)
+
+    def next_number(self) -> int:
+        """Return the number for a new agent: higher than all that were ever given, also by undone registrations."""
+        commit = None if self.commit is None else read_commit(self.repository, self.commit)
+        stored = None if commit is None else find_blob(self.repository, commit.tree, _NEXT)
+        text = (stored or b"").strip()
+        following = int(text) if text.isdigit() and len(text) < 10 else 1
+        given = [agent.number for agent in self.agents]
+        for operation_commit in walk_operation_commits(self.repository):
+            if operation_commit.subject.partition(":")[0] == KIND:
+                number = read_operation(self.repository, operation_commit).details.get(_NUMBER)
+                if isinstance(number, int):
+                    given.append(number)
+                    break  # numbers grow: the newest registration has the highest one
+        return max(following, max(given, default=0) + 1)
+
+
+def change_registry(
+    registry: Registry, changes: Mapping[int, Agent | None], summary: str, *, registered: int | None = None
+) -> OperationId:
+    """Store agents by number, None removes one, and record the operation; requires `exclusive_write`.
+
+    `registered` is the number of a new agent.
+    """
+    repository = registry.repository
+    files: dict[str, BlobChange] = {
+        f"{_DIRECTORY}/{_file_of(number)}": None if agent is None else encode_agent(agent)
+        for number, agent in changes.items()
+    }
+    if registered is not None:
+        files[_NEXT] = b"%d\n" % (registered + 1)
+    commit = write_metadata(repository, registry.commit, files, summary)
+    transaction = RefTransaction(repository)
+    transaction.move_ref(AGENTS, registry.commit, commit)
+    details = {} if registered is None else {_NUMBER: registered}
+    return transaction.commit(KIND, summary, details=details or None).id
+
+
+def _file_of(number: int) -> str:
+    """Return the file of an agent; names sort by number."""
+    return f"{number:06d}.json"

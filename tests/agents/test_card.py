@@ -1,0 +1,92 @@
+"""Agent cards of the A2A protocol: out, in, and what a card may hold that is not ours."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scopes.agents.card import MAX_CARD_BYTES, export_card, import_card
+from scopes.agents.register import AgentChanges, register, update
+from scopes.errors import Corrupt, Invalid, Refused
+
+CARD = {
+    "name": "Recipe Agent",
+    "description": "Finds recipes",
+    "version": "2.1.0",
+    "supportedInterfaces": [{"url": "https://agent.example.com/a2a", "protocolBinding": "JSONRPC"}],
+    "capabilities": {"streaming": True},
+    "skills": [
+        {
+            "id": "find-recipe",
+            "name": "Find",
+            "description": "by ingredients",
+            "tags": ["cooking", "search"],
+            "examples": ["eggs"],
+        },
+        {"id": "plan", "name": "Plan", "description": "a week", "tags": ["meal plan"]},
+    ],
+}
+
+
+def card_of(repository, name):
+    return json.loads(json.dumps(export_card(repository, name).card))
+
+
+def test_a_card_comes_in_and_goes_out_with_all_its_fields(repository):
+    done = import_card(repository, json.dumps(CARD).encode())
+    assert (done.agent.name, done.agent.description) == ("Recipe Agent", "Finds recipes")
+    assert done.agent.capabilities == ("find-recipe", "cooking", "search", "plan", "meal-plan")
+    out = card_of(repository, "1")
+    assert {key: out[key] for key in CARD} == CARD
+
+
+def test_capabilities_are_the_skills_of_a_card(repository):
+    register(repository, "reviewer", capabilities=["review"], dependencies=["spec"], metadata={"model": "m"})
+    out = card_of(repository, "reviewer")
+    assert out["skills"] == [{"id": "review", "name": "review", "description": "review", "tags": ["review"]}]
+    assert out["scopes"] == {"number": 1, "type": "ai", "dependencies": ["spec"], "model": "m"}
+    copied = import_card(repository, json.dumps(out).encode(), name="second").agent
+    assert (copied.number, copied.capabilities, copied.dependencies) == (2, ("review",), ("spec",))
+
+
+def test_a_removed_capability_leaves_the_card(repository):
+    import_card(repository, json.dumps(CARD).encode(), name="cook")
+    gone = ["plan", "meal-plan"]
+    update(repository, "cook", AgentChanges(add_capabilities=["serve"], remove_capabilities=gone))
+    assert [skill["id"] for skill in card_of(repository, "cook")["skills"]] == ["find-recipe", "serve"]
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"name": 1}', b"\xff\xfe", b'{"name": "x"'])
+def test_what_is_no_card_is_refused(repository, data):
+    with pytest.raises(Corrupt, match="not an agent card"):
+        import_card(repository, data)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"skills": 1},
+        {"skills": [1, {"tags": 2}, {"id": 3}]},
+        {"description": ["x"]},
+        {"scopes": []},
+        {"scopes": {"dependencies": 1}},
+    ],
+)
+def test_odd_fields_of_a_card_are_kept_out_of_the_agent(repository, fields):
+    agent = import_card(repository, json.dumps({"name": "odd", **fields}).encode()).agent
+    assert (agent.capabilities, agent.dependencies, agent.description) == ((), (), "")
+
+
+def test_hostile_words_of_a_card_are_no_capabilities(repository):
+    skills = [{"id": "\x1b[31mred", "tags": ["ok", "x" * 1000, "  "]}]
+    agent = import_card(repository, json.dumps({"name": "h", "skills": skills}).encode()).agent
+    assert agent.capabilities == ("ok", "x" * 200)
+
+
+def test_a_card_that_is_too_large_or_has_a_known_name_is_refused(repository):
+    with pytest.raises(Invalid, match="at most 1,000,000 bytes"):
+        import_card(repository, b" " * (MAX_CARD_BYTES + 1))
+    import_card(repository, json.dumps(CARD).encode())
+    with pytest.raises(Refused):
+        import_card(repository, json.dumps(CARD).encode())

@@ -1,0 +1,216 @@
+"""Registered agents: numbers that are never used again, names that address one, changes that undo takes back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scopes.agents.agent import Agent, decode_agent, encode_agent
+from scopes.agents.list import list_agents, show_agent
+from scopes.agents.register import AgentChanges, register, remove, set_availability, update
+from scopes.agents.registry import Registry
+from scopes.conversation.undo import redo, undo
+from scopes.conversation.verify import verify
+from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused
+from scopes.store.open_repository import open_repository
+from scopes.store.refs import AGENTS
+from tests.support.examples import examples
+from tests.support.history import history
+from tests.support.store import FAST, git, make_store
+
+
+def names(repository):
+    return {agent.number: agent.name for agent in Registry(repository).agents}
+
+
+def test_agents_are_numbered_in_the_order_of_registration(repository):
+    """S2-1, S4-29."""
+    for name in ("planner", "carol", "reviewer"):
+        register(repository, name)
+    assert names(repository) == {1: "planner", 2: "carol", 3: "reviewer"}
+
+
+def test_a_number_is_never_used_again(repository):
+    """S2-1: neither after a removal nor after an undo of the registration."""
+    assert register(repository, "a").agent.number == 1
+    assert register(repository, "b").agent.number == 2
+    remove(repository, "b")
+    assert register(repository, "c").agent.number == 3
+    undo(repository)
+    assert register(repository, "d").agent.number == 4
+    assert names(repository) == {1: "a", 4: "d"}
+    assert verify(repository).findings == ()
+
+
+@given(st.lists(st.sampled_from(["register", "remove", "undo", "redo"]), max_size=12))
+@settings(max_examples=examples(20))
+def test_no_two_registrations_ever_get_one_number(tmp_path_factory, steps):
+    repository = make_store(tmp_path_factory.mktemp("agents"))
+    given_numbers = []
+    for number, step in enumerate(steps):
+        try:
+            if step == "register":
+                given_numbers.append(register(repository, f"agent-{number}").agent.number)
+            elif step == "remove":
+                remove(repository, next(iter(names(repository).values()), "nobody"))
+            else:
+                (undo if step == "undo" else redo)(repository)
+        except (NotFound, Refused):
+            pass
+    assert given_numbers == sorted(set(given_numbers))
+    assert names(repository).keys() <= set(given_numbers)
+
+
+def test_a_name_is_registered_once(repository):
+    register(repository, "planner")
+    with pytest.raises(Refused, match="registered already, as number 1"):
+        register(repository, "planner")
+    register(repository, "other")
+    with pytest.raises(Refused):
+        update(repository, "other", AgentChanges(name="planner"))
+
+
+@pytest.mark.parametrize("name", ["", "  ", "all", "@review", "7", "x" * 201])
+def test_a_name_that_cannot_be_addressed_is_refused(repository, name):
+    with pytest.raises(Invalid):
+        register(repository, name)
+    assert repository.find_ref(AGENTS) is None
+
+
+@pytest.mark.parametrize("word", ["", "a b", "x" * 201, "a\tb", "\x1b[31m"])
+def test_a_capability_is_one_printable_word(repository, word):
+    with pytest.raises(Invalid):
+        register(repository, "planner", capabilities=[word])
+
+
+def test_an_agent_is_found_by_name_number_and_prefix(repository):
+    """S4-55."""
+    for name in ("planner", "plotter", "critic"):
+        register(repository, name)
+    registry = Registry(repository)
+    assert [registry.find(text).name for text in ("planner", "2", "c")] == ["planner", "plotter", "critic"]
+    with pytest.raises(Ambiguous, match="planner, plotter"):
+        registry.find("pl")
+    with pytest.raises(NotFound) as refusal:
+        registry.find("planer")
+    assert refusal.value.hint == "did you mean planner?"
+
+
+def test_update_adds_and_removes_single_items(repository):
+    register(
+        repository, "planner", capabilities=["plan", "go"], dependencies=["spec"], metadata={"model": "m", "x": "1"}
+    )
+    changes = AgentChanges(
+        type="human",
+        description=" decides ",
+        add_capabilities=["review", "plan"],
+        remove_capabilities=["go", "nope"],
+        add_dependencies=["tests"],
+        remove_dependencies=["spec"],
+        metadata={"model": None, "y": "2"},
+    )
+    done = update(repository, "planner", changes)
+    agent = done.agent
+    assert (agent.number, agent.type, agent.description) == (1, "human", "decides")
+    assert (agent.capabilities, agent.dependencies, agent.metadata) == (
+        ("plan", "review"),
+        ("tests",),
+        {"x": "1", "y": "2"},
+    )
+    assert [note.text for note in done.notes] == ["the agent has no capability 'nope'"]
+    assert Registry(repository).agents == (agent,)
+
+
+def test_a_change_that_changes_nothing_is_no_operation(repository):
+    register(repository, "planner")
+    assert set_availability(repository, "planner", available=False).change == "away"
+    again = set_availability(repository, "planner", available=False)
+    assert (again.change, again.operation) == ("unchanged", None)
+    undo(repository)
+    assert Registry(repository).find("planner").available
+
+
+def test_participants_are_known_without_a_registration(repository):
+    history(repository, "main: a b")
+    register(repository, "planner", capabilities=["plan"])
+    rows = [(row.name, row.agent is not None, row.conversations) for row in list_agents(repository).rows]
+    assert rows == [("planner", True, 0), ("carol", False, 1)]
+    assert show_agent(repository, "carol").row.conversations == 1
+    register(repository, "carol")
+    assert [row.name for row in list_agents(repository).rows] == ["planner", "carol"]
+    assert show_agent(repository, "carol").row.agent.number == 2
+    with pytest.raises(NotFound):
+        show_agent(repository, "nobody")
+
+
+def test_the_list_can_be_limited_to_a_capability_and_an_availability(repository):
+    history(repository, "main: a")
+    register(repository, "one", capabilities=["review"])
+    register(repository, "two", capabilities=["review"], available=False)
+    register(repository, "three")
+    listed = {
+        "@review": list_agents(repository, capability="@review"),
+        "available": list_agents(repository, capability="review", available=True),
+        "away": list_agents(repository, available=False),
+        "registered": list_agents(repository, registered_only=True),
+    }
+    assert {key: [row.name for row in found.rows] for key, found in listed.items()} == {
+        "@review": ["one", "two"], "available": ["one"], "away": ["two"], "registered": ["one", "two", "three"],
+    }  # fmt: skip
+
+
+WORDS = st.lists(st.text(st.characters(categories=["L", "N", "S", "P"]), min_size=1, max_size=9), max_size=3).map(tuple)
+
+
+@given(
+    name=st.text(min_size=1, max_size=30),
+    words=WORDS,
+    facts=st.dictionaries(st.text(min_size=1), st.text(), max_size=3),
+    available=st.booleans(),
+)
+@settings(max_examples=examples(60))
+def test_an_agent_survives_its_stored_form(name, words, facts, available):
+    agent = Agent(
+        number=7, name=name, type="human", capabilities=words, dependencies=words, metadata=facts, available=available,
+        registered="2026-01-01T00:00:00Z", extra={"later": [1]}, card={"skills": []},
+    )  # fmt: skip
+    stored = encode_agent(agent)
+    if not any("\ud800" <= c <= "\udfff" for c in "".join((name, *words, *facts, *facts.values()))):
+        assert decode_agent(stored) == agent
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b'{"number": 0, "name": "x", "registered": "t"}',
+        b'{"number": "1", "name": "x", "registered": ""}',
+    ],
+)
+def test_a_damaged_agent_is_refused(data):
+    with pytest.raises(Corrupt):
+        decode_agent(data)
+
+
+def test_a_file_that_is_no_agent_is_a_note_and_stays(repository, tmp_path):
+    register(repository, "planner")
+    blob = git(repository, "hash-object", "-w", "--stdin", stdin=b"not JSON").strip()
+    tree = git(repository, "mktree", "--missing", stdin=f"100644 blob {blob}\t000009.json\n".encode()).strip()
+    top = git(repository, "mktree", "--missing", stdin=f"040000 tree {tree}\tagents\n".encode()).strip()
+    commit = git(repository, "commit-tree", top, "-m", "damage").strip()
+    git(repository, "update-ref", AGENTS, commit)
+    registry = Registry(open_repository(repository.path, FAST))
+    assert registry.agents == ()
+    assert "000009.json" in registry.notes[0].text
+
+
+def test_the_registry_is_readable_with_git(repository):
+    register(repository, "planner", capabilities=["plan"])
+    shown = json.loads(git(repository, "show", f"{AGENTS}:agents/000001.json"))
+    assert (shown["name"], shown["type"], shown["capabilities"]) == ("planner", "ai", ["plan"])
+    assert git(repository, "show", f"{AGENTS}:next") == "2\n"

@@ -1,0 +1,89 @@
+"""`scopes agents`: the whole way of an agent, in every form of output, and mistakes."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from scopes.cli.completion_values import list_values
+
+
+@pytest.fixture
+def registered(conversation):
+    conversation.append("main", "hello", author="carol")
+    conversation.run(
+        "agents", "register", "reviewer", "--capability", "review", "--depends-on", "spec", "--meta", "model=m"
+    )
+    return conversation
+
+
+def test_an_agent_is_registered_changed_and_removed(registered):
+    """S4-29."""
+    assert registered.run("agents", "register", "planner", "--type", "human", "--away") == "2\n"
+    changed = registered.run("agents", "update", "2", "--name", "lead", "--capability", "plan", "--json")
+    assert (changed["name"], changed["capabilities"], changed["change"]) == ("lead", ["plan"], "updated")
+    assert registered.run("agents", "available", "lead", "--json")["available"] is True
+    assert registered.run("agents", "away", "lead", "--json")["change"] == "away"
+    registered.run("agents", "remove", "lead")
+    assert registered.run_refused("agents", "show", "lead", code=4)["kind"] == "not-found"
+    registered.run("undo")
+    assert registered.run("agents", "show", "lead", "--json")["number"] == 2
+
+
+def test_a_row_in_a_pipe_has_every_column(registered):
+    rows = [row.split("\t") for row in registered.run("agents", "list").splitlines()]
+    assert rows == [["1", "reviewer", "ai", "yes", "0", "review", "spec", ""], ["", "carol", "", "", "1", "", "", ""]]
+    assert registered.run("agents", "list", "--registered", "--format", "{number}:{name}") == "1:reviewer\n"
+    assert registered.run("agents", "list", "--fields", "name,capabilities", "--available") == "reviewer\treview\n"
+
+
+def test_a_card_is_piped_from_one_store_to_another_name(registered):
+    card = registered.run("agents", "export", "reviewer")
+    assert json.loads(card)["name"] == "reviewer"
+    assert registered.run("agents", "import", "-", "--name", "second", "--json", given=card)["capabilities"] == [
+        "review"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (("register", "reviewer"), 1, "registered already"),
+        (("register", "all"), 2, "cannot be the name"),
+        (("register", "x", "--meta", "model"), 2, "is not NAME=TEXT"),
+        (("register", "x", "--type", "robot"), 2, "robot"),
+        (("register", "x", "--capability", "a b"), 2, "cannot be a capability"),
+        (("update", "reviewer"), 2, "nothing to change"),
+        (("show", "nobody"), 4, "there is no agent"),
+        (("away", "nobody"), 4, "there is no agent"),
+        (("import", "/no/such/file"), 4, "not found"),
+        (("import", "-"), 7, "not an agent card"),
+    ],
+)
+def test_a_mistake_is_one_error_with_its_exit_code(registered, words, code, text):
+    assert text in registered.run_refused("agents", *words, code=code)["message"]
+
+
+def test_processes_that_register_at_once_get_different_numbers(conversation):
+    """S2-1."""
+
+    def register(name):
+        return conversation.run_process("agents", "register", name).stdout.strip()
+
+    with ThreadPoolExecutor(4) as pool:
+        numbers = list(pool.map(register, [f"agent-{number}" for number in range(12)]))
+    assert sorted(map(int, numbers)) == list(range(1, 13))
+
+
+def test_a_terminal_shows_who_is_available(registered):
+    registered.run("agents", "register", "planner", "--away")
+    text = registered.run("agents", "list", "--available")
+    assert "planner" not in text
+
+
+def test_registered_agents_complete(registered):
+    """Participants who are not registered cannot be changed."""
+    found = list_values("AGENT|NUMBER", registered.store, registered.id, "")
+    assert found == [("reviewer", "number 1, available")]
