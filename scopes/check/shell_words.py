@@ -369,9 +369,9 @@ def _split(word: Word) -> list[Word]:
     return [word._replace(splits=True)] if word.value is None else [word]
 
 
-def _joined(words: tuple[Word, ...], separator: str = " ", *, is_known: bool = True) -> Word:
+def _joined(words: tuple[Word, ...], separator: str = " ") -> Word:
     text = separator.join(word.text for word in words)[:MAX_TEXT]
-    return Word(text if is_known and all(word.value is not None for word in words) else None, text)
+    return Word(text if all(word.value is not None for word in words) else None, text)
 
 
 def _unescape(match: re.Match[str]) -> str:
