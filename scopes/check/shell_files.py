@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 MAX_PATHS: Final = 5000  # files of a run; of more, any path may be one
+MAX_LENGTH: Final = 4096  # characters of a path; a longer one is not compared with others
 MAX_LINKS: Final = 100
 _MAX_TEXTS: Final = 4  # that a file may have, one after the other
 _MAX_PAST: Final = 30  # that a file had once, and that git may restore
@@ -202,6 +203,8 @@ class Files:
         """Return what may be in a file that was written; None for other files."""
         if path is None:
             return None
+        if len(path) > MAX_LENGTH:
+            return Written(is_unread=True) if self.written else None
         if any(each in path for each in "*?["):
             return self._find_matching(path)
         found = self._find_linked(path) if self.links else self.written.get(path)

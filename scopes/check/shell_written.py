@@ -12,7 +12,7 @@ from scopes.check.shell_files import SITE_MODULES, Files, Written
 from scopes.check.shell_named_files import find_opaque_named
 from scopes.check.shell_scripts import INLINE, Interpreted, interpreted, script_file, shell_options
 from scopes.check.shell_startup import find_in_usual_places
-from scopes.check.shell_state import State, Word, resolve
+from scopes.check.shell_state import MAX_PATH, State, Word, resolve
 from scopes.check.shell_wrappers import SHELLS, program_of, split_options
 from scopes.lazy_patterns import compile_lazily
 
@@ -69,6 +69,7 @@ _ENTRIES: Final = {
     **dict.fromkeys(("python", "pypy"), ("", "/__main__.py")),
     **dict.fromkeys(("node", "nodejs", "bun"), ("", ".js", ".cjs", ".mjs", "/index.js")),
 }  # what is behind the name of a program in its file
+_MAX_PLACES: Final = 30  # directories of PYTHONPATH, and packages around a module, that are looked at
 _PATTERN: Final = compile_lazily(r"[*?]|\[[^\]/]+\]|\{[^}]*-")  # at the start of a word
 _PYTHON: Final = compile_lazily(r"(?:python|pypy)[\d.]*")
 
@@ -220,7 +221,7 @@ def _module_files(found: Interpreted, state: State, environment: Environment) ->
     """Yield the files that `python -m` runs: of the module, and of its operands if it runs those."""
     if found.module is not None:
         base = found.module.text.replace(".", "/")
-        packages = [base[:end] for end, char in enumerate(base) if char == "/"]
+        packages = [base[:end] for end, char in enumerate(base[:MAX_PATH]) if char == "/"][:_MAX_PLACES]
         names = [
             f"{base}.py",
             f"{base}/__main__.py",
@@ -284,7 +285,7 @@ def _python_path(state: State, environment: Environment) -> list[str]:
     value = state.variables.get("PYTHONPATH")
     texts = [text or "?" for name, text in environment if name == "PYTHONPATH"]
     texts += [value.text] if isinstance(value, Word) and not texts else []
-    return [entry or "." for text in texts for entry in text.split(":")]
+    return [entry or "." for text in texts for entry in text.split(":")][:_MAX_PLACES]
 
 
 def _opaque_modules(program: str, words: tuple[Word, ...], state: State, environment: Environment) -> str | None:
